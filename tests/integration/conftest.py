@@ -1,4 +1,4 @@
-"""What these tests share: podberth as a wheel, and a user's shell in which it can be installed without a network."""
+"""The fixtures of these tests: podberth as a wheel, and a shell that can install it without a network."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def shell(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of a shell that has python3 and git, and the packages that podberth needs, but not podberth.
 
-    They are those that the tests run with, so pip finds every requirement met and asks nobody.
+    The packages are those of the test run, so pip finds every requirement met and downloads nothing.
     """
     folder = tmp_path_factory.mktemp("shell")
     for name in ("bin", "packages", "home"):

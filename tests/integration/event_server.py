@@ -1,4 +1,4 @@
-"""An API server that keeps Events, over real HTTP on loopback: versions, conflicts, and faults that a test wants."""
+"""An API server that keeps Events, over real HTTP on loopback: versions, conflicts and requested faults."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -16,7 +16,7 @@ Document = dict[str, Any]
 
 @dataclass(slots=True)
 class EventServer:
-    """What it holds, by path, and what it was asked."""
+    """Its objects by path, and the requests that it received."""
 
     directory: Path
     events: dict[str, Document] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class EventServer:
     gone: frozenset[str] = frozenset()
     """Namespaces that are being deleted."""
     sick: frozenset[str] = frozenset()
-    """Namespaces in which somebody's webhook fails."""
+    """Namespaces in which a webhook fails."""
     hangs: bool = False
     url: str = ""
     _version: int = 0
@@ -37,7 +37,7 @@ class EventServer:
         return write_kubeconfig(self.directory, self.url, {"token": "t"})
 
     def rivals_write(self, path: str, count: int) -> None:
-        """Have another replica count some more in an Event."""
+        """Let another replica add to the count of an Event."""
         known = self.events[path]
         before = known.get("series", {}).get("count", 1)
         self._keep(path, {**known, "series": {"count": before + count, "lastObservedTime": "2026-01-01T00:00:00.0Z"}})

@@ -1,4 +1,4 @@
-"""A running `podberth serve`, with a certificate of its own and on ports that are free."""
+"""A running `podberth serve`, with its own certificate, on free ports."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ POLICIES = Path(__file__).parents[2] / "policies"
 
 
 def command(directory: Path, *more: str) -> list[str]:
-    """Return the command; its certificate lies in ``directory``."""
+    """Return the command; its certificate is in ``directory``."""
     anywhere = ("--listen", "127.0.0.1:0", "--metrics-listen", "127.0.0.1:0")
     own = ("--policies", str(POLICIES), "--self-signed", str(directory))
     return [sys.executable, "-m", "podberth", "serve", *own, *anywhere, *more]

@@ -1,4 +1,4 @@
-"""An API server that says what a test tells it to, request by request, over real HTTP on loopback."""
+"""An API server that follows a test's script, request by request, over real HTTP on loopback."""
 
 import asyncio
 import json
@@ -66,23 +66,23 @@ def stream(*lines: bytes, then: str = "hang") -> Step:
 
 @dataclass(slots=True)
 class Scripted:
-    """What it was asked, and what it says next; the last step is said again and again."""
+    """The received requests, and the next answers; the last step is repeated."""
 
     steps: list[Step]
     directory: Path
     asked: list[tuple[float, Mapping[str, str], str]] = field(default_factory=list)
-    """When, query, and who asked."""
+    """Time, query and credentials of each request."""
     url: str = ""
 
     @property
     def queries(self) -> list[dict[str, str]]:
-        """The queries, without what differs from run to run."""
+        """The queries, without parameters that differ from run to run."""
         dull = {"timeoutSeconds", "allowWatchBookmarks", "limit"}
         return [{key: value for key, value in query.items() if key not in dull} for _, query, _ in self.asked]
 
     @property
     def token_file(self) -> Path:
-        """Where the kubeconfig says that the token is."""
+        """The token file that the kubeconfig names."""
         return self.directory / "token"
 
     @property
@@ -91,7 +91,7 @@ class Scripted:
         return write_kubeconfig(self.directory, self.url, {"tokenFile": "token"})
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        """Say what comes next."""
+        """Answer with the next step."""
         self.asked.append((time.monotonic(), dict(request.query), request.headers.get("Authorization", "")))
         step = self.steps.pop(0) if len(self.steps) > 1 else self.steps[0]
         return await step(request)
@@ -119,16 +119,16 @@ class Recorder:
     """A sink that remembers."""
 
     objects: dict[str, str] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)
+    received: list[str] = field(default_factory=list)
     sight: list[str] = field(default_factory=list)
 
     def put(self, name: str, document: dict[str, Any]) -> None:
         self.objects[name] = document["metadata"]["resourceVersion"]
-        self.told.append(f"put {name}")
+        self.received.append(f"put {name}")
 
     def drop(self, name: str) -> None:
         del self.objects[name]
-        self.told.append(f"drop {name}")
+        self.received.append(f"drop {name}")
 
     def lost(self, at: float) -> None:
         self.sight.append("lost")

@@ -1,4 +1,4 @@
-"""A review port of the tests' own, over real TLS on loopback, with a decider of theirs; and clients to call it."""
+"""A review port for tests, over real TLS on loopback, with a decider of the test; and clients for it."""
 
 import asyncio
 import json
@@ -39,7 +39,7 @@ Result = TypeVar("Result")
 
 
 def run(body: Callable[[], Coroutine[Any, Any, None]]) -> None:
-    """Run an async test on the loop that the server runs on, and never for ever."""
+    """Run an async test on the loop that the server runs on, with a limit of time."""
 
     async def bounded() -> None:
         async with asyncio.timeout(2 * _PATIENCE_SECONDS):
@@ -49,7 +49,7 @@ def run(body: Callable[[], Coroutine[Any, Any, None]]) -> None:
 
 
 async def until_reached(what: str, reached: Callable[[], object], seen: Callable[[], object]) -> None:
-    """Ask again and again until it is true; what is `seen` then says why it is not."""
+    """Poll until it is true; on a timeout the error has what is ``seen``."""
 
     async def ask() -> bool:
         return bool(reached())
@@ -74,7 +74,7 @@ def write_kubeconfig(directory: Path, url: str, user: Mapping[str, str]) -> Path
 
 
 async def until(what: str, ask: Callable[[], Awaitable[Result | None]]) -> Result:
-    """Ask again and again until the answer is something; the one place where tests wait."""
+    """Poll until the answer is not None; the one place where tests wait."""
     deadline = asyncio.get_running_loop().time() + _PATIENCE_SECONDS
     while asyncio.get_running_loop().time() < deadline:
         answer = await ask()
@@ -85,7 +85,7 @@ async def until(what: str, ask: Callable[[], Awaitable[Result | None]]) -> Resul
 
 
 def admit(request: AdmissionRequest, _: Snapshot) -> Outcome:
-    """Decide nothing, as fast as can be; one policy is named."""
+    """Decide nothing, as fast as possible; one policy is named."""
     return Outcome(
         response=response.allowed(request.uid),
         verdict="allowed",
@@ -113,16 +113,16 @@ def post(content: bytes, path: str = "/mutate", headers: Mapping[str, str] | Non
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back."""
+    """An HTTP answer."""
 
     status: int
     headers: Mapping[str, str]
-    """By lower-case name."""
+    """Headers by lower-case name."""
     content: bytes
 
     @property
     def document(self) -> dict[str, Any]:
-        """The JSON of it."""
+        """The body as JSON."""
         return cast("dict[str, Any]", json.loads(self.content))
 
     @property
@@ -137,7 +137,7 @@ class Answer:
 
 
 class Connection:
-    """One TLS connection, by hand: what is sent, and when, is the test's."""
+    """One TLS connection: the test decides what is sent, and when."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
@@ -224,7 +224,7 @@ class Serving:
             await connection.close()
 
     async def ask(self, data: bytes) -> Answer:
-        """Ask on a connection of its own."""
+        """Ask on a new connection."""
         async with self.connect() as connection:
             return await connection.ask(data)
 
@@ -242,9 +242,9 @@ async def serving(
     clients: str | None = None,
     tracer: Tracer | None = None,
 ) -> AsyncIterator[Serving]:
-    """Run a review port; its certificate lies in ``directory``. ``clients`` must show one of that name.
+    """Run a review port; its certificate is in ``directory``. ``clients``: the required name in client certificates.
 
-    One ``decider`` is that of all PATHS.
+    A single ``decider`` is used for all PATHS.
     """
     deciders = dict.fromkeys(PATHS, decider) if callable(decider) else decider
     files, _ = ensure(directory, NAMES, datetime.now(UTC))
@@ -267,5 +267,5 @@ async def serving(
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of a `podberth` of the tests' own."""
+    """Return the environment of a `podberth` that tests start."""
     return {"PATH": os.environ["PATH"], "PYTHONPATH": str(Path(__file__).parents[2] / "webhook")}

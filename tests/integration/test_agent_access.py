@@ -1,4 +1,4 @@
-"""How the agent finds the API server and what it makes of answers; the server says what it is told to."""
+"""How the agent finds the API server and reads answers; the server follows a script."""
 
 import http.server
 import json
@@ -24,7 +24,7 @@ from podberth.cli.main import main
 
 
 @dataclass
-class Told:
+class Script:
     """What the server answers, and what it was asked."""
 
     status: int = 200
@@ -34,7 +34,7 @@ class Told:
 
 
 @contextmanager
-def https(told: Told, folder: Path) -> Iterator[Access]:
+def https(script: Script, folder: Path) -> Iterator[Access]:
     """Serve on a port of the system's choice."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -42,12 +42,12 @@ def https(told: Told, folder: Path) -> Iterator[Access]:
 
         def answer(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            told.asked.append((self.command, self.path, dict(self.headers), body))
-            self.send_response(told.status)
-            for name, value in {**told.headers, "Content-Length": str(len(told.body))}.items():
+            script.asked.append((self.command, self.path, dict(self.headers), body))
+            self.send_response(script.status)
+            for name, value in {**script.headers, "Content-Length": str(len(script.body))}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(told.body)
+            self.wfile.write(script.body)
 
         do_GET = do_PATCH = answer  # noqa: N815 - http.server's names
 
@@ -96,23 +96,23 @@ def _certificate(folder: Path) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def script() -> Script:
+    return Script()
 
 
 @pytest.fixture
-def access(told: Told, tmp_path: Path) -> Iterator[Access]:
-    with https(told, tmp_path) as found:
+def access(script: Script, tmp_path: Path) -> Iterator[Access]:
+    with https(script, tmp_path) as found:
         yield found
 
 
-def test_a_request_says_who_asks_and_what_for(told: Told, access: Access) -> None:
-    told.body = b'{"metadata": {"uid": "u"}}'
+def test_a_request_has_its_credentials_and_its_object(script: Script, access: Access) -> None:
+    script.body = b'{"metadata": {"uid": "u"}}'
     with closing(Api(access)) as api:
         assert api.send(ask_node("n")).metadata == {"uid": "u"}
         access.token_file.write_text("second\n")
         api.send(write_config_map("n", "u", "{}"))
-    (get, node, first, _), (patch, path, second, body) = told.asked
+    (get, node, first, _), (patch, path, second, body) = script.asked
     assert (get, node, patch) == ("GET", "/api/v1/nodes/n", "PATCH")
     assert path == "/api/v1/namespaces/podberth-system/configmaps/n?fieldManager=podberth-agent&force=true"
     assert [each["Authorization"] for each in (first, second)] == ["Bearer first", "Bearer second"]
@@ -122,34 +122,34 @@ def test_a_request_says_who_asks_and_what_for(told: Told, access: Access) -> Non
     assert json.loads(body)["data"] == {"topology.json": "{}"}
 
 
-def test_a_path_in_front_is_kept(told: Told, access: Access) -> None:
+def test_a_path_in_front_is_kept(script: Script, access: Access) -> None:
     with closing(Api(Access(f"{access.url}/clusters/a/", access.token_file, access.ca_file))) as api:
         api.send(ask_node("n"))
-    assert told.asked[0][1] == "/clusters/a/api/v1/nodes/n"
+    assert script.asked[0][1] == "/clusters/a/api/v1/nodes/n"
 
 
 @pytest.mark.parametrize(
     ("answered", "said", "after"),
     [
-        (Told(403, b'{"kind": "Status", "message": "no"}'), "no", None),
-        (Told(429, b"busy", {"Retry-After": "7"}), "Too Many Requests", 7.0),
-        (Told(503, b"[]", {"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}), "Service Unavailable", None),
-        (Told(500, b'{"message": "' + b"x" * 9999 + b'"}'), "x" * 300, None),
-        (Told(302, b"", {"Location": "/elsewhere"}), "Found", None),
+        (Script(403, b'{"kind": "Status", "message": "no"}'), "no", None),
+        (Script(429, b"busy", {"Retry-After": "7"}), "Too Many Requests", 7.0),
+        (Script(503, b"[]", {"Retry-After": "Wed, 21 Oct 2026 07:28:00 GMT"}), "Service Unavailable", None),
+        (Script(500, b'{"message": "' + b"x" * 9999 + b'"}'), "x" * 300, None),
+        (Script(302, b"", {"Location": "/elsewhere"}), "Found", None),
     ],
 )
 def test_an_answer_is_a_value_whatever_it_is(
-    told: Told, access: Access, answered: Told, said: str, after: float | None
+    script: Script, access: Access, answered: Script, said: str, after: float | None
 ) -> None:
-    told.status, told.body, told.headers = answered.status, answered.body, answered.headers
+    script.status, script.body, script.headers = answered.status, answered.body, answered.headers
     with closing(Api(access)) as api:
         answer = api.send(ask_node("n"))
     assert (answer.status, answer.said, answer.retry_after_seconds) == (answered.status, said, after)
 
 
-def test_no_answer_is_one_too(told: Told, tmp_path: Path) -> None:
-    told.headers = {"Connection": "close"}
-    with https(told, tmp_path) as access:
+def test_a_missing_answer_is_an_answer_too(script: Script, tmp_path: Path) -> None:
+    script.headers = {"Connection": "close"}
+    with https(script, tmp_path) as access:
         api = Api(access)
         assert api.send(ask_node("n")).status == 200
     with closing(api):
@@ -185,7 +185,7 @@ def test_a_token_that_is_gone_is_no_answer(access: Access) -> None:
 @pytest.mark.parametrize(
     ("host", "url"), [("10.0.0.1", "https://10.0.0.1:6443"), ("fd00::1", "https://[fd00::1]:6443")]
 )
-def test_a_pod_is_told_by_its_environment(access: Access, host: str, url: str) -> None:
+def test_a_pod_finds_the_api_server_by_its_environment(access: Access, host: str, url: str) -> None:
     environ = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": "6443"}
     assert find_access(None, access.token_file, access.ca_file, environ).url == url
 
@@ -222,7 +222,7 @@ def flags(**changes: Any) -> list[str]:
     ],
     ids=str,
 )
-def test_what_never_can_work_ends_with_2(
+def test_a_lasting_failure_ends_with_2(
     access: Access, capsys: pytest.CaptureFixture[str], change: dict[str, str], said: str
 ) -> None:
     given = {"api_server": access.url, "token_file": access.token_file, "ca_file": access.ca_file}
@@ -230,7 +230,7 @@ def test_what_never_can_work_ends_with_2(
     assert said in capsys.readouterr().err
 
 
-def test_without_any_configuration_it_ends_with_2_and_says_what_is_missing(
+def test_without_configuration_it_ends_with_2_and_names_the_missing_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)

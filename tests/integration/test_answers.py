@@ -1,4 +1,4 @@
-"""What the review port answers: to reviews, and to everything else that a client may send."""
+"""The answers of the review port to reviews, and to everything else that a client may send."""
 
 import asyncio
 import json
@@ -93,7 +93,7 @@ _REFUSED: list[tuple[str, bytes, int, str]] = [
 
 
 @pytest.mark.parametrize(("request_", "status", "message"), [row[1:] for row in _REFUSED], ids=[r[0] for r in _REFUSED])
-def test_what_is_no_review_gets_a_status_with_a_reason(
+def test_a_body_that_is_no_review_gets_a_status_with_a_reason(
     tmp_path: Path, request_: bytes, status: int, message: str
 ) -> None:
     async def test() -> None:
@@ -107,7 +107,7 @@ def test_what_is_no_review_gets_a_status_with_a_reason(
             assert len(answer.content) < 1000
             [line] = server.reviews()
             assert (line["code"], line["verdict"], line["level"]) == (status, "error", "warning")
-            # The connection is good for a review, for all of the body was read.
+            # The connection can carry a review, because the whole body was read.
             assert (await connection.ask(post(body("next")))).uid == "next"
 
     run(test)
@@ -134,7 +134,7 @@ def test_answer_to_head_has_no_body(tmp_path: Path) -> None:
     run(test)
 
 
-def test_what_is_no_http_gets_400(tmp_path: Path) -> None:
+def test_a_request_that_is_no_http_gets_400(tmp_path: Path) -> None:
     async def test() -> None:
         async with serving(tmp_path) as server, server.connect() as connection:
             answer = await connection.ask(b"\x16\x03\x01 what is this\r\n\r\n")
@@ -297,7 +297,7 @@ def test_client_that_leaves_in_the_middle_costs_one_line(tmp_path: Path) -> None
                 await connection.send(post(body())[:-20])
                 await until("the body is being read", lambda: _in_flight(server, 1))
             await until("it is over", lambda: _in_flight(server, 0))
-            await until_reached("it is told of", server.reviews, lambda: server.log.lines)
+            await until_reached("it is reported", server.reviews, lambda: server.log.lines)
             [line] = server.reviews()
             assert (line["code"], line["verdict"]) == (400, "error")
             assert "broken off" in line["error"]
@@ -323,7 +323,7 @@ def test_bug_in_a_decision_is_500_with_the_uid_and_a_traceback_in_the_log_only(t
     run(test)
 
 
-def test_what_the_core_refuses_is_answered_with_its_status(tmp_path: Path) -> None:
+def test_a_refusal_of_the_core_is_answered_with_its_status(tmp_path: Path) -> None:
     def refusing(_: AdmissionRequest, __: Snapshot) -> Outcome:
         raise ReviewError(400, "spec.containers: got str, want list")
 
@@ -350,7 +350,7 @@ def test_review_whose_turn_comes_too_late_is_not_decided(tmp_path: Path) -> None
             # Handshakes are over on both sides.
             await first.ask(post(body()))
             await second.ask(post(body()))
-            # Both are written before the loop, which is the server's as well, looks for what has come.
+            # Both are written before the loop, which is the server's as well, reads them.
             first.writer.write(post(body("u-1"), "/mutate?timeout=30s"))
             second.writer.write(post(body("u-2"), "/mutate?timeout=100ms"))
             assert (await first.answer()).uid == "u-1"

@@ -1,4 +1,4 @@
-"""The first pod of a Namespace or a Job that podberth has not heard of waits for it, and not for ever."""
+"""The first pod of an unknown Namespace or Job waits for that object, with a limit."""
 
 import asyncio
 import base64
@@ -40,7 +40,7 @@ def of(spec: str) -> Snapshot:
 
 
 def learn(server: Serving, *names: str) -> None:
-    """Take in Namespaces as the watch brings them."""
+    """Deliver Namespaces as the watch does."""
     known = server.state.snapshot
     assert known is not None
     more = {name: {**TEAM, "metadata": {"name": name}} for name in names}
@@ -90,7 +90,7 @@ def test_a_review_waits_until_its_namespace_is_known(
     run(test)
 
 
-def test_one_that_never_comes_is_an_error_of_the_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_object_that_never_comes_is_an_error_of_the_policy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(handler, "PATIENCE_SECONDS", 0.01)
 
     async def test() -> None:
@@ -119,7 +119,7 @@ def test_nobody_waits_where_nobody_asks_or_none_can_come(
 
 
 def size(answer: Answer) -> str:
-    """Return what the policy has written."""
+    """Return the annotation that the policy has written."""
     patch = json.loads(base64.b64decode(answer.document["response"]["patch"]))
     [value] = [each["value"] for each in patch if each["path"] == "/metadata/annotations/size"]
     return str(value)

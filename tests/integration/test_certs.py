@@ -1,4 +1,4 @@
-"""``podberth certs`` where the API server, or podberth, is away for a while: now and then in the day of a rotation."""
+"""``podberth certs`` while the API server, or podberth, is gone for a short time during a rotation."""
 
 import asyncio
 import base64
@@ -62,7 +62,7 @@ def test_an_api_server_that_is_away_for_a_while_is_waited_for(
     assert capsys.readouterr().err.splitlines()[-1].endswith(": rotated")
 
 
-def test_what_it_waits_for_is_said_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unlisted_resources_are_reported_at_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert waited(tmp_path, status(503, message="restarting"), wait="3s") == 1
     assert "got 503 restarting; try again: not done in time" in capsys.readouterr().err
 
@@ -74,7 +74,7 @@ def test_one_that_refuses_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[s
 
 @pytest.fixture
 def listening_once(tmp_path: Path) -> Iterator[int]:
-    """Shake hands with one client, and listen no more."""
+    """Accept one client, then stop listening."""
     now = datetime.now(UTC)
     issued = issue_leaf(new_signer(LIFE, LEAF_LIFE, now).authority, ["localhost"], living(LEAF_LIFE, now))
     pair = tmp_path / "pair.pem"
@@ -110,7 +110,9 @@ def test_a_server_that_goes_away_between_two_looks_at_it_is_said_to_be(
 
 
 @pytest.mark.parametrize("address", ["podberth", ":8443", "podberth:0", "podberth:65536", "::1:x"])
-def test_where_nobody_can_be_is_a_wrong_flag(address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_impossible_address_is_a_wrong_flag(
+    address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     async def test() -> None:
         async with scripted(tmp_path, status(404, message="none")) as server:
             flags = ["--kubeconfig", str(server.kubeconfig), "--connect", address]

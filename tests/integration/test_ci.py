@@ -1,4 +1,4 @@
-"""The action, the GitLab template and the pre-commit hooks: what they run is run, where all is well and where not."""
+"""The action, the GitLab template and the pre-commit hooks: their scripts run, with and without findings."""
 
 import json
 import shutil
@@ -31,7 +31,7 @@ DENIAL = "got 9 GPUs, want at most 8"
 
 @pytest.fixture
 def repository(tmp_path: Path, wheel: Path, shell: dict[str, str]) -> Path:
-    """A repository with a policy, as `podberth policies init` writes it, and a manifest; all is well with both."""
+    """A repository with a policy, as `podberth policies init` writes it, and a manifest; neither has a finding."""
     folder = tmp_path / "repository"
     (folder / "manifests").mkdir(parents=True)
     (folder / "manifests" / "job.yaml").write_text(JOB.replace("COUNT", "8"), encoding="utf-8")
@@ -67,7 +67,7 @@ def commit(folder: Path, shell: dict[str, str]) -> None:
 
 
 def spoil(folder: Path) -> None:
-    """One finding for each: lint, test, check."""
+    """Add one finding each for lint, test and check."""
     policy, tests = (folder / "policies" / "few" / name for name in ("policy.yaml", "tests.yaml"))
     unused = "  variables:\n  - name: unused\n    expression: gpu.count\n"
     policy.write_text(policy.read_text(encoding="utf-8").replace("  variables:\n", unused), encoding="utf-8")
@@ -94,14 +94,12 @@ def test_the_action_passes_where_all_is_well(repository: Path, wheel: Path, runn
     assert failures(reports / "test.xml") == failures(reports / "check.xml") == []
 
 
-def test_the_action_tells_everything_that_is_wrong_at_its_line(
-    repository: Path, wheel: Path, runner: dict[str, str]
-) -> None:
+def test_the_action_reports_every_finding_at_its_line(repository: Path, wheel: Path, runner: dict[str, str]) -> None:
     spoil(repository)
     ran = run_action(repository, runner, install=str(wheel))
     assert [each.code for each in ran] == [0, 1, 1, 1]
-    told = [line for each in ran for line in each.output.splitlines() if line.startswith(("::error", "::warning"))]
-    places = [line.split(",title=")[0] for line in told]
+    reported = [line for each in ran for line in each.output.splitlines() if line.startswith(("::error", "::warning"))]
+    places = [line.split(",title=")[0] for line in reported]
     policy, tests, job = ("policies/few/policy.yaml", "policies/few/tests.yaml", "manifests/job.yaml")
     assert [place.split(",")[0] for place in places] == [
         f"::warning file={policy}",
@@ -122,7 +120,7 @@ def test_the_action_tells_everything_that_is_wrong_at_its_line(
         assert run["results"], name
 
 
-def test_the_inputs_say_what_is_checked_and_by_what(repository: Path, wheel: Path, runner: dict[str, str]) -> None:
+def test_the_inputs_name_the_manifests_and_the_policies(repository: Path, wheel: Path, runner: dict[str, str]) -> None:
     spoil(repository)
     (repository / "two words.yaml").write_text(JOB.replace("COUNT", "1"), encoding="utf-8")
     only = run_action(repository, runner, install=str(wheel), policies="", manifests="two words.yaml\n\n", reports="r")
@@ -132,7 +130,7 @@ def test_the_inputs_say_what_is_checked_and_by_what(repository: Path, wheel: Pat
     assert [each.name for each in none] == ["Install podberth", "Lint the policies", "Test the policies"]
 
 
-def test_what_cannot_be_installed_ends_it(repository: Path, tmp_path: Path, shell: dict[str, str]) -> None:
+def test_a_failed_installation_ends_the_action(repository: Path, tmp_path: Path, shell: dict[str, str]) -> None:
     [ran] = run_action(repository, {**shell, "RUNNER_TEMP": str(tmp_path)}, install="podberth==0.0.0")
     assert ran.code == 1
 
@@ -143,7 +141,7 @@ def test_the_workflow_installs_podberth_from_beside_the_action(repository: Path,
 
 
 def test_no_input_is_pasted_into_a_script() -> None:
-    """What a pull request can choose would be run."""
+    """Otherwise a pull request could run commands."""
     assert not [step for step in read(ACTION)["runs"]["steps"] if "${{" in step["run"]]
 
 
@@ -173,7 +171,7 @@ def test_the_gitlab_jobs_pass_or_fail_and_leave_the_reports_that_they_name(
         assert major == [{"path": "manifests/job.yaml", "lines": {"begin": 11}}] * red
 
 
-def test_gitlab_asks_for_what_to_install(repository: Path, shell: dict[str, str]) -> None:
+def test_gitlab_requires_the_version_to_install(repository: Path, shell: dict[str, str]) -> None:
     ran = run_job("podberth-lint", repository, shell)
     assert ran.code != 0
     assert "PODBERTH: set it to what pip is to install" in ran.output

@@ -1,4 +1,4 @@
-"""A review port that asks its clients for a certificate: who gets in, and what changes with the file of the CA."""
+"""A review port with client certificates: accepted and refused clients, and changes of the CA file."""
 
 import asyncio
 import ssl
@@ -35,7 +35,7 @@ async def _connected(server: Serving, client: tuple[Path, Path] | None) -> Async
 
 
 async def _status(server: Serving, client: tuple[Path, Path] | None) -> int:
-    """Return the status of an answer; 0 where TLS let nobody in."""
+    """Return the status of an answer; 0 if TLS refused the client."""
     try:
         async with _connected(server, client) as connection:
             return (await connection.ask(post(body()))).status
@@ -86,10 +86,10 @@ def test_another_authority_counts_for_the_next_connection_and_a_broken_file_for_
                 assert (await before.ask(post(body("still")))).uid == "still"
             file.write_text("nothing")
 
-            async def told() -> bool:
+            async def reported() -> bool:
                 return any(line["msg"].startswith("client CA: cannot be used") for line in server.log.lines)
 
-            await until("the broken file to be told of", told)
+            await until("the broken file to be reported", reported)
             assert await _status(server, next_one.issue(_NAME)) == 200
             watching.cancel()
 

@@ -1,4 +1,4 @@
-"""What a connection may take: headers by their bytes and their time, places, unread answers; and what it never says."""
+"""The limits of a connection: size and time of headers, places, unread answers; and answers without a banner."""
 
 import asyncio
 from pathlib import Path
@@ -17,7 +17,7 @@ _MALFORMED = (b"\x16\x03\x01 what is this\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"G
 
 
 async def _end(connection: Connection) -> bytes:
-    """Read all that is still to come."""
+    """Read the rest."""
     async with asyncio.timeout(30):
         return await connection.reader.read()
 
@@ -138,7 +138,7 @@ def test_a_caller_that_reads_no_answers_is_not_asked_for_more(tmp_path: Path, mo
             asking = asyncio.create_task(_ask_on(connection))
             await until_reached("it is ended", lambda: not server.port._web.connections, lambda: None)
             asking.cancel()
-            # 250 bytes an answer: what the kernel took of both ends, and a buffer of ours.
+            # 250 bytes an answer: the kernel's buffers at both ends, and one of podberth's.
             assert server.port._web.requests_count < 100_000
 
     run(test)
@@ -165,7 +165,7 @@ def test_all_memory_comes_back_when_hostile_callers_leave(tmp_path: Path, attack
 
 
 @pytest.mark.parametrize("request_", [*_MALFORMED, post(body()), post(b""), b"GET / HTTP/1.1\r\n\r\n"])
-def test_no_answer_says_which_software_gives_it(tmp_path: Path, request_: bytes) -> None:
+def test_no_answer_names_the_software(tmp_path: Path, request_: bytes) -> None:
     async def test() -> None:
         async with serving(tmp_path) as server:
             answer = await server.ask(request_)
@@ -176,7 +176,7 @@ def test_no_answer_says_which_software_gives_it(tmp_path: Path, request_: bytes)
 
 
 @pytest.mark.parametrize("path", ["/livez", "/readyz", "/metrics", "/nothing"])
-def test_nor_does_the_port_of_probes(tmp_path: Path, path: str) -> None:
+def test_no_answer_of_the_port_of_probes_names_the_software(tmp_path: Path, path: str) -> None:
     async def test() -> None:
         async with serve(tmp_path) as served:
             assert "server" not in (await served.probe(path)).headers

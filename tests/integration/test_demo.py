@@ -1,4 +1,4 @@
-"""`make demo` as its first user meets it: what it shows, and that it leaves nothing behind."""
+"""`make demo`: its output, and that it leaves nothing behind."""
 
 import re
 import signal
@@ -42,12 +42,12 @@ def finished(directory: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def sections(finished: subprocess.CompletedProcess[str]) -> dict[str, str]:
-    """Return what is said of each example, by its file's name."""
+    """Return the output about each example, by its file's name."""
     parts = re.split(r"^── \d+ of \d+: examples/(\S+) ─+$", finished.stdout, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
-def test_it_succeeds_and_says_on_stderr_what_is_going_on(finished: subprocess.CompletedProcess[str]) -> None:
+def test_it_succeeds_and_reports_progress_on_stderr(finished: subprocess.CompletedProcess[str]) -> None:
     assert finished.returncode == 0, finished.stderr
     steps = finished.stderr.splitlines()
     assert all(re.match(r" *\d+\.\d s  \w", step) for step in steps)
@@ -68,7 +68,7 @@ def test_piped_output_is_plain_and_fits_a_hundred_columns(finished: subprocess.C
     assert str(ROOT) not in finished.stdout
 
 
-# By example: what must be said of it.
+# By example: texts that its output must have.
 SHOWN = {
     "cuda-pod.yaml": (
         "Pod cuda-vectoradd: changed",

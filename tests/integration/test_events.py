@@ -1,4 +1,4 @@
-"""Events get through whatever an API server, and other replicas, may do to them; and what does not is counted."""
+"""Events are written despite faults of the API server and writes of other replicas; lost ones are counted."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -19,7 +19,7 @@ from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import EventMetrics, Metrics
 
 TIMING = Timing(first_wait_seconds=0.01, longest_wait_seconds=0.02, least_wait_seconds=0.01)
-# Nothing waits for others, so that a test says when a series is complete.
+# No notice waits for others, so that the test decides when a series is complete.
 LIMITS = Limits(together_seconds=0.01, repeat_seconds=0.01, longest_repeat_seconds=0.02, requests_per_second=1000)
 JOB = Regarding(api_version="batch/v1", kind="Job", namespace="team", name="train", uid="j-1")
 LOOK = Notice(regarding=JOB, type="Warning", reason="PolicyWarning", action="Validate", note="look")
@@ -73,7 +73,7 @@ async def telling(server: EventServer, limits: Limits = LIMITS) -> AsyncIterator
         await events.finish(task)
 
 
-def test_what_is_told_is_what_the_api_wants(tmp_path: Path) -> None:
+def test_an_event_is_valid_for_the_api(tmp_path: Path) -> None:
     async def body() -> None:
         async with event_server(tmp_path) as server, telling(server) as process:
             process.events.tell(LOOK)
@@ -103,7 +103,7 @@ def test_what_is_told_is_what_the_api_wants(tmp_path: Path) -> None:
     run(body)
 
 
-def test_what_is_in_no_namespace_is_told_in_default(tmp_path: Path) -> None:
+def test_an_event_about_an_object_in_no_namespace_is_in_default(tmp_path: Path) -> None:
     async def body() -> None:
         async with event_server(tmp_path) as server, telling(server) as process:
             process.events.tell(replace(LOOK, regarding=replace(JOB, namespace="")))
@@ -132,7 +132,7 @@ def test_a_thousand_pods_of_a_job_are_one_event_that_counts_them(tmp_path: Path)
     run(body)
 
 
-def test_two_replicas_and_one_that_was_started_anew_count_in_one_event(tmp_path: Path) -> None:
+def test_two_replicas_and_a_restarted_one_count_in_one_event(tmp_path: Path) -> None:
     async def body() -> None:
         async with event_server(tmp_path) as server:
             async with telling(server) as one, telling(server) as other:
@@ -140,15 +140,15 @@ def test_two_replicas_and_one_that_was_started_anew_count_in_one_event(tmp_path:
                     each.events.tell(LOOK)
                     await asyncio.sleep(0)
                 await one.until("all ten", lambda: one.count() == 10)
-            async with telling(server) as anew:
-                anew.events.tell(LOOK)
-                await anew.until("one more", lambda: anew.count() == 11)
+            async with telling(server) as restarted:
+                restarted.events.tell(LOOK)
+                await restarted.until("one more", lambda: restarted.count() == 11)
             assert list(server.events) == [PATH]
 
     run(body)
 
 
-def test_what_a_rival_has_counted_meanwhile_is_not_lost(tmp_path: Path) -> None:
+def test_counts_that_a_rival_has_added_are_not_lost(tmp_path: Path) -> None:
     async def body() -> None:
         async with event_server(tmp_path) as server, telling(server) as process:
             process.events.tell(LOOK)
@@ -160,12 +160,12 @@ def test_what_a_rival_has_counted_meanwhile_is_not_lost(tmp_path: Path) -> None:
     run(body)
 
 
-def test_an_event_that_has_run_out_is_made_anew(tmp_path: Path) -> None:
+def test_an_event_that_has_run_out_is_made_again(tmp_path: Path) -> None:
     async def body() -> None:
         async with event_server(tmp_path) as server, telling(server) as process:
             process.events.tell(LOOK)
             await process.until("an Event", lambda: process.count() == 1)
-            # The server's answer may be on its way: what it says is taken in before anything else is sent.
+            # The server's answer may be on its way: what it says is read before anything else is sent.
             server.events.clear()
             process.events.tell(LOOK)
             await process.until("another one", lambda: process.count() == 1)
@@ -175,7 +175,7 @@ def test_an_event_that_has_run_out_is_made_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("fault", [0, 429, 500, 503])
-def test_who_is_away_or_busy_is_asked_again_and_nothing_is_lost(tmp_path: Path, fault: int) -> None:
+def test_an_absent_or_busy_api_server_is_tried_again_and_no_event_is_lost(tmp_path: Path, fault: int) -> None:
     async def body() -> None:
         async with event_server(tmp_path) as server, telling(server) as process:
             server.faults = [fault] * 3
@@ -189,7 +189,7 @@ def test_who_is_away_or_busy_is_asked_again_and_nothing_is_lost(tmp_path: Path, 
     run(body)
 
 
-def test_it_is_not_asked_for_ever(tmp_path: Path) -> None:
+def test_an_event_is_given_up_after_some_tries(tmp_path: Path) -> None:
     async def body() -> None:
         async with event_server(tmp_path) as server, telling(server) as process:
             server.faults = [500] * 12
@@ -197,12 +197,12 @@ def test_it_is_not_asked_for_ever(tmp_path: Path) -> None:
             await process.until("it to be given up", lambda: process.counted() == {"failed": 1})
             assert not server.faults
             process.events.tell(LOOK)
-            await process.until("the next one to be told", lambda: process.count() == 1)
+            await process.until("the next one to be sent", lambda: process.count() == 1)
 
     run(body)
 
 
-def test_a_namespace_that_is_going_is_in_no_others_way(tmp_path: Path) -> None:
+def test_a_terminating_namespace_does_not_delay_others(tmp_path: Path) -> None:
     async def body() -> None:
         async with event_server(tmp_path) as server, telling(server) as process:
             server.gone = frozenset({"going"})
@@ -241,7 +241,7 @@ def test_requests_come_one_after_the_other(tmp_path: Path) -> None:
     run(body)
 
 
-def test_what_is_untold_is_told_when_the_process_ends(tmp_path: Path) -> None:
+def test_unsent_notices_are_sent_when_the_process_ends(tmp_path: Path) -> None:
     async def body() -> None:
         async with event_server(tmp_path) as server:
             async with telling(server, replace(LIMITS, together_seconds=600)) as process:
@@ -253,7 +253,7 @@ def test_what_is_untold_is_told_when_the_process_ends(tmp_path: Path) -> None:
     run(body)
 
 
-def test_an_api_server_that_does_not_answer_holds_up_nobodys_end(tmp_path: Path) -> None:
+def test_an_api_server_that_does_not_answer_does_not_delay_the_end(tmp_path: Path) -> None:
     async def body() -> None:
         async with event_server(tmp_path) as server:
             server.hangs = True
@@ -279,7 +279,7 @@ def test_a_namespace_whose_events_fail_holds_up_no_other(tmp_path: Path) -> None
     run(body)
 
 
-def test_at_the_end_what_is_refused_keeps_nothing_else_from_being_told(tmp_path: Path) -> None:
+def test_at_the_end_a_refused_event_keeps_no_other_from_being_sent(tmp_path: Path) -> None:
     async def body() -> None:
         late = Limits(together_seconds=60.0)
         async with event_server(tmp_path) as server:

@@ -57,7 +57,7 @@ def of_policy(**fields: Any) -> JSON:
         ("/validate", review(gpu_pod(), "UPDATE", old={"spec": []}), 400, "oldObject: spec: got list, want object"),
     ],
 )
-def test_what_was_a_bug_is_refused_by_the_name_of_its_field(
+def test_a_document_that_once_met_a_bug_is_refused_by_the_name_of_its_field(
     tmp_path: Path, path: str, document: JSON, status: int, message: str
 ) -> None:
     async def test() -> None:

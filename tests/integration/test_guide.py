@@ -1,4 +1,4 @@
-"""docs/guide.md, and how a policy is turned on by docs/check.md, are lived through."""
+"""The steps of docs/guide.md, and of docs/check.md for turning a policy on, are run."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from snapshots import cluster
 from walkthrough import BLOCK, live_through
 
 
-def test_the_guide_is_what_happens(tmp_path: Path, wheel: Path, shell: dict[str, str]) -> None:
+def test_the_steps_of_the_guide_give_its_output(tmp_path: Path, wheel: Path, shell: dict[str, str]) -> None:
     live_through(page("docs/guide.md"), tmp_path, {**shell, "PODBERTH": str(wheel), "HOME": str(tmp_path)})
 
 

@@ -23,9 +23,9 @@ _DEPLOYMENT = _ROOT / "manifests" / "base" / "deployment.yaml"
 _CONNECTIONS = 1_000
 _WAITING = 64
 _DENSE = 8
-"""Of those: parsing one takes a third of a second, and each is parsed twice."""
+"""The number of reviews: parsing one takes a third of a second, and each is parsed twice."""
 _MARGIN_MIB = 128
-"""For what a cluster of thousands of nodes takes more than none."""
+"""The memory of a cluster of thousands of nodes, beyond that of an empty one."""
 _READS_NAMESPACE = policy("waits", "  mutations:\n  - annotations: {team: namespaceObject.metadata.name}")
 
 
@@ -73,7 +73,7 @@ async def _ready(served: Served) -> bool:
 
 @dataclass
 class Good:
-    """A client as the API server is one: it asks on a connection that it keeps, and now and then on a new one."""
+    """A client like the API server: it asks on a kept connection, and sometimes on a new one."""
 
     served: Served
     statuses: Counter[str] = field(default_factory=Counter)

@@ -1,4 +1,4 @@
-"""`podberth serve` as a process, over files that never answer: a named pipe, and a mount whose server is away."""
+"""`podberth serve` as a process, over files that never answer: a named pipe, and a mount whose server is gone."""
 
 import asyncio
 import os
@@ -37,7 +37,7 @@ async def _leaves(process: Served) -> None:
         assert await process.process.wait() == 0
 
 
-def test_a_named_pipe_among_the_policies_is_told_and_holds_nothing_up(tmp_path: Path) -> None:
+def test_a_named_pipe_among_the_policies_is_reported_and_delays_nothing(tmp_path: Path) -> None:
     policies = _policies(tmp_path)
 
     async def test() -> None:
@@ -57,7 +57,7 @@ def test_a_named_pipe_among_the_policies_is_told_and_holds_nothing_up(tmp_path: 
     run(test)
 
 
-def test_a_mount_that_hangs_is_told_and_holds_neither_reloads_nor_the_end_up(tmp_path: Path) -> None:
+def test_a_mount_that_hangs_is_reported_and_holds_neither_reloads_nor_the_end_up(tmp_path: Path) -> None:
     policies = _policies(tmp_path)
     (policies / "mounted").mkdir()
 
@@ -72,7 +72,7 @@ def test_a_mount_that_hangs_is_told_and_holds_neither_reloads_nor_the_end_up(tmp
                 assert (await process.probe("/readyz")).status == 200
                 async with process.connect() as connection:
                     assert (await connection.ask(post(body("still")))).uid == "still"
-                # The loop goes on: the certificate is looked at behind the policies.
+                # The loop continues: the certificate is checked after the policies.
                 (tmp_path / "tls.crt").write_bytes(b"")
                 said = await process.line("certificate: cannot be used; the last good one stays in force")
                 assert "got no certificate that can be read" in said["problems"][0]

@@ -1,4 +1,4 @@
-"""One object that the API server sends without end, or not at all, over real HTTP."""
+"""One object that the API server sends without end, or never, over real HTTP."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -26,7 +26,7 @@ async def _send(client: ClusterClient, limits: AnswerLimits) -> bytes:
 
 
 def asked(directory: Path, step: Step, ask: Ask, limits: AnswerLimits) -> bytes:
-    """Ask once, of a server that answers so."""
+    """Send one request to a server with that answer."""
 
     async def run() -> bytes:
         async with scripted(directory, step) as server:
@@ -40,8 +40,8 @@ def asked(directory: Path, step: Step, ask: Ask, limits: AnswerLimits) -> bytes:
 
 
 @pytest.mark.parametrize("ask", [_get, _send])
-def test_what_is_longer_than_any_object_is_not_read_to_its_end(tmp_path: Path, ask: Ask) -> None:
-    """The server goes on for ever after it, so whoever waited for the end would wait until the time is over."""
+def test_an_answer_longer_than_any_object_is_not_read_to_its_end(tmp_path: Path, ask: Ask) -> None:
+    """The server goes on for ever after it, so a reader that waited for its end would run into the time limit."""
     with pytest.raises(ClusterError) as caught:
         asked(tmp_path, stream(b"x" * 600, b"x" * 600), ask, LIMITS)
     assert caught.value.reason == "garbled"
@@ -49,12 +49,12 @@ def test_what_is_longer_than_any_object_is_not_read_to_its_end(tmp_path: Path, a
 
 
 @pytest.mark.parametrize("ask", [_get, _send])
-def test_what_is_as_long_as_allowed_is_read(tmp_path: Path, ask: Ask) -> None:
+def test_an_answer_of_the_allowed_length_is_read(tmp_path: Path, ask: Ask) -> None:
     assert asked(tmp_path, stream(b"x" * 600, b"x" * 400, then="end"), ask, LIMITS) == b"x" * 1000
 
 
 @pytest.mark.parametrize("ask", [_get, _send])
-def test_what_does_not_come_in_its_time_is_lost(tmp_path: Path, ask: Ask) -> None:
+def test_an_answer_that_is_too_late_is_lost(tmp_path: Path, ask: Ask) -> None:
     with pytest.raises(ClusterError, match="no answer in time; try again") as caught:
         asked(tmp_path, stream(b"x"), ask, AnswerLimits(seconds=0.05))
     assert caught.value.reason == "lost"

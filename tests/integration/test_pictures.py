@@ -1,4 +1,4 @@
-"""The pictures of ``podberth topology show`` in a real browser: legible, whole, told to those who do not see them."""
+"""The pictures of ``podberth topology show`` in a real browser: legible, whole, and with text for screen readers."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from browser import Page, browsing, running
 from podberth.cli.main import main
 from topology_scenes import HOSTILE, LOST, as_list, cluster, hostile
 
-# Of every text in a picture: its place, what it says, and its contrast with the box that it stands on.
+# For every text in a picture: its place, its content, and its contrast with the box behind it.
 LOOK = """
 (() => {
   const light = fill => {
@@ -70,7 +70,7 @@ def browse(address: str, look: Callable[[Page], Awaitable[None]]) -> None:
 
 
 def overlapping(texts: list[Any]) -> list[tuple[str, str]]:
-    """Return texts that stand on each other. Neighbouring lines may touch, so a pixel is allowed."""
+    """Return texts that overlap. Neighbouring lines may touch, so a pixel is allowed."""
     return [
         (one["said"], other["said"])
         for number, one in enumerate(texts)
@@ -120,7 +120,7 @@ def test_hostile_names_are_read_as_they_are(browser: str, pages: dict[tuple[str,
     browse(browser, look)
 
 
-def test_a_page_says_in_words_what_its_picture_shows(browser: str, pages: dict[tuple[str, str], Path]) -> None:
+def test_a_page_describes_its_picture_in_words(browser: str, pages: dict[tuple[str, str], Path]) -> None:
     async def look(page: Page) -> None:
         await page.open(pages["h100-5", "html"])
         names = await page.names()
@@ -140,7 +140,7 @@ def test_a_page_is_no_wider_than_its_window(browser: str, pages: dict[tuple[str,
         for name in NODES:
             await page.open(pages[name, "html"], width=width)
             assert await page.ask("document.documentElement.scrollWidth") <= width
-            # What is wider scrolls within it: letters stay legible, and heads of columns are not broken.
+            # Wider content scrolls inside the page: letters stay legible, and heads of columns are not broken.
             assert await page.ask("document.querySelector('svg').getBoundingClientRect().width") >= 600
             heads = await page.ask("[...document.querySelectorAll('th')].map(head => head.offsetHeight)")
             assert max(heads) < 40

@@ -1,4 +1,4 @@
-"""Policies are judged beside the reviews of pods, over real TLS, whatever is sent as one."""
+"""Policies, valid and hostile ones, are judged beside the reviews of pods, over real TLS."""
 
 import asyncio
 import json
@@ -77,7 +77,7 @@ def test_reviews_of_pods_are_answered_while_a_policy_is_judged_and_a_late_one_is
     run(scene)
 
 
-def test_the_memory_of_a_policy_stays_charged_until_the_thread_has_let_go_of_it(tmp_path: Path) -> None:
+def test_the_memory_of_a_policy_stays_charged_until_the_thread_no_longer_holds_it(tmp_path: Path) -> None:
     begun, go = threading.Event(), threading.Event()
 
     def validate(_: AdmissionRequest, __: Environment, ___: Late) -> Outcome:
@@ -123,7 +123,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_no_policy_is_a_bug_of_ours(tmp_path: Path, name: str) -> None:
+def test_a_hostile_policy_meets_no_bug(tmp_path: Path, name: str) -> None:
     async def scene() -> None:
         async with serving(tmp_path, both(PolicyJudge())) as server:
             server.state.snapshot = SNAPSHOT

@@ -1,4 +1,4 @@
-"""`podberth serve` as a process: how it starts, how it leaves, and that nothing at its standard output can stop it."""
+"""`podberth serve` as a process: its start, its end, and its independence of the reader of its output."""
 
 import asyncio
 import contextlib
@@ -51,7 +51,7 @@ def test_review_in_flight_survives_sigterm(tmp_path: Path) -> None:
     run(test)
 
 
-def test_idle_connections_do_not_hold_the_end_up(tmp_path: Path) -> None:
+def test_idle_connections_do_not_delay_the_end(tmp_path: Path) -> None:
     async def test() -> None:
         async with serve(tmp_path, "--drain-seconds", "0") as served, served.connect() as idle:
             assert (await idle.ask(post(body("u-1")))).uid == "u-1"
@@ -85,7 +85,7 @@ def test_log_that_nobody_reads_stops_nothing(tmp_path: Path, closed: bool) -> No
     run(test)
 
 
-def test_broken_policy_is_told_with_its_place_and_exit_code_2(tmp_path: Path) -> None:
+def test_broken_policy_is_reported_with_its_place_and_exit_code_2(tmp_path: Path) -> None:
     async def test() -> None:
         policies = tmp_path / "policies"
         policies.mkdir()
@@ -100,7 +100,7 @@ def test_broken_policy_is_told_with_its_place_and_exit_code_2(tmp_path: Path) ->
     run(test)
 
 
-def test_port_that_is_taken_is_told_with_exit_code_2(tmp_path: Path) -> None:
+def test_port_that_is_taken_is_reported_with_exit_code_2(tmp_path: Path) -> None:
     async def test() -> None:
         async with serve(tmp_path) as served:
             arguments = command(tmp_path, "--listen", f"127.0.0.1:{served.port}")

@@ -1,4 +1,4 @@
-"""A resource is followed through everything that an API server, or what is between, may do to a list and a watch."""
+"""A resource is followed despite all faults that an API server or a proxy can cause in a list and a watch."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -97,8 +97,8 @@ def test_a_version_that_is_too_old_means_a_new_list(tmp_path: Path, expired: Ste
         async with following(tmp_path, page(["a", "b"], 5), expired, page(["b", "c"], 9), stream()) as follower:
             await follower.asked(4)
             assert follower.server.queries[2:] == [{}, {"watch": "true", "resourceVersion": "9"}]
-            # What has not changed is not told again, and what is gone is.
-            assert follower.sink.told == ["put a", "put b", "put c", "drop a"]
+            # Unchanged objects are not passed on again, and deleted ones are.
+            assert follower.sink.received == ["put a", "put b", "put c", "drop a"]
             assert (follower.count("lists", "expired"), follower.count("restarts", "expired")) == (1, 1)
 
     run(test)
@@ -110,7 +110,7 @@ def test_a_token_that_expires_in_the_middle_of_a_list_means_a_list_from_the_star
         async with following(tmp_path, *steps) as follower:
             await follower.asked(4)
             assert follower.server.queries[1:3] == [{"continue": "more"}, {}]
-            assert follower.sink.told == ["put a", "put b"]
+            assert follower.sink.received == ["put a", "put b"]
 
     run(test)
 
@@ -171,7 +171,7 @@ def test_a_busy_apiserver_is_left_alone_for_as_long_as_it_asks(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("step", [status(503), stream(then="end"), status(410), EXPIRED])
-def test_whatever_is_said_again_and_again_there_is_no_tight_loop(tmp_path: Path, step: Step) -> None:
+def test_no_repeated_answer_makes_a_tight_loop(tmp_path: Path, step: Step) -> None:
     async def test() -> None:
         async def alternate(request: Any) -> Any:
             return await (step if request.query.get("watch") else page(["a"], 5))(request)
@@ -212,19 +212,19 @@ def test_a_rotated_token_is_read_for_the_next_request(tmp_path: Path) -> None:
     run(test)
 
 
-def test_a_refusal_at_the_start_is_said_and_ends_it_and_later_it_does_not(tmp_path: Path) -> None:
+def test_a_refusal_at_the_start_ends_it_with_a_message_and_a_later_one_does_not(tmp_path: Path) -> None:
     async def test() -> None:
         forbidden = status(403, message="nodes is forbidden")
         async with following(tmp_path, forbidden, timing=replace(TIMING, refused_seconds=0.1)) as follower:
             with pytest.raises(ClusterError, match="/api/v1/nodes: got 403 nodes is forbidden, want 200; see what"):
                 await follower.asked(100)
-        # One that has just started refuses, too, before it knows who may ask.
+        # A server that has just started refuses, too, before it has loaded the roles.
         async with following(tmp_path, forbidden, forbidden, page(["a"], 5), stream()) as follower:
             await follower.asked(4)
         async with following(tmp_path, page(["a"], 5), stream(then="cut"), forbidden, stream()) as follower:
             await follower.asked(4)
-            told = [line for line in follower.log.lines if line["msg"].startswith("nodes: the watch is lost")]
-            assert [line["reason"] for line in told] == ["lost", "refused"]
+            reported = [line for line in follower.log.lines if line["msg"].startswith("nodes: the watch is lost")]
+            assert [line["reason"] for line in reported] == ["lost", "refused"]
             assert follower.sink.objects == {"a": "1"}
 
     run(test)
@@ -241,7 +241,7 @@ def test_a_refusal_at_the_start_is_said_and_ends_it_and_later_it_does_not(tmp_pa
         ('{"current-context": "x", "contexts": [{"name": "x", "context": {"cluster": "c"}}]}', "want a kubeconfig"),
     ],
 )
-def test_what_is_no_kubeconfig_is_refused_by_name(tmp_path: Path, text: str | None, said: str) -> None:
+def test_a_file_that_is_no_kubeconfig_is_refused_by_name(tmp_path: Path, text: str | None, said: str) -> None:
     path = tmp_path / "kubeconfig"
     if text is not None:
         path.write_text(text)
@@ -250,12 +250,12 @@ def test_what_is_no_kubeconfig_is_refused_by_name(tmp_path: Path, text: str | No
     assert said in str(caught.value)
 
 
-def test_outside_of_a_pod_it_is_said_what_is_missing() -> None:
+def test_outside_of_a_pod_the_missing_configuration_is_reported() -> None:
     with pytest.raises(UsageError, match=r"want a pod with a service account, or --kubeconfig FILE$"):
         ClusterClient(None, TIMING)
 
 
-def test_nobody_there_is_lost_and_tried_again(tmp_path: Path) -> None:
+def test_a_missing_server_is_lost_and_tried_again(tmp_path: Path) -> None:
     async def test() -> None:
         async with following(tmp_path, page(["a"], 5), stream()) as follower:
             await follower.asked(2)

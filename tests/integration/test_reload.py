@@ -1,4 +1,4 @@
-"""What changes under a running server: certificates, policies, topology. What is broken never replaces what works."""
+"""Changes under a running server: certificates, policies, topology. A broken version never replaces a working one."""
 
 import asyncio
 import base64
@@ -74,7 +74,7 @@ def test_certificate_is_exchanged_without_closing_a_connection(tmp_path: Path) -
             watched = WatchedCertificate(server.files, server.tls, server.state, server.metrics, Log(server.log))
             await watched.refresh()
             async with _watching(server, watched):
-                ensure(tmp_path, ("localhost",), datetime.now(UTC))  # for other names, so anew
+                ensure(tmp_path, ("localhost",), datetime.now(UTC))  # for other names, so it is made again
 
                 async def exchanged() -> bool:
                     async with server.connect(verify=False) as after:
@@ -100,10 +100,10 @@ def test_certificate_without_its_key_does_not_replace_the_good_pair(tmp_path: Pa
             async with _watching(server, watched):
                 server.files.certificate.write_bytes(other.certificate)
 
-                async def told() -> list[dict[str, Any]]:
+                async def reported() -> list[dict[str, Any]]:
                     return _events(server.log, "error")
 
-                [error] = await until("the mismatch is told", told)
+                [error] = await until("the mismatch is reported", reported)
                 assert error["problems"] == [
                     f"{server.files.key}: got the key of another certificate; put certificate and key of one pair"
                 ]
@@ -114,7 +114,7 @@ def test_certificate_without_its_key_does_not_replace_the_good_pair(tmp_path: Pa
                 async def loaded_again() -> bool:
                     return _count(server, 'reload_total{result="ok",what="certificate"}') == 2
 
-                await until("the mended pair is loaded", loaded_again)
+                await until("the fixed pair is loaded", loaded_again)
             assert len(_events(server.log, "error")) == 1
             assert _count(server, 'reload_total{result="error",what="certificate"}') == 1
 
@@ -140,10 +140,10 @@ def test_changed_policy_decides_the_next_review_and_a_broken_one_does_not(tmp_pa
                 await until("the second policy decides", second)
                 file.write_text(_POLICY.replace("gpu.count", "gpu.cuont").format(mark="third"))
 
-                async def told() -> list[dict[str, Any]]:
+                async def reported() -> list[dict[str, Any]]:
                     return _events(server.log, "error")
 
-                [error] = await until("the mistake is told", told)
+                [error] = await until("the mistake is reported", reported)
                 assert error["msg"] == "policies: cannot be used; the last good one stays in force"
                 assert [problem.split(" ")[0] for problem in error["problems"]] == [f"{file}:9:21"]
                 assert "second" in await _mark(server)
@@ -153,7 +153,7 @@ def test_changed_policy_decides_the_next_review_and_a_broken_one_does_not(tmp_pa
                 async def fourth() -> bool:
                     return "fourth" in await _mark(server)
 
-                await until("the mended policy decides", fourth)
+                await until("the fixed policy decides", fourth)
 
     run(test)
 
@@ -171,10 +171,10 @@ def test_an_emptied_policy_file_takes_no_policy_away_and_a_deleted_one_does(tmp_
             async with _watching(server, watched):
                 file.write_text(cut)
 
-                async def told() -> list[dict[str, Any]]:
+                async def reported() -> list[dict[str, Any]]:
                     return _events(server.log, "error")
 
-                [error] = await until("the emptied file is told", told)
+                [error] = await until("the emptied file is reported", reported)
                 assert error["msg"] == "policies: cannot be used; the last good one stays in force"
                 assert "policy.yaml: got no document" in error["problems"][0]
                 assert _count(server, 'reload_total{result="error",what="policies"}') == 1
@@ -198,10 +198,10 @@ def test_an_emptied_certificate_or_key_does_not_replace_the_good_pair(tmp_path: 
             async with _watching(server, watched):
                 (tmp_path / name).write_bytes(b"")
 
-                async def told() -> list[dict[str, Any]]:
+                async def reported() -> list[dict[str, Any]]:
                     return _events(server.log, "error")
 
-                [error] = await until("the emptied file is told", told)
+                [error] = await until("the emptied file is reported", reported)
                 assert f"{tmp_path / name}: got no " in error["problems"][0]
                 assert (await server.ask(post(body("good")))).uid == "good"
 
@@ -227,10 +227,10 @@ def test_topology_grows_with_its_file_and_survives_its_loss(tmp_path: Path) -> N
                 await until("three nodes are known", three)
                 topology.unlink()
 
-                async def told() -> list[dict[str, Any]]:
+                async def reported() -> list[dict[str, Any]]:
                     return _events(server.log, "error")
 
-                [error] = await until("the loss is told", told)
+                [error] = await until("the loss is reported", reported)
                 assert error["msg"] == "topology: cannot be used; the last good one stays in force"
             assert _count(server, "topology_nodes") == 3
             assert server.state.snapshot is not None
@@ -265,7 +265,7 @@ def test_bug_in_a_reload_ends_neither_the_watch_nor_the_service(tmp_path: Path) 
     run(test)
 
 
-def test_first_load_raises_what_is_wrong(tmp_path: Path) -> None:
+def test_the_first_load_raises_its_error(tmp_path: Path) -> None:
     async def test() -> None:
         async with serving(tmp_path / "tls") as server:
             watched = _snapshot(server, tmp_path / "nowhere")

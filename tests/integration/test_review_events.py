@@ -1,4 +1,4 @@
-"""Which reviews podberth writes Events of, and where: by what it knows of who has asked."""
+"""The reviews that podberth writes Events about, and the namespaces, by its knowledge of the caller."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -32,7 +32,7 @@ OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "serve-1", "uid"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Listening:
     server: EventServer
     listener: ReviewEvents
     metrics: Metrics
@@ -51,30 +51,30 @@ class Told:
 
 
 @asynccontextmanager
-async def listening(directory: Path, *, proved: bool) -> AsyncIterator[Told]:
+async def listening(directory: Path, *, proved: bool) -> AsyncIterator[Listening]:
     metrics = Metrics([], lines_dropped=int, in_flight=int)
     async with event_server(directory) as server:
         client = ClusterClient(server.kubeconfig, TIMING)
         events = Events(client, "p-1", EventMetrics(metrics), Log(CapturedLines()), timing=TIMING, limits=LIMITS)
         task = asyncio.create_task(events.run())
         try:
-            yield Told(server, ReviewEvents(events, lambda: KNOWN, proved=proved), metrics)
+            yield Listening(server, ReviewEvents(events, lambda: KNOWN, proved=proved), metrics)
         finally:
             await events.finish(task)
 
 
 @pytest.mark.parametrize("proved", [True, False])
-def test_no_request_is_made_of_what_no_namespace_or_object_is_called(tmp_path: Path, *, proved: bool) -> None:
+def test_an_invalid_name_of_a_namespace_or_object_makes_no_request(tmp_path: Path, *, proved: bool) -> None:
     async def test() -> None:
-        async with listening(tmp_path, proved=proved) as told:
+        async with listening(tmp_path, proved=proved) as heard:
             for text in HOSTILE[:-1]:
-                told.ask(text)
+                heard.ask(text)
             for text in (*HOSTILE, "two words"):
-                told.ask("team", name=text)
-            assert told.counted("unknown") == len(HOSTILE) - 1 + len(HOSTILE) + 1
-            told.ask("team")
-            await until("the Event of an object that can be", _async(lambda: bool(told.server.events)))
-            [(method, path, _)] = told.server.asked
+                heard.ask("team", name=text)
+            assert heard.counted("unknown") == len(HOSTILE) - 1 + len(HOSTILE) + 1
+            heard.ask("team")
+            await until("the Event of an object that can be", _async(lambda: bool(heard.server.events)))
+            [(method, path, _)] = heard.server.asked
             assert (method, path) == ("POST", "/apis/events.k8s.io/v1/namespaces/team/events")
 
     run(test)
@@ -87,26 +87,26 @@ def _async(reached: Any) -> Any:
     return ask
 
 
-def test_where_anybody_may_ask_only_a_namespace_that_is_known_is_told_in(tmp_path: Path) -> None:
+def test_a_caller_without_a_certificate_causes_events_in_known_namespaces_only(tmp_path: Path) -> None:
     async def test() -> None:
-        async with listening(tmp_path, proved=False) as told:
-            told.ask("kube-system")
-            told.ask("team", apiVersion="batch/v1", kind="Job", name="nobody-knows")
-            assert told.counted("unknown") == 2
-        async with listening(tmp_path, proved=True) as told:
-            told.ask("kube-system")
-            told.ask("team", apiVersion="batch/v1", kind="Job", name="nobody-knows")
-            await until("both Events", _async(lambda: len(told.server.events) == 2))
+        async with listening(tmp_path, proved=False) as heard:
+            heard.ask("kube-system")
+            heard.ask("team", apiVersion="batch/v1", kind="Job", name="nobody-knows")
+            assert heard.counted("unknown") == 2
+        async with listening(tmp_path, proved=True) as heard:
+            heard.ask("kube-system")
+            heard.ask("team", apiVersion="batch/v1", kind="Job", name="nobody-knows")
+            await until("both Events", _async(lambda: len(heard.server.events) == 2))
 
     run(test)
 
 
-def test_where_anybody_may_ask_a_flood_is_a_few_events(tmp_path: Path) -> None:
+def test_a_flood_of_callers_without_certificates_is_a_few_events(tmp_path: Path) -> None:
     async def test() -> None:
-        async with listening(tmp_path, proved=False) as told:
+        async with listening(tmp_path, proved=False) as heard:
             for number in range(1000):
-                told.ask("team", name=f"serve-{number}", uid=f"r-{number}")
-            assert told.counted("limited") >= 1000 - LIMITS.unproved_burst - 1
-            await until("the Events", _async(lambda: len(told.server.events) >= LIMITS.unproved_burst))
+                heard.ask("team", name=f"serve-{number}", uid=f"r-{number}")
+            assert heard.counted("limited") >= 1000 - LIMITS.unproved_burst - 1
+            await until("the Events", _async(lambda: len(heard.server.events) >= LIMITS.unproved_burst))
 
     run(test)

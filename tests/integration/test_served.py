@@ -1,4 +1,4 @@
-"""Which kinds are followed, by what an API server may say of what it serves."""
+"""The kinds that are followed, by the answers of an API server's discovery."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ JOBS, CLAIMS = "jobs.batch", "resourceclaims.resource.k8s.io"
 VERBS = ["list", "watch"]
 
 Paths = dict[str, Any]
-"""What is answered by path: a document, or a status code."""
+"""The answers by path: a document, or a status code."""
 
 
 def groups(*versions: str) -> Paths:
@@ -54,7 +54,7 @@ def objects(path: str, *names: str) -> Paths:
 
 
 class Watching:
-    """What follows the kinds of a scripted API server."""
+    """Follows the kinds of a scripted API server."""
 
     def __init__(self, kubeconfig: Path, timing: Timing) -> None:
         self.lines = CapturedLines()
@@ -91,9 +91,7 @@ async def watching(directory: Path, paths: Mapping[str, Any], timing: Timing = T
 BATCH: Paths = {**resources("batch/v1", "jobs"), **objects("/apis/batch/v1/jobs", "a", "b")}
 
 
-def test_what_is_served_is_listed_in_the_first_version_that_can_be_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_served_kind_is_listed_in_the_first_readable_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = {
         **groups("batch/v1", "resource.k8s.io/v1beta1", "resource.k8s.io/v2"),
         **BATCH,
@@ -146,7 +144,7 @@ def test_pod_groups_are_known_to_be_served_where_there_is_none_yet_and_until_the
             assert seen.workloads.objects().served_groups == frozenset()
 
 
-def test_what_discovery_does_not_name_any_more_is_gone(tmp_path: Path) -> None:
+def test_a_kind_that_discovery_no_longer_names_is_gone(tmp_path: Path) -> None:
     async def test() -> None:
         async with watching(tmp_path, groups()) as seen:
             [sink] = [each for kind, each in seen.workloads.sinks.items() if kind.name == "podgroups.scheduling.k8s.io"]
@@ -173,7 +171,7 @@ def test_a_kind_that_cannot_be_listed_for_a_fault_of_its_own_keeps_nobody_waitin
     run(test)
 
 
-def test_where_nobody_may_ask_what_is_served_nothing_is_waited_for(tmp_path: Path) -> None:
+def test_nothing_waits_for_kinds_if_discovery_is_forbidden(tmp_path: Path) -> None:
     async def test() -> None:
         async with watching(tmp_path, {"/apis": 403}) as seen:
             await seen.until("nobody to wait", seen.served.settled.is_set)
@@ -184,11 +182,11 @@ def test_where_nobody_may_ask_what_is_served_nothing_is_waited_for(tmp_path: Pat
 
 
 @pytest.mark.parametrize("answer", [503, "rubbish", {"groups": [3]}])
-def test_an_api_server_that_does_not_say_is_waited_for(tmp_path: Path, answer: Any) -> None:
+def test_an_api_server_without_an_answer_is_waited_for(tmp_path: Path, answer: Any) -> None:
     paths: Paths = {"/apis": answer, **BATCH}
 
     async def test() -> None:
-        # Whatever becomes of the first looks, not before it says so is anything settled.
+        # Nothing is settled before it answers, whatever happens to the first looks.
         async with watching(tmp_path, paths, replace(TIMING, refused_seconds=0.0)) as seen:
             await seen.until("a first look", lambda: seen.lines.lines)
             assert not seen.served.settled.is_set()
@@ -216,6 +214,6 @@ RUBBISH = [b"", b"{}", b"3", b'{"groups": 3, "resources": 3}', b'{"groups": [{}]
 @pytest.mark.parametrize(
     "body", [b"", b"{}", b"3", b'{"groups": 3, "resources": 3}', b'{"groups": [{}], "resources": [{}]}']
 )
-def test_what_is_no_answer_to_a_discovery_is_told(read: Callable[[bytes], frozenset[str]], body: bytes) -> None:
+def test_an_invalid_answer_to_a_discovery_is_reported(read: Callable[[bytes], frozenset[str]], body: bytes) -> None:
     with pytest.raises(ClusterError, match=r"^discovery of (groups|resources): got "):
         read(body)

@@ -1,4 +1,4 @@
-"""The span of a review continues the API server's trace and tells what came of it, at a collector that reads OTLP."""
+"""The span of a review continues the API server's trace and has the result, at a collector that reads OTLP."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -92,7 +92,7 @@ def test_a_review_is_one_span_of_the_callers_trace_with_its_phases_in_it(traced:
     run(test)
 
 
-def test_what_the_caller_does_not_keep_is_not_kept_and_who_traces_nothing_begins_one(
+def test_an_unsampled_trace_is_not_kept_and_a_caller_without_one_starts_one(
     traced: Traces,
 ) -> None:
     async def test() -> None:
@@ -108,7 +108,7 @@ def test_what_the_caller_does_not_keep_is_not_kept_and_who_traces_nothing_begins
     run(test)
 
 
-def test_what_gets_no_decision_is_told_and_a_fault_of_ours_is_one(traced: Traces) -> None:
+def test_a_request_without_a_decision_has_a_span_and_a_bug_is_an_error(traced: Traces) -> None:
     def broken(_: AdmissionRequest, __: Snapshot) -> Outcome:
         raise ValueError("broken on purpose")
 
@@ -117,14 +117,14 @@ def test_what_gets_no_decision_is_told_and_a_fault_of_ours_is_one(traced: Traces
             for content, path in ((body("u-1"), "/mutate"), (b"{}", "/mutate"), (b"{}", "/no")):
                 await it.port.ask(post(content, path, KEPT))
             spans = await it.spans(3)
-            told = {each.attributes["http.response.status_code"]: each for each in spans}
-            assert {code: (each.name, each.failed) for code, each in told.items()} == {
+            reported = {each.attributes["http.response.status_code"]: each for each in spans}
+            assert {code: (each.name, each.failed) for code, each in reported.items()} == {
                 500: ("review /mutate", True),
                 400: ("review /mutate", False),
                 404: ("review other", False),
             }
             assert {each.attributes["podberth.verdict"] for each in spans} == {"error"}
-            assert told[500].attributes["podberth.review.uid"] == "u-1"
+            assert reported[500].attributes["podberth.review.uid"] == "u-1"
 
     run(test)
 
@@ -136,7 +136,7 @@ def test_what_gets_no_decision_is_told_and_a_fault_of_ours_is_one(traced: Traces
         ("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "0", "max_export_batch_size"),
     ],
 )
-def test_who_cannot_have_traces_has_reviews_all_the_same(
+def test_reviews_are_answered_even_if_traces_cannot_be_sent(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
 ) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")

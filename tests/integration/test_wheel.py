@@ -1,4 +1,4 @@
-"""What an installed podberth brings with it."""
+"""The content of an installed podberth."""
 
 import subprocess
 import sys
@@ -38,7 +38,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def printed(installed: Path, *argv: str) -> str:
-    """Return what a command prints where only the package is."""
+    """Return the output of a command in an environment with only the package."""
     script = f"import sys; from podberth.cli.main import main; sys.exit(main({list(argv)!r}))"
     environ = {"PYTHONPATH": str(installed)}
     command = [sys.executable, "-c", script]

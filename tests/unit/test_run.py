@@ -70,8 +70,8 @@ def test_the_tests_that_need_a_go_program_are_marked_so_that_a_change_does_witho
     arguments = ["--collect-only", "-q", "-m", "go_program", "tests/unit/agent/test_pod_resources.py"]
     command = [sys.executable, "-I", "-m", "pytest", "-p", "no:cacheprovider", *arguments]
     collected = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
-    assert "::test_devices_and_claims_of_containers_are_told\n" in collected
-    assert "::test_what_is_no_kubelet_is_told\n" not in collected
+    assert "::test_devices_and_claims_of_containers_are_reported\n" in collected
+    assert "::test_a_missing_kubelet_is_reported\n" not in collected
     assert all(lane.arguments[-2:] == ("-m", "not go_program") for lane in CHANGE)
 
 

@@ -1,4 +1,4 @@
-"""AMD's reader on topologies of real machines, written out as the kernel lays them out."""
+"""AMD's reader on topologies of real machines, in the kernel's layout."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -50,7 +50,7 @@ def read(root: Path) -> NodeTopology:
     return derive(observe(KfdReader(sysfs), sysfs))
 
 
-def test_what_gpus_do_is_read_from_amdgpu(tmp_path: Path) -> None:
+def test_usage_of_gpus_is_read_from_amdgpu(tmp_path: Path) -> None:
     rows = recorded(MI210)
     write_kfd(tmp_path, rows)
     busy = {
@@ -88,7 +88,7 @@ def test_two_hives_of_mi210_are_two_islands(tmp_path: Path) -> None:
 
 
 def test_the_parts_of_a_partitioned_gpu_are_one_gpu(tmp_path: Path) -> None:
-    """MI300X in CPX: eight nodes to a GPU that differ in the function, all linked with all."""
+    """MI300X in CPX: eight nodes for each GPU, which differ in the function, all linked with all."""
     numbers = range(2, 18)
     rows: list[Row] = [
         {

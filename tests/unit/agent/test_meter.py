@@ -1,4 +1,4 @@
-"""How old a look may be before it is told no more, and the agent's thread before it is told dead."""
+"""The age at which a look is no longer reported, and the silence after which the agent's thread counts as dead."""
 
 import socket
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ INTERVAL = 30.0
 
 
 class Still:
-    """A reader of one GPU, whose usage can be out of reach."""
+    """A reader of one GPU, whose usage may be unreadable."""
 
     gone = False
 
@@ -36,7 +36,7 @@ class Still:
 
 
 class Clock:
-    """A clock that goes when it is told to."""
+    """A clock that goes when a test moves it."""
 
     seconds = 1000.0
 
@@ -80,7 +80,7 @@ def has_ipv6_loopback() -> bool:
     "request_",
     [b"GET /metrics HTTP/1.0", b"GET /nothing HTTP/1.0", b"PUT / HTTP/1.0", b"what is this", b"GET / HTTP/9.9"],
 )
-def test_no_answer_says_which_software_gives_it(port: int, request_: bytes) -> None:
+def test_no_answer_names_the_software(port: int, request_: bytes) -> None:
     with socket.create_connection(("127.0.0.1", port), timeout=20) as caller:
         caller.sendall(request_ + b"\r\n\r\n")
         with caller.makefile("rb") as answer:
@@ -95,7 +95,7 @@ def look(meter: Meter) -> None:
     meter.wait(INTERVAL)
 
 
-def test_a_look_that_is_too_old_is_told_no_more(meter: Meter, port: int, clock: Clock) -> None:
+def test_a_look_that_is_too_old_is_no_longer_reported(meter: Meter, port: int, clock: Clock) -> None:
     assert "podberth_gpu_healthy{" not in get(port, "/metrics")[1]
     look(meter)
     clock.seconds += meter.patience_seconds
@@ -106,7 +106,7 @@ def test_a_look_that_is_too_old_is_told_no_more(meter: Meter, port: int, clock: 
     assert 'podberth_agent_devices_seen{node="n"} 0.0' in text
 
 
-def test_a_thread_that_is_silent_for_too_long_is_told_dead(meter: Meter, port: int, clock: Clock) -> None:
+def test_a_thread_that_is_silent_for_too_long_is_reported_dead(meter: Meter, port: int, clock: Clock) -> None:
     assert get(port, "/livez") == (200, "ok\n")
     clock.seconds += 121
     said = "the devices were last looked at 121 s ago; want 120 s at most\n"

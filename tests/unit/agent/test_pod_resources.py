@@ -28,7 +28,7 @@ def kubelet(kubelet_program: Path, tmp_path: Path) -> Iterator[KubeletSocket]:
 
 @pytest.fixture(autouse=True)
 def patient(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a busy machine take as long as it needs for an answer, where the deadline is not what is tested."""
+    """Give a busy machine enough time for an answer in tests that are not about the deadline."""
     if "hangs" not in request.node.name:
         monkeypatch.setattr(pod_resources, "_DEADLINE_SECONDS", 60.0)
 
@@ -40,7 +40,7 @@ def refusal(path: Path) -> str:
     return str(refused.value)
 
 
-def test_devices_and_claims_of_containers_are_told(kubelet: KubeletSocket) -> None:
+def test_devices_and_claims_of_containers_are_reported(kubelet: KubeletSocket) -> None:
     claimed = {
         "name": "train-1",
         "namespace": "team-b",
@@ -91,11 +91,11 @@ def test_a_kubelet_that_hangs_is_given_up_after_the_deadline(kubelet: KubeletSoc
     kubelet.answer("hang")
     started = time.monotonic()
     assert refusal(kubelet.path) == f"{kubelet.path}: no kubelet; got no answer within 2 s"
-    # How much later is the machine's affair: a busy one took more than 8 s.
+    # How much later depends on the machine: a busy one took more than 8 s.
     assert time.monotonic() - started > 1.5
 
 
-def test_a_refusal_is_told_on_one_line(kubelet: KubeletSocket) -> None:
+def test_a_refusal_is_reported_on_one_line(kubelet: KubeletSocket) -> None:
     kubelet.answer("fail 8")
     assert refusal(kubelet.path) == f"{kubelet.path}: no kubelet; got RESOURCE_EXHAUSTED: as the test wants it"
 
@@ -119,19 +119,19 @@ def test_a_kubelet_that_was_restarted_is_found_by_the_next_call(kubelet: Kubelet
     assert len(list_grants(kubelet.path)) == 1
 
 
-def test_what_is_no_kubelet_is_told(tmp_path: Path) -> None:
+def test_a_missing_kubelet_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert "got UNAVAILABLE" in refusal(tmp_path / "file")
     assert "got UNAVAILABLE" in refusal(tmp_path)
 
 
-def test_an_answer_that_is_none_is_told(kubelet: KubeletSocket, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_answer_is_reported(kubelet: KubeletSocket, capfd: pytest.CaptureFixture[str]) -> None:
     kubelet.answer("garbage")
     assert refusal(kubelet.path).endswith("no kubelet; got no valid ListPodResourcesResponse")
     assert capfd.readouterr().err == ""
 
 
-def test_a_socket_that_may_not_be_opened_is_told(kubelet: KubeletSocket, tmp_path: Path) -> None:
+def test_a_socket_that_may_not_be_opened_is_reported(kubelet: KubeletSocket, tmp_path: Path) -> None:
     root = os.geteuid() == 0
     try:
         tmp_path.chmod(0o700 if root else 0)
@@ -144,7 +144,7 @@ def test_a_socket_that_may_not_be_opened_is_told(kubelet: KubeletSocket, tmp_pat
         tmp_path.chmod(0o700)
 
 
-def test_garbage_on_the_socket_is_told(tmp_path: Path) -> None:
+def test_garbage_on_the_socket_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "kubelet.sock"
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))

@@ -1,4 +1,4 @@
-"""The agent's loop between two looks: what is sent in one go, with a clock and a server that do as they are told."""
+"""The agent's loop between two looks: the requests of one round, with a clock and a server that follow a script."""
 
 from datetime import timedelta
 from itertools import islice
@@ -26,7 +26,7 @@ def document(text: str) -> dict[str, Any]:
 
 
 def test_an_api_server_that_hangs_is_asked_once_for_each_thing_before_the_devices_are_looked_at_again() -> None:
-    """Each try is over later than the wait before the next one of the other: without a bound this never ends."""
+    """Each try takes longer than the other's wait before its next try: without a bound this never ends."""
     made, server, clock = Publisher("n", draw=lambda: 0.5, labels="own"), Server(), Clock()
     made.offer(document("{}"), LABELS)
     drive(made, server, clock, 1.0)
@@ -67,8 +67,8 @@ class Playing(Played):
             raise DeviceError("the end")
 
 
-def test_the_log_says_what_is_wrong_now_once_however_often_a_library_words_it_anew() -> None:
-    """No answer, then one that refuses, then all is well: each is told, for each wants something else of a person."""
+def test_the_log_says_what_is_wrong_now_once_however_differently_a_library_words_it() -> None:
+    """No answer, then one that refuses, then all is well: each is reported, because each needs another fix."""
     server, clock, said = Server(), Clock(), list[tuple[Level, str]]()
 
     def send(request: Request) -> Answer:

@@ -1,4 +1,4 @@
-"""The state machine, with a clock and a server that do as they are told."""
+"""The state machine, with a clock and a server that follow a script."""
 
 import json
 from math import inf
@@ -53,7 +53,7 @@ def test_it_reads_before_it_writes_and_beats_when_the_document_is_there() -> Non
     assert server.text == text_of(1)
 
 
-def test_what_is_there_already_is_not_written_whatever_its_time() -> None:
+def test_an_equal_document_is_not_written_again_whatever_its_time() -> None:
     _, server, _ = settled()
     server.asked.clear()
     again = publisher()
@@ -64,7 +64,7 @@ def test_what_is_there_already_is_not_written_whatever_its_time() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"number": 1}', '{"more":1,"number":1}', text_of(2)])
-def test_what_is_there_otherwise_is_written_over(text: str) -> None:
+def test_a_different_document_is_overwritten(text: str) -> None:
     _, server, _ = settled()
     assert server.config_map is not None
     server.put({**server.config_map, "data": {DATA_KEY: text}})
@@ -89,7 +89,7 @@ def test_the_first_faults_are_written_at_once_and_a_flap_a_few_times_a_minute() 
     for step in range(600):
         made.offer(document(step % 2), LABELS)
         drive(made, server, clock, 0.1)
-    # Five at once, for the first document took one, and one in 15 s; never the one that is there already.
+    # Five at once, because the first document took one, and one in 15 s; never the present one.
     assert server.count("write") == 5 + 60 // 15
     made.offer(document(7), LABELS)
     drive(made, server, clock, 15.0)
@@ -151,7 +151,7 @@ def test_something_in_front_of_the_api_server_that_answers_nonsense_makes_no_loo
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
-def test_what_somebody_has_to_mend_is_said_and_asked_for_slowly(status: int) -> None:
+def test_a_failure_that_a_person_has_to_fix_is_reported_and_tried_again_slowly(status: int) -> None:
     made, server, clock = publisher(), Server(), Clock()
     server.refusal = lambda _now, request: Answer(status, said="why") if request.purpose == "write" else None
     made.offer(document(1), LABELS)
@@ -162,7 +162,7 @@ def test_what_somebody_has_to_mend_is_said_and_asked_for_slowly(status: int) -> 
     assert trouble.startswith(f"ConfigMap podberth-system/n: got status {status}: why; ")
 
 
-def test_what_one_is_refused_does_not_hold_up_the_others() -> None:
+def test_a_refusal_of_one_object_does_not_delay_the_others() -> None:
     made, server, clock = publisher(labels="own"), Server(), Clock()
     server.refusal = lambda _now, request: Answer(403) if request.purpose in {"label", "heartbeat"} else None
     made.offer(document(1), LABELS)
@@ -196,7 +196,7 @@ def test_a_flapping_gpu_does_not_stop_the_heartbeat() -> None:
 
 
 @pytest.mark.parametrize("edit", ["delete", "document", "label", "owner"])
-def test_what_others_do_is_put_right_at_the_next_heartbeat(edit: str) -> None:
+def test_changes_by_others_are_undone_at_the_next_heartbeat(edit: str) -> None:
     made, server, clock = settled()
     assert server.config_map is not None
     if edit == "delete":
@@ -294,7 +294,7 @@ def test_a_backoff_doubles_up_to_a_minute() -> None:
     assert not backoff.failing
 
 
-def test_a_bucket_gives_what_it_has_and_then_what_time_brings() -> None:
+def test_a_bucket_gives_its_tokens_and_then_one_each_period() -> None:
     bucket = Bucket(3, 10.0)
     taken = []
     now = 100.0

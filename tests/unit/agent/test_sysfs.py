@@ -39,7 +39,7 @@ def test_minus_one_is_no_numa_node(tmp_path: Path) -> None:
     assert found.numa_node is None
 
 
-def test_what_is_not_there_has_no_place(tmp_path: Path) -> None:
+def test_a_missing_device_has_no_place(tmp_path: Path) -> None:
     one = sysfs(tmp_path, Device(address="0000:01:00.0"))
     assert one.place("0000:02:00.0") is None
     assert one.place("") is None

@@ -1,4 +1,4 @@
-"""The agent's loop, with a reader that does what a list says."""
+"""The agent's loop, with a reader that follows a list."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice, repeat
@@ -17,7 +17,7 @@ INTERVAL = 30.0
 
 
 class Listed:
-    """A reader that sees one thing after the other, and notes how long it was told to wait."""
+    """A reader that returns one observation after the other, and notes how long it was asked to wait."""
 
     def __init__(self, sights: Iterable[Observation | DeviceError]) -> None:
         self.sights = iter(sights)
@@ -45,7 +45,7 @@ def away() -> DeviceError:
 
 
 def watched(reader: Listed, tmp_path: Path, said: list[str]) -> Iterator[int]:
-    """Count the GPUs of each document that comes out."""
+    """Count the GPUs of each document that is yielded."""
     sysfs = Sysfs(write_sysfs(tmp_path / "sys", []))
     watch = Watch(reader, sysfs, interval_seconds=INTERVAL, now=lambda: "2026-01-31T12:00:00Z", say=said.append)
     return (len(decode_topology(document).gpus) for document in documents(watch, "n"))
@@ -57,7 +57,7 @@ def test_equal_looks_are_one_document(tmp_path: Path) -> None:
     assert set(reader.waits) == {INTERVAL}
 
 
-def test_a_driver_that_is_away_is_asked_ever_less_and_told_of_once(tmp_path: Path) -> None:
+def test_a_driver_that_is_gone_is_asked_less_and_less_often_and_reported_once(tmp_path: Path) -> None:
     said: list[str] = []
     reader = Listed([gpus(2), *(away() for _ in range(8)), gpus(2), gpus(1), away(), gpus(3)])
     assert list(islice(watched(reader, tmp_path, said), 3)) == [2, 1, 3]
@@ -73,6 +73,6 @@ def test_a_driver_may_be_away_for_ever(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "sights", [[away()], [gpus(2), DeviceError("another version", lasting=True)]], ids=["at the start", "lasting"]
 )
-def test_what_waiting_does_not_help_ends_it(tmp_path: Path, sights: list[Observation | DeviceError]) -> None:
+def test_a_lasting_failure_ends_the_watch(tmp_path: Path, sights: list[Observation | DeviceError]) -> None:
     with pytest.raises(DeviceError):
         list(watched(Listed(sights), tmp_path, []))

@@ -1,4 +1,4 @@
-"""One replica's part in an election, against an API server of the test's own that may refuse, hang and be overtaken."""
+"""One replica's part in an election, against a simulated API server that may refuse, hang and have other writers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
     from podberth.api.client import ClusterClient
 
 Document = dict[str, Any]
-# So long that no leader loses its Lease on a busy machine, and so short that one which cannot renew it soon does.
+# So long that no leader loses its Lease on a busy machine, and so short that a leader without renewal soon loses it.
 LASTING = Term(lease_seconds=120, renew_seconds=60.0, retry_seconds=0.02)
 SHORT = Term(lease_seconds=1, renew_seconds=0.2, retry_seconds=0.02)
 
 
 class Server:
-    """What of a client the election needs, and one Lease behind it."""
+    """The part of a client that the election uses, with one Lease."""
 
     def __init__(self) -> None:
         self.lease: Document | None = None
         self.hangs = False
         self.status = 0
         self.says = b""
-        """What comes in the place of every answer, if anything."""
+        """Replaces every answer, if set."""
         self.sent = 0
         self._version = 0
 
@@ -110,7 +110,7 @@ def run(scene: Callable[[Server], Awaitable[None]]) -> None:
     asyncio.run(play())
 
 
-def test_one_of_two_acts_and_when_it_ends_the_other_does() -> None:
+def test_one_of_two_replicas_acts_and_after_its_end_the_other() -> None:
     async def scene(server: Server) -> None:
         one = Replica(server, "one")
         await until(lambda: one.acts, what="one to act")
@@ -177,7 +177,7 @@ def test_a_leader_renews() -> None:
     run(scene)
 
 
-def test_what_the_leader_fails_of_ends_the_election() -> None:
+def test_an_error_of_the_leader_ends_the_election() -> None:
     async def fail() -> None:
         raise RuntimeError("a bug")
 

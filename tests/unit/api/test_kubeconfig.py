@@ -1,4 +1,4 @@
-"""Where a kubeconfig is found, and which of several counts; what kubectl does is in its own `kubectl config --help`."""
+"""The place of a kubeconfig, and the order of several; kubectl's rules are in `kubectl config --help`."""
 
 import json
 from pathlib import Path
@@ -49,7 +49,7 @@ def host(kubeconfig: Kubeconfig) -> str:
     return str(client._loader._cluster["server"])
 
 
-def test_of_several_files_the_first_current_context_counts_and_every_context_can_be_named(tmp_path: Path) -> None:
+def test_the_first_current_context_of_several_files_counts_and_every_context_can_be_named(tmp_path: Path) -> None:
     files = (
         write(tmp_path / "one", "a"),
         write(tmp_path / "two", "b", "shared", current="b"),

@@ -1,4 +1,4 @@
-"""What answers and events of the API server mean, as tables; nothing is asked here."""
+"""The meaning of the API server's answers and events, as tables; no request is sent here."""
 
 import json
 from typing import Any
@@ -42,7 +42,7 @@ def line(verb: str, document: object) -> bytes:
         ("BOOKMARK", Bookmark("7")),
     ],
 )
-def test_an_event_says_what_is_there(verb: str, event: Event) -> None:
+def test_an_event_has_the_object(verb: str, event: Event) -> None:
     assert read_event(line(verb, thing()), "watch of nodes", "6") == event
 
 
@@ -69,7 +69,7 @@ def test_a_bookmark_has_no_name() -> None:
         line("PATCHED", thing()),
     ],
 )
-def test_what_is_no_event_is_garbled(text: bytes) -> None:
+def test_a_line_that_is_no_event_is_garbled(text: bytes) -> None:
     with pytest.raises(
         ClusterError, match=r"^watch of nodes: got '.*', want an object, a list or an event of the API; "
     ) as caught:
@@ -78,7 +78,7 @@ def test_what_is_no_event_is_garbled(text: bytes) -> None:
 
 
 @pytest.mark.parametrize("text", [b"<html>", b"[]", b"null", b""])
-def test_what_is_no_object_is_garbled_and_never_taken_for_none(text: bytes) -> None:
+def test_an_answer_that_is_no_object_is_garbled_and_never_taken_for_none(text: bytes) -> None:
     with pytest.raises(ClusterError, match=r"^GET /version: got ") as caught:
         read_object(text, "GET /version")
     assert caught.value.reason == "garbled"
@@ -110,7 +110,7 @@ def test_a_version_that_went_back_is_of_an_older_cluster() -> None:
     with pytest.raises(ClusterError, match="got version 7 after 8; the cluster is an older one now") as caught:
         read_event(line("BOOKMARK", thing()), "watch of nodes", "8")
     assert caught.value.reason == "expired"
-    # What cannot be compared is not.
+    # Versions that cannot be compared are not.
     assert read_event(line("ADDED", thing(version="x")), "watch", "8") == Put("a", "x", thing(version="x"))
 
 
@@ -127,7 +127,7 @@ def test_a_version_that_went_back_is_of_an_older_cluster() -> None:
         (400, "{}", "", "refused", 0, "GET u: got 400 nothing, want 200; see what it says"),
     ],
 )
-def test_a_refusal_says_what_it_is_and_what_to_do(
+def test_a_refusal_has_its_cause_and_a_remedy(
     status: int, body: str, header: str, reason: str, seconds: float, message: str
 ) -> None:
     error = refusal("GET u", status, body.encode(), header)
@@ -153,7 +153,7 @@ def test_a_page_has_objects_a_version_and_the_token_of_the_next() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b"[]", b'{"metadata":{},"items":[]}', b'{"items":[{}]}', b"<html>"])
-def test_what_is_no_list_is_garbled(body: bytes) -> None:
+def test_an_answer_that_is_no_list_is_garbled(body: bytes) -> None:
     with pytest.raises(ClusterError, match=r"^list of nodes: got ") as caught:
         read_page(body, "list of nodes")
     assert caught.value.reason == "garbled"
@@ -178,7 +178,7 @@ def test_a_line_longer_than_any_object_is_garbled() -> None:
 def test_waits_grow_to_a_cap_and_start_again_after_a_watch_that_lasted() -> None:
     pace = Pace(TIMING, lambda: 1.0)
     assert [pace.wait_seconds(0) for _ in range(6)] == [1, 2, 4, 8, 8, 8]
-    # A watch that ends at once is a failure however politely it ends.
+    # A watch that ends at once is a failure even if it ends properly.
     assert pace.wait_seconds(9) == 8
     assert [pace.wait_seconds(10), pace.wait_seconds(0)] == [1, 2]
 
@@ -196,7 +196,7 @@ def test_a_wait_is_drawn_and_never_nothing() -> None:
     assert [pace.wait_seconds(0) for _ in range(3)] == [0.1, 1, 2]
 
 
-def test_what_the_apiserver_asks_for_is_granted_up_to_the_cap() -> None:
+def test_a_retry_after_is_followed_up_to_the_cap() -> None:
     pace = Pace(TIMING, lambda: 0.5)
     assert pace.wait_seconds(0, 3) == 3.5
     assert pace.wait_seconds(0, 86400) == 9

@@ -41,7 +41,7 @@ def test_the_same_seed_is_the_same_history_and_another_is_another(shape: str) ->
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_a_machine_that_nothing_happened_to_shows_what_its_shape_says(shape: str) -> None:
+def test_an_unchanged_machine_shows_its_shape(shape: str) -> None:
     node, config_map = simulate(shape, "n")
     sight = show(Machine("n", shape))
     assert (sight.labels, sight.allocatable) == (node["metadata"]["labels"], node["status"]["allocatable"])

@@ -62,7 +62,7 @@ def test_the_same_seed_is_the_same_history_of_each_machine_however_its_threads_t
     assert any(another.patches[node][:3] != patches[:3] for node, patches in one.patches.items())
 
 
-def test_what_happens_to_one_machine_is_on_its_node_and_published_at_once() -> None:
+def test_a_change_of_a_machine_is_on_its_node_and_published_at_once() -> None:
     cluster = Cluster()
     fleet = Fleet(Plan(machines=MACHINES, heartbeat_seconds=120.0), cluster.send, workers=2)
     thread = threading.Thread(target=fleet.run, args=(lambda: fleet.tally.changes == 1,))
@@ -74,7 +74,7 @@ def test_what_happens_to_one_machine_is_on_its_node_and_published_at_once() -> N
     assert cluster.patches == {"n4": [{"status": {"allocatable": {"nvidia.com/gpu": "7"}}}]}
 
 
-def test_what_a_node_does_not_take_is_brought_again_until_it_does() -> None:
+def test_a_refused_write_of_a_node_is_repeated_until_it_succeeds() -> None:
     cluster, refused = Cluster(), 0
 
     def send(request: Request) -> Answer:
@@ -95,7 +95,7 @@ def test_what_a_node_does_not_take_is_brought_again_until_it_does() -> None:
     assert fleet.tally.failures == {"machine 503": 3}
 
 
-def test_a_patch_whose_answer_was_lost_and_what_came_back_since_are_both_brought() -> None:
+def test_a_patch_with_a_lost_answer_and_a_later_change_are_both_written() -> None:
     cluster, lost = Cluster(), False
 
     def send(request: Request) -> Answer:
@@ -128,7 +128,7 @@ def test_a_machine_to_which_things_keep_happening_does_not_hold_up_the_others() 
     assert "n1" not in fleet.behind
 
 
-def test_all_come_up_within_the_ramp_and_are_told_of_once_they_are_there() -> None:
+def test_all_come_up_within_the_ramp_and_are_reported_once_they_are_there() -> None:
     cluster = Cluster()
     plan = Plan(machines=MACHINES, heartbeat_seconds=120.0, ramp_seconds=0.2)
     fleet = Fleet(plan, cluster.send, workers=2)
@@ -139,7 +139,7 @@ def test_all_come_up_within_the_ramp_and_are_told_of_once_they_are_there() -> No
     assert {len(server.renewals) for server in cluster.servers.values()} <= {0, 1}
 
 
-def test_what_fails_is_counted_and_said() -> None:
+def test_failures_are_counted_and_reported() -> None:
     def refuse(_request: Request) -> Answer:
         return Answer(403, said="no")
 

@@ -1,4 +1,4 @@
-"""What is said of silent agents: once for each turn, after a while, and never in answer to another replica."""
+"""The condition about silent agents: once for each change, after a while, and never in answer to another replica."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from unit.cluster.test_policy_status import GOOD, NOW
 SETTLES = 120.0
 
 
-def test_what_does_not_stay_is_no_fact() -> None:
+def test_a_state_that_does_not_last_is_no_fact() -> None:
     fact = Settled(SETTLES)
     for at in range(0, 1200, 60):
         fact.see(at % 120 == 0, float(at))
@@ -37,7 +37,7 @@ def test_a_fact_stays_until_the_opposite_has_settled() -> None:
 
 
 class Replica:
-    """One that sees its own number of silent agents, and writes into an object that all share."""
+    """A replica with its own number of silent agents, which writes into an object that all share."""
 
     def __init__(self, shared: dict[str, Any]) -> None:
         self.stale = 0

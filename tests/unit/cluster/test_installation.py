@@ -1,4 +1,4 @@
-"""What is asked for a status, held against what manifests/base/viewer.yaml grants; and what becomes of odd answers."""
+"""The requests for a status, compared with the rights of manifests/base/viewer.yaml; and unusual answers."""
 
 import asyncio
 import json
@@ -27,12 +27,12 @@ POD = {
     "status": {"phase": "Running", "podIP": "192.0.2.1"},
 }
 METRICS = "/api/v1/namespaces/podberth-system/pods/podberth-1:2/proxy/metrics"
-# What every authenticated user may read (the ClusterRole system:discovery).
+# The paths that every authenticated user may read (the ClusterRole system:discovery).
 DISCOVERY = {"/version", "/apis/podberth.io/v1alpha1"}
 
 
 class Server:
-    """Answers as an API server with one replica and nothing else, but for these paths; remembers what was asked."""
+    """Answers as an API server with one replica and nothing else, except for these paths; records the requests."""
 
     def __init__(self, answers: Mapping[str, bytes | ClusterError] | None = None) -> None:
         self.asked: list[str] = []
@@ -87,7 +87,7 @@ def granted() -> set[tuple[str, str, str, str, str]]:
     }
 
 
-def test_a_viewer_may_do_what_is_asked_and_nothing_else() -> None:
+def test_a_viewer_may_send_exactly_the_requests_of_status() -> None:
     server = Server()
     server.read()
     assert {asked_right(path) for path in server.asked if path not in DISCOVERY} == granted()
@@ -104,7 +104,7 @@ def test_nothing_that_is_there_is_none_and_not_unread() -> None:
 
 
 @pytest.mark.parametrize(("body", "said"), [(b"<html>", "got no metrics"), (b"", "")])
-def test_what_is_no_metrics_is_said_of_that_replica(body: bytes, said: str) -> None:
+def test_an_answer_without_metrics_is_reported_for_its_replica(body: bytes, said: str) -> None:
     replicas = Server({METRICS: body}).read().replicas
     assert not isinstance(replicas, Unread)
     [replica] = replicas
@@ -117,7 +117,7 @@ def test_a_page_of_another_server_in_the_way_is_an_error_of_the_cluster() -> Non
             Server({"/version": body}).read()
 
 
-def test_a_fault_of_one_part_is_told_with_that_part() -> None:
+def test_a_fault_of_one_part_is_reported_with_that_part() -> None:
     broken = ClusterError("failed", "GET nodes: got 500 oh; try again")
     broken.status = HTTPStatus.INTERNAL_SERVER_ERROR
     found = Server({"/api/v1/nodes": broken}).read()

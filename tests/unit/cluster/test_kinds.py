@@ -1,4 +1,4 @@
-"""The kinds that are followed where they are served: what is kept of their objects."""
+"""The kinds that are followed if they are served: the facts that are kept of their objects."""
 
 from typing import Any
 
@@ -107,12 +107,12 @@ MADE = {"resource.kubernetes.io/pod-claim-name": "gpu"}
         ),
     ],
 )
-def test_what_is_kept_of_an_object_is_what_is_read(kind: str, document: JSON, filed: Any) -> None:
+def test_only_the_read_fields_of_an_object_are_kept(kind: str, document: JSON, filed: Any) -> None:
     assert BY_NAME[kind].take(document) == filed
 
 
 class Stirred:
-    """How often something has changed."""
+    """The number of changes."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -126,7 +126,7 @@ def sink(kind: Kind) -> tuple[Filed, Stirred, CapturedLines]:
     return Filed(kind, stirred.stir, Log(lines)), stirred, lines
 
 
-def test_only_a_change_of_what_is_read_counts() -> None:
+def test_only_changes_of_read_fields_count() -> None:
     filed, stirred, _ = sink(BY_NAME["jobs.batch"])
     filed.put("team/x", named(job(gpu_pod(1), parallelism=4)))
     first = filed.table()
@@ -142,7 +142,7 @@ def test_only_a_change_of_what_is_read_counts() -> None:
     assert stirred.count == 3
 
 
-def test_one_of_the_same_name_that_was_made_anew_is_another() -> None:
+def test_an_object_that_was_deleted_and_made_again_is_another() -> None:
     filed, _, _ = sink(BY_NAME["jobs.batch"])
     filed.put("team/x", named(job(gpu_pod(1)), uid="a"))
     filed.put("team/x", named(job(gpu_pod(1)), uid="b"))
@@ -151,7 +151,7 @@ def test_one_of_the_same_name_that_was_made_anew_is_another() -> None:
     assert filed.table() == {}
 
 
-def test_what_is_beyond_bounds_is_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_objects_beyond_the_bound_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workloads, "MOST_OBJECTS", 2)
     lines = CapturedLines()
     kind = BY_NAME["pytorchjobs.kubeflow.org"]
@@ -176,7 +176,7 @@ def test_what_is_beyond_bounds_is_left_out_and_counted(monkeypatch: pytest.Monke
     assert live.left_out(kind) == {"unreadable": 0, "too many": 0}
 
 
-def test_of_queues_that_are_not_all_known_none_is_said_to_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_queue_is_reported_missing_unless_all_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workloads, "MOST_OBJECTS", 1)
     kind = BY_NAME["queues.scheduling.volcano.sh"]
     live = LiveWorkloads([kind], lambda _: None, Log(CapturedLines()))
@@ -193,7 +193,7 @@ def test_of_queues_that_are_not_all_known_none_is_said_to_be_missing(monkeypatch
     assert not lacks("c")
 
 
-def test_what_has_waited_longest_comes_in_when_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_object_that_has_waited_longest_comes_in_when_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workloads, "MOST_OBJECTS", 2)
     monkeypatch.setattr(workloads, "MOST_WAITING", 3)
     filed, stirred, _ = sink(BY_NAME["jobs.batch"])
@@ -210,7 +210,7 @@ def test_what_has_waited_longest_comes_in_when_there_is_room(monkeypatch: pytest
     assert filed.table()["uid-c"]["spec"]["parallelism"] == 5
     assert filed.left_out == filed.beyond == {"team/f", "team/g"}
     filed.drop("team/b")
-    # Three places to wait were taken when f and g came, so they are seen when they change.
+    # Three waiting places were taken when f and g came, so these are seen when they change.
     assert set(filed.table()) == {"uid-c"}
     filed.put("team/f", named(job(gpu_pod(1)), "f"))
     assert set(filed.table()) == {"uid-c", "uid-f"}
@@ -218,7 +218,7 @@ def test_what_has_waited_longest_comes_in_when_there_is_room(monkeypatch: pytest
     assert (filed.table(), filed.left_out) == ({}, set())
 
 
-def test_one_that_is_made_anew_keeps_its_own_room(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_object_that_is_made_again_keeps_its_own_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workloads, "MOST_OBJECTS", 1)
     filed, _, _ = sink(BY_NAME["jobs.batch"])
     filed.put("team/a", named(job(gpu_pod(1)), "a"))
@@ -227,7 +227,7 @@ def test_one_that_is_made_anew_keeps_its_own_room(monkeypatch: pytest.MonkeyPatc
     assert set(filed.table()) == {"again"}
 
 
-def test_what_is_left_out_is_known_by_its_uid_until_it_is_of_use(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_object_that_is_left_out_is_known_by_its_uid_until_it_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workloads, "MOST_OBJECTS", 1)
     filed, _, _ = sink(BY_NAME["pytorchjobs.kubeflow.org"])
     huge = {"spec": {"pytorchReplicaSpecs": {f"r{number}": {"replicas": 1} for number in range(300)}}}
@@ -237,7 +237,7 @@ def test_what_is_left_out_is_known_by_its_uid_until_it_is_of_use(monkeypatch: py
     assert not filed.leaves_out("uid-huge")
     filed.put("team/a", named({"spec": {}}, "a"))
     filed.put("team/b", named({"spec": {}}, "b"))
-    # One uid is remembered of two: of the other its pods wait in vain.
+    # One uid of two is remembered: pods of the other wait in vain.
     assert [filed.leaves_out(uid) for uid in ("again", "uid-a", "uid-b")] == [True, False, False]
     filed.drop("team/huge")
     filed.put("team/b", named({"spec": {}}, "b"))
@@ -272,7 +272,7 @@ def test_the_same_is_made_of_it_as_of_the_objects_of_a_snapshot() -> None:
     assert made.owners == {}
 
 
-def test_what_pods_of_others_name_is_looked_up_by_name_too() -> None:
+def test_objects_that_pods_name_are_looked_up_by_name_too() -> None:
     kind = BY_NAME["sparkapplications.sparkoperator.k8s.io"]
     live = LiveWorkloads([kind], lambda _: None, Log(CapturedLines()))
     filed = live.sinks[kind]

@@ -1,4 +1,4 @@
-"""What is said where a cluster cannot be followed at all, and what a document that nobody expected costs."""
+"""The message if a cluster cannot be followed at all, and the effect of an unexpected document."""
 
 import sys
 from pathlib import Path
@@ -33,7 +33,7 @@ def test_with_the_package_a_client_is_made_when_it_is_asked_for(tmp_path: Path) 
 
 
 class Taken:
-    """Takes documents, but for those that it is told not to."""
+    """Takes documents, except those that it must refuse."""
 
     def __init__(self) -> None:
         self.known: dict[str, Document] = {}
@@ -55,7 +55,7 @@ class Taken:
 
 
 @pytest.mark.parametrize("wrong", ["lie", "bug"])
-def test_a_document_of_no_use_costs_itself_and_is_told_once_until_it_is_of_use(wrong: str) -> None:
+def test_an_unusable_document_affects_only_itself_and_is_reported_once(wrong: str) -> None:
     taken, lines = Taken(), CapturedLines()
     sink = Documents(NODES.name, taken.take, taken.drop, taken.stir, Log(lines))
     sink.put("a", {})

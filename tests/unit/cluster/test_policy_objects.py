@@ -1,4 +1,4 @@
-"""A stored policy beyond a bound costs no other policy, and does not replace the last good one."""
+"""A stored policy beyond a bound affects no other policy, and does not replace the last good one."""
 
 from typing import Any
 
@@ -69,7 +69,7 @@ def test_the_last_good_one_stays(what: str) -> None:
     assert [each.name for each in source.load().snapshot.policies] == ["one"]
 
 
-def test_where_there_is_no_room_for_all_those_in_force_come_first() -> None:
+def test_policies_in_force_come_first_if_there_is_no_room_for_all() -> None:
     wide = judging(["[" + ", ".join(["1"] * 1_200) + "].size() > 0"] * 8, [])
     source = PolicyObjects(Conventions(), PodSchema.packaged())
     old = [stored(f"m{at}", 1, wide) for at in range(10)]

@@ -1,4 +1,4 @@
-"""When a policy's status is written: a verdict is said once, and nobody answers another replica."""
+"""When a policy's status is written: a verdict is written once, and no replica answers another."""
 
 import asyncio
 from collections.abc import Callable
@@ -31,7 +31,7 @@ def said(verdict: Verdict) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("verdict", [GOOD, BROKEN])
-def test_what_is_said_already_is_not_said_again(verdict: Verdict) -> None:
+def test_a_condition_that_is_written_is_not_written_again(verdict: Verdict) -> None:
     assert status_due(policy(said(verdict)), verdict, LATER, again=True) is None
 
 
@@ -41,7 +41,7 @@ def test_a_broken_policy_has_its_problems_at_their_places() -> None:
     assert active["status"] == "False"
 
 
-def test_it_does_not_depend_on_what_a_replica_remembers() -> None:
+def test_it_does_not_depend_on_the_memory_of_a_replica() -> None:
     assert said(BROKEN) == said(Verdict("a", 2, "broken", BROKEN.problems))
 
 
@@ -50,7 +50,7 @@ def test_another_replicas_word_on_this_generation_is_corrected_once() -> None:
     assert status_due(policy(said(GOOD)), BROKEN, LATER, again=False) is None
 
 
-def test_a_new_generation_is_spoken_of_and_what_stays_true_keeps_its_time() -> None:
+def test_a_new_generation_gets_conditions_and_unchanged_ones_keep_their_time() -> None:
     newer = Verdict("a", 3, "active", ())
     status = status_due(policy(said(GOOD), generation=3), newer, LATER, again=False)
     assert status is not None
@@ -67,7 +67,7 @@ def test_a_verdict_on_an_earlier_generation_is_kept_to_oneself() -> None:
 
 
 class Sending:
-    """The client of somebody who sees every status that is sent, while it is on its way."""
+    """A client that sees every status while it is being sent."""
 
     def __init__(self, seen: Callable[[dict[str, Any]], None]) -> None:
         self._seen = seen
@@ -81,8 +81,8 @@ class Sending:
         """Have nothing to close."""
 
 
-def test_what_changes_while_a_status_is_sent_gets_no_verdict_of_before() -> None:
-    """B is deleted and made again, mended, while the status of a is on its way: both are generation 1."""
+def test_a_policy_that_changes_while_a_status_is_sent_gets_no_earlier_verdict() -> None:
+    """B is deleted and made again without its fault while the status of a is being sent: both are generation 1."""
 
     def document(name: str, uid: str) -> dict[str, Any]:
         return {"metadata": {"name": name, "uid": uid, "generation": 1, "resourceVersion": "1"}}
@@ -96,8 +96,8 @@ def test_what_changes_while_a_status_is_sent_gets_no_verdict_of_before() -> None
         sent.append((body["metadata"]["uid"], body["status"]["conditions"][0]["status"]))
         if len(sent) > 1:
             return
-        mended = {"a": document("a", "a-1"), "b": document("b", "b-2")}
-        statuses.tell(mended, [verdict("a", good=True), verdict("b", good=True)])
+        fixed = {"a": document("a", "a-1"), "b": document("b", "b-2")}
+        statuses.tell(fixed, [verdict("a", good=True), verdict("b", good=True)])
 
     client: Any = Sending(seen)
     statuses = PolicyStatuses(lambda: client, Log(CapturedLines()), Timing(), Beside("podberth", lambda: 0))
@@ -106,14 +106,14 @@ def test_what_changes_while_a_status_is_sent_gets_no_verdict_of_before() -> None
 
     async def body() -> None:
         task = asyncio.create_task(statuses.run())
-        await until("the mended policy's status", lambda: _soon(("b-2", "True") in sent))
+        await until("the fixed policy's status", lambda: _soon(("b-2", "True") in sent))
         task.cancel()
 
     run(body)
     assert ("b-2", "False") not in sent
 
 
-def test_a_bug_that_a_status_meets_does_not_end_what_writes_them() -> None:
+def test_a_bug_in_writing_one_status_does_not_end_the_writer() -> None:
     sent: list[str] = []
 
     def seen(body: dict[str, Any]) -> None:
@@ -140,7 +140,7 @@ async def _soon(reached: bool) -> bool:
     return reached
 
 
-# ---- what is told in Events -----------------------------------------------------------------------------------------
+# ---- Events ----------------------------------------------------------------------------------------------------------
 
 NEWER, NEWER_BROKEN = Verdict("a", 3, "active", ()), Verdict("a", 3, "outdated", BROKEN.problems)
 
@@ -156,7 +156,7 @@ NEWER, NEWER_BROKEN = Verdict("a", 3, "active", ()), Verdict("a", 3, "outdated",
         (BROKEN, NEWER_BROKEN, None),
     ],
 )
-def test_a_policy_is_told_of_when_it_turns_and_not_when_it_is_as_before(
+def test_a_policy_is_reported_when_it_turns_and_not_when_it_is_as_before(
     before: Verdict | None, now: Verdict, reason: str | None
 ) -> None:
     notice = turn(policy(said(before) if before else None, generation=now.generation), now)

@@ -1,4 +1,4 @@
-"""The Secret of the authorities has the key of records, too: made once, and lost by nobody."""
+"""The Secret of the authorities has the key of records, too: it is made once, and never lost."""
 
 import asyncio
 import base64
@@ -19,7 +19,7 @@ AUTHORITIES = Authorities(new_signer(timedelta(days=1), timedelta(hours=1), date
 
 
 class Server:
-    """The API server, as far as one Secret needs it."""
+    """An API server with one Secret."""
 
     def __init__(self, **data: bytes) -> None:
         """Have a Secret with this data; none without."""
@@ -29,7 +29,7 @@ class Server:
             self.secret = {"metadata": {"name": "ca", "resourceVersion": "1"}, "data": encoded}
 
     async def get(self, path: str, _: object) -> bytes:
-        """Answer as for an object."""
+        """Return the object."""
         if self.secret is None:
             error = ClusterError("refused", f"{path}: not found")
             error.status = 404
@@ -37,7 +37,7 @@ class Server:
         return json.dumps(self.secret).encode()
 
     async def send(self, _verb: str, _path: str, document: dict[str, Any]) -> None:
-        """Take the Secret."""
+        """Store the Secret."""
         self.secret = document
 
     def has(self, name: str) -> bytes:
@@ -82,14 +82,14 @@ def test_a_secret_of_an_earlier_version_gets_one() -> None:
     assert server.has(SECRET_KEY) == encode(AUTHORITIES)
 
 
-def test_who_remembers_a_key_that_an_earlier_version_has_written_away_puts_it_back() -> None:
+def test_a_replica_that_remembers_a_key_puts_it_back_after_an_earlier_version_dropped_it() -> None:
     server = Server(authorities_json=encode(AUTHORITIES))
     store(server, remembered=b"x" * 32)
 
     assert server.has(RECORD_KEY) == b"x" * 32
 
 
-def test_a_key_that_is_too_short_is_replaced_and_what_else_is_in_the_secret_stays() -> None:
+def test_a_key_that_is_too_short_is_replaced_and_other_data_of_the_secret_stays() -> None:
     server = Server(authorities_json=encode(AUTHORITIES), record_key=b"short", own_text=b"kept")
     store(server)
 

@@ -1,4 +1,4 @@
-"""A leader that acts on a sight and an API server of a test's own."""
+"""A leader that acts on a simulated view and API server."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -35,12 +35,12 @@ POD = WaitingPod(
 )
 MADE = Made(uid="g-1", version="1", ours=True, owners=(JOB,), minimum=2)
 TIMING = Timing(first_wait_seconds=0.01, longest_wait_seconds=0.02, least_wait_seconds=0.005, refused_seconds=0.0)
-# No test lasts so long that this is over.
+# Longer than any test.
 FRESH = replace(TIMING, refused_seconds=3600.0)
 
 
 class Lines(LineWriter):
-    """Keeps the lines."""
+    """Keeps log lines."""
 
     def __init__(self, kept: list[bytes]) -> None:
         self.dropped = 0
@@ -52,23 +52,23 @@ class Lines(LineWriter):
 
 @dataclass
 class Scene:
-    """A sight and an API server that a test changes as it goes."""
+    """A view and an API server that a test changes."""
 
     pods: dict[str, WaitingPod] = field(default_factory=lambda: {"team/pod": POD})
     groups: dict[tuple[str, str], Made] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     sent: list[Action] = field(default_factory=list)
-    told: list[Notice] = field(default_factory=list)
+    reported: list[Notice] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)
-    """Of the next answers to writes; none: success."""
+    """The statuses of the next answers to writes; none: success."""
     said: str = "no"
-    """What the answers say that are none."""
+    """The bodies of answers that are errors."""
     owner_status: int = 200
     owner_error: Exception | None = None
-    """What look-ups meet instead of an answer."""
+    """The error of look-ups, instead of an answer."""
     owner_spec: Mapping[str, Any] = field(default_factory=dict)
     held: asyncio.Event | None = None
-    """What answers about owners wait for."""
+    """Answers about owners wait for this."""
     lines: list[bytes] = field(default_factory=list)
 
     async def listed(self) -> None:
@@ -124,10 +124,10 @@ class Scene:
         self.wake.set()
 
     async def until(self, reached: Callable[[], bool]) -> None:
-        await until(reached, what=lambda: f"that; sent {self.sent}, told {self.reasons()}, said {self.lines}")
+        await until(reached, what=lambda: f"that; sent {self.sent}, reported {self.reasons()}, said {self.lines}")
 
     def reasons(self) -> list[str]:
-        return [each.reason for each in self.told]
+        return [each.reason for each in self.reported]
 
 
 def gang(name: str, owner: OwnerReference | None = None) -> WaitingPod:
@@ -141,7 +141,7 @@ def play(story: Callable[[Scene], Awaitable[None]], timing: Timing = TIMING, **f
         sight, requests = cast("Sight", scene), cast("Requests", scene)
         log, metrics = Log(Lines(scene.lines)), ControllerMetrics()
         manner = Manner(timing=timing, patience_seconds=60.0, metrics=metrics, log=log)
-        acting = Acting(sight, requests, scene.told.append, scene.wake, manner)
+        acting = Acting(sight, requests, scene.reported.append, scene.wake, manner)
         task = asyncio.create_task(acting.act())
         try:
             await story(scene)
@@ -150,7 +150,7 @@ def play(story: Callable[[Scene], Awaitable[None]], timing: Timing = TIMING, **f
             task.cancel()
             with suppress(asyncio.CancelledError):
                 await task
-            # The loop is the test's: what acted must not go on behind it.
+            # The loop is the test's: the actor must not outlive it.
             assert asyncio.all_tasks() == {asyncio.current_task()}
 
     asyncio.run(run())

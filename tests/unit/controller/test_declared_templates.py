@@ -28,7 +28,7 @@ def text(device_class: str) -> str:
 
 
 class Seen:
-    """What was declared, and what was said."""
+    """The declared templates, and the log."""
 
     def __init__(self) -> None:
         self.templates: list[Templates] = []
@@ -40,7 +40,7 @@ class Seen:
         return [{each["exactly"]["deviceClassName"] for each in one} for one in requests]
 
 
-def test_files_are_loaded_when_they_change_and_what_was_declared_before_is_still_made(tmp_path: Path) -> None:
+def test_files_are_loaded_when_they_change_and_earlier_templates_are_still_made(tmp_path: Path) -> None:
     seen, file = Seen(), tmp_path / "a.yaml"
     declared = Declared(FileSource(tmp_path, None), seen.templates.append, seen.log)
 
@@ -59,7 +59,7 @@ def test_files_are_loaded_when_they_change_and_what_was_declared_before_is_still
     assert all(name.startswith("pair-") for one in seen.templates for name in one)
 
 
-def test_a_broken_file_replaces_nothing_and_is_told(tmp_path: Path) -> None:
+def test_a_broken_file_replaces_nothing_and_is_reported(tmp_path: Path) -> None:
     seen, file = Seen(), tmp_path / "a.yaml"
     declared = Declared(FileSource(tmp_path, None), seen.templates.append, seen.log)
 
@@ -79,7 +79,7 @@ def test_a_broken_file_replaces_nothing_and_is_told(tmp_path: Path) -> None:
 
 
 class Faulty(FileSource):
-    """Files, of which the first load meets a bug."""
+    """Files whose first load meets a bug."""
 
     def __init__(self, policies: Path) -> None:
         super().__init__(policies, None)

@@ -1,4 +1,4 @@
-"""What is under way: few at once, look-ups and writes beside each other, and nothing behind the end."""
+"""Requests in progress: few at once, look-ups and writes side by side, and none after the end."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -36,7 +36,7 @@ def play(story: Callable[[Sending, list[Action], asyncio.Event], Awaitable[None]
 
 
 async def turns() -> None:
-    """Let every task go on as far as it can."""
+    """Let every task run as far as it can."""
     for _ in range(10):
         await asyncio.sleep(0)
 
@@ -57,7 +57,7 @@ def test_few_are_under_way_and_look_ups_take_no_place_of_a_write() -> None:
     play(story)
 
 
-def test_what_is_offered_anew_takes_the_place_of_what_has_not_begun() -> None:
+def test_a_new_offer_replaces_the_requests_that_have_not_begun() -> None:
     async def story(sending: Sending, began: list[Action], answers: asyncio.Event) -> None:
         sending.offer(map(create, range(50)))
         await turns()

@@ -1,4 +1,4 @@
-"""What the leader makes of plans: requests once, again behind a wait where they fail, and what stands told once."""
+"""The leader sends the requests of plans once, again after a wait if they fail, and each notice once."""
 
 import asyncio
 from dataclasses import replace
@@ -21,7 +21,7 @@ def test_an_owner_is_looked_up_once_and_a_group_made_once() -> None:
         scene.pods["team/other"] = replace(POD, name="other", uid="p-2", size=3, created=1.0)
         scene.wake.set()
         await scene.until(lambda: scene.count(Change) == 1)
-        assert (scene.count(LookUp), scene.count(Create), scene.told) == (1, 1, [])
+        assert (scene.count(LookUp), scene.count(Create), scene.reported) == (1, 1, [])
 
     play(story)
 
@@ -36,7 +36,9 @@ def test_a_size_that_no_pod_says_is_the_owners_where_that_may_be_read(status: in
 
     name = f"job-{JOB.uid}"
     member = with_gang_keys(job_pod(0, uid=JOB.uid, labels={"podberth.io/gang": name}))
-    pod = replace(POD, groups=(replace(POD.groups[0], name=name),), gang=name, size=0, told=member, sized_by_owner=True)
+    pod = replace(
+        POD, groups=(replace(POD.groups[0], name=name),), gang=name, size=0, gang_keys=member, sized_by_owner=True
+    )
     spec = {"parallelism": 3, "completions": 3}
     play(story, pods={"team/pod": pod}, owner_status=status, owner_spec=spec)
 
@@ -56,16 +58,16 @@ def test_look_ups_that_are_not_answered_keep_no_other_gang_waiting() -> None:
     play(story, pods=pods, held=asyncio.Event())
 
 
-def test_who_leads_no_longer_has_nothing_under_way() -> None:
+def test_a_replica_that_no_longer_leads_has_no_request_in_progress() -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.count(LookUp) == AT_ONCE)
 
-    # What is still there at the end is what `play` looks for.
+    # `play` checks what is still there at the end.
     pods = {f"team/{n}": gang(f"gang-{n}", replace(JOB, name=f"job-{n}", uid=f"j-{n}")) for n in range(10)}
     play(story, pods=pods, held=asyncio.Event())
 
 
-def test_what_is_on_its_way_is_not_sent_again_and_not_once_it_is_wanted_no_more() -> None:
+def test_a_request_in_progress_is_not_sent_again_nor_is_one_that_is_no_longer_wanted() -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.count(LookUp) == AT_ONCE)
         for n in range(AT_ONCE, 10):
@@ -88,19 +90,19 @@ def test_what_is_on_its_way_is_not_sent_again_and_not_once_it_is_wanted_no_more(
 def test_a_creation_that_fails_is_sent_again(status: int) -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.count(Create) == 4)
-        # Whose pod has waited so long is told in any case, but for a conflict: the watch brings who was faster.
-        told = {403: ["PodGroupRefused"], 409: []}.get(status, ["PodGroupMissing"])
-        assert scene.reasons() == told
+        # A pod that has waited so long is reported, except after a conflict: the watch brings the other write.
+        reported = {403: ["PodGroupRefused"], 409: []}.get(status, ["PodGroupMissing"])
+        assert scene.reasons() == reported
         if status >= 429:
-            assert "podberth could not make it: PATCH group: got " in scene.told[0].note
+            assert "podberth could not make it: PATCH group: got " in scene.reported[0].note
         if status == 403:
-            assert scene.told[0].regarding.kind == "Job"
-            assert scene.told[0].note.startswith("PodGroup team/gang: the API server refuses to create it")
+            assert scene.reported[0].regarding.kind == "Job"
+            assert scene.reported[0].note.startswith("PodGroup team/gang: the API server refuses to create it")
 
     play(story, statuses=[status] * 3)
 
 
-def test_a_change_that_is_invalid_is_told_and_not_sent_again() -> None:
+def test_a_change_that_is_invalid_is_reported_and_not_sent_again() -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.reasons() == ["PodGroupNotResized"])
         assert scene.count(Change) == 1
@@ -112,11 +114,11 @@ def test_a_change_that_is_invalid_is_told_and_not_sent_again() -> None:
     play(story, pods=bigger, groups={("team", "gang"): MADE}, statuses=[422], said=IMMUTABLE)
 
 
-def test_a_change_that_is_invalid_for_another_field_is_put_off_and_told() -> None:
+def test_a_change_that_is_invalid_for_another_field_is_put_off_and_reported() -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.count(Change) == 3)
         assert scene.reasons() == ["PodGroupRefused"]
-        assert "spec.queue: Invalid value" in scene.told[0].note
+        assert "spec.queue: Invalid value" in scene.reported[0].note
 
     said = "podgroups gang is invalid: spec.queue: Invalid value: x: unknown"
     bigger = {"team/pod": replace(POD, size=3)}
@@ -124,7 +126,7 @@ def test_a_change_that_is_invalid_for_another_field_is_put_off_and_told() -> Non
 
 
 def test_an_invalid_change_of_owners_alone_is_sent_again_behind_a_wait_and_says_nothing_of_the_minimum() -> None:
-    """It would be sent at once and for ever, for what is fixed is not asked before it."""
+    """Otherwise it would be sent again at once and for ever, because the fixed minimum is checked after it."""
 
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.reasons() == ["PodGroupNotResized"])
@@ -145,7 +147,7 @@ def test_an_owner_that_cannot_be_read_is_the_one_on_top_and_one_that_is_gone_has
 ) -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.count(LookUp) == 1)
-        # Another gang, whose owner is nobody's business: it is made behind this one.
+        # Another gang with a known owner: its group is made after this one.
         scene.pods["team/z"] = gang("z")
         scene.wake.set()
         await scene.until(lambda: any(isinstance(each, Create) and each.place == ("team", "z") for each in scene.sent))
@@ -156,30 +158,30 @@ def test_an_owner_that_cannot_be_read_is_the_one_on_top_and_one_that_is_gone_has
     play(story, owner_status=status)
 
 
-def test_a_pod_whose_owner_cannot_be_looked_up_is_told_of() -> None:
+def test_a_pod_whose_owner_cannot_be_looked_up_is_reported() -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.reasons() == ["PodGroupMissing"])
-        assert "podberth could not make it, for an owner of its pods cannot be read" in scene.told[0].note
+        assert "podberth could not make it, because an owner of its pods cannot be read" in scene.reported[0].note
         scene.owner_status = 200
         await scene.until(lambda: scene.count(Create) == 1)
 
     play(story, owner_status=500)
 
 
-def test_what_stands_is_told_once_and_again_when_it_was_away() -> None:
+def test_a_problem_is_reported_once_and_again_after_it_was_gone() -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.reasons() == ["PodGroupMissing"])
         scene.pods["team/other"] = replace(unsized, name="other", uid="p-2")
         scene.wake.set()
-        await scene.until(lambda: len(scene.told) == 2)
-        assert {each.regarding.name for each in scene.told} == {"pod", "other"}
+        await scene.until(lambda: len(scene.reported) == 2)
+        assert {each.regarding.name for each in scene.reported} == {"pod", "other"}
         scene.change(ours=False)
         marker = replace(unsized, name="marker", uid="p-9", groups=(replace(POD.groups[0], name="m"),))
         scene.pods["team/marker"] = marker
-        await scene.until(lambda: len(scene.told) == 3)
+        await scene.until(lambda: len(scene.reported) == 3)
         scene.groups.clear()
         scene.wake.set()
-        await scene.until(lambda: len(scene.told) == 5)
+        await scene.until(lambda: len(scene.reported) == 5)
 
     unsized = replace(POD, size=0)
     play(story, pods={"team/pod": unsized})

@@ -1,4 +1,4 @@
-"""What the leader makes of refusals that do not last, of owners that cannot be read, and of bugs."""
+"""The leader's reaction to temporary refusals, unreadable owners, and bugs."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("status", [403, 409])
-def test_of_a_refusal_nothing_stands_behind_a_conflict(status: int) -> None:
+def test_a_conflict_ends_the_notice_of_an_earlier_refusal(status: int) -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.count(Create) == 6)
-        # What was told of the first refusal is told again where it had gone meanwhile.
+        # The notice of the first refusal is sent again if it had gone meanwhile.
         assert scene.reasons() == ["PodGroupRefused"] * (1 if status == 403 else 2)
 
     play(story, statuses=[403, status, status, 403, 403])
 
 
-def test_what_an_api_server_that_has_just_started_refuses_is_asked_for_again() -> None:
+def test_a_refusal_by_an_api_server_that_has_just_started_is_tried_again() -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.count(LookUp) >= 3)
         assert scene.count(Create) == 0
@@ -48,7 +48,7 @@ def test_an_owner_that_cannot_be_read_is_asked_for_again_now_and_then(monkeypatc
     monkeypatch.setattr(looked_up, "ASK_AGAIN_SECONDS", 0.01)
     name = f"job-{JOB.uid}"
     member = with_gang_keys(job_pod(0, uid=JOB.uid, labels={"podberth.io/gang": name}))
-    pod = replace(gang(name, JOB), size=0, told=member, sized_by_owner=True)
+    pod = replace(gang(name, JOB), size=0, gang_keys=member, sized_by_owner=True)
     play(story, pods={"team/pod": pod}, owner_status=403, owner_spec={"parallelism": 3, "completions": 3})
 
 
@@ -60,10 +60,10 @@ def test_an_owner_that_is_no_answer_counts_as_one_that_cannot_be_read() -> None:
     play(story, owner_error=ClusterError("garbled", "GET job: got more than 3145728 bytes"))
 
 
-def test_a_bug_that_one_answer_meets_is_told_and_paced_and_keeps_no_other_waiting() -> None:
+def test_a_bug_in_handling_one_answer_is_reported_and_paced_and_keeps_no_other_waiting() -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: "PodGroupMissing" in scene.reasons())
-        assert any("a bug in podberth: KeyError: 'x'" in each.note for each in scene.told)
+        assert any("a bug in podberth: KeyError: 'x'" in each.note for each in scene.reported)
         await scene.until(lambda: scene.count(Create) == 1)
         await scene.until(lambda: scene.count(LookUp) >= 3)
         scene.owner_error = None
@@ -82,7 +82,7 @@ def test_a_bug_that_one_pod_causes_keeps_its_namespace_alone_waiting() -> None:
         await scene.until(lambda: scene.count(Create) == 2)
         assert sum(b"a bug in podberth" in line for line in scene.lines) == 2
         del scene.pods["bad/broken"]
-        scene.pods["bad/mended"] = replace(gang("y"), namespace="bad")
+        scene.pods["bad/fixed"] = replace(gang("y"), namespace="bad")
         scene.wake.set()
         await scene.until(lambda: scene.count(Create) == 3)
 

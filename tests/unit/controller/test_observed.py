@@ -1,4 +1,4 @@
-"""What the controller counts of the pods that it sees."""
+"""The controller's counts of the pods that it follows."""
 
 from typing import TYPE_CHECKING, cast
 

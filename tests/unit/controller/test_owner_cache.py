@@ -1,4 +1,4 @@
-"""What is kept of owners, and for how long: by a clock of the test's own."""
+"""The facts that are kept of owners, and their duration, by a simulated clock."""
 
 from podberth.controller.owner_cache import ASK_AGAIN_SECONDS, MOST_ASKED_PER_SECOND, LookedUp
 from podberth.controller.plan.model import LookUp
@@ -24,8 +24,8 @@ def test_an_owner_that_cannot_be_read_is_on_top_until_it_can_be() -> None:
     assert known.documents[OWNED]["spec"] == DOCUMENT["spec"]
 
 
-def test_of_many_that_cannot_be_read_a_few_are_asked_for_a_second() -> None:
-    """A right that is missing is missing for every gang."""
+def test_few_of_many_unreadable_owners_are_looked_up_each_second() -> None:
+    """A missing right affects every gang."""
     known, count = LookedUp(), 10_000
     every = [LookUp("team", OwnerReference("batch/v1", "Job", f"job-{n}", str(n))) for n in range(count)]
     for one in (*every, *every):
@@ -41,13 +41,13 @@ def test_an_owner_that_could_not_be_read_may_be_gone() -> None:
     assert (known.gone, known.controllers, known.due(1e9)) == ({OWNED}, {}, [])
 
 
-def test_one_of_that_name_with_another_uid_is_not_the_owner() -> None:
+def test_an_object_of_that_name_with_another_uid_is_not_the_owner() -> None:
     known = LookedUp()
     known.found(LOOK_UP, {"metadata": {"uid": "j-2"}})
     assert (known.gone, known.controllers) == ({OWNED}, {})
 
 
-def test_nobody_is_asked_for_whom_no_pod_has() -> None:
+def test_an_owner_that_no_pod_has_is_not_looked_up() -> None:
     known = LookedUp()
     known.cannot_be_read(LOOK_UP, 0.0)
     known.keep({OWNED})

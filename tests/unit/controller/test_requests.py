@@ -1,4 +1,4 @@
-"""What is asked of the API server for an action: the path of one object, whatever its names are."""
+"""The request for an action: the path of one object, whatever its names are."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ ABOUT = Regarding(api_version="v1", kind="Pod", namespace="team", name="pod", ui
 
 @dataclass
 class Client:
-    """Keeps what is asked."""
+    """Keeps the requests."""
 
     paths: list[str] = field(default_factory=list)
     limits: AnswerLimits | None = None
@@ -60,7 +60,7 @@ def test_an_owner_is_one_object_whatever_its_name_and_has_seconds_to_come() -> N
 
 
 @pytest.mark.parametrize(("namespace", "name"), [("team", ".."), ("team", "../../pods"), ("a/b", "x"), ("..", "x")])
-def test_what_could_lead_elsewhere_is_refused_without_a_request(namespace: str, name: str) -> None:
+def test_a_name_that_could_change_the_path_is_refused_without_a_request(namespace: str, name: str) -> None:
     client = Client()
     action = LookUp(namespace, OwnerReference("batch/v1", "Job", name, "j-1"))
     answer = asyncio.run(Requests(cast("ClusterClient", client)).send(action, SERVED))
@@ -72,7 +72,7 @@ def test_an_owner_of_the_core_group_has_another_root() -> None:
     assert sent(LookUp("team", owner)).paths == ["/api/v1/namespaces/team/pods/serve-0"]
 
 
-def test_what_is_kept_of_an_owner_is_what_the_tables_of_gangs_read() -> None:
+def test_the_kept_fields_of_an_owner_are_those_that_the_tables_of_gangs_read() -> None:
     job = OwnerReference("batch/v1", "Job", "train", "j-1")
     metadata = {"name": "train", "namespace": "team", "uid": "j-1"}
     document = {"metadata": metadata, "spec": {"parallelism": 4, "completions": 4, "template": {"spec": {}}}}
@@ -85,7 +85,7 @@ def test_what_is_kept_of_an_owner_is_what_the_tables_of_gangs_read() -> None:
     assert kept_of(large, OwnerReference("jobset.x-k8s.io/v1alpha2", "JobSet", "train", "j-1")) is None
 
 
-def test_what_is_written_is_one_object_whatever_its_name() -> None:
+def test_a_write_is_of_one_object_whatever_its_name() -> None:
     document = {"metadata": {"namespace": "team", "name": "x"}}
     base = "/apis/scheduling.x-k8s.io/v1alpha1/namespaces/team/podgroups"
     assert sent(Create(kind=KIND, **SAID, document=document, about=ABOUT)).paths == [

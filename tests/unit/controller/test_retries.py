@@ -1,4 +1,4 @@
-"""When a request is sent again: by a clock of the test's own, and chance that always draws the longest wait."""
+"""When a request is sent again, by a simulated clock and with the longest possible waits."""
 
 from itertools import pairwise
 from typing import Any
@@ -44,15 +44,15 @@ def longest_wait(action: Action, result: Result) -> tuple[float, int]:
 
 
 @pytest.mark.parametrize("action", [CREATE, CHANGE])
-def test_what_is_refused_is_sent_less_and_less_often(action: Action) -> None:
-    """A thousand groups over a quota would be as many requests in the time of one wait."""
+def test_a_refused_request_is_sent_less_and_less_often(action: Action) -> None:
+    """A thousand groups over a quota would otherwise be as many requests in one wait."""
     longest, tries = longest_wait(action, "refused")
     assert longest == LONGEST_REFUSED_SECONDS
     assert tries < 30
 
 
 @pytest.mark.parametrize(("action", "result"), [(CREATE, "failed"), (LOOK_UP, "failed"), (LOOK_UP, "refused")])
-def test_what_fails_is_sent_again_soon(action: Action, result: Result) -> None:
+def test_a_failed_request_is_sent_again_soon(action: Action, result: Result) -> None:
     assert longest_wait(action, result)[0] == TIMING.longest_wait_seconds
 
 
@@ -63,7 +63,7 @@ def test_what_fails_is_sent_again_soon(action: Action, result: Result) -> None:
         (CHANGE, Change(**SAID, place=("team", "gang"), uid="g-1", patch={}, about=ABOUT, minimum=3)),
     ],
 )
-def test_what_was_refused_is_sent_at_once_where_it_asks_for_something_else(refused: Action, other: Action) -> None:
+def test_a_refused_request_is_sent_at_once_if_its_content_changes(refused: Action, other: Action) -> None:
     waits = waiting()
     waits.put_off(refused, answer("refused"), 10.0)
     assert key_of(refused) == key_of(other)
@@ -84,7 +84,7 @@ def test_what_was_refused_is_sent_at_once_where_it_asks_for_something_else(refus
         (["failed", "conflict"], 0, ""),
     ],
 )
-def test_what_a_conflict_follows_stands_no_more(results: list[Result], notices: int, failed: str) -> None:
+def test_an_error_before_a_conflict_stands_no_more(results: list[Result], notices: int, failed: str) -> None:
     waits = waiting()
     for result in results:
         (waits.overtaken if result == "conflict" else waits.put_off)(CREATE, answer(result), 0.0)
@@ -128,8 +128,8 @@ def test_an_owner_that_cannot_be_read_is_asked_for_when_that_is_believed() -> No
     assert at == TIMING.refused_seconds
 
 
-def test_who_was_never_asked_for_comes_before_those_that_hang() -> None:
-    """More of these than places are due again before the last of them has had one."""
+def test_a_new_look_up_comes_before_repeated_ones() -> None:
+    """More of these requests than places are due again before the last of them was sent."""
     waits = waiting()
     hanging = [LookUp("team", OwnerReference("batch/v1", "Job", f"job-{n}", str(n))) for n in range(3)]
     for at, each in enumerate(reversed(hanging)):
@@ -138,7 +138,7 @@ def test_who_was_never_asked_for_comes_before_those_that_hang() -> None:
     assert waits.in_turn([*hanging, LOOK_UP], 0.3) == [LOOK_UP, hanging[2]]
 
 
-def test_what_was_written_is_written_again_where_the_watch_does_not_show_it() -> None:
+def test_a_write_is_repeated_if_the_watch_does_not_show_it() -> None:
     waits = waiting()
     waits.put_off(CREATE, answer("refused"), 0.0)
     waits.written(CREATE, 1.0)

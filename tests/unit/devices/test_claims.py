@@ -1,4 +1,4 @@
-"""What claims ask for, and which accelerators DeviceClasses hand out; by objects that nobody has checked."""
+"""The devices that claims ask for, and the accelerators of DeviceClasses, read from unchecked objects."""
 
 from typing import Any
 
@@ -149,7 +149,7 @@ def test_the_channel_of_a_compute_domain_is_known_by_the_domain() -> None:
         assert read_compute_domain(rubbish) is None
 
 
-def test_what_a_group_shares_is_what_it_has_templates_for() -> None:
+def test_a_group_shares_the_claims_of_its_templates() -> None:
     claims = [
         {"name": "ring", "resourceClaimTemplateName": "channel"},
         {"name": "by-name", "resourceClaimName": "x"},
@@ -215,14 +215,14 @@ IMPLICIT = "deviceclass.resource.kubernetes.io/own"
         ("device.driver != 'gpu.nvidia.com'", None),
     ],
 )
-def test_a_class_of_ones_own_hands_out_what_its_driver_has(selector: str, accelerator: Accelerator | None) -> None:
+def test_a_custom_class_hands_out_the_devices_of_its_driver(selector: str, accelerator: Accelerator | None) -> None:
     made = device_class(selector, resource="example.com/gpu")
     expected = {"example.com/gpu": accelerator, IMPLICIT: accelerator} if accelerator else {}
     assert class_accelerators(made) == expected
     assert class_resources(made) == {"example.com/gpu", IMPLICIT}
 
 
-def test_names_that_the_table_knows_stay_what_the_table_says() -> None:
+def test_names_in_the_table_keep_their_meaning() -> None:
     made = device_class("device.driver == 'gpu.nvidia.com'", resource="nvidia.com/mig-1g.12gb")
     assert set(class_accelerators(made)) == {IMPLICIT}
     assert class_accelerators(device_class(name="gpu.nvidia.com", resource="nvidia.com/gpu")) == {}
@@ -261,7 +261,7 @@ def named(name: str, device_class: str, count: int = 1, **more: Any) -> JSON:
         ([first((GPU, 2), ("mig.nvidia.com", 2))], "nvidia.com/gpu", (), 2),
         ([first((GPU, 1), (GPU, 2))], "nvidia.com/gpu", (), None),
         ([first((GPU, 1), ("mig.nvidia.com", 2))], "nvidia.com/gpu", (), None),
-        # A class of which nothing is known stands for whatever it is to stand for, if no other one does.
+        # An unknown class counts as of the wanted sort, if no other class is.
         ([named("o", OWN, 2), named("n", NIC)], "nvidia.com/gpu", (), 2),
         ([named("o", OWN, 2), named("g", GPU)], "nvidia.com/gpu", (), 1),
         ([named("o", OWN, 2), named("p", "other.example.com")], "nvidia.com/gpu", (), None),
@@ -282,5 +282,5 @@ def test_devices_stand_for_a_resource_of_their_sort(
     assert known.in_stead("team", {"resourceClaimTemplateName": "t"}, resource, of) == count
 
 
-def test_of_a_template_that_nobody_knows_the_number_is_not_known() -> None:
+def test_the_number_of_an_unknown_template_is_not_known() -> None:
     assert KnownDevices().in_stead("team", {"resourceClaimTemplateName": "t"}, "nvidia.com/gpu") is None

@@ -1,4 +1,4 @@
-"""Ids of devices as the plugins and drivers that people run spell them."""
+"""Ids of devices as widely used plugins and drivers spell them."""
 
 import pytest
 

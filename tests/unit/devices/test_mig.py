@@ -40,7 +40,7 @@ def test_every_profile_of_the_tables_survives_the_way_to_a_resource_and_back(pro
     "name",
     ["", "gpu", "1g", "1g.5gb.", "0g.5gb", "1g.05gb", "1g.5gb+", "1g.5gb+1me", "1g.5gb+me-gfx", "1G.5GB", "4c.3g.20gb"],
 )
-def test_what_is_no_profile_is_refused_with_what_it_should_look_like(name: str) -> None:
+def test_a_name_that_is_no_profile_is_refused_with_an_example(name: str) -> None:
     with pytest.raises(ValueError, match="MIG profile"):
         mig.parse(name)
 
@@ -122,7 +122,7 @@ def test_a_product_label_names_the_profile_of_strategy_single(product: str, prof
     assert mig.profile_in(product) == profile
 
 
-def test_what_a_node_reports_takes_the_place_of_the_table() -> None:
+def test_the_profiles_that_a_node_reports_replace_the_table() -> None:
     table = mig.table_for("NVIDIA A100-SXM4-80GB")
     live = mig.live_table("A100-80GB", (("1g.10gb", 7, 0), ("3g.39gb", 0, 40192), ("7g.79gb", 1, 80896)), table)
     assert live is not None

@@ -23,11 +23,11 @@ A100_40 = ("1g.5gb", "1g.5gb+me", "1g.10gb", "2g.10gb", "3g.20gb", "4g.20gb", "7
         ("3g-20gb", "3g.20gb"),
         ("1g.5gb.mee", "1g.5gb+me"),
         ("1c.1g.5gb", "1g.5gb"),
-        # AKS' words say no memory
+        # AKS' names have no memory
         ("MIG1g", "1g.5gb"),
         ("nvidia.com/mig-2g", "2g.10gb"),
         ("MIG7g", "7g.40gb"),
-        # no number to be read
+        # no readable number
         ("lg.5gb", "1g.5gb"),
         ("1g.5bg", "1g.5gb"),
         ("3q.20gb", "3g.20gb"),
@@ -44,16 +44,16 @@ def test_the_nearest_is_spelled_as_the_candidate() -> None:
 
 def test_the_best_comes_first_and_the_farther_the_later() -> None:
     assert suggestions("2g.20gb", A100_40) == ("3g.20gb", "2g.10gb", "4g.20gb")
-    # equally far by size: the one spelled more alike
+    # equally far by size: the one with the more similar spelling
     assert suggestions("1g.10gb+gfx", ["1g.10gb+abc", "1g.10gb+gfz"])[0] == "1g.10gb+gfz"
 
 
 @pytest.mark.parametrize("name", ["nvidia.com/mig-large", "", "gpu", "9" * 100_000, "mig-" + "1g." * 1000])
-def test_nothing_is_near_to_what_is_no_profile(name: str) -> None:
+def test_no_candidate_is_near_to_a_name_that_is_no_profile(name: str) -> None:
     assert suggestions(name, A100_40) == ()
 
 
-def test_nothing_is_near_among_nothing_or_what_is_far() -> None:
+def test_no_candidate_is_near_among_none_or_distant_ones() -> None:
     assert nearest("1g.5gb", []) is None
     assert nearest("1g.5gb", ["7g.278gb"]) is None
     assert nearest("1g.5gb", ["nvidia.com/gpu", "1g"]) is None

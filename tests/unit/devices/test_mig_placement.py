@@ -166,7 +166,7 @@ def test_with_the_big_memory_profile_there_are_38_maximal_sets_of_78() -> None:
         (A100, ["1g.12gb"], False),
         (A100, ["", "1g.5gb"], False),
         (A100, [], True),
-        # One has the media engines, whatever its size
+        # One instance has the media engines, whatever its size
         (A30, ["1g.6gb+me", "2g.12gb+me"], False),
         (A30, ["1g.6gb+me", "2g.12gb"], True),
         (RTX, ["1g.24gb+me.all", "1g.24gb-me", "2g.48gb-me"], True),
@@ -201,7 +201,7 @@ def test_a_set_fits_if_its_places_and_its_engines_suffice(model: MigTable, names
         ("1g.5gb", [Placed("4g.20gb"), Placed("4g.20gb")], 0, 0),
     ],
 )
-def test_what_still_fits_depends_on_where_the_others_are(
+def test_the_room_depends_on_the_places_of_present_instances(
     profile: str, present: list[Placed], least: int, most: int
 ) -> None:
     assert room(profile, present, A100) == (least, most)
@@ -221,7 +221,7 @@ def test_the_live_node_wins_over_the_table() -> None:
 
 
 def test_a_name_that_no_table_has_is_not_remembered() -> None:
-    """A pod may write one of a megabyte."""
+    """A pod may have a name of a megabyte."""
     before = _room.cache_info().currsize
     assert capacity("1g." + "9" * 1_000_000 + "gb", A100) == 0
     assert _room.cache_info().currsize == before

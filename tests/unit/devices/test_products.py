@@ -6,7 +6,7 @@ from podberth.devices.products import MEMORY_MIB, most_memory_mib
 from podberth.topology.shape_tables import SHAPES
 
 
-def test_what_is_simulated_has_the_memory_of_the_table() -> None:
+def test_simulated_gpus_have_the_memory_of_the_table() -> None:
     models = {shape.model for shape in SHAPES.values()}
     by_name = {model.product.replace(" ", "-"): model.memory_mib for model in models}
     by_name |= {model.gke: model.memory_mib for model in models if model.gke}

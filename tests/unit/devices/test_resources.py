@@ -70,7 +70,7 @@ def test_a_vendor_prefix_does_not_make_a_gpu(resource: str, kind: str) -> None:
         "deviceclass.resource.kubernetes.io/compute-domain-daemon.nvidia.com",
     ],
 )
-def test_what_is_not_in_the_table_is_no_accelerator(resource: str) -> None:
+def test_a_name_outside_the_table_is_no_accelerator(resource: str) -> None:
     assert recognise(resource) is None
 
 

@@ -146,7 +146,7 @@ def test_a_schema_file_that_is_something_else_is_refused(tmp_path: Path, text: s
         read_pod_schema(_write(tmp_path / "openapi.json", text))
 
 
-# ---- what holds nothing any more -------------------------------------------------------------------------------------
+# ---- emptied files ---------------------------------------------------------------------------------------------------
 
 _PARAMS = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"
 _GOOD, _OTHER = (_POLICY.replace("NAME", name) for name in ("good", "other"))
@@ -215,7 +215,7 @@ def test_a_named_pipe_is_a_problem_and_is_not_waited_for(tmp_path: Path, name: s
 
 
 def test_a_right_that_is_given_is_another_revision(tmp_path: Path) -> None:
-    """What could not be read is read again, though its content is as it was."""
+    """A file that could not be read is read again, although its content is unchanged."""
     file = _write(tmp_path / "a.yaml", _GOOD)
     source = FileSource(tmp_path, None)
     before = source.revision()

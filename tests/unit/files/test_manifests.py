@@ -1,4 +1,4 @@
-"""Which files a check reads, and what it makes of bytes that are no plain UTF-8."""
+"""The files that a check reads, and the decoding of bytes that are no plain UTF-8."""
 
 import io
 import os
@@ -46,7 +46,7 @@ def test_every_encoding_of_yaml_is_read(tmp_path: Path, encoding: str) -> None:
 
 
 @pytest.mark.parametrize(("content", "line"), [(b"a: b\n\xff\xff", 2), (b"\x7fELF\x02\x00\x01", 1), (b"a\nb\n\x00", 3)])
-def test_what_is_no_text_is_told_with_its_line(tmp_path: Path, content: bytes, line: int) -> None:
+def test_a_file_that_is_no_text_is_reported_with_its_line(tmp_path: Path, content: bytes, line: int) -> None:
     file = tmp_path / "a.yaml"
     file.write_bytes(content)
     problem = read_manifest(str(file))

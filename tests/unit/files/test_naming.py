@@ -75,7 +75,7 @@ def test_the_documented_example_is_read(tmp_path: Path) -> None:
         (": {", "conventions.yaml"),
     ],
 )
-def test_what_it_does_not_know_is_refused_at_its_place(tmp_path: Path, text: str, message: str) -> None:
+def test_unknown_fields_are_refused_at_their_place(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         read(tmp_path, text)
 

@@ -77,7 +77,7 @@ def test_a_pipe_that_the_shell_hands_over_is_read() -> None:
 
 
 class _Stalled:
-    """A read that returns when it is let go."""
+    """A read that returns when it is released."""
 
     def __init__(self) -> None:
         self.begun = 0
@@ -104,7 +104,7 @@ def test_a_read_that_does_not_return_is_left_behind_and_no_second_one_is_begun(t
     assert in_time(tmp_path, stalled) == "read"
 
 
-def test_what_a_read_raises_is_raised(tmp_path: Path) -> None:
+def test_an_error_of_a_read_is_raised(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read_in_time(tmp_path / "nowhere", _MOST)
 

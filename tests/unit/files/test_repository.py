@@ -1,4 +1,4 @@
-"""Which files of a repository belong to a chart, and which are patches."""
+"""The files of a repository that belong to a chart, and those that are patches."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from podberth.files.repository import charts, patches
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A repository with a chart in a chart, and a kustomization over another."""
+    """A repository with a chart in a chart, and a kustomization based on another."""
     for name, text in {
         "web/Chart.yaml": "",
         "web/values.yaml": "",

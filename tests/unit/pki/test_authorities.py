@@ -32,7 +32,7 @@ def _document() -> dict[str, Any]:
     return document
 
 
-def test_what_is_written_is_read_again() -> None:
+def test_encoded_authorities_are_decoded_to_the_same() -> None:
     found = decode({SECRET_KEY: encode(_ALL)}, "Secret a/b")
     assert found.trusted == _ALL.trusted
     assert (found.previous, found.hurried) == (_ALL.previous, True)
@@ -59,7 +59,7 @@ def test_a_retired_authority_is_kept_without_its_key() -> None:
         ({"previous": [{}]}, "no 'certificate'"),
     ],
 )
-def test_what_podberth_has_not_written_is_refused_and_not_shown(change: dict[str, Any], got: str) -> None:
+def test_a_secret_of_another_writer_is_refused_and_not_shown(change: dict[str, Any], got: str) -> None:
     with pytest.raises(
         CertificateError, match=r"^Secret a/b: got .*, want the authorities .*delete the Secret"
     ) as caught:
@@ -74,7 +74,7 @@ def test_a_secret_of_somebody_elses_is_refused(data: dict[str, bytes]) -> None:
         decode(data, "Secret a/b")
 
 
-def test_a_bundle_is_read_past_what_is_no_certificate() -> None:
+def test_parts_of_a_bundle_that_are_no_certificates_are_skipped() -> None:
     whole = _ONE.authority.pem
     broken = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
     found = certificates_in(b"# ours\n" + broken + whole + b"\nnoise\n" + whole + _TWO.authority.pem[:-20])

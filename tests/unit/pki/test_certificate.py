@@ -14,7 +14,7 @@ _VALIDITY = Validity(datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 7, 1, tzin
     [b"", b"hello", b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", b"\xff" * 100],
     ids=["empty", "text", "no certificate inside", "bytes"],
 )
-def test_what_is_no_certificate_is_refused_by_name(pem: bytes) -> None:
+def test_a_file_that_is_no_certificate_is_refused_by_name(pem: bytes) -> None:
     with pytest.raises(CertificateError, match=r"^tls\.crt: got no certificate"):
         read_leaf(pem, "tls.crt")
 
@@ -33,7 +33,7 @@ def test_key_of_another_certificate_is_refused_and_not_shown() -> None:
     assert second.key.decode().splitlines()[1] not in str(caught.value)
 
 
-def test_what_is_no_key_is_refused_and_not_shown() -> None:
+def test_a_file_that_is_no_key_is_refused_and_not_shown() -> None:
     issued = issue_leaf(new_authority("ca", _VALIDITY), ("localhost",), _VALIDITY)
     with pytest.raises(CertificateError, match=r"^tls\.key: got no private key") as caught:
         check_pair(read_leaf(issued.certificate, "tls.crt"), b"secret", "tls.key")

@@ -45,7 +45,7 @@ def test_without_a_secret_the_bundles_are_still_looked_at() -> None:
     assert "got none, want those of manifests/base" in inspect(None, [], None, _NOW).problems[0]
 
 
-def test_what_the_api_server_refuses_is_a_problem() -> None:
+def test_a_certificate_that_the_api_server_refuses_is_a_problem() -> None:
     der = new_signer(_YEAR, _DAY, _NOW).certificate.public_bytes(Encoding.DER)
     presented = read_presented("127.0.0.1:9443", der, "unable to get local issuer certificate")
     [problem] = inspect(_FIRST, [Registration("mutating", 1, (_FIRST.pem,))], presented, _NOW).problems

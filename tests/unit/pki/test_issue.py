@@ -31,7 +31,7 @@ def test_leaf_is_signed_by_the_authority_and_cannot_sign() -> None:
     assert authority.certificate.extensions.get_extension_for_class(x509.BasicConstraints).value.ca
 
 
-def test_common_name_is_cut_to_what_x509_takes() -> None:
+def test_a_common_name_is_shortened_to_the_limit_of_x509() -> None:
     name = "podberth." + "a" * 60 + ".svc"
     leaf = read_leaf(issue_leaf(_authority(), (name,), _VALIDITY).certificate, "tls.crt")
     assert leaf.names == (name,)

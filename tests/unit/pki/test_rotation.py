@@ -55,7 +55,7 @@ def test_a_lost_secret_is_made_again_and_who_is_trusted_stays_trusted() -> None:
     made = _stored(plan(None, _both(_FIRST.pem), None, _NOW, _PROFILE))
     assert [each.certificate for each in made.previous] == list(_FIRST.trusted)
     assert made.previous[0].until == _NOW + timedelta(hours=25)  # a leaf's day, and an hour for clocks
-    # And the new one has to wait, for leaves of the old one are alive.
+    # The new one has to wait, because leaves of the old one are still valid.
     assert plan(made, _both(made.pem), None, _NOW, _PROFILE).action is None
 
 
@@ -92,7 +92,7 @@ def test_the_one_before_is_trusted_until_its_last_leaf_has_expired() -> None:
     assert plan(done, trusted, None, end, _PROFILE).action == Trust(("mutating", "validating"), done.pem)
 
 
-def test_after_a_leak_it_is_trusted_no_longer_than_replicas_take_to_sign_anew() -> None:
+def test_after_a_leak_it_is_trusted_no_longer_than_replicas_take_to_sign_again() -> None:
     draining = _to_draining(rotated(_FIRST, _signer(), hurried=True), _NOW)
     assert not draining.hurried
     assert [each.until for each in draining.previous] == [_NOW + 2 * _PROFILE.trust]
@@ -132,7 +132,7 @@ def test_a_leaf_does_not_outlive_its_authority() -> None:
     assert sign(_FIRST.current, ("localhost",), expires - timedelta(hours=2), 0.0).validity.not_after == expires
 
 
-def test_a_leaf_of_an_authority_before_is_signed_anew() -> None:
+def test_a_leaf_of_an_authority_before_is_signed_again() -> None:
     other = Authorities(_signer(), None)
     assert signing_due(_leaf(), other, _NOW) == "the authority was rotated"
     assert signing_due(None, other, _NOW) == "there was none"

@@ -1,4 +1,4 @@
-"""One budget of memory: who is refused first, and that everything is given back."""
+"""One budget of memory: the order of refusals, and that everything is given back."""
 
 from pathlib import Path
 
@@ -25,7 +25,7 @@ def test_those_who_have_proven_nothing_are_refused_first_and_the_document_at_han
     assert budget.refused == {"bodies": 2, "connections": 1, "documents": 1}
 
 
-def test_what_is_refused_is_not_taken() -> None:
+def test_a_refused_amount_is_not_taken() -> None:
     budget = MemoryBudget(_SMALL)
     assert not budget.take("bodies", 21)
     assert budget.take("bodies", 20)
@@ -50,6 +50,6 @@ def test_the_largest_body_has_room_for_its_document_whatever_else_is_held() -> N
     assert held + PARSED_PER_BYTE * MAX_BODY_BYTES <= LIMIT_BYTES
 
 
-def test_the_budget_is_half_of_what_the_container_may_have() -> None:
+def test_the_budget_is_half_of_the_containers_memory() -> None:
     containers = yaml.safe_load(_DEPLOYMENT.read_text())["spec"]["template"]["spec"]["containers"]
     assert containers[0]["resources"]["limits"]["memory"] == f"{2 * LIMIT_BYTES // (1024 * MIB)}Gi"

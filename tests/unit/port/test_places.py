@@ -1,11 +1,11 @@
-"""Places for connections: who gets one, and who has to give way."""
+"""Places for connections: accepted and displaced ones."""
 
 from podberth.port.budget import CONNECTION_BYTES, HANDSHAKE_BYTES, LEVELS, MemoryBudget
 from podberth.port.places import GRACE_SECONDS, Places
 
 
 class Caller:
-    """A connection that remembers that it was displaced."""
+    """A connection that records that it was displaced."""
 
     displaced = False
 
@@ -64,7 +64,7 @@ def test_a_place_is_charged_more_until_its_handshake_is_done() -> None:
     assert (len(places), budget.used["connections"]) == (0, 0)
 
 
-def test_where_memory_is_short_the_oldest_give_way_too() -> None:
+def test_the_oldest_connections_give_way_if_memory_is_short() -> None:
     budget = MemoryBudget({**LEVELS, "connections": HANDSHAKE_BYTES + CONNECTION_BYTES})
     places = Places(budget)
     [settled] = callers(places, 1)

@@ -1,4 +1,4 @@
-"""Policies are judged in a thread: one at a time, few wait, and who leaves takes the work along."""
+"""Policies are judged in a thread: one at a time, few wait, and a cancelled caller ends the work."""
 
 import asyncio
 import threading
@@ -23,7 +23,7 @@ SNAPSHOT = snapshot()
 
 
 class Validation:
-    """Takes until it is told to go on, or until it is late."""
+    """Takes until it may continue, or until it is late."""
 
     def __init__(self) -> None:
         self.go = threading.Event()
@@ -80,7 +80,7 @@ def test_the_loop_goes_on_while_one_is_judged_and_the_others_wait_their_turn() -
     assert set(run(body).at_once) == {1}
 
 
-def test_one_too_many_is_told_to_come_back_and_has_a_place_once_another_is_done() -> None:
+def test_a_policy_beyond_the_queue_is_refused_until_another_is_judged() -> None:
     async def body(judge: PolicyJudge, validation: Validation) -> None:
         asked = [asyncio.ensure_future(judge(REVIEW, SNAPSHOT)) for _ in range(MOST_AT_ONCE)]
         await until(lambda: validation.threads, what="the thread gets there")
@@ -94,7 +94,7 @@ def test_one_too_many_is_told_to_come_back_and_has_a_place_once_another_is_done(
     run(body)
 
 
-def test_who_leaves_ends_the_work_and_gives_the_place_back_when_it_has_ended() -> None:
+def test_a_cancelled_caller_ends_the_work_and_frees_its_place_at_the_end() -> None:
     async def body(judge: PolicyJudge, validation: Validation) -> None:
         left: list[asyncio.Future[Any]] = []
         for _ in range(2 * MOST_AT_ONCE):

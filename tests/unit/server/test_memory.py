@@ -1,4 +1,4 @@
-"""One heap for all threads: what one leaves free is there for the others."""
+"""One heap for all threads: each can use the memory that another has freed."""
 
 import ctypes
 import re

@@ -1,4 +1,4 @@
-"""The key of records: reloaded from its file, the one before it still believed, what is wrong with it said."""
+"""The key of records: reloaded from its file, the last one still valid, and its problems reported."""
 
 import asyncio
 from collections.abc import Callable, Iterator

@@ -57,7 +57,7 @@ def test_authority_verifies_the_leaf(tmp_path: Path) -> None:
         (lambda directory: (directory / "tls.crt").write_text("x"), "got no certificate"),
     ],
 )
-def test_what_cannot_be_used_is_made_anew(tmp_path: Path, harm: object, reason: str) -> None:
+def test_unusable_files_are_made_again(tmp_path: Path, harm: object, reason: str) -> None:
     ensure(tmp_path, _NAMES, _NOW)
     assert callable(harm)
     harm(tmp_path)

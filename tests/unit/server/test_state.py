@@ -3,7 +3,7 @@ from typing import Any
 from podberth.server.state import ServingState
 
 
-def test_every_reason_not_to_be_ready_is_told() -> None:
+def test_every_reason_not_to_be_ready_is_reported() -> None:
     assert ServingState(draining=True, unlisted=lambda: ["nodes", "leases"]).unready() == [
         "policies and topology are not loaded",
         "nodes of the cluster are not listed",

@@ -27,7 +27,7 @@ from podberth.server.target import resolve, timeout_seconds
         ("&".join("a=b" for _ in range(100)), 10),
     ],
 )
-def test_timeout_is_read_and_what_makes_no_sense_is_the_default(query: str, seconds: float) -> None:
+def test_a_timeout_is_read_and_an_invalid_one_is_the_default(query: str, seconds: float) -> None:
     assert timeout_seconds(query) == pytest.approx(seconds)
 
 

@@ -21,7 +21,7 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
         read_pair(CertificateFiles(tmp_path / "nowhere.crt", tmp_path / "nowhere.key"))
 
 
-def test_what_openssl_cannot_load_is_refused(tmp_path: Path) -> None:
+def test_a_pair_that_openssl_cannot_load_is_refused(tmp_path: Path) -> None:
     files, _ = ensure(tmp_path, ("localhost",), _NOW)
     tls = PortTls()
     _, certificate, key = read_pair(files)

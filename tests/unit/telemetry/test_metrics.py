@@ -21,7 +21,7 @@ def test_known_label_values_exist_from_the_start() -> None:
     assert samples['podberth_admission_duration_seconds_count{path="/mutate"}'] == 0
 
 
-def test_what_others_count_is_asked_at_scrape() -> None:
+def test_external_counts_are_read_at_each_scrape() -> None:
     samples = _samples(_metrics())
     assert samples["podberth_log_lines_dropped_total"] == 7
     assert samples["podberth_admission_in_flight"] == 3
@@ -71,7 +71,7 @@ def test_the_phases_of_a_review_fall_into_buckets_each_of_its_own() -> None:
     assert samples[f'{name}_sum{{path="/mutate",phase="encode"}}'] == 100.0
 
 
-def test_topology_is_as_old_as_what_was_heard_of_it_longest_ago() -> None:
+def test_the_age_of_the_topology_is_that_of_its_oldest_resource() -> None:
     metrics = _metrics()
     assert isnan(_samples(metrics)["podberth_topology_age_seconds"])
     ages = dict(zip(LEFT_OUT, (1.0, 5.0, 3.0, 100.0, 100.0, 100.0), strict=True))

@@ -50,7 +50,7 @@ def test_a_review_counts_once_for_a_policy_that_is_at_fault_however_often() -> N
     assert counted == ['podberth_policy_errors_total{policy="a"} 1.0']
 
 
-def test_who_listens_on_a_path_is_told_of_its_answers_alone() -> None:
+def test_a_listener_on_a_path_hears_only_of_its_answers() -> None:
     heard: list[str] = []
     metrics = Metrics(["/mutate", "/validate"], lines_dropped=int, in_flight=int)
     recorder = ReviewRecorder(metrics, Log(_Lines()), {"/validate": lambda request, _: heard.append(request.uid)})
@@ -71,12 +71,12 @@ def test_who_listens_on_a_path_is_told_of_its_answers_alone() -> None:
         ({"generateName": 17}, ""),
     ],
 )
-def test_pod_without_a_name_goes_by_what_it_is_generated_from(metadata: Any, name: str) -> None:
+def test_a_pod_without_a_name_is_logged_by_its_generate_name(metadata: Any, name: str) -> None:
     document = review({**gpu_pod(), "metadata": metadata} if metadata is not None else {"spec": {}}, name="")
     assert _record(document)["name"] == name
 
 
-def test_what_comes_from_outside_is_cut() -> None:
+def test_strings_from_outside_are_shortened() -> None:
     document = gpu_pod(name="m" * 100_000)
     line = _record(review(document, userInfo={"username": "n" * 100_000}, name=""))
     assert {len(line[key]) for key in ("user", "name")} == {MAX_TEXT}

@@ -1,4 +1,4 @@
-"""Whether traces are asked for, in OpenTelemetry's own words."""
+"""Whether traces are wanted, by OpenTelemetry's own variables."""
 
 from collections.abc import Mapping
 
@@ -31,6 +31,6 @@ def test_an_exporter_or_an_endpoint_asks_for_traces(environ: Mapping[str, str], 
 
 
 @pytest.mark.parametrize("name", ["OTEL_EXPORTER_OTLP_PROTOCOL", "OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"])
-def test_another_protocol_is_told_of(name: str) -> None:
+def test_an_unsupported_protocol_is_reported(name: str) -> None:
     with pytest.raises(ValueError, match=r"got 'grpc', want http/protobuf"):
         asked_for({**ENDPOINT, name: "grpc"})

@@ -80,7 +80,7 @@ class NvidiaReader:
         reported at once. If it repeats (a lost GPU makes every wait fail), the pauses grow, so that it never becomes a
         busy loop.
         """
-        told, deadline = False, time.monotonic() + seconds
+        reported, deadline = False, time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             if self._events is None:
                 time.sleep(min(left, _SLICE_SECONDS))
@@ -94,9 +94,9 @@ class NvidiaReader:
                 return True
             self._failures = 0
             if event is not None and self._take(*event):
-                told = True
+                reported = True
                 deadline = min(deadline, time.monotonic() + _BURST_SECONDS)
-        return told
+        return reported
 
     def close(self) -> None:
         """Close the driver."""

@@ -99,7 +99,7 @@ def publish(
     Raises:
         DeviceError: nothing can be read at the start, or this process can never read again.
     """
-    told: dict[str, str] = {}
+    logged: dict[str, str] = {}
     while True:
         changed = sight.look()
         publisher.silent = not sight.answers
@@ -112,8 +112,8 @@ def publish(
                 features.write(labels)
             if features.trouble:
                 troubles["features"] = features.trouble
-        _tell(told, troubles, say)
-        told = troubles
+        _tell(logged, troubles, say)
+        logged = troubles
         sight.wait(max(0.0, publisher.next_at() - now().seconds))
 
 

@@ -48,7 +48,7 @@ class Election:
         self._lease: Mapping[str, Any] | None = None
         """The Lease as this replica last wrote it; None: another replica may have written since."""
         self._until = 0.0
-        self._told = False
+        self._reported = False
 
     async def run(self, act: Act) -> None:
         """Run ``act`` whenever this replica leads, until cancelled; the Lease is then released.
@@ -98,15 +98,15 @@ class Election:
         except ClusterError as error:
             await self._failed(str(error))
             return None
-        self.answered, self._told = True, False
+        self.answered, self._reported = True, False
         if taken:
             self._until = began + self._term.renew_seconds
         return taken
 
     async def _failed(self, problem: str) -> None:
-        if not self._told:
+        if not self._reported:
             self._log.event("warning", "lease: neither taken nor renewed; tried again", problem=problem)
-        self.answered, self._told = False, True
+        self.answered, self._reported = False, True
         self._lease = None
         await self._client.reset()
 

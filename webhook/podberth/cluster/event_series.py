@@ -56,7 +56,7 @@ class Series:
     notice: Notice
     first: datetime
     last: datetime
-    untold: int
+    unsent: int
     due: float
     interval_seconds: float
     heard: float
@@ -94,8 +94,8 @@ class OpenSeries:
         """
         limits, series = self.limits, self._series.get(notice)
         if series is not None:
-            series.due = series.due if series.untold else max(at, series.due)
-            series.untold += 1
+            series.due = series.due if series.unsent else max(at, series.due)
+            series.unsent += 1
             series.last, series.heard = now, at
             return "kept"
         if len(self._series) >= limits.series:
@@ -114,11 +114,11 @@ class OpenSeries:
 
     def next(self) -> Series | None:
         """Return the series to send first, whether it is due or not; None: there is nothing to send."""
-        return min((each for each in self._series.values() if each.untold), key=lambda each: each.due, default=None)
+        return min((each for each in self._series.values() if each.unsent), key=lambda each: each.due, default=None)
 
-    def told(self, series: Series, occurrences: int, at: float) -> None:
+    def sent(self, series: Series, occurrences: int, at: float) -> None:
         """Note that so many notices of a series were sent."""
-        series.untold -= occurrences
+        series.unsent -= occurrences
         series.tries = 0
         self.put_off(series, at)
 
@@ -134,7 +134,7 @@ class OpenSeries:
     def end_quiet(self, at: float) -> None:
         """End the series that are over."""
         over = at - self.limits.finish_seconds
-        self._series = {key: each for key, each in self._series.items() if each.untold or each.heard > over}
+        self._series = {key: each for key, each in self._series.items() if each.unsent or each.heard > over}
 
     def _bucket(self, regarding: Regarding) -> Bucket:
         bucket = self._buckets.pop(regarding, None) or Bucket(

@@ -141,7 +141,7 @@ class Events:
             await asyncio.sleep(self._pace.wait_seconds(0.0, error.retry_after_seconds))
 
     def _give_up(self, series: Series) -> None:
-        self._metrics.notices("failed", series.untold)
+        self._metrics.notices("failed", series.unsent)
         self._series.give_up(series)
 
     async def _send(self, series: Series) -> ClusterError | None:
@@ -169,7 +169,7 @@ class Events:
             ClusterError: both failed.
         """
         for _ in range(_MOST_CONFLICTS):
-            occurrences, made = series.untold, not series.version
+            occurrences, made = series.unsent, not series.version
             try:
                 answer = await (self._create(series) if made else self._add(series))
             except ClusterError as error:
@@ -181,7 +181,7 @@ class Events:
                     raise
             else:
                 _take_in(series, answer)
-                self._series.told(series, occurrences, time.monotonic())
+                self._series.sent(series, occurrences, time.monotonic())
                 self._metrics.notices("created", int(made))
                 self._metrics.notices("repeated", occurrences - int(made))
                 return
@@ -192,7 +192,7 @@ class Events:
         return await self._client.send("POST", _collection(notice), event(series, self.controller, self._instance))
 
     async def _add(self, series: Series) -> bytes:
-        more = {"count": series.count + series.untold, "lastObservedTime": as_micro_time(series.last)}
+        more = {"count": series.count + series.unsent, "lastObservedTime": as_micro_time(series.last)}
         change = {"metadata": {"resourceVersion": series.version}, "series": more}
         return await self._client.send("PATCH", _path(series.notice), change, MERGE_PATCH)
 
@@ -223,8 +223,8 @@ def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
         "reportingController": controller,
         "reportingInstance": instance,
     }
-    if series.untold > 1:  # a series of one is refused
-        document["series"] = {"count": series.untold, "lastObservedTime": as_micro_time(series.last)}
+    if series.unsent > 1:  # a series of one is refused
+        document["series"] = {"count": series.unsent, "lastObservedTime": as_micro_time(series.last)}
     return document
 
 

@@ -39,7 +39,7 @@ async def _entry(client: "ClusterClient", path: ApiPath) -> bool | str:
         return False
 
 
-def told(document: Document, verdict: Verdict, known: Entries) -> dict[str, Any] | None:
+def entries_condition(document: Document, verdict: Verdict, known: Entries) -> dict[str, Any] | None:
     """Return the condition of a policy that needs entries for every pod; None: it needs none, or does not compile."""
     wanted = entries_wanted(document)
     if verdict.problems or not wanted:

@@ -171,15 +171,15 @@ class Documents:
 
     def put(self, name: str, document: Document) -> None:
         """Pass a document on. An unusable one is logged once, until it can be used."""
-        told = name in self.left_out
+        reported = name in self.left_out
         self.left_out.add(name)
         try:
             self._take(name, document)
         except TopologyError as error:
-            if not told:
+            if not reported:
                 self._log.event("warning", "topology", problem=str(error))
         except Exception as bug:  # noqa: BLE001 - a bug in handling one document must affect that one only
-            if not told:
+            if not reported:
                 self._log.fault(f"{self._resource} {name}: a bug in podberth", bug)
         else:
             self.left_out.discard(name)

@@ -24,7 +24,7 @@ from ..kube.times import as_time
 from ..policy.every_pod import entries_wanted
 from ..telemetry.log import Log
 from ..wellknown import API_VERSION, POLICY_KIND
-from .every_pod import entries, told
+from .every_pod import entries, entries_condition
 from .freshness import Freshness
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class PolicyStatuses:
             metadata = document["metadata"]
             version = (metadata["uid"], verdict.generation)
             fresh = self._freshness.due(document, verdict)
-            extra = [each for each in (told(document, verdict, known), fresh) if each]
+            extra = [each for each in (entries_condition(document, verdict, known), fresh) if each]
             again = self._said.get(verdict.name) != version
             status = status_due(document, verdict, datetime.now(UTC), again=again, extra=extra)
             if status is None:

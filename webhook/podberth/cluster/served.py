@@ -123,7 +123,7 @@ class ServedKinds:
         self._followed: dict[Kind, _Followed] = {}
         self._absent: dict[Kind, KindState] = {}
         """Why a kind is not followed; a refused one stays here until it is listed."""
-        self._told: dict[str, str] = {}
+        self._reported: dict[str, str] = {}
 
     def unlisted(self) -> Sequence[str]:
         """Return the kinds that have not been listed yet, without those that appeared later."""
@@ -199,7 +199,7 @@ class ServedKinds:
             await self._client.reset()
             return False
         self._known = True
-        self._told.pop("discovery", None)
+        self._reported.pop("discovery", None)
         for kind in self._workloads.sinks:
             if kind in self._followed:
                 continue
@@ -295,13 +295,13 @@ class ServedKinds:
         for kind, each in self._followed.items():
             if each.reflector.listed.is_set():
                 self._absent.pop(kind, None)
-                self._told.pop(kind.name, None)
+                self._reported.pop(kind.name, None)
                 self._workloads.sinks[kind].served()
         if self._known and not any(map(self._keeps_waiting, self._workloads.sinks)):
             self.settled.set()
 
     def _tell(self, what: str, message: str) -> None:
         """Log it once, until the message changes."""
-        if self._told.get(what) != message:
-            self._told[what] = message
+        if self._reported.get(what) != message:
+            self._reported[what] = message
             self._log.event("warning", "kinds", problem=message)

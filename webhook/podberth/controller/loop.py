@@ -57,7 +57,7 @@ class Acting:
     _waits: Waits = field(init=False)
     _sending: Sending = field(init=False)
     _served: Mapping[str, str] = field(init=False, default_factory=dict)
-    _told: set[Notice] = field(init=False, default_factory=set)
+    _reported: set[Notice] = field(init=False, default_factory=set)
     _broken: set[str] = field(init=False, default_factory=set)
     """Namespaces whose pods cannot be planned for."""
 
@@ -68,7 +68,7 @@ class Acting:
 
     async def act(self) -> None:
         """Act until cancelled; then no request is in progress any more."""
-        for memory in (self._known, self._fixed, self._waits, self._told, self._broken):
+        for memory in (self._known, self._fixed, self._waits, self._reported, self._broken):
             memory.clear()
         try:
             await self.sight.listed()
@@ -186,9 +186,9 @@ class Acting:
     def _tell(self, plan: Plan) -> None:
         notices = [*plan.notices, *self._waits.notices()]
         for notice in notices:
-            if notice not in self._told:
+            if notice not in self._reported:
                 self.tell(notice)
-        self._told = set(notices)
+        self._reported = set(notices)
         self.manner.metrics.standing(Counter(each.reason for each in notices))
 
 

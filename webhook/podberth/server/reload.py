@@ -78,7 +78,7 @@ class WatchedSnapshot:
         self._metrics = metrics
         self._log = log
         self._seen: dict[str, object] = {}
-        self._told: list[Verdict] = []
+        self._reported: list[Verdict] = []
         self._loading = asyncio.Lock()
 
     async def refresh(self) -> None:
@@ -177,12 +177,12 @@ class WatchedSnapshot:
         """Log every broken policy once, and again when its problems change."""
         broken = [each for each in verdicts if each.state != "active"]
         for each in broken:
-            if each not in self._told:
+            if each not in self._reported:
                 state = "the last good one stays in force" if each.state == "outdated" else "nothing is in its place"
                 problems = [str(problem) for problem in each.problems]
                 message = f"policies: {each.name} cannot be used; {state}"
                 self._log.event("error", message, generation=each.generation, problems=problems)
-        self._told = broken
+        self._reported = broken
 
 
 def following(

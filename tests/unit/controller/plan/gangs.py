@@ -1,4 +1,4 @@
-"""A gang of one Job as the controller's makers see it, for tests: its pods, what is known, and what is planned."""
+"""A gang of one Job as the controller's makers see it, for tests: its pods, the known facts, and the plan."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Which ResourceClaimTemplates are made for pods that name them, and with whom they go."""
+"""The ResourceClaimTemplates that are made for pods which name them, and their owners."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -56,7 +56,7 @@ def there(*owners: OwnerReference, ours: bool = True, deleting: bool = False) ->
     return {PLACE: Made(uid="t-uid", version="7", ours=ours, deleting=deleting, owners=owners)}
 
 
-def test_what_is_missing_is_made_and_owned_by_what_the_pods_are_of() -> None:
+def test_a_missing_template_is_made_and_owned_by_the_owners_of_the_pods() -> None:
     [step] = asked(document("p"), document("q")).actions
     assert isinstance(step, Create)
     assert (step.kind, step.place) == (KIND, PLACE)
@@ -129,7 +129,7 @@ def test_pods_whose_owner_is_gone_are_about_to_go_too() -> None:
 
 
 @pytest.mark.parametrize("declared", [{}, {"pair": SPEC}, {"pair-00000000": SPEC}])
-def test_nothing_is_made_but_what_a_policy_declares(declared: JSON) -> None:
+def test_only_declared_templates_are_made(declared: JSON) -> None:
     assert asked(document(), declared=declared).actions == []
 
 
@@ -171,7 +171,7 @@ def test_pods_without_an_owner_are_owners_themselves_up_to_a_bound() -> None:
     assert asked(*pods, made=there(*full)).actions == []
 
 
-def test_of_a_template_that_is_there_its_owners_are_kept_and_whose_it_is() -> None:
+def test_the_owners_and_the_manager_of_an_existing_template_are_kept() -> None:
     found = asked(document())
     [step] = found.actions
     assert isinstance(step, Create)

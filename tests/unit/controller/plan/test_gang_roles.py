@@ -1,4 +1,4 @@
-"""A group is of the members with accelerators: by what its pods say, or by the templates of their owner."""
+"""A group holds the members with accelerators: by annotations of its pods, or by the templates of their owner."""
 
 from dataclasses import replace
 from typing import Any

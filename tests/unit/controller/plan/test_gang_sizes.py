@@ -1,4 +1,4 @@
-"""How many pods a group is made for: by what its pods say, by their owners, and where it gets no minimum at all."""
+"""The size of a group: from its pods, from their owners, and the cases without a minimum."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -80,7 +80,7 @@ def minimum(system: str, size: int) -> JSON:
     return {"schedulingPolicy": {"gang": {"minCount": size}}} if system == "native" else {"minMember": size}
 
 
-# ---- a size that the owner says -------------------------------------------------------------------------------------
+# ---- a size from the owner ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("system", WITHOUT)
@@ -92,14 +92,14 @@ def test_a_pod_that_says_no_size_has_its_owner_looked_up_and_gets_a_group_of_tha
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_of_a_gang_of_which_one_member_says_its_size_the_group_is_of_that_size(order: int) -> None:
+def test_a_group_has_the_size_that_one_member_states(order: int) -> None:
     pods = [of_job(), replace(of_job(size="6", index=1), created=NOW - 1)][::order]
     spec, found = made_by(world(*pods, **known_job()))
     assert spec == minimum("native", 6)
     assert found.notices == []
 
 
-def test_a_group_is_resized_to_what_the_owner_says_now() -> None:
+def test_a_group_is_resized_to_its_owners_present_size() -> None:
     known = {COSCHEDULING: {("team", "job-j-1"): ours(owners=(JOB,), minimum=2)}}
     [change] = plan(world(of_job("coscheduling"), known=known, **known_job())).actions
     assert isinstance(change, Change)
@@ -118,7 +118,7 @@ def test_nothing_is_made_for_a_pod_without_a_size_whose_gang_is_the_users_own_or
 @pytest.mark.parametrize(
     "owner", [UNREADABLE, known_job(completions=40), known_job(parallelism=0)], ids=["unreadable", "queue", "none"]
 )
-def test_where_nobody_knows_the_size_the_pods_start_one_by_one_and_it_is_told(system: str, owner: JSON) -> None:
+def test_pods_of_a_gang_of_unknown_size_start_one_by_one_and_that_is_reported(system: str, owner: JSON) -> None:
     early = plan(world(of_job(system), **owner))
     assert (early.actions, early.notices, early.again_at) == ([], [], NOW + GATHER_SECONDS)
     spec, found = made_by(world(of_job(system), **owner))
@@ -126,7 +126,7 @@ def test_where_nobody_knows_the_size_the_pods_start_one_by_one_and_it_is_told(sy
     [notice] = found.notices
     assert (notice.reason, notice.regarding.kind, notice.regarding.uid) == ("PodGroupWithoutMinimum", "Job", "j-1")
     why = "nobody says how many there are"
-    do = "set annotation podberth.io/gang-size in their template and make the workload anew"
+    do = "set annotation podberth.io/gang-size in their template and create the workload again"
     said = f"made without a minimum, and the gang's pods start one by one: {why}; to start them together {do}"
     assert notice.note == f"PodGroup team/job-j-1: {said}"
 
@@ -138,7 +138,7 @@ def test_a_sibling_that_says_the_size_in_time_makes_it_a_gang() -> None:
 
 @pytest.mark.parametrize("system", WITHOUT)
 @pytest.mark.parametrize("gang", ["statefulset-w-1", "mine"])
-def test_pods_that_are_made_in_stages_start_one_by_one_and_the_field_is_told(system: str, gang: str) -> None:
+def test_pods_that_are_made_in_stages_start_one_by_one_and_the_field_is_reported(system: str, gang: str) -> None:
     spec, found = made_by(world(of_set(system, gang=gang), **known_set()), GATHER_SECONDS if system == "native" else 0)
     assert spec == WITHOUT[system]
     [notice] = found.notices
@@ -152,11 +152,11 @@ def test_pods_that_are_made_at_once_are_a_gang() -> None:
     assert (spec, found.notices) == (minimum("native", 3), [])
 
 
-def test_where_the_owner_that_would_say_its_stages_may_not_be_read_nobody_waits_for_them() -> None:
+def test_nobody_waits_for_the_stages_of_an_unreadable_owner() -> None:
     spec, found = made_by(world(of_set(), owners={("team", SET): None}))
     assert spec == WITHOUT["native"]
     [notice] = found.notices
-    # One that was read, and of which nothing is kept, looks the same from here.
+    # An owner that was read and has no facts looks the same here.
     why = "unknown, for podberth could not read the StatefulSet, or it is finished or has too many parts"
     assert f"({why})" in notice.note
     # A Job has no stages.
@@ -168,7 +168,7 @@ def test_a_gang_of_one_has_no_stages() -> None:
     assert (spec, found.notices) == (minimum("native", 1), [])
 
 
-def test_of_two_owners_of_a_gang_of_which_one_has_stages_there_is_no_group_of_all() -> None:
+def test_there_is_no_group_of_all_if_one_of_two_owners_has_stages() -> None:
     pods = (of_set(gang="g", size="5"), of_job(gang="g", size="5"))
     both = {key: {**known_set()[key], **known_job()[key]} for key in ("owners", "documents")}
     spec, _ = made_by(world(*pods, **both))
@@ -189,7 +189,7 @@ def test_a_level_that_a_later_member_requires_is_kept_by_a_group_without_a_minim
     assert spec == {**WITHOUT["native"], "schedulingConstraints": {"topology": [{"key": "rack"}]}}
 
 
-# ---- a group that is there ------------------------------------------------------------------------------------------
+# ---- an existing group ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("system", WITHOUT)
@@ -218,13 +218,13 @@ def test_a_minimum_is_not_taken_away_because_the_owner_that_would_say_its_stages
     known = {kind: {("team", "statefulset-w-1"): ours(owners=(SET,), minimum=4)}}
     found = plan(world(of_set(system, size="4"), known=known, **unread))
     assert (found.actions, found.notices) == ([], [])
-    # One without a minimum stays so, too, and is told of.
+    # One without a minimum stays so, too, and is reported.
     known = {kind: {("team", "statefulset-w-1"): ours(owners=(SET,), minimum=1)}}
     found = plan(world(of_set(system, size="4"), known=known, **unread))
     assert (found.actions, [each.reason for each in found.notices]) == ([], ["PodGroupWithoutMinimum"])
 
 
-def test_of_two_owners_one_that_has_stages_counts_more_than_one_that_may_not_be_read() -> None:
+def test_an_owner_with_stages_counts_more_than_an_unreadable_one() -> None:
     other = replace(SET, name="other", uid="w-0")
     pods = [waiting(owner, "coscheduling", gang="g", size="3") for owner in (other, SET)]
     known = {COSCHEDULING: {("team", "g"): ours(owners=(other, SET), minimum=3)}}
@@ -240,7 +240,7 @@ def test_a_size_that_nobody_says_any_more_takes_no_minimum_away() -> None:
     assert (found.actions, found.notices) == ([], [])
 
 
-def test_a_group_without_a_minimum_whose_gang_is_known_later_is_told_of_where_it_stays_so() -> None:
+def test_a_group_that_stays_without_a_minimum_after_its_size_is_known_is_reported() -> None:
     known = {NATIVE: {("team", "job-j-1"): ours(owners=(JOB,), minimum=1)}}
     seen = {"known": known, **UNREADABLE}
     assert [type(each) for each in plan(world(of_job(size="4"), **seen)).actions] == [Change]

@@ -1,4 +1,4 @@
-"""What is told of pods whose PodGroup does not come: no cluster."""
+"""Notices about pods whose PodGroup does not come: no cluster."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from .gangs import JOB, KOORDINATOR, NATIVE, NOW, SERVED, document, member, ours
 
 
 @pytest.mark.parametrize("system", [each.name for each in POD_GROUP_KINDS])
-def test_a_pod_is_told_of_when_its_group_has_not_come_in_time(system: str) -> None:
+def test_a_pod_is_reported_when_its_group_has_not_come_in_time(system: str) -> None:
     pod = replace(member(system), gang="")
     served = SERVED | {"podgroups.scheduling.volcano.sh": "v", "podgroups.scheduling.run.ai": "k"}
     early, late = (plan(world(pod, served=served), after) for after in (59.0, 60.0))
@@ -33,7 +33,7 @@ def test_a_pod_is_told_of_when_its_group_has_not_come_in_time(system: str) -> No
         (member("volcano"), "the API server serves no podgroups.scheduling.volcano.sh: install it"),
     ],
 )
-def test_what_to_do_is_said(pod: WaitingPod, said: str) -> None:
+def test_the_notice_has_a_remedy(pod: WaitingPod, said: str) -> None:
     [notice] = plan(world(pod), after=60.0).notices
     assert said in notice.note
 
@@ -44,13 +44,13 @@ def test_koordinators_group_counts_for_the_label_of_coscheduling() -> None:
     assert (found.actions, found.notices) == ([], [])
 
 
-def test_a_pod_whose_owners_are_gone_is_told_that_no_group_is_made() -> None:
+def test_a_notice_says_that_the_owners_of_a_pod_are_gone() -> None:
     [notice] = plan(world(member(), gone=frozenset({("team", JOB)})), after=60.0).notices
     assert notice.reason == "PodGroupMissing"
     assert "podberth could not make it: the owners of its pods are gone" in notice.note
 
 
-def test_what_kept_a_group_from_being_made_is_told_once_the_pod_has_waited_long_enough() -> None:
+def test_the_reason_for_a_missing_group_is_reported_once_the_pod_has_waited_long_enough() -> None:
     failed = {(NATIVE, ("team", "gang")): "got 500"}
     early, late = (plan(world(member(), failed=failed), after) for after in (GATHER_SECONDS, 60.0))
     assert early.notices == []
@@ -59,10 +59,10 @@ def test_what_kept_a_group_from_being_made_is_told_once_the_pod_has_waited_long_
     # Nothing was tried yet: the controller has just begun to lead.
     assert plan(world(member()), after=3600.0).notices == []
     [unread] = plan(world(member(), owners={}, failed={("team", JOB): "no answer"}), after=60.0).notices
-    assert unread.note.endswith("for an owner of its pods cannot be read: no answer")
+    assert unread.note.endswith("because an owner of its pods cannot be read: no answer")
 
 
-def test_a_pod_with_scheduling_gates_is_told_nothing_and_its_group_is_made() -> None:
+def test_a_pod_with_scheduling_gates_gets_no_notice_and_its_group_is_made() -> None:
     gated = waiting_pod({**document(), "spec": {**document()["spec"], "schedulingGates": [{"name": "quota"}]}})
     assert gated is not None
     found = plan(world(replace(gated, created=NOW)), after=60.0)

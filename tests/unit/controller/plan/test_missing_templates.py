@@ -1,4 +1,4 @@
-"""Which pods are told that their claim template does not come, and why."""
+"""Notices about pods whose claim template does not come."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,7 +17,7 @@ JOB = OwnerReference("batch/v1", "Job", "train", "job-uid")
 POD = WaitingPod(
     namespace="team", name="train-0", uid="p-1", created=NOW - 100.0, owner=JOB, groups=(), templates=(NAME,)
 )
-REMEDY = "make the pod anew, or give podberth controller the --policies of podberth serve"
+REMEDY = "create the pod again, or give podberth controller the --policies of podberth serve"
 
 
 def world(pod: WaitingPod = POD, **fields: Any) -> World:
@@ -35,11 +35,11 @@ def world(pod: WaitingPod = POD, **fields: Any) -> World:
     return World(**{**known, **fields})
 
 
-def told(seen: World) -> list[str]:
+def notes(seen: World) -> list[str]:
     return [each.note for each in plan(seen, NOW).notices]
 
 
-def test_a_template_that_no_policy_declares_any_more_is_told_of_the_pod() -> None:
+def test_a_template_that_no_policy_declares_any_more_is_reported_on_the_pod() -> None:
     [notice] = makers.plan(world(), NOW).notices
     assert (notice.reason, notice.type, notice.action) == ("ResourceClaimTemplateMissing", "Warning", "Wait")
     assert (notice.regarding.kind, notice.regarding.name, notice.regarding.uid) == ("Pod", "train-0", "p-1")
@@ -50,7 +50,7 @@ def test_a_template_that_no_policy_declares_any_more_is_told_of_the_pod() -> Non
 
 
 def test_without_any_policies_it_is_the_same() -> None:
-    assert len(told(world(declared={}))) == 1
+    assert len(notes(world(declared={}))) == 1
 
 
 @pytest.mark.parametrize(
@@ -67,16 +67,16 @@ def test_without_any_policies_it_is_the_same() -> None:
     ids=["about to be made", "policies not loaded", "there", "not served", "gated", "another's name", "no digest"],
 )
 def test_nothing_is_said_of_others(seen: World) -> None:
-    assert told(seen) == []
+    assert notes(seen) == []
 
 
-def test_who_has_not_waited_long_is_looked_at_again_then() -> None:
+def test_a_pod_that_has_not_waited_long_is_checked_again_later() -> None:
     found = plan(world(replace(POD, created=NOW - 10.0)), NOW)
     assert (found.notices, found.again_at) == (Plan().notices, NOW + 50.0)
 
 
 @pytest.mark.parametrize("failed", [(KIND, ("team", NAME)), ("team", JOB)])
-def test_what_keeps_podberth_from_making_it_is_said(failed: Any) -> None:
+def test_the_reason_why_podberth_cannot_make_it_is_reported(failed: Any) -> None:
     owners = {} if failed == ("team", JOB) else {("team", JOB): None}
-    [note] = told(world(declared={NAME: {}}, owners=owners, failed={failed: "POST x: no answer in time; try again"}))
+    [note] = notes(world(declared={NAME: {}}, owners=owners, failed={failed: "POST x: no answer in time; try again"}))
     assert note.endswith("; podberth could not make it: POST x: no answer in time; try again")

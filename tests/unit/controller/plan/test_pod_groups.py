@@ -1,4 +1,4 @@
-"""Which PodGroups are made for which pods, whose they are, and when they are changed: no cluster."""
+"""The PodGroups that are made for pods, their owners, and their changes: no cluster."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -57,7 +57,7 @@ _RACK = {"podberth.io/gang-level": "example.com/rack", "podberth.io/gang-level-m
 
 
 def test_a_launcher_that_says_no_level_is_waited_behind_for_those_that_do() -> None:
-    """It is made first or last; the group, whose topology cannot change, has the level that a worker says."""
+    """It is made first or last; the group, whose topology cannot change, has the level that a worker states."""
     launcher, worker = member(size="3"), member(size="3", **_RACK)
     alone = plan(world(launcher))
     assert (alone.actions, alone.again_at) == ([], NOW + GATHER_SECONDS)
@@ -76,7 +76,7 @@ def test_a_level_that_is_preferred_does_not_stand_for_one_that_is_required() -> 
     assert made.document["spec"]["schedulingConstraints"] == {"topology": [{"key": "example.com/rack"}]}
 
 
-def test_of_two_required_levels_none_is_chosen_and_both_are_told() -> None:
+def test_two_required_levels_are_both_reported_and_none_is_chosen() -> None:
     block = {**_RACK, "podberth.io/gang-level": "example.com/block"}
     found = plan(world(member(**_RACK), member(**block)))
     assert found.actions == []
@@ -117,12 +117,12 @@ def test_a_kind_that_is_not_listed_yet_is_neither_made_nor_missed() -> None:
 @pytest.mark.parametrize(
     "made", [ours(ours=False), ours(ours=False, minimum=9), ours(deleting=True, minimum=9)], ids=str
 )
-def test_what_is_not_podberths_or_is_going_stays_as_it_is(made: Made) -> None:
+def test_a_group_that_is_not_podberths_or_is_being_deleted_stays_as_it_is(made: Made) -> None:
     found = plan(world(member(), known={NATIVE: {("team", "gang"): made}}), after=3600)
     assert (found.actions, found.notices) == ([], [])
 
 
-def test_a_group_of_an_earlier_gang_of_the_name_is_left_to_the_collector_and_told_of_where_it_stays() -> None:
+def test_a_group_of_an_earlier_gang_of_the_name_is_left_to_the_collector_and_reported_if_it_stays() -> None:
     seen = world(member(), known={NATIVE: {("team", "gang"): ours(owners=(replace(JOB, uid="j-0"),), minimum=9)}})
     early, late = plan(seen, 59.0), plan(seen, 60.0)
     assert (early.actions, early.notices, early.again_at) == ([], [], NOW + 60.0)
@@ -158,7 +158,7 @@ def test_the_newest_pod_says_how_many_there_are(system: str, spec: Mapping[str, 
     assert change.patch == {"spec": spec, "metadata": {"uid": "g-1", "resourceVersion": "7"}}
 
 
-def test_what_the_api_server_does_not_let_change_is_told_on_the_owner_and_not_tried_again() -> None:
+def test_a_change_that_the_api_server_forbids_is_reported_on_the_owner_and_not_tried_again() -> None:
     known = {NATIVE: {("team", "gang"): ours()}}
     found = plan(world(member(size="4"), known=known, fixed={"g-1": 4}))
     [notice] = found.notices
@@ -166,7 +166,7 @@ def test_what_the_api_server_does_not_let_change_is_told_on_the_owner_and_not_tr
     assert (notice.reason, notice.regarding.kind, notice.regarding.uid) == ("PodGroupNotResized", "Job", "j-1")
     assert notice.note == (
         "PodGroup team/gang: got a gang of 4 pods, and minCount stays 2: this API server does not let it change; "
-        "delete the PodGroup and the gang's pods: both are made anew, for 4"
+        "delete the PodGroup and the gang's pods: both are created again, for 4"
     )
     assert [type(each) for each in plan(world(member(size="5"), known=known, fixed={"g-1": 4})).actions] == [Change]
 
@@ -175,7 +175,7 @@ _OTHER = OwnerReference("batch/v1", "Job", "other", "j-2")
 _BOTH = {("team", JOB): None, ("team", _OTHER): None}
 
 
-def test_where_pods_of_different_owners_say_different_sizes_nothing_is_made_and_both_are_told() -> None:
+def test_no_group_is_made_if_owners_state_different_sizes_and_both_are_reported() -> None:
     pods = (member("coscheduling"), replace(member("coscheduling", "2000000000"), owner=_OTHER, created=NOW + 1))
     found = plan(world(*pods, owners=_BOTH))
     assert found.actions == []
@@ -219,7 +219,7 @@ def test_nothing_is_made_for_pods_whose_owner_is_gone() -> None:
 
 
 @pytest.mark.parametrize("forged", [("elsewhere", JOB), ("team", replace(JOB, name="other"))], ids=["space", "name"])
-def test_what_is_found_of_a_forged_reference_is_no_word_on_who_has_the_uid(forged: tuple[str, OwnerReference]) -> None:
+def test_a_forged_reference_says_nothing_about_the_real_object_with_the_uid(forged: tuple[str, OwnerReference]) -> None:
     [made] = plan(world(member(), gone=frozenset({forged})), GATHER_SECONDS).actions
     assert isinstance(made, Create)
 
@@ -235,7 +235,7 @@ def test_an_owner_of_a_kind_that_is_not_known_is_the_one_on_top() -> None:
     "name", ["../../../../../../api/v1/pods", "x?watch=true", "x/log", "..", "", "Train", "x" * 254], ids=str
 )
 def test_an_owner_whose_name_no_object_has_is_not_looked_up_and_counts_as_gone(name: str) -> None:
-    """Whoever makes a pod writes its owner, and the API server takes any name."""
+    """The author of a pod writes its owner, and the API server accepts any name."""
     forged = replace(JOB, name=name)
     assert plan(world(replace(member(), owner=forged), owners={}), GATHER_SECONDS).actions == []
     above = world(member(), owners={("team", JOB): replace(SET, name=name)})
@@ -265,7 +265,7 @@ def test_bare_pods_own_their_group_and_those_that_come_later_too() -> None:
 
 
 def test_an_owner_that_joins_takes_nothing_from_the_references_of_others() -> None:
-    """A merge patch replaces the list; somebody else may have made one a controller."""
+    """A merge patch replaces the list; another writer may have made one a controller."""
     first, second = (replace(member(), owner=None, uid=f"p-{number}", name=f"pod-{number}") for number in range(2))
     flags = {"controller": True, "blockOwnerDeletion": True}
     kept = {"apiVersion": "v1", "kind": "Pod", "name": "pod-0", "uid": "p-0", **flags}
@@ -292,7 +292,7 @@ def test_no_group_has_more_owners_than_fit() -> None:
     assert plan(world(*pods, known=known)).actions == []
 
 
-# ---- what is kept ---------------------------------------------------------------------------------------------------
+# ---- kept facts -----------------------------------------------------------------------------------------------------
 
 
 def test_a_level_that_no_label_key_can_be_is_not_kept() -> None:

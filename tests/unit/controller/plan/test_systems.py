@@ -1,4 +1,4 @@
-"""Both ends of a gang's group agree: one reads its name where the other writes it, and makes it where that looks."""
+"""Admission and controller agree on a gang's group: the fields of its name, and its API group."""
 
 import pytest
 

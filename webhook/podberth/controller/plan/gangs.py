@@ -84,7 +84,7 @@ def words(members: Iterable[WaitingPod], world: World) -> dict[str, Word]:
 def _word(pods: Sequence[WaitingPod], world: World) -> Word:
     """Return the statement of pods, the newest last; the facts from the newest pod's owners hold for all of them."""
     newest = pods[-1]
-    gang = gang_of(newest.told, newest.namespace, documents(newest, world))
+    gang = gang_of(newest.gang_keys, newest.namespace, documents(newest, world))
     # The templates of a known owner are the best source; else the pod has the facts from admission.
     size = gang.apart or next((pod.size for pod in reversed(pods) if pod.size), gang.size)
     return Word(size, "" if size == 1 else gang.staged, newest.created)

@@ -49,7 +49,7 @@ def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
         required=noted.get(GANG_LEVEL_MODE_ANNOTATION) == "required",
         gated=bool(at(document, "spec", "schedulingGates")),
         templates=templates,
-        told=tells,
+        gang_keys=tells,
         sized_by_owner=bool(tells) and gang_of(tells, namespace, {}).sized_by_owner,
     )
 

@@ -51,7 +51,7 @@ class WaitingPod:
     """Whether it has scheduling gates: then it does not wait for a scheduler yet."""
     templates: tuple[str, ...] = ()
     """The ResourceClaimTemplates that it names."""
-    told: Mapping[str, Any] = field(default_factory=dict)
+    gang_keys: Mapping[str, Any] = field(default_factory=dict)
     """The fields of the pod that describe its gang (``workload.gang_keys``); empty if its label names none."""
     sized_by_owner: bool = False
     """Whether it is a member of an operator's gang whose size one of its owners has."""

@@ -152,15 +152,17 @@ def _adapt(gang: Gang, made: Made, world: World, now: float, found: Plan) -> Non
     agreed = {uid: each for uid, each in gang.owners.items() if _agrees(gang.words[party(each)], size, verdict)}
     known = {each.uid for each in made.owners}
     about = next((each for uid, each in agreed.items() if uid in known), next(iter(gang.owners.values())))
-    told = regarding(gang.place[0], about)
+    target = regarding(gang.place[0], about)
     if size != made.minimum and world.fixed.get(made.uid) == size:
-        found.notices.append(_notice(told, "PodGroupNotResized", "Resize", _not_resized(gang, made, size)))
+        found.notices.append(_notice(target, "PodGroupNotResized", "Resize", _not_resized(gang, made, size)))
         size = made.minimum
-    change = _change(gang, made, size, agreed, told)
+    change = _change(gang, made, size, agreed, target)
     found.actions += [change] if change is not None else []
 
 
-def _change(gang: Gang, made: Made, size: int, agreed: Mapping[str, OwnerReference], told: Regarding) -> Change | None:
+def _change(
+    gang: Gang, made: Made, size: int, agreed: Mapping[str, OwnerReference], target: Regarding
+) -> Change | None:
     """Return the change that gives the group that size and these additional owners; None if it has them."""
     patch: dict[str, Any] = nested(gang.system.minimum, size) if size != made.minimum else {}
     references = joined(made, agreed)
@@ -178,7 +180,7 @@ def _change(gang: Gang, made: Made, size: int, agreed: Mapping[str, OwnerReferen
         place=gang.place,
         uid=made.uid,
         patch=patch,
-        about=told,
+        about=target,
         minimum=minimum,
     )
 
