@@ -95,7 +95,7 @@ def test_a_version_that_etcd_has_compacted_means_a_new_list(compacting: ControlP
             await reflected.until("what was missed", lambda: set(reflected.sink.objects) == {"map-1", "map-2", "late"})
         # Expired again where the machine stood still between a list and its watch.
         assert (reflected.lists()[0], set(reflected.lists()[1:])) == ("start", {"expired"})
-        assert reflected.sink.told[3:] == ["put late", "drop map-0"]
+        assert reflected.sink.received[3:] == ["put late", "drop map-0"]
 
     run(test)
 
@@ -105,8 +105,8 @@ def test_everything_listed_again_tells_only_what_has_changed(filled: ControlPlan
         reflected = Reflected(filled, replace(Timing(), resync_seconds=2.0))
         async with reflected.running():
             await reflected.until("all objects", lambda: len(reflected.sink.objects) == _COUNT)
-            told = len(reflected.sink.told)
+            received = len(reflected.sink.received)
             await reflected.until("a second list", lambda: "resync" in reflected.lists())
-            assert len(reflected.sink.told) == told
+            assert len(reflected.sink.received) == received
 
     run(test)
