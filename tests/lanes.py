@@ -40,7 +40,7 @@ _SERVER: Final = tuple(
     )
 )
 
-# podberth before a real API server, and what is installed there. Those of e2e, but the last three, share a cluster.
+# podberth in front of a real API server, and its manifests. Those of e2e, but the last three, share a cluster.
 _CLUSTER: Final = (
     *(
         f"tests/e2e/test_{name}.py"
