@@ -58,8 +58,8 @@ class Role:
     """None: not known."""
 
 
-class Foretold(dict[str, Any]):
-    """An owner that its templates have in common, and what was read of it: each asks, and it is read once for all."""
+class Predicted(dict[str, Any]):
+    """The predicted owner of the pods of several templates, and what was read of it, once for all of them."""
 
     __slots__ = ("found",)
 
@@ -74,7 +74,7 @@ _Read = TypeVar("_Read")
 
 def read_once(owner: Mapping[str, Any] | None, read: Callable[..., _Read], *more: str) -> _Read:
     """Return what ``read`` says of an owner, and of ``more``: as it said it before, of one that remembers."""
-    if not isinstance(owner, Foretold):
+    if not isinstance(owner, Predicted):
         return read(owner, *more)
     key = (read, *more)
     if key not in owner.found:

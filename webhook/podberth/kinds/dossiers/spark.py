@@ -157,7 +157,7 @@ DOSSIER: Final = Dossier(
         ),
     ),
     finished=(
-        # One that could not be submitted (SUBMISSION_FAILED) or is to run anew is tried again.
+        # One that could not be submitted (SUBMISSION_FAILED) or is to run again is tried again.
         Finished(
             source="kubeflow/spark-operator api/v1beta2/sparkapplication_types.go ApplicationStateType",
             group="sparkoperator.k8s.io",
