@@ -55,8 +55,7 @@ DOSSIER: Final = Dossier(
         fields=frozenset({"schedulingGroup", "workloadRef"}),
         reads=("`spec.schedulingGroup.podGroupName`", "in 1.35 `spec.workloadRef`"),
         writes="`spec.schedulingGroup.podGroupName`, where a PodGroup of the gang's name exists or a policy chooses "
-        "the "
-        "system; then annotations `podberth.io/{gang-level,gang-level-mode}`, from which its PodGroup is made",
+        "the system; then annotations `podberth.io/{gang-level,gang-level-mode}`, from which its PodGroup is made",
         pod_groups="scheduling.k8s.io",
         elsewhere=(
             "`spec.schedulingPolicy.gang.minCount` of the PodGroup",
