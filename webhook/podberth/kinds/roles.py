@@ -27,8 +27,6 @@ MOST_PARTS: Final = 256
 have ten."""
 MOST_KINDS: Final = 16
 """Different things that the roles of one gang may ask for: every member's review looks for room for all of them."""
-TEMPLATE_PATCHES: Final = ("leaderTemplatePatch", "workerTemplatePatch", "patchLeaderTemplate", "patchWorkerTemplate")
-"""What makes leader or workers of a RoleBasedGroup's role other than its template (sgl-project/rbg api/workloads)."""
 _OF_A_CLAIM: Final = ("name", "resourceClaimName", "resourceClaimTemplateName")
 
 
