@@ -6,7 +6,7 @@ Which object a reference is to, and which one it is not, is tested in tests/unit
 from collections.abc import Mapping
 from typing import Any
 
-from podberth.kinds.roles import Foretold
+from podberth.kinds.roles import Predicted
 from podberth.workload import gangs
 from podberth.workload.gangs import Gang
 
@@ -29,7 +29,7 @@ def as_named(pod: Mapping[str, Any], owners: Mapping[str, Any], namespace: str) 
     versions = {each.get("uid"): each.get("apiVersion") for each in metadata.get("ownerReferences") or ()}
     found = {}
     for uid, owner in owners.items():
-        if "/" in uid or isinstance(owner, Foretold) or not _is_object(owner):
+        if "/" in uid or isinstance(owner, Predicted) or not _is_object(owner):
             found[uid] = owner
             continue
         own = {"name": names.get(uid) or owner["metadata"].get("name") or "work", "namespace": namespace, "uid": uid}
@@ -40,7 +40,7 @@ def as_named(pod: Mapping[str, Any], owners: Mapping[str, Any], namespace: str) 
 
 def _with_references(owner: Any, owners: Mapping[str, Any]) -> Any:
     """Return an object whose references to owners that are there are whole."""
-    if isinstance(owner, Foretold) or not _is_object(owner) or not owner["metadata"].get("ownerReferences"):
+    if isinstance(owner, Predicted) or not _is_object(owner) or not owner["metadata"].get("ownerReferences"):
         return owner
     whole = [_whole(each, owners) for each in owner["metadata"]["ownerReferences"]]
     return {**owner, "metadata": {**owner["metadata"], "ownerReferences": whole}}

@@ -43,7 +43,7 @@ def test_of_a_launcher_and_its_workers_the_workers_have_gpus(whole: bool) -> Non
     assert found.as_cel()["accelerated"] == 2
 
 
-def test_roles_that_ask_for_different_things_are_told_and_alike_ones_are_not() -> None:
+def test_roles_that_ask_for_different_things_are_listed_and_alike_ones_are_not() -> None:
     assert of_mpi(mpi(launcher=EIGHT)).roles == ()
     found = of_mpi(mpi(launcher=ONE))
     assert found.accelerated == pods_of(found.roles) == 3
@@ -90,7 +90,7 @@ def test_the_annotation_says_how_many_have_gpus_where_no_owner_does() -> None:
 
 
 @pytest.mark.parametrize(("text", "want"), [("0", "1 to 3"), ("4", "1 to 3"), ("x", "1 to 3"), ("-1", "1 to 3")])
-def test_a_number_that_cannot_be_is_told_and_passed_over(text: str, want: str) -> None:
+def test_a_number_that_cannot_be_is_reported_and_passed_over(text: str, want: str) -> None:
     found = of_mpi(mpi(), annotations={"podberth.io/gang-accelerated": text})
     assert found.accelerated == 2
     said = f'got "{text}", want {want}: how many of the pods ask for accelerators'

@@ -180,7 +180,7 @@ def test_what_the_schema_prunes_and_other_jobs_are_nothing() -> None:
 
 
 @pytest.mark.parametrize("rubbish", [None, 3, "x", [], {}, [None], {"name": "node", "template": 3}])
-def test_patches_of_any_shape_are_borne(rubbish: Any) -> None:
+def test_patches_of_any_shape_are_accepted(rubbish: Any) -> None:
     whole = {"trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [rubbish]}}}}
     for said in (rubbish, whole, patch(rubbish), patch({"containers": rubbish}), patch({"containers": [rubbish]})):
         assert len(found(read(TORCH), {}, said)) == 1

@@ -10,7 +10,7 @@ from operator_pods import CASES, Case
 from pages import ROOT
 from podberth.kinds.dossier import OwnerKind
 from podberth.kinds.members import Subject
-from podberth.kinds.roles import Foretold
+from podberth.kinds.roles import Predicted
 from podberth.kube.documents import load_documents
 from podberth.workload.memberships import LAST, OPERATORS
 from podberth.workload.owners import OWNER_KINDS, keep
@@ -69,7 +69,7 @@ def test_a_gang_is_as_large_by_what_is_kept_as_by_the_object(document: JSON) -> 
                 read_of = keep(of(document), {**owner, "metadata": {**owner.get("metadata", {}), "uid": uid}})
                 assert read_of is not None
                 # In the place of what stands between it and its pods, too.
-                kept[uid] = Foretold(read_of)
+                kept[uid] = Predicted(read_of)
                 read += 1
         assert gang_of(template.pod, "team", kept) == gang_of(template.pod, "team", template.owners)
     assert read

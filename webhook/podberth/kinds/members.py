@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..kube.pod import OwnerReference, by_name, controller_in, is_owner
 from ..kube.unchecked import number
 from ..wellknown import JOB_COMPLETION_INDEX
-from .roles import Foretold, Role
+from .roles import Predicted, Role
 
 # Label values (apimachinery pkg/util/validation LabelValueMaxLength): the name becomes one.
 _LONGEST_NAME: Final = 63
@@ -85,11 +85,11 @@ class Subject:
         """Return the object that a reference is to.
 
         Whoever makes a pod writes the uid, which may be that of anybody's object. So kind and name have to fit, too,
-        and the namespace is the pod's, for no object has its owner in another. What is foretold stands for objects that
-        its controller will make, under names that nobody knows yet.
+        and the namespace is the pod's, for no object has its owner in another. A predicted owner stands for objects
+        that its controller will make, under names that nobody knows yet.
         """
         document = self.owners.get(reference.uid)
-        same = isinstance(document, Foretold) or is_owner(document, reference, self.namespace)
+        same = isinstance(document, Predicted) or is_owner(document, reference, self.namespace)
         return document if same else None
 
     def labelled_owner(self, group: str, kind: str, name: str, uid: str) -> Mapping[str, Any] | None:
@@ -159,7 +159,7 @@ def index_of(text: str | None) -> int:
 
 
 def named(kind: str, identity: str) -> str:
-    """Return a gang's name that is a legal label value: cut, and told apart by a digest, where it would be too long."""
+    """Return a gang's name that is a legal label value: one that is too long is cut, and gets a digest."""
     name = f"{kind}-{identity}"
     if len(name) <= _LONGEST_NAME:
         return name

@@ -7,7 +7,7 @@ from ..kube.paths import ELEMENT
 from ..kube.unchecked import LARGEST_SIZE, at, count, mapping_at, text
 from .jobs import stamp_job
 from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Place, Scene, WorkloadKind
-from .roles import Foretold, read_once
+from .roles import Predicted, read_once
 from .stamping import add_labels, own
 
 CLUSTERS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -33,7 +33,7 @@ def _cluster(scene: Scene) -> Found:
 def _cluster_of(document: Found, name: str, *below: str) -> Found:
     metadata = {"name": name, "labels": at(document, "metadata", "labels")}
     spec = mapping_at(document, "spec", *below)
-    return Foretold({"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": metadata, "spec": spec})
+    return Predicted({"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": metadata, "spec": spec})
 
 
 def _cluster_name(scene: Scene) -> str:

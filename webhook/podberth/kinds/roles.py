@@ -27,8 +27,6 @@ MOST_PARTS: Final = 256
 have ten."""
 MOST_KINDS: Final = 16
 """Different things that the roles of one gang may ask for: every member's review looks for room for all of them."""
-TEMPLATE_PATCHES: Final = ("leaderTemplatePatch", "workerTemplatePatch", "patchLeaderTemplate", "patchWorkerTemplate")
-"""What makes leader or workers of a RoleBasedGroup's role other than its template (sgl-project/rbg api/workloads)."""
 _OF_A_CLAIM: Final = ("name", "resourceClaimName", "resourceClaimTemplateName")
 
 
@@ -58,8 +56,8 @@ class Role:
     """None: not known."""
 
 
-class Foretold(dict[str, Any]):
-    """An owner that its templates have in common, and what was read of it: each asks, and it is read once for all."""
+class Predicted(dict[str, Any]):
+    """The predicted owner of the pods of several templates, and what was read of it, once for all of them."""
 
     __slots__ = ("found",)
 
@@ -74,7 +72,7 @@ _Read = TypeVar("_Read")
 
 def read_once(owner: Mapping[str, Any] | None, read: Callable[..., _Read], *more: str) -> _Read:
     """Return what ``read`` says of an owner, and of ``more``: as it said it before, of one that remembers."""
-    if not isinstance(owner, Foretold):
+    if not isinstance(owner, Predicted):
         return read(owner, *more)
     key = (read, *more)
     if key not in owner.found:

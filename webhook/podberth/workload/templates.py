@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from ..kinds import forms
 from ..kinds.places import BARE, PLACEHOLDER_UID, POD_SPEC, TEMPLATE, Form, Found, Place, Scene, Steps
-from ..kinds.roles import Foretold
+from ..kinds.roles import Predicted
 from ..kube.budget import excess
 from ..kube.carry import ABSENT
 from ..kube.paths import ELEMENT
@@ -100,7 +100,7 @@ def _templates(
         yield _bare(document, where)
     row = row_for(document)
     scene = Scene(
-        document=Foretold(document),
+        document=Predicted(document),
         name=text_at(document, "metadata", "name"),
         uid=text_at(document, "metadata", "uid") or PLACEHOLDER_UID,
         namespace=where,
@@ -141,7 +141,7 @@ def _lifted(inside: Iterable[Template], document: Mapping[str, Any], path: Steps
 
 def _labelled(owner: Mapping[str, Any], labels: Mapping[str, Any]) -> Mapping[str, Any]:
     joined = {**labels, **mapping_at(owner, "metadata", "labels")}
-    return Foretold({**owner, "metadata": {**mapping_at(owner, "metadata"), "labels": joined}})
+    return Predicted({**owner, "metadata": {**mapping_at(owner, "metadata"), "labels": joined}})
 
 
 def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> Place:
@@ -249,7 +249,7 @@ def _present(place: Place, scene: Scene) -> Template:
     pod["status"] = {}
     uid = next((each["uid"] for each in pod["metadata"].get("ownerReferences") or () if each.get("controller")), "")
     owner = place.owner(scene)
-    foretold = owner if isinstance(owner, Foretold) else Foretold(owner)
+    foretold = owner if isinstance(owner, Predicted) else Predicted(owner)
     return replace(
         template,
         pod=pod,

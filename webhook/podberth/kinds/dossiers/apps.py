@@ -19,7 +19,7 @@ from ..words import words
 
 
 def _stamp_daemon_set(pod: dict[str, Any], scene: Scene) -> None:
-    """As the DaemonSet controller does: for a node, which it names in an affinity that is not foretold.
+    """Write what the DaemonSet controller writes, but for the affinity with the name of the node.
 
     Sources: kubernetes pkg/controller/daemon/{daemon_controller,util/daemonset_util}.go.
     """

@@ -1,7 +1,7 @@
 """Coscheduling of scheduler-plugins: pods of one PodGroup wait until there are enough of them.
 
 The scheduler's name is the administrator's choice, so only the label tells. Koordinator and slurm-bridge read the same
-label: their schedulers' names stand above.
+label: their schedulers' names precede it.
 """
 
 from typing import Final

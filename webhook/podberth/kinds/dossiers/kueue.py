@@ -93,9 +93,8 @@ DOSSIER: Final = Dossier(
         ),
         topology="set annotation kueue.x-k8s.io/podset-preferred-topology (or -required-) of the workload's pod "
         "template",
-        slices="set annotations kueue.x-k8s.io/podset-slice-required-topology and podset-slice-size of the "
-        "workload's pod "
-        "template",
+        slices="set annotations kueue.x-k8s.io/podset-slice-required-topology and podset-slice-size of the workload's "
+        "pod template",
         keeps="nodeSelector, affinity, tolerations, resources and claims in `role-hash`; the template in its Workload",
     ),
     groups=(

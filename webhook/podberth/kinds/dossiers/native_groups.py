@@ -22,7 +22,7 @@ def _native_group(pod: Subject) -> Member | None:
 
 
 def _native_workload(pod: Subject) -> Member | None:
-    """A group of Kubernetes 1.35: part of a Workload, and told from its replicas by a key; 1.36 dropped the field.
+    """A group of Kubernetes 1.35: part of a Workload, whose replicas a key distinguishes; 1.36 dropped the field.
 
     Source: kubernetes/api 1.35 core/v1/types.go WorkloadReference. No Workload is followed, so its size is unknown.
     """
@@ -55,8 +55,7 @@ DOSSIER: Final = Dossier(
         fields=frozenset({"schedulingGroup", "workloadRef"}),
         reads=("`spec.schedulingGroup.podGroupName`", "in 1.35 `spec.workloadRef`"),
         writes="`spec.schedulingGroup.podGroupName`, where a PodGroup of the gang's name exists or a policy chooses "
-        "the "
-        "system; then annotations `podberth.io/{gang-level,gang-level-mode}`, from which its PodGroup is made",
+        "the system; then annotations `podberth.io/{gang-level,gang-level-mode}`, from which its PodGroup is made",
         pod_groups="scheduling.k8s.io",
         elsewhere=(
             "`spec.schedulingPolicy.gang.minCount` of the PodGroup",
@@ -87,7 +86,7 @@ DOSSIER: Final = Dossier(
         source="kubernetes/api scheduling/{v1alpha2,v1alpha3,v1beta1}/types.go PodGroupSpec: topology has no "
         "preferred mode, and minCount is immutable in v1alpha2",
         api_groups=(NATIVE_GROUP,),
-        # The API's own name for a stable version is foreseen: what it drops of the fields counts as unknown.
+        # v1 is the name that a stable version will have: a field that it drops counts as unknown.
         versions=("v1", "v1beta1", "v1alpha3", "v1alpha2"),
         named_by="spec.schedulingGroup.podGroupName",
         read=_named,

@@ -11,9 +11,12 @@ from ...kube.unchecked import at, count, list_at, mapping_at, text
 from ..dossier import TEMPLATE_ASKS, Dossier, Fields, KindNote, OwnerKind
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of, named
 from ..places import PLACEHOLDER_UID, Place, Scene, WorkloadKind
-from ..roles import TEMPLATE_PATCHES, Role, asks_of, counted, read_once
+from ..roles import Role, asks_of, counted, read_once
 from ..stamping import add_annotations, add_labels, own
 from ..words import words
+
+_PATCHES: Final = ("leaderTemplatePatch", "workerTemplatePatch", "patchLeaderTemplate", "patchWorkerTemplate")
+"""The fields that make leader or workers of a role other than its template (api/workloads)."""
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
@@ -123,7 +126,7 @@ def _instance(role: object) -> Iterator[Role]:
         return
     pattern = at(role, "leaderWorkerPattern") or at(role, "leaderWorkerSet")
     template = at(pattern, "template") or at(role, "standalonePattern", "template") or at(role, "template")
-    patched = any(at(pattern, field) is not None for field in TEMPLATE_PATCHES)
+    patched = any(at(pattern, field) is not None for field in _PATCHES)
     yield Role(count(at(pattern, "size"), 1), None if patched else asks_of(template))
 
 
@@ -138,7 +141,7 @@ def _stages(owner: Mapping[str, Any]) -> str:
 _LEADER_AND_WORKERS: Final[Fields] = {
     "size": None,
     "template": TEMPLATE_ASKS,
-    **{field: {} for field in TEMPLATE_PATCHES},
+    **{field: {} for field in _PATCHES},
 }
 
 _DOMAIN: Final = "rbg.workloads.x-k8s.io"

@@ -146,8 +146,7 @@ DOSSIER: Final = Dossier(
             # It owns the driver, whose Pod is an executor's controller. Both have its name, so that the Pod need not
             # be known.
             source="kubeflow/spark-operator internal/controller/sparkapplication/submission.go "
-            "(buildDriverPodTemplate, "
-            "executorConfOption)",
+            "(buildDriverPodTemplate, executorConfOption)",
             group="sparkoperator.k8s.io",
             versions=("v1beta2",),
             stages=_stages,
@@ -157,7 +156,7 @@ DOSSIER: Final = Dossier(
         ),
     ),
     finished=(
-        # One that could not be submitted (SUBMISSION_FAILED) or is to run anew is tried again.
+        # One that could not be submitted (SUBMISSION_FAILED) or is to run again is tried again.
         Finished(
             source="kubeflow/spark-operator api/v1beta2/sparkapplication_types.go ApplicationStateType",
             group="sparkoperator.k8s.io",

@@ -17,7 +17,7 @@ from ..dossier import Dossier, KindNote
 from ..forms import find
 from ..job_sets import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
 from ..places import PLACEHOLDER_UID, Form, Found, Place, Scene, WorkloadKind
-from ..roles import Foretold, read_once
+from ..roles import Predicted, read_once
 from ..runtime_patches import patched_jobs
 from ..stamping import add_annotations, add_labels
 
@@ -95,7 +95,7 @@ def _runtime_owner(scene: Scene) -> Found:
 
 
 def _job_set_of_runtime(runtime: Found) -> Found:
-    return Foretold(_job_set(runtime, _jobs_of_runtime(runtime, {})))
+    return Predicted(_job_set(runtime, _jobs_of_runtime(runtime, {})))
 
 
 def _jobs_by_name(runtime: Found) -> Mapping[str, Found]:

@@ -1,8 +1,7 @@
 """Volcano: Jobs with tasks, which its own scheduler lets in as a whole.
 
-A podgroup is let in as a whole, by its sum of resources (``minresources``); hypernodes are its topology.
-
-for pods without a group volcano's controller makes one of the first pod's annotations, for one pod unless
+A PodGroup is let in by its sum of resources (``minResources``); HyperNodes are its topology. For pods without a group
+Volcano's controller makes one of the first pod's annotations, for one pod unless
 ``group-min-member`` of their owner says more.
 """
 
@@ -217,8 +216,8 @@ DOSSIER: Final = Dossier(
         GroupRules(
             kind=("batch.volcano.sh", "Job"),
             minimums=_minimums,
-            # What Volcano's plugins call them by default (volcano-sh/volcano pkg/controllers/job/plugins/
-            # distributed-framework), and its examples.
+            # Their default names in Volcano's plugins (volcano-sh/volcano pkg/controllers/job/plugins/
+            # distributed-framework), and in its examples.
             fronts=frozenset({"chief", "head", "launcher", "master", "mpimaster"}),
             queue=("spec", "queue"),
         ),
