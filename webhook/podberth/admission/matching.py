@@ -25,8 +25,6 @@ from .state import PodState, fact_of, fingerprint, follow, meets, observe, parts
 
 _Answer = TypeVar("_Answer")
 _CONDITION_FALSE = "matchConditions: one is false"
-GANG_NAME = ("gang", "name")
-"""The access path of a gang's name."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,22 +4,23 @@ It denies for one reason only: a policy with mutations that could not be asked, 
 is ``validate``'s.
 """
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 
 from ..errors import EvaluationError, ReviewError
 from ..kube.patch import Draft, Path
-from ..mutation import membership, pipeline, record
+from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal, Record, Skipped
 from ..mutation.concern import Surroundings
+from ..mutation.earlier import EarlierChanges
 from ..mutation.narrowing import Nodes
 from ..mutation.seal import bearer_of
 from ..mutation.standing import revived, stand, undone
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Watch
 from ..topology.need import NodeSelection, own_tolerations
-from ..wellknown import GANG_LABEL
 from . import messages, response
 from .checked import checked, outgrown
 from .gate import overreach, refusal
@@ -246,14 +247,16 @@ class _Run:
         if refused is not None:
             step.tell(policy, "skip", refused)
             return
-        placed = pipeline.CONCERNS[concern].decides == "placement"
-        if placed and (concern in self.before.get(policy.name, {}) or self._came_too_early(policy, concern)):
+        kind = pipeline.CONCERNS[concern]
+        if kind.decides == "placement" and concern in self.before.get(policy.name, {}):
+            return
+        if kind.awaits is not None and self._came_too_early(policy, kind.awaits):
             return
         proposal = self._remaining(policy, asked, step)
         if proposal is None:
             return
         anything = concern in pipeline.ANYTHING
-        guarded = anything or bool(pipeline.written(self.record).removals())
+        guarded = anything or bool(pipeline.earlier(self.record).removals())
         trial = step.draft.fork() if guarded or self.traced else step.draft
         change = self._build(trial, proposal)
         if isinstance(change, Skipped):
@@ -275,21 +278,11 @@ class _Run:
             step.take(trial, change)
             step.tell(policy, "mutate", reason)
 
-    def _came_too_early(self, policy: CompiledPolicy, concern: str) -> bool:
-        """Say whether on an earlier pass the gang's label was not there yet: a later policy wrote it."""
-        if concern != "topology":
-            return False
-        written = pipeline.written(self.before)
-        joined = {
-            name
-            for name, concerns in self.before.items()
-            if "gang" in concerns
-            or GANG_LABEL in concerns.get("labels", ())
-            or written.operations(name, membership.LABEL)
-        }
-        return any(
-            each.name in joined for each in self.snapshot.policies if each.source.sort_key > policy.source.sort_key
-        )
+    def _came_too_early(self, policy: CompiledPolicy, awaits: Callable[[EarlierChanges, str], bool]) -> bool:
+        """Tell whether on an earlier pass the awaited change was not there yet: a later policy made it."""
+        earlier = pipeline.earlier(self.before)
+        later = {each.name for each in self.snapshot.policies if each.source.sort_key > policy.source.sort_key}
+        return any(name in later and awaits(earlier, name) for name in self.before)
 
     def _remaining(self, policy: CompiledPolicy, asked: Asked, step: _Step) -> Proposal | None:
         """Return what earlier policies leave of a mutation, and tell what they do not; None: nothing."""

@@ -17,7 +17,7 @@ from ..mutation.concerns.resources import VISITS as CONTAINERS
 from ..mutation.pipeline import CONCERNS
 from ..mutation.seal import Sealer, bearer_of
 from . import response
-from .matching import GANG_NAME, Matcher, known_of
+from .matching import Matcher, known_of
 from .outcome import Decision, Outcome, Verdict
 from .recall import Footprint, footprint
 from .review import AdmissionRequest
@@ -27,10 +27,6 @@ from .state import fingerprint
 _OF_GPUS = frozenset({("spec", "resourceClaims"), ("spec", "schedulerName")})
 # And beside the pod: what the claims that it names ask for, in its namespace, and which of them its group shares.
 _CLAIMS = ("gpu", "claims")
-# A slice is recognised by these.
-_OF_THE_MEMBER = frozenset({("gang", "index"), ("gang", "role")})
-# A group's members differ in these, whatever a policy reads of them.
-_OF_THE_MEMBERS = frozenset({GANG_NAME, ("gang", "size"), ("gang", "accelerated"), ("gpu", "kind")})
 # What a footprint with containers holds of each; a path is ("spec", "containers", 0, "resources", ...), or ends before.
 _OF_A_CONTAINER = ((), ("name",), ("resources",))
 # Ten times what the shipped policies write; anybody can send a pod that has them write more.
@@ -151,17 +147,12 @@ def _ground(matcher: Matcher) -> Ground | None:
     reads: set[tuple[str, ...]] = {("gang", "system"), ("topology",)}
     visited: set[tuple[str, ...]] = {record.PATH}
     for mutation in mutations:
-        paths = CONCERNS[mutation.concern].visits({**mutation.leaves, **mutation.facts})
+        concern, leaves = CONCERNS[mutation.concern], {**dict.fromkeys(mutation.leaves), **mutation.facts}
+        paths = concern.visits(leaves)
         if paths is None:
             return None
-        if mutation.concern == "gang":
-            if mutation.facts.get("name") != GANG_NAME and "system" in {**mutation.leaves, **mutation.facts}:
-                return None  # any group may have that name
-            reads |= _OF_THE_MEMBERS
         visited.update(paths)
-        if mutation.concern == "topology" and "slice" in {**mutation.leaves, **mutation.facts}:
-            reads |= _OF_THE_MEMBER
-        reads |= mutation.reads | set(mutation.facts.values())
+        reads |= mutation.reads.union(concern.reads(leaves), mutation.facts.values())
     rewritten = visited.intersection(CONTAINERS)
     if rewritten and matcher.state.gpu.dialect:
         return None  # it may come from annotations, which are read again after a rewrite

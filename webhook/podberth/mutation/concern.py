@@ -1,6 +1,6 @@
 """The description that each module of ``concerns`` gives of its mutation, and the arguments of its functions."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
@@ -10,6 +10,7 @@ from ..kube.schema import PodSchema
 from ..kube.unchecked import key_of
 from .change import Change, Proposal, Record, Skipped
 from .conflict import Answer, Case
+from .earlier import EarlierChanges
 from .membership import GangFacts
 
 _Value = TypeVar("_Value")
@@ -64,7 +65,9 @@ Builder: TypeAlias = Callable[[Draft, Proposal, Surroundings], Change | Skipped 
 Holds: TypeAlias = Callable[[Present, Any], bool]
 Decides: TypeAlias = Literal["placement", "grouping", "accounting", ""]
 Restorer: TypeAlias = Callable[[Draft, Draft, Sequence[Any]], bool]
-Visits: TypeAlias = Callable[[Iterable[str]], tuple[tuple[str, ...], ...] | None]
+Paths: TypeAlias = tuple[tuple[str, ...], ...]
+Leaves: TypeAlias = Mapping[str, tuple[str, str] | None]
+"""The leaves of an entry by name: the fact that a leaf consists of, such as ``gang.size``, or None if it is more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,10 +80,12 @@ class Concern:
     """Checks the leaves as far as it relies on them and edits the draft; returns the change, None for none.
 
     Raises EvaluationError if the policy's author is at fault for a value; the draft may be half edited then."""
-    visits: Visits = lambda _: None
-    """Returns the paths that ``build`` reads or writes for any policy whose leaves have these names.
+    visits: Callable[[Leaves], Paths | None] = lambda _: None
+    """Returns the paths of the pod that ``build`` reads or writes for any policy with these leaves.
 
     None if that is no short list: all of every container, or of the pod."""
+    reads: Callable[[Leaves], Paths] = lambda _: ()
+    """Returns the facts of ``gang`` and ``gpu`` that ``build`` reads besides."""
     is_claim: Callable[[Any], bool]
     """Whether a claim of a record has the form of a ``Change.wrote`` of ``build``."""
     holds: Holds
@@ -96,6 +101,9 @@ class Concern:
 
     Placement is written once. By the second pass other policies have narrowed the choice of nodes, so the same
     expression has another value, and a reinvocation must change nothing."""
+    awaits: Callable[[EarlierChanges, str], bool] | None = None
+    """Tells whether a policy made a change that must be there before. If a later policy made it on an earlier pass, the
+    mutation is left out on this one, too."""
     in_group: Callable[[Draft, GangFacts], bool] = lambda _draft, _facts: False
     """Whether it applies although a group system schedules the pod."""
     forecast: bool = False

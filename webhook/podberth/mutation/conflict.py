@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 from ..kube.patch import Draft, Path
 from ..kube.paths import pointer
 from .change import Proposal
+from .earlier import EarlierChanges
 from .narrowing import Nodes
-from .written import Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Case:
 
     draft: Draft
     proposal: Proposal
-    others: Written
+    others: EarlierChanges
     nodes: Nodes
 
     @property

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from ..kube.patch import Draft
 from . import affinity
 from .change import Change, Record
-from .written import Written
+from .earlier import EarlierChanges
 
 Left: TypeAlias = Callable[[Draft], int]
 """Returns how many known nodes could run the pod of a draft; 0 if no node is known at all."""
@@ -34,7 +34,7 @@ class Rival:
     why: str
 
 
-def rival(draft: Draft, leaves: Mapping[str, Any], others: Written, nodes: Nodes) -> Rival | None:
+def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes: Nodes) -> Rival | None:
     """Return the first policy that, with those before it, leaves no node for the terms of ``leaves``; None: none does.
 
     Preferred terms are in nobody's way: only a requirement that contradicts all of them is found for these.
@@ -69,7 +69,7 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: Written, nodes: Nodes
     return None
 
 
-def _requirements(others: Written) -> dict[str, list[dict[str, Any]]]:
+def _requirements(others: EarlierChanges) -> dict[str, list[dict[str, Any]]]:
     """Return the terms that each policy requires, in their order; none if only operations say what it wrote."""
     found: dict[str, list[dict[str, Any]]] = {}
     for name, concerns in others.record.items():

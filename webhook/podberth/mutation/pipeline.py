@@ -26,7 +26,7 @@ from .concerns import (
     tolerations,
     topology,
 )
-from .written import Written
+from .earlier import EarlierChanges
 
 PIPELINE: Final[tuple[Concern, ...]] = (
     tolerations.CONCERN,
@@ -60,6 +60,6 @@ def apply(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chang
     return CONCERNS[proposal.concern].build(draft, proposal, surroundings)
 
 
-def written(record: Record) -> Written:
+def earlier(record: Record) -> EarlierChanges:
     """Return the changes of policies as the record has them, to be searched."""
-    return Written(record, ANYTHING, _WROTE_AT)
+    return EarlierChanges(record, ANYTHING, _WROTE_AT)

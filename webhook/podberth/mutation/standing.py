@@ -15,7 +15,7 @@ from . import record
 from .change import Change, Proposal, Record
 from .conflict import Case, Conflict
 from .narrowing import Nodes
-from .pipeline import CONCERNS, written
+from .pipeline import CONCERNS, earlier
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: N
     conflicts_of = CONCERNS[proposal.concern].conflicts
     if not others or conflicts_of is None:
         return Standing((), proposal)
-    conflicts, remains = conflicts_of(Case(draft, proposal, written(others), nodes))
+    conflicts, remains = conflicts_of(Case(draft, proposal, earlier(others), nodes))
     return Standing(tuple(conflicts), remains)
 
 
@@ -54,7 +54,7 @@ def undone(before: Draft, after: Draft, change: Change, policy: str, known: Reco
 
 def revived(before: Draft, after: Draft, _: Change, policy: str, known: Record) -> Conflict | None:
     """Return the first field that an earlier policy removed and a later change writes again; None: there is none."""
-    for name, each in written(_by_others(known, policy)).removals():
+    for name, each in earlier(_by_others(known, policy)).removals():
         claim: Record = {name: {"jsonPatch": [each]}}
         if record.held(before, claim) and not record.held(after, claim):
             return Conflict(each["path"], name)

@@ -18,6 +18,7 @@ from ..concern import Concern, Present, Surroundings, is_string_map
 from ..conflict import Answer, Case, Conflict
 from ..membership import MEMBERSHIP, GangFacts
 
+_NAME = ("gang", "name")
 _WORDS: Mapping[Path, str] = {path: word for word, path in MEMBERSHIP.items()}
 
 
@@ -157,7 +158,9 @@ def _conflicts(case: Case) -> Answer:
 CONCERN = Concern(
     name="gang",
     build=_build,
-    visits=lambda _: membership.VISITS,
+    # Any group may have another name than the gang's.
+    visits=lambda leaves: None if "system" in leaves and leaves["name"] != _NAME else membership.VISITS,
+    reads=lambda _: (_NAME, ("gang", "size"), ("gang", "accelerated"), ("gpu", "kind")),
     is_claim=is_string_map,
     holds=_holds,
     wrote_at=lambda wrote, path, value: path in _WORDS and wrote.get(_WORDS[path]) == value,

@@ -11,6 +11,7 @@ from ...kube.patch import Draft
 from ...kube.paths import pointer
 from ...wellknown import (
     COLOCATED_LABEL,
+    GANG_LABEL,
     GANG_LEVEL_ANNOTATION,
     GANG_LEVEL_MODE_ANNOTATION,
     GANG_SLICE_LABEL,
@@ -20,6 +21,7 @@ from .. import leaf, membership
 from ..change import Change, Proposal, Skipped
 from ..concern import Concern, Present, Surroundings, is_string_map
 from ..conflict import Answer, Case, Conflict
+from ..earlier import EarlierChanges
 from ..membership import GangFacts
 
 _LEVEL = ("metadata", "annotations", GANG_LEVEL_ANNOTATION)
@@ -197,15 +199,24 @@ def _conflicts(case: Case) -> Answer:
     return case.fields({_COLOCATED: member}), case.proposal
 
 
+def _joins(earlier: EarlierChanges, policy: str) -> bool:
+    """Tell whether a policy wrote the gang's label, or made the pod a member in another way."""
+    claims = earlier.record[policy]
+    named = "gang" in claims or GANG_LABEL in claims.get("labels", ())
+    return named or bool(earlier.operations(policy, membership.LABEL))
+
+
 CONCERN = Concern(
     name="topology",
     build=_build,
     visits=lambda _: _VISITS,
+    reads=lambda leaves: (("gang", "index"), ("gang", "role")) if "slice" in leaves else (),
     is_claim=is_string_map,
     holds=_holds,
     wrote_at=lambda _wrote, path, _value: path == _COLOCATED,
     conflicts=_conflicts,
     decides="placement",
+    awaits=_joins,
     in_group=membership.is_made_of_members,
     forecast=True,
 )

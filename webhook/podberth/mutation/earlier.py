@@ -10,8 +10,8 @@ from .change import Record
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """The changes of policies so far; made by ``pipeline.written``."""
+class EarlierChanges:
+    """The changes of policies so far; made by ``pipeline.earlier``."""
 
     record: Record
     anything: Collection[str]
