@@ -1,8 +1,8 @@
 """Short answers, written at once, that do not name podberth's software.
 
-On the hot path (``bench``: 45 us of CPU instead of 60 with aiohttp's own Response, for a review over TLS that is parsed
-and answered without a decision). aiohttp asks three things of a response: ``prepare``, ``write_eof`` and
-``keep_alive``; its header mapping, its cookies and its Server header are not needed.
+aiohttp's own Response always has a Server header. The time is no reason: 59 us of CPU for a request and its answer
+instead of 72, where a decision takes some hundreds. aiohttp asks three things of a response: ``prepare``,
+``write_eof`` and ``keep_alive``.
 """
 
 from email.utils import formatdate

@@ -17,17 +17,19 @@ from aiohttp import hdrs, web
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest, decode_review
 from ..errors import ReviewError
+from ..port.answer import WholeAnswer
 from ..port.budget import Hold, MemoryBudget
 from ..telemetry.metrics import OTHER_PATH, Phases
 from ..telemetry.reviews import ReviewRecorder
 from ..telemetry.traces import Traced, Tracer
 from .arrival import connection_of
 from .body import keep_body, read_body
-from .reply import Reply, error_body
+from .reply import error_body
 from .state import Deciders, Elsewhere, ServingState
 from .target import Target, resolve
 
 _JSON = "application/json"
+_JSON_BYTES = _JSON.encode()
 # The apiserver sends one target for each webhook entry; targets of strangers must not stay in memory.
 _REMEMBERED_TARGETS = 64
 # How long the first pod of a new Namespace or Job waits for the watch to report that object: events are passed on
@@ -57,7 +59,7 @@ class ReviewHandler:
         self._budget = budget
         self._resolve = lru_cache(_REMEMBERED_TARGETS)(partial(resolve, deciders))
 
-    async def __call__(self, request: web.BaseRequest) -> Reply:
+    async def __call__(self, request: web.BaseRequest) -> WholeAnswer:
         """Answer one request, whatever its content."""
         connection = connection_of(request)
         started = connection.read_at
@@ -102,7 +104,7 @@ class ReviewHandler:
                 )
                 _behind(hold, self._tracer.review, traced)
             connection.prove()
-            return Reply(200, answer, close=state.draining)
+            return WholeAnswer(200, answer, content_type=_JSON_BYTES, close=state.draining)
         except ReviewError as error:
             return self._refuse(request, target, started, error, review)
         except Exception as error:  # noqa: BLE001 - the one boundary where a bug in podberth must become an answer
@@ -135,7 +137,7 @@ class ReviewHandler:
         started: float,
         error: ReviewError,
         review: AdmissionRequest | None,
-    ) -> Reply:
+    ) -> WholeAnswer:
         path = target.path if target.decider else OTHER_PATH
         seconds = perf_counter() - started
         self._recorder.refused(path, error.status, str(error), seconds, review)
@@ -152,7 +154,7 @@ class ReviewHandler:
             self._tracer.review(traced)
         # After an unread body, the start of the next request cannot be found.
         close = self._state.draining or not request.content.is_eof()
-        return Reply(error.status, error_body(error.status, str(error)), close=close)
+        return WholeAnswer(error.status, error_body(error.status, str(error)), content_type=_JSON_BYTES, close=close)
 
 
 def _behind(hold: Hold, call: Callable[..., object], *arguments: object) -> None:

@@ -1,20 +1,9 @@
-"""Answers to reviews as bytes."""
+"""The bodies of answers that refuse a request."""
 
 import orjson
 
-from ..port.answer import WholeAnswer
-
-_JSON = b"application/json"
 # A problem repeats the key at which it is, and a key may be as long as the body.
 _LONGEST_MESSAGE = 1024
-
-
-class Reply(WholeAnswer):
-    """A JSON answer."""
-
-    def __init__(self, status: int, body: bytes, *, close: bool) -> None:
-        """Answer with ``body``; ``close`` ends the connection behind it."""
-        super().__init__(status, body, content_type=_JSON, close=close)
 
 
 def error_body(status: int, message: str) -> bytes:
