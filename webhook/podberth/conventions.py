@@ -109,7 +109,7 @@ shared."""
 
 @dataclass(frozen=True, slots=True)
 class LabelKey:
-    """What one node label means."""
+    """The meaning of one node label."""
 
     key: str
     provisioned: bool = False

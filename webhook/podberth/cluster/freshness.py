@@ -73,7 +73,7 @@ class Freshness:
         }
 
     def said(self, document: Document, verdict: Verdict) -> None:
-        """Note that the object has the condition which was due, whoever wrote it."""
+        """Note that the object has the condition that was due, whoever wrote it."""
         if self._fresh.value is not None:
             self._said[verdict.name] = self._turn(document, verdict)
 

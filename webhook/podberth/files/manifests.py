@@ -17,7 +17,7 @@ from .loading import SUFFIXES, reason_of
 from .reading import MAX_FILE_BYTES, in_time, read_given, read_stream
 
 STDIN: Final = "-"
-# YAML 1.2.2, 5.2; longest first, for UTF-32's mark starts with UTF-16's
+# YAML 1.2.2, 5.2; longest first, because UTF-32's mark starts with UTF-16's
 _MARKS: Final = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF32_LE, "utf-32-le"),

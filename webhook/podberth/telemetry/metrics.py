@@ -263,7 +263,7 @@ class Registered(Protocol):
 
     @property
     def registry(self) -> CollectorRegistry:
-        """Where they are."""
+        """The registry of the metrics."""
         ...
 
 

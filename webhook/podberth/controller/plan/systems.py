@@ -1,6 +1,6 @@
-"""The systems whose PodGroups podberth makes, and every way in which a pod names a PodGroup, by the dossiers.
+"""The systems whose PodGroups podberth makes, and all fields by which a pod names a PodGroup, from the dossiers.
 
-Which fields the admission end writes for a system is ``mutation.membership``'s; a dossier reads the same ones.
+``mutation.membership`` writes these fields at admission; a dossier reads the same ones.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ _LONGEST_NAME: Final = 253
 
 
 def kind_of(api_group: str) -> str:
-    """Return the kind of an API group's PodGroups as kubectl names it."""
+    """Return the kind of an API group's PodGroups, as kubectl names it."""
     return f"{POD_GROUPS}.{api_group}"
 
 
