@@ -16,4 +16,4 @@ def test_every_line_is_on_the_page_under_its_check_and_no_other() -> None:
 
 def test_the_checks_are_in_their_order() -> None:
     headings = [line[3:] for line in PAGE.splitlines() if line.startswith("## ")]
-    assert headings == [*(check.name for check in CHECKS), "What is not told"]
+    assert headings == [*(check.name for check in CHECKS), "What is not reported"]

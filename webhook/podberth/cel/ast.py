@@ -1,8 +1,8 @@
-"""The checked expression as a tree: decoding, encoding, walking, and what the checker said of each part.
+"""The checked expression as a tree: decoding, encoding, walking, and the checker's result for each part.
 
 The engine serialises a compiled expression as ``google.protobuf.Any`` holding a ``cel.expr.CheckedExpr``. The messages
-are declared here as a table, in a pool of their own, so that no other package's copy of ``cel.expr`` can clash with
-ours. Field numbers: cel-spec proto/cel/expr/checked.proto and syntax.proto; on the wire they are all that counts.
+are declared here as a table, in their own pool, so that no other package's copy of ``cel.expr`` can clash with them.
+Field numbers: cel-spec proto/cel/expr/checked.proto and syntax.proto; only they matter in the serialised form.
 
 Nodes are protobuf messages without static types: ``Node`` stays inside ``cel``.
 """
@@ -157,7 +157,7 @@ _TYPE_URL = "type.googleapis.com/cel.expr.CheckedExpr"
 
 
 def decode(serialized: bytes) -> Node:
-    """Return the CheckedExpr in what the engine serialised.
+    """Return the CheckedExpr in the engine's serialised form.
 
     Raises:
         DecodeError: it is nested too deeply (protobuf reads 100 messages).
@@ -167,7 +167,7 @@ def decode(serialized: bytes) -> Node:
 
 
 def encode(checked: Node) -> bytes:
-    """Return what the engine deserialises."""
+    """Return the serialised form for the engine."""
     envelope = any_pb2.Any(type_url=_TYPE_URL, value=checked.SerializeToString(deterministic=True))
     return bytes(envelope.SerializeToString())
 
@@ -185,12 +185,12 @@ def copy_of(node: Node) -> Node:
 
 
 def kind(node: Node) -> str:
-    """Return which kind of Expr it is: "const_expr", "select_expr", ... ("" for one that is not set)."""
+    """Return the kind of an Expr: "const_expr", "select_expr", ... ("" for one that is not set)."""
     return node.WhichOneof("which") or ""
 
 
 def children(node: Node) -> Iterator[Node]:
-    """Yield the expressions directly inside an expression."""
+    """Yield the direct subexpressions of an expression."""
     match kind(node):
         case "select_expr":
             yield node.select_expr.operand
@@ -211,7 +211,7 @@ def children(node: Node) -> Iterator[Node]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """Yield the expression and every expression in it, parents first.
+    """Yield the expression and all of its subexpressions, parents first.
 
     Recursion is bounded: the parser refuses more than 32 levels, each of which is a few expressions at most.
     """
@@ -221,7 +221,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def size(node: Node) -> int:
-    """Count the expressions in an expression, itself among them."""
+    """Return the number of expressions in an expression, including itself."""
     return sum(1 for _ in walk(node))
 
 
@@ -243,7 +243,7 @@ def _type(node: Node) -> CelType:
             name = "null_type"
         case "primitive":
             name = _PRIMITIVES[node.primitive]
-        case "wrapper":  # a primitive or null; none of our messages has one
+        case "wrapper":  # a primitive or null; no message of ours has one
             name = "dyn"
         case "well_known":
             name = _WELL_KNOWN[node.well_known]
@@ -257,13 +257,13 @@ def _type(node: Node) -> CelType:
             name = "type"
         case "abstract_type":
             name, parameters = node.abstract_type.name, tuple(node.abstract_type.parameter_types)
-        case _:  # dyn, a free type parameter (the element of []), what a later checker may add
+        case _:  # dyn, a free type parameter (the element of []), a type of a later checker
             return DYN
     return CelType(name, tuple(_type(each) for each in parameters))
 
 
 def position(checked: Node, node_id: int) -> tuple[int, int]:
-    """Return line and column, from 1, where an expression stands in its source (of a call: its parenthesis)."""
+    """Return line and column, from 1, of an expression in its source (of a call: its parenthesis)."""
     info = checked.source_info
     offset = info.positions.get(node_id, 0)
     starts = [0, *(each for each in info.line_offsets if each <= offset)]
@@ -271,5 +271,5 @@ def position(checked: Node, node_id: int) -> tuple[int, int]:
 
 
 def functions(checked: Node) -> frozenset[str]:
-    """Return the names of the functions and operators that are called."""
+    """Return the names of the called functions and operators."""
     return frozenset(node.call_expr.function for node in walk(checked.expr) if kind(node) == "call_expr")

@@ -1,4 +1,4 @@
-"""Library functions that are written in CEL: from their source to the expression that takes a call's place."""
+"""Library functions that are written in CEL: their source becomes the expression that replaces a call."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from .ast import Node
 from .libraries import INTERNAL
 
 ARGUMENTS = ("a", "b", "c")
-"""What a body calls its operands, in order."""
+"""The names of a body's operands, in order."""
 FOLD = "internal.fold"
 """``internal.fold(list, initial, step)``: the last value of ``r``, which is ``step`` for each element ``v``. CEL has no
 macro for it."""
@@ -17,7 +17,7 @@ _RESULT, _ELEMENT = "r", "v"
 
 
 class Bodies:
-    """Compiles bodies, each when it is first called for."""
+    """Compiles bodies, each at its first use."""
 
     def __init__(self, config: Any) -> None:
         """Make an environment of the engine; ``config`` names the extensions that bodies may use."""
@@ -40,7 +40,7 @@ class Bodies:
         if body is None:
             body = self._known[source] = self._compile(source)
         made = ast.copy_of(body)
-        # No name of a policy's can be one with "@" in it.
+        # A policy cannot use a name with "@" in it.
         given = [(f"@{name}", operand) for name, operand in zip(ARGUMENTS, operands, strict=False)]
         own = _loop_names(body)
         bound = []
@@ -57,7 +57,7 @@ class Bodies:
     def _compile(self, source: str) -> Node:
         root = ast.decode(bytes(self._engine.compile(source).serialize())).expr
         for node in reversed(list(ast.walk(root))):
-            node.id = 0  # no node of the policy's own: nothing is known of it
+            node.id = 0  # no node of the policy's own: it has no position and no type
             if ast.kind(node) == "call_expr" and node.call_expr.function == FOLD:
                 items, initial, step = (ast.copy_of(each) for each in node.call_expr.args)
                 node.CopyFrom(_fold(items, initial, step))
@@ -67,13 +67,13 @@ class Bodies:
 
 
 def _loop_names(body: Node) -> set[str]:
-    """Return the names that the loops of a body give to what they go through."""
+    """Return the names of the loop variables in a body."""
     loops = [node.comprehension_expr for node in ast.walk(body) if ast.kind(node) == "comprehension_expr"]
     return {name for loop in loops for name in (loop.iter_var, loop.iter_var2, loop.accu_var)}
 
 
 def _put(name: str, value: Node, body: Node) -> None:
-    """Put a literal or a name, which cost nothing to evaluate again, where a body names its argument."""
+    """Put a literal or a name, which costs nothing to evaluate again, in the place of an argument's name."""
     for node in list(ast.walk(body)):
         if ast.kind(node) == "ident_expr" and node.ident_expr.name == name:
             node.CopyFrom(value)
@@ -92,7 +92,7 @@ def _fold(items: Node, initial: Node, step: Node) -> Node:
 
 
 def _bind(name: str, value: Node, body: Node) -> Node:
-    """Return what the macro cel.bind makes: a loop over nothing whose result is the body."""
+    """Return the expansion of the macro cel.bind: a loop over nothing whose result is the body."""
     made = type(body)()
     loop = made.comprehension_expr
     loop.iter_var, loop.accu_var = "#unused", name

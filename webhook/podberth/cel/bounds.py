@@ -1,10 +1,10 @@
-"""How large a policy may be, and what it may grow to when it is compiled (docs/adr/0040-bounds-of-compilation.md).
+"""Bounds of the size of a policy, and of its growth at compilation (docs/adr/0040-bounds-of-compilation.md).
 
-All bounds of a policy's text stand here, each with its reason. Whoever may store a policy, or reach the port that
-judges one, chooses the input of a compiler that keeps the interpreter lock: so sizes are looked at before anything is
-parsed, and what grows is counted before it is built. Parts are the nodes of checked expressions: literals, names,
-fields, calls. Measured on one core of a virtual Xeon: a part takes 27 us and 600 bytes to be checked, priced and
-loaded, a copy of one in another program 5 us and 250 bytes.
+All bounds of a policy's text are here, each with its reason. A user who may store a policy, or reach the port that
+checks one, chooses the input of a compiler that keeps the interpreter lock: so sizes are checked before anything is
+parsed, and growth is counted before it is built. Parts are the nodes of checked expressions: literals, names, fields,
+calls. Measured on one core of a virtual Xeon: a part takes 27 us and 600 bytes to be checked, priced and loaded, a copy
+of one in another program 5 us and 250 bytes.
 """
 
 import re
@@ -17,34 +17,35 @@ from .libraries.native import MACROS
 from .problems import TOO_DEEP, CelProblem
 
 MAX_TEXT_BYTES = 512 * 1024
-"""Of a file or an object with policies: reading YAML takes 10 us for each value, of which there is one in two bytes.
-All policies that ship come to 85 kB, the largest file of them to 12."""
+"""For a file or an object with policies: reading YAML takes 10 us for each value, and two bytes may hold one. All
+shipped policies have 85 kB, the largest file of them 12."""
 MAX_DEPTH = 100
-"""Of nested objects and lists in a document, as of any that podberth reads (``kube.json_text``)."""
+"""For nested objects and lists in a document, as in any that podberth reads (``kube.json_text``)."""
 MAX_ENTRIES = 64
-"""Of variables, validations, mutations and the keys of one of these, each: upstream's bound of matchConditions
-(apiserver validation.go). Policies that ship have 30 variables at most."""
+"""For variables, validations, mutations and the keys of one of these, each: upstream's bound of matchConditions
+(apiserver validation.go). Shipped policies have 30 variables at most."""
 MAX_POLICY_BYTES = 64 * 1024
-"""Of all expressions of a policy together: ten times the most that ships."""
+"""For all expressions of a policy together: ten times the largest shipped policy."""
 MAX_EXPRESSION_BYTES = 5 * 1024
-"""Upstream's bound of an audit annotation's expression (apiserver validation.go), here of every expression: five times
-the longest that ships. The engine checks one for up to 35 ms, in one call that keeps the interpreter lock."""
+"""Upstream's bound of an audit annotation's expression (apiserver validation.go), here for every expression: five times
+the longest shipped one. The engine checks one for up to 35 ms, in one call that keeps the interpreter lock."""
 MAX_NESTING = 32
-"""Of brackets: the engine's parser takes no more levels (cel-cpp ParserOptions.max_recursion_depth)."""
+"""For brackets: the engine's parser accepts no more levels (cel-cpp ParserOptions.max_recursion_depth)."""
 MAX_EXPRESSION_PARTS = 5_000
-"""Of one expression with its macros and library functions written out: fifteen times the most that ships."""
+"""For one expression with its macros and library functions expanded: fifteen times the largest shipped one."""
 MAX_PROGRAM_PARTS = 10_000
-"""Of one expression with all variables that it needs, each once: thirteen times the most that ships. Loading one keeps
-the interpreter lock for 10 ms."""
+"""For one expression with all variables that it needs, each once: thirteen times the largest shipped one. Loading one
+keeps the interpreter lock for 10 ms."""
 MAX_POLICY_PARTS = 20_000
-"""Of all expressions of a policy, and of all its programs, together: nine times the most that ships, half a second."""
+"""For all expressions of a policy, and for all its programs, together: nine times the largest shipped policy, half a
+second."""
 MAX_SET_PARTS = 200_000
-"""Of all policies that are compiled together, likewise: twelve times the library that ships, 5 s and 100 MiB."""
+"""For all policies that are compiled together, likewise: twelve times the shipped library, 5 s and 100 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """What a call becomes: how often receiver and arguments are written, and how many parts stand beside them."""
+    """The growth of a call: how often receiver and arguments are written, and how many parts are added."""
 
     receiver: int = 1
     arguments: int = 1
@@ -55,14 +56,14 @@ class _Call:
 # have nine parts at most, sortBy with the sort of its pairs sixteen (cel-cpp parser/macro.cc, extensions/lists).
 _TWICE = _Call(receiver=2, beside=9)
 _MACRO = _Call(beside=16)
-# A body in CEL (cel.bodies) takes each operand once; the longest has 44 parts with what binds the operands.
+# A body in CEL (cel.bodies) takes each operand once; the longest has 44 parts including the binding of operands.
 _BODY = _Call(beside=45)
 # Where the receiver may be a string or a list, a choice between the engine's function and the body (cel.program).
 _EITHER = _Call(receiver=3, arguments=2, beside=50)
 
 
 def _calls() -> dict[str, _Call]:
-    """Return what calls become that grow, by the last word of the function's name."""
+    """Return the calls that grow, by the last word of the function's name."""
     bodies = {row.name for row in LIBRARIES if row.body}
     either = {row.name for row in LIBRARIES if row.is_native} & bodies
     grown = {macro.name: _MACRO for macro in MACROS} | dict.fromkeys(bodies, _BODY) | dict.fromkeys(either, _EITHER)
@@ -88,24 +89,24 @@ _PIECE = re.compile(
 
 
 Late: TypeAlias = Callable[[], bool]
-"""Says whether the time that compiling may take is over."""
+"""Returns whether the time for compiling is over."""
 
 
 def never() -> bool:
-    """Say that there is time: what is compiled is bounded by its size alone."""
+    """Return that there is time: compilation is bounded by its size alone."""
     return False
 
 
 @dataclass(slots=True)
 class Room:
-    """How many parts may still be compiled, and the words for when there is no room for more."""
+    """The number of parts that may still be compiled, and the message for when it is used up."""
 
     left: int
     whole: str
-    """What has the bound: "the policy"."""
+    """The thing that has the bound: "the policy"."""
     most: int
     within: "Room | None" = None
-    """What is taken here is taken there, too."""
+    """Parts are taken from this one, too."""
 
     @classmethod
     def of_policy(cls, within: "Room | None" = None) -> "Room":
@@ -123,7 +124,7 @@ class Room:
         return cls(MAX_PROGRAM_PARTS, "the expression", MAX_PROGRAM_PARTS)
 
     def take(self, parts: int) -> str:
-        """Take so many parts; return why they cannot be taken, or nothing."""
+        """Take this many parts; return why they cannot be taken, or nothing."""
         if parts > self.left:
             return (
                 f"{self.whole} grows beyond {self.most:,} parts here, with variables written into each expression that "
@@ -134,7 +135,7 @@ class Room:
 
 
 def excess(source: str) -> CelProblem | None:
-    """Return what keeps a source from being parsed: its length, its nesting, or what its macros would grow to."""
+    """Return why a source cannot be parsed: its length, its nesting, or the growth of its macros."""
     size = len(source.encode(errors="replace"))
     if size > MAX_EXPRESSION_BYTES:
         return CelProblem(1, 1, f"got {size:,} bytes, want {MAX_EXPRESSION_BYTES:,} at most; {_SPLIT}")
@@ -142,7 +143,7 @@ def excess(source: str) -> CelProblem | None:
 
 
 def too_many_parts(parts: int) -> str:
-    """Return the message for an expression of so many parts or more; empty where that is within the bound."""
+    """Return the message for an expression of at least this many parts; empty where that is within the bound."""
     if parts <= MAX_EXPRESSION_PARTS:
         return ""
     return (
@@ -152,7 +153,7 @@ def too_many_parts(parts: int) -> str:
 
 
 def too_large(parts: int) -> str:
-    """Return the message for a program of so many parts; empty where that is within the bound."""
+    """Return the message for a program of this many parts; empty where that is within the bound."""
     if parts <= MAX_PROGRAM_PARTS:
         return ""
     return (
@@ -162,27 +163,27 @@ def too_large(parts: int) -> str:
 
 
 class _Scan:
-    """Goes through the source once, with a stack of the open brackets.
+    """Reads the source once, with a stack of the open brackets.
 
-    What it counts is never below the parts that the expression grows to, and up to three times as many.
+    Its count is never below the number of parts that the expression grows to, and up to three times as large.
     """
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._open: list[tuple[str, int, int]] = []
-        """Of each bracket: the name before it, the parts of earlier operands, those of the one that it belongs to."""
+        """For each bracket: the name before it, the parts of earlier operands, and those of its owner."""
         self._parts, self._operand, self._outside = 0, 0, 0
         self._name = ""
 
     @property
     def parts(self) -> int:
-        """How many there are so far."""
+        """The number of parts so far."""
         return self._outside + self._parts + self._operand
 
     def excess(self) -> CelProblem | None:
         for piece in _PIECE.finditer(self._source):
             kind = piece.lastgroup
-            if kind == "unclosed":  # no CEL: the parser says so
+            if kind == "unclosed":  # no CEL: the parser reports it
                 return None
             if kind == "open":
                 self._open.append((self._name, self._parts, self._operand))

@@ -1,10 +1,10 @@
-"""The engine's calls of our functions: bound to the review at hand, and relieved of what the engine never gives back.
+"""The engine's calls of podberth's functions: bound to the current review, without the engine's leaks.
 
 cel-expr-python 0.1.3 keeps a reference to the tuple of operands that it makes for a call, and one to the result
-(cel_expr_python/py_cel_function.cc, Invoke): half a KiB a call, a GiB in a million reviews. Both are given back here
-once the evaluation is over. One kind of callable in the standard library is handed the tuple itself, the errcheck of a
-foreign function (https://docs.python.org/3/library/ctypes.html#ctypes._CFuncPtr.errcheck). So each of our functions is
-the errcheck of one that does nothing.
+(cel_expr_python/py_cel_function.cc, Invoke): half a KiB a call, a GiB in a million reviews. Both are released here once
+the evaluation is over. One kind of callable in the standard library is given the tuple itself, the errcheck of a
+foreign function (https://docs.python.org/3/library/ctypes.html#ctypes._CFuncPtr.errcheck). So each of podberth's
+functions is the errcheck of one that does nothing.
 """
 
 import ctypes
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from .functions import ReviewContext
 
 Bind: TypeAlias = Callable[[Callable[..., Any], int], Any]
-"""Makes what the engine calls of a function of ours, which is handed the review first, and how many operands it has."""
+"""Makes the engine's callable from a function, which is given the review first, and its number of operands."""
 
 # Names of the stable ABI; the first takes nothing and changes nothing.
 _NOTHING = ("Py_IsInitialized", ctypes.pythonapi)
 _give_back: Callable[[Any], None] = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_DecRef", ctypes.pythonapi))
-# A variable's and that of the question itself.
+# A variable's reference and that of the question itself.
 _OURS = 2
 
 
 def _whole(result: Any) -> Any:
-    """Return a result that the engine takes as it is.
+    """Return a result that the engine accepts unchanged.
 
     Raises:
         LibraryError: it does not.
@@ -48,26 +48,26 @@ def _has_nul(result: Any) -> bool:
 
 
 class Calls:
-    """Where the functions find the review under evaluation, and leave an exception that is a bug.
+    """The slot in which functions find the current review, and leave an exception that is a bug.
 
-    Apart from the Runner, because the engine holds the functions: a cycle through it is one that Python cannot see, and
-    every reload would leave a Runner behind.
+    Separate from the Runner, because the engine holds the functions: Python cannot see a cycle through the engine, and
+    every reload would leak a Runner.
     """
 
     __slots__ = ("_operands", "_results", "fault", "review")
 
     def __init__(self) -> None:
-        """Know no review yet."""
+        """Start without a review."""
         self.review: ReviewContext | None = None
         self.fault: BaseException | None = None
         self._operands: list[tuple[Any, ...]] = []
         self._results: list[Any] = []
 
     def bind(self, call: Callable[..., Any], operands: int) -> Any:
-        """Return a function of so many operands as the engine calls it.
+        """Return a function of this many operands in the form that the engine calls.
 
-        The engine makes an error value of an exception, and an error value may be absorbed (``false && error``). Ours
-        are bugs: they are kept, and are the whole evaluation's error when it is over.
+        The engine turns an exception into an error value, and an error value may be absorbed (``false && error``).
+        Exceptions of podberth's functions are bugs: they are kept, and become the error of the whole evaluation.
         """
 
         def answer(_: int, __: Any, given: tuple[Any, ...]) -> Any:
@@ -87,7 +87,7 @@ class Calls:
         return function
 
     def settle(self) -> None:
-        """Give back what the engine has kept of the calls of one evaluation, which is over."""
+        """Release the engine's references to the calls of a finished evaluation."""
         kept = False
         while self._operands:
             given = self._operands.pop()
@@ -96,6 +96,6 @@ class Calls:
                 _give_back(given)
         while self._results:
             result = self._results.pop()
-            # A result may have other holders, so it does not tell by itself: one engine keeps both or neither.
+            # A result may have other holders, so its count alone proves nothing: one engine keeps both or neither.
             if kept:
                 _give_back(result)

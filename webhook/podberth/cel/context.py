@@ -1,4 +1,4 @@
-"""What functions of policies know of the review under evaluation, beside their arguments."""
+"""The state of the current review that policies' functions read, beside their arguments."""
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,21 +11,21 @@ _NVIDIA_GPU = "nvidia.com/gpu"
 
 @dataclass(frozen=True)
 class ReviewContext:
-    """What the functions know of the review under evaluation: the cluster, and what its pod needs of a node."""
+    """The current review for functions: the cluster, and the pod's need of a node."""
 
     index: TopologyIndex
     need: Need
     class_resources: frozenset[str] = frozenset()
-    """Extended resources that DeviceClasses serve: no node has them, and they can be had."""
+    """Extended resources that DeviceClasses serve: no node lists them, and yet they are available."""
     members: int = 0
-    """How many of the pod's gang ask for accelerators; 0: unknown."""
+    """The number of the gang's pods that ask for accelerators; 0: unknown."""
     roles: Roles = ()
-    """What these ask for, where that is not the same for all."""
+    """The needs of these, where they differ."""
     _sets: list[NodeSet] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def handle(self, nodes: NodeSet) -> int:
-        """Return the number that stands for a node set within this review. Equal questions get equal numbers."""
-        # The index remembers its answers, so identity is equality; a review asks for a handful.
+        """Return the number of a node set within this review. Equal questions get equal numbers."""
+        # The index remembers its answers, so identity is equality; a review has a handful of questions.
         for number, known in enumerate(self._sets):
             if known is nodes:
                 return number
@@ -33,17 +33,17 @@ class ReviewContext:
         return len(self._sets) - 1
 
     def nodes(self, handle: int) -> NodeSet:
-        """Return the node set that a number stands for."""
+        """Return the node set with a number."""
         return self._sets[handle]
 
     @cached_property
     def mig_nodes(self) -> NodeSet:
-        """The nodes that the pod chooses and can reach, whatever it asks for."""
+        """The nodes that the pod selects and can reach, whatever its requests."""
         return self.index.nodes(replace(self.need, requests=(), per_container=0, memory_mib=0))
 
     @cached_property
     def gpu_nodes(self) -> NodeSet:
-        """The nodes on which a pod with its choice that asks for one whole GPU could run."""
+        """The nodes on which a pod with its selection that asks for one whole GPU could run."""
         return self.index.nodes(replace(self.need, requests=((_NVIDIA_GPU, 1),), per_container=1, memory_mib=0))
 
     def levels_of_gang(self) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""Putting ``cel.corrections`` into a checked expression, in place."""
+"""Applies ``cel.corrections`` to a checked expression, in place."""
 
 from collections.abc import Callable
 from typing import Final, TypeAlias
@@ -23,7 +23,7 @@ class Correcting:
     """Corrects the calls and fields of one expression, children first."""
 
     def __init__(self, checked: Node, apply: Apply, *, may_hold_optional: bool) -> None:
-        """``may_hold_optional``: some value in it may be an optional, or hold one."""
+        """``may_hold_optional``: some value in it may be an optional, or contain one."""
         self._checked = checked
         self._apply = apply
         self._may_hold_optional = may_hold_optional
@@ -31,10 +31,10 @@ class Correcting:
         self.writes_times = False
         """Whether it may write times as text that it has not read itself."""
         self.grown = ast.size(checked.expr)
-        """How many parts there are with what the corrections have added so far."""
+        """The number of parts, including those that the corrections have added so far."""
 
     def times_as_read(self) -> None:
-        """Turn ``string(timestamp(text))`` to a function of the text: only that knows the time's offset."""
+        """Replace ``string(timestamp(text))`` by a function of the text: only the text has the time's offset."""
         for node in ast.walk(self._checked.expr):
             if ast.kind(node) != "call_expr" or node.call_expr.function != "string" or not node.call_expr.args:
                 continue
@@ -43,16 +43,16 @@ class Correcting:
                 self._replace(node, f"{TIME_TEXT}(a)", [ast.copy_of(read.call_expr.args[0])])
 
     def select(self, node: Node) -> bool:
-        """Correct ``a.b`` or ``has(a.b)``; say whether there was anything to correct."""
+        """Correct ``a.b`` or ``has(a.b)``; return whether there was anything to correct."""
         select = node.select_expr
         if ast.kind(select.operand) == "ident_expr" and select.operand.ident_expr.name == _OBJECT:
-            return False  # the one of its type that is always there
+            return False  # the one field of its type that is always present
         call = self._call([select.operand])
         body = has(call) if select.test_only else item(call)
         return self._corrected(node, body, [ast.copy_of(select.operand), self._field(node, select)])
 
     def call(self, node: Node) -> bool:
-        """Correct a call; say whether there was anything to correct."""
+        """Correct a call; return whether there was anything to correct."""
         call = node.call_expr
         operands = [*([call.target] if call.HasField("target") else []), *call.args]
         if call.function == _OPTIONAL_FIELD:
@@ -88,7 +88,7 @@ class Correcting:
         )
 
     def _type(self, node: Node) -> CelType:
-        """Return the type that an expression is sure to have."""
+        """Return the type that an expression certainly has."""
         found = ast.type_of(self._checked, node)
         if node.id not in self._guessed:
             return found
@@ -105,6 +105,6 @@ class Correcting:
 
 
 def forget_offsets(node: Node) -> None:
-    """Have a program that writes times as text take no time with an offset: written, it would lack it."""
+    """Make a program that writes times as text refuse times with an offset, which the text would lack."""
     if ast.kind(node) == "call_expr" and node.call_expr.function == INSTANT:
         node.call_expr.function = INSTANT_OF_UTC

@@ -1,7 +1,7 @@
-"""Native calls whose value in the engine is not upstream's, and the CEL that takes their place (docs/adr/0044).
+"""Native calls whose value in the engine differs from upstream's, and the CEL that replaces them (docs/adr/0044).
 
-A correction is a body (``cel.bodies``). The static types of the operands choose it; where the checker does not know
-them, the body asks for them when it runs. Upstream is cel-go 0.26 as kube-apiserver 1.36 sets it up, and each value is
+A correction is a body (``cel.bodies``). The static types of the operands select it; where the checker does not know
+them, the body tests them at run time. Upstream is cel-go 0.26 as kube-apiserver 1.36 configures it, and each value is
 captured from it (tests/captured/cel_libraries.txt).
 """
 
@@ -19,16 +19,16 @@ from .typing import NULLABLE
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A native call as the checker has left it."""
+    """A native call after the checker."""
 
     kinds: Sequence[CelType]
     """The types of its operands, the receiver first."""
     may_hold_optional: bool
-    """An optional may be in a value where no type says so."""
+    """An optional may be in a value whose type does not show it."""
     listed: Sequence[CelType] | None = None
-    """The types of what stands in the list that is its last operand; None where no list is written there."""
+    """The types of the items in the list literal that is its last operand; None where that is no literal."""
     literal: str | None = None
-    """The text that is its last operand; None where no text is written there."""
+    """The text literal that is its last operand; None where that is no literal."""
 
 
 Body: TypeAlias = str
@@ -95,7 +95,7 @@ _OF_NON_ZERO = f"{_OF_TIMESTAMP.format('a')} ? ({_OF_TIME}) : optional.ofNonZero
 
 
 def _by_kind(known: Mapping[str, Body], otherwise: Body) -> Correct:
-    """Return what corrects a function of one operand by that one's type."""
+    """Return the correction of a function of one operand by the operand's type."""
 
     def correct(call: Call) -> Body:
         kind = call.kinds[0].name
@@ -114,9 +114,9 @@ _TYPES: Mapping[str, str] = {
 
 
 def _converts(native: Body, known: Mapping[str, Body], dyn: str = "") -> Correct:
-    """Return what corrects a conversion; ``known`` has the body for each type of which the engine's is not right.
+    """Return the correction of a conversion; ``known`` has the body for each type whose value in the engine is wrong.
 
-    ``dyn`` is asked first where the checker does not know the type: what most values are.
+    ``dyn`` is tested first where the checker does not know the type: the type of most values.
     """
     asked = " : ".join(f"{_TYPES[kind]} ? ({body})" for kind, body in known.items())
     return _by_kind(known, f"{dyn}{asked} : {native}")
@@ -140,7 +140,7 @@ _TEXT_OF_TIMES = (
     f": {_OF_TIMESTAMP.format('v')} ? {_TEXT_OF_TIME.format('v')} : '')"
 )
 _FORMAT = f"{FORMAT}(a, b, {{times}}).join('\\u0000')"
-# The engine's own format has an error for an optional anywhere in a list, where handing it on would end the process.
+# The engine's own format has an error for an optional anywhere in a list; passing it on would end the process.
 _LOOKED_INTO = "size(['%s'.format([b])]) == 1 ? ({body}) : ''"
 _PLAIN = frozenset({"string", "int", "uint", "double", "bool", "bytes", "null_type"})
 _TIMES = frozenset({_DURATION, _TIMESTAMP})
@@ -153,7 +153,7 @@ def _formats(call: Call) -> Body:
     return _LOOKED_INTO.format(body=body) if call.may_hold_optional and names - _PLAIN - _TIMES else body
 
 
-# ---- equality of what CEL does not have (apiserver pkg/cel/quantity.go and the like) ---------------------------------
+# ---- equality of types that CEL does not have (apiserver pkg/cel/quantity.go and the like) ---------------------------
 
 
 def _equal(operator: str) -> Correct:
@@ -182,7 +182,7 @@ def _sorts(keys: str, native: str) -> Correct:
     return correct
 
 
-# To RE2 one byte, and names of groups that Go takes for none.
+# RE2 reads the first as one byte, the others as names of groups; Go accepts none of them.
 _SUSPECT = ("\\C", "(?P<", "(?<")
 _MATCHES = f"a.matches(b.contains('\\\\C') || b.contains('(?') ? {LEGAL}(b) : b)"
 
@@ -218,4 +218,4 @@ CORRECTIONS: Final[Mapping[tuple[str, int], Correct]] = {
     ("matches", 2): _matches,
     ("sort", 1): _sorts("a", "a.sort()"),
 }
-"""By the name of a native function or operator and how many operands it has; fields have functions of their own."""
+"""By the name of a native function or operator and its number of operands; fields have their own functions."""

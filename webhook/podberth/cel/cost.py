@@ -1,12 +1,12 @@
-"""What an expression costs at most, worked out from its checked tree for the largest pod (docs/adr/0007-cost.md).
+"""The most that an expression costs, computed from its checked tree for the largest pod (docs/adr/0007-cost.md).
 
-Nothing is evaluated. Every part is charged for as often as it can run, loops within loops included; a list or map of
-the pod has the length that ``kube.budget`` allows, a string any length, and all strings of one pod together are no
-longer than the pod. The engine stops an evaluation after 10,000 iterations, which bounds every loop and is too much for
-some: a list that ``map`` or ``filter`` makes is copied for each element that is added.
+Nothing is evaluated. Every part is charged for each time that it can run, including nested loops; a list or map of the
+pod has the length that ``kube.budget`` allows, a string any length, and all strings of one pod together are no longer
+than the pod. The engine stops an evaluation after 10,000 iterations, which bounds every loop; for some that is too
+much: a list that ``map`` or ``filter`` makes is copied for each added element.
 
-The prices are measured (``cel.prices``): microseconds of one idle core, for each function on the worst
-input known. They say what is expensive and what is cheap, and not how fast a machine is.
+The prices are measured (``cel.prices``): microseconds of one idle core, for each function on the worst known input.
+They compare functions, and do not describe a machine's speed.
 """
 
 import re
@@ -37,15 +37,15 @@ from .types import NODES
 from .typing import VARIABLES
 
 MAX_MICROSECONDS = 100_000
-"""What a policy may take of a worker, all its expressions together: the apiserver aims at 1 s for the whole request
-(sig-scalability, API call latency), and a worker answers 25 connections in turn."""
+"""The time that a policy may take of a worker, all its expressions together: the apiserver aims at 1 s for the whole
+request (sig-scalability, API call latency), and a worker answers 25 connections in turn."""
 
 # ---- prices ---------------------------------------------------------------------------------------------------------
 _PART, _COPY, _PATTERN, _SEARCH, _APPEND, _PAIR, _DEEP = (
     price_of(name).entry for name in ("part", "copy", "pattern", "search", "append", "pair", "deep")
 )
-# What the largest cluster has at most of what a set of nodes can be narrowed by: sizes of link domains (1, 2, 4, 8, 16,
-# 36, 72 GPUs) and profiles that nodes are cut into.
+# The most values of the largest cluster by which a set of nodes can be narrowed: sizes of link domains (1, 2, 4, 8, 16,
+# 36, 72 GPUs) and MIG profiles.
 _NARROWED = 8
 _PLACEMENT = frozenset(
     {"terms", "preferredTerms", "requiredTerms", "separable", "requirable", "obstacle", "missingLabel"}
@@ -54,7 +54,7 @@ _MIG_NODES = frozenset({"smallest", "nearest", "suggestions", "capacity", "fits"
 _NARROWING = frozenset({"withLinkDomain", "gpuNodes"})
 _LEVELS = frozenset({"narrowestLevel", "narrowestSafeLevel"})
 _ANSWERS: Mapping[str, str] = dict.fromkeys(_MIG_NODES - _NARROWING, "mig") | dict.fromkeys(_LEVELS, "levels")
-"""What is worked out once for several functions."""
+"""Answers that are computed once for several functions."""
 _TEXT_FUNCTIONS = frozenset({"commands", "flag"})
 _CLASS = 5  # bytes of a class of characters such as [a-z]
 _REPEATS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
@@ -62,7 +62,7 @@ _REPEATS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 _SAME = frozenset({"orValue", "or", "value", "optional.of", "optional.ofNonZeroValue", "dyn", "string", "bytes"})
 _FREE = frozenset({"_&&_", "_||_", "_?_:_", "!_", "@not_strictly_false"})
-"""Operators that read nothing but a bool, the last of them in what all() and exists() become: a part is their price."""
+"""Operators that read only a bool; all() and exists() expand to the last of them. Their price is that of a part."""
 _OURS = frozenset(row.name for row in FUNCTIONS)
 _FOLDS = frozenset(row.name for row in LIBRARIES if row.body and row.parameters[0].startswith("list("))
 _CALLED = frozenset(row.name for row in LIBRARIES if not row.is_native) - _FOLDS
@@ -84,23 +84,23 @@ _TEXT_ADVICE = "a text of any length is read or made each time; compare first, o
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The most that one evaluation takes, and the part of it that takes the most."""
+    """The most that one evaluation takes, and its most expensive part."""
 
     microseconds: float
     line: int = 1
     column: int = 1
-    """Where the dearest part stands in the source, from 1."""
-    dearest: float = 0.0
+    """The column of the most expensive part in the source, from 1."""
+    worst: float = 0.0
     advice: str = ""
-    """What to write instead of the dearest part."""
+    """A cheaper way to write the most expensive part."""
     value: Bounds = field(default_factory=Bounds)
-    """How large its value is at most."""
+    """The largest size of its value."""
     remembered: Mapping[str, float] = field(default_factory=dict)
-    """Microseconds among these for answers that the review remembers, by what is asked."""
+    """Microseconds among these for answers that the review remembers, by question."""
 
 
 def total_of(costs: Iterable[Cost]) -> float:
-    """Return what several expressions of one review take at most, together."""
+    """Return the most that several expressions of one review take, together."""
     total, known = 0.0, set[str]()
     for cost in costs:
         total += cost.microseconds - sum(price for asked, price in cost.remembered.items() if asked in known)
@@ -109,47 +109,47 @@ def total_of(costs: Iterable[Cost]) -> float:
 
 
 def cost_of(checked: Node, variables: Mapping[str, Bounds]) -> Cost:
-    """Return what evaluating a checked expression costs.
+    """Return the cost of evaluating a checked expression.
 
-    ``variables`` are bounds of what ``variables.<name>`` is. To name one costs nothing here: it is evaluated once,
-    whoever names it, and has a cost of its own.
+    ``variables`` are bounds of ``variables.<name>``. Naming one costs nothing here: it is evaluated once, for all
+    expressions that name it, and has its own cost.
     """
     meter = _Meter(checked, variables)
     return meter.cost(meter.visit(checked.expr, 1, {}))
 
 
 def too_expensive(total: float, cost: Cost) -> str:
-    """Return the message for a policy that costs ``total`` microseconds, most of it in ``cost``'s dearest part."""
+    """Return the message for a policy that costs ``total`` microseconds, with ``cost``'s most expensive part."""
     return (
-        f"got up to {total / 1000:,.0f} ms for the largest pod, {cost.dearest / 1000:,.0f} of them here, "
+        f"got up to {total / 1000:,.0f} ms for the largest pod, {cost.worst / 1000:,.0f} of them here, "
         f"want {MAX_MICROSECONDS // 1000} ms for the whole policy; {cost.advice}"
     )
 
 
 class _Meter:
-    """Adds up the price of one tree."""
+    """Sums up the price of one tree."""
 
     def __init__(self, checked: Node, variables: Mapping[str, Bounds]) -> None:
         self._checked = checked
         self._variables = variables
         self._sum = 0.0
-        self._dearest: tuple[float, int, str] = (0.0, 0, "")
+        self._worst: tuple[float, int, str] = (0.0, 0, "")
         self._remembered: dict[str, float] = {}
 
     def cost(self, value: Bounds) -> Cost:
         """Return the sum of an expression of that value."""
-        price, node, advice = self._dearest
+        price, node, advice = self._worst
         return Cost(
             self._sum,
             *ast.position(self._checked, node),
-            dearest=price,
+            worst=price,
             advice=advice,
             value=value,
             remembered=self._remembered,
         )
 
     def visit(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Charge for an expression that is evaluated ``times`` times; return what its value is at most."""
+        """Charge for an expression that is evaluated ``times`` times; return the bounds of its value."""
         self._sum += _PART * times
         match ast.kind(node):
             case "const_expr":
@@ -171,8 +171,8 @@ class _Meter:
 
     def _charge(self, node: Node, price: float, advice: str) -> None:
         self._sum += price
-        if price > self._dearest[0]:
-            self._dearest = (price, node.id, advice)
+        if price > self._worst[0]:
+            self._worst = (price, node.id, advice)
 
     def _named(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
         name = node.ident_expr.name.removeprefix(".")
@@ -185,20 +185,20 @@ class _Meter:
         return self._read(node, tuple(name.split(".")) if first in VARIABLES else ("params",), times)
 
     def _read(self, node: Node, path: tuple[str, ...], times: float) -> Bounds:
-        """Return the bounds of what stands at a path: of the pod, or of what is no longer than one."""
+        """Return the bounds of the value at a path: of the pod, or of a value that is no longer than a pod."""
         scalar = ast.type_of(self._checked, node).name in _SCALARS
         size = SCALAR_BYTES if scalar else most_bytes(path)
         return Bounds(most(path), size, times * size, times, path, whole=times)
 
     def _field(self, node: Node, operand: Bounds, field: str, times: float) -> Bounds:
         if operand.path is None and operand.element is not None:
-            # Any one, and it may be the same each time.
+            # Any element, possibly the same each time.
             element = operand.element
             return replace(element, total=element.size * times, times=times, whole=times)
         if operand.path is None:
             return replace(operand, length=max(operand.length, ENTRIES))
         found = self._read(node, (*operand.path, field), times)
-        # All that stands below one place is no more than what stands there.
+        # All values below one place are together no larger than the value there.
         total = min(found.total, operand.bytes_at(times))
         return replace(found, total=total, times=max(times, operand.times), whole=operand.whole_at(times))
 
@@ -231,14 +231,14 @@ class _Meter:
         return self._result(node, values, times)
 
     def _charge_answer(self, node: Node, times: float) -> None:
-        """Charge for a field of Nodes: what is worked out once for each set of nodes, and each reading of it."""
+        """Charge for a field of Nodes: the answer that is computed once for each node set, and each reading of it."""
         name = node.select_expr.field
         price = field_price(name)
         self._charge(node, price.call * times, _LOOP_ADVICE)
         self._charge_first(node, "placement" if name in _PLACEMENT else name, times, price.first)
 
     def _charge_first(self, node: Node, what: str, times: float, price: float) -> None:
-        """Charge for what a review works out once and remembers: for each set of nodes, of which there are few."""
+        """Charge for an answer that a review computes once for each node set, of which there are few."""
         if not price:
             return
         asked = node.select_expr.operand if ast.kind(node) == "select_expr" else node
@@ -250,7 +250,7 @@ class _Meter:
             self._remembered[key] = charged
 
     def _charge_plain(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
-        """Charge for a call, the texts that it reads and the lists that it goes through."""
+        """Charge for a call, the texts that it reads and the lists that it reads."""
         function = node.call_expr.function
         price = price_of(function)
         charged = price.call * times
@@ -270,7 +270,7 @@ class _Meter:
         function = node.call_expr.function
         price = price_of(function)
         read = [value.bytes_at(times) for value in values]
-        # An operand that may be anything may be a list.
+        # An operand of any type may be a list.
         lists = bool(nodes) and ast.type_of(self._checked, nodes[0]).name not in _TEXTS | _SCALARS
         match function:
             case "_==_" | "_!=_":
@@ -320,14 +320,14 @@ class _Meter:
         total = size * times
         match node.call_expr.function:
             case "_+_" | "format" | "join" if ast.type_of(self._checked, node).name not in _SCALARS:
-                # Between any two elements stands a separator.
+                # A separator stands between any two elements.
                 between = values[-1].size * values[0].length if node.call_expr.function == "join" else 0
                 size = sum(value.size for value in values) + between
                 total = sum(value.bytes_at(times) for value in values) + between * times
                 length = sum(value.length for value in values)
                 element = largest([value.element for value in values if value.element])
             case "replace":
-                # In the worst case every byte is replaced, and one more is put in front.
+                # In the worst case every byte is replaced, and one more is added in front.
                 size = (values[0].size + 1) * max(values[2].size, 1)
                 total = (values[0].bytes_at(times) + times) * max(values[2].size, 1)
             case "lists.range":
@@ -372,14 +372,14 @@ class _Meter:
         return result
 
     def _growing(self, step: Node, added: Node, rounds: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Charge for the step of ``map`` or ``filter``; return the bounds of what is added."""
+        """Charge for the step of ``map`` or ``filter``; return the bounds of the added element."""
         if ast.kind(step) == "call_expr" and step.call_expr.function == "_?_:_":
             self.visit(step.call_expr.args[0], rounds, scope)
         return self.visit(added, rounds, scope)
 
 
 def _added(loop: Node) -> Node | None:
-    """Return what a loop adds to a list of its own in each round; None where it makes no list."""
+    """Return the expression that a loop adds to its own list in each round; None where it makes no list."""
     step = loop.loop_step
     if ast.kind(step) == "call_expr" and step.call_expr.function == "_?_:_":
         step = step.call_expr.args[1]
@@ -392,7 +392,7 @@ def _added(loop: Node) -> Node | None:
 
 
 def _longer(pattern: Node) -> float:
-    """Return how much longer a pattern is once its repetitions are written out: ``a{1000}`` is a thousand."""
+    """Return the factor by which expanded repetitions lengthen a pattern: ``a{1000}`` is a thousand."""
     text = pattern.const_expr.string_value
     size = end = 0
     for found in _REPEATS.finditer(text):
@@ -405,7 +405,7 @@ def _longer(pattern: Node) -> float:
 
 
 def _sets(asked: Node) -> float:
-    """Return how many sets of nodes a question stands for, asked in a loop."""
+    """Return the number of node sets that a question in a loop asks about."""
     narrowed = 1.0
     for node in ast.walk(asked):
         call = node.call_expr
@@ -415,7 +415,7 @@ def _sets(asked: Node) -> float:
 
 
 def _spelled(node: Node) -> str:
-    """Return a text that two questions share only if they have one answer within a review."""
+    """Return a text that two questions share only if they have the same answer within a review."""
     match ast.kind(node):
         case "ident_expr":
             return str(node.ident_expr.name)

@@ -1,8 +1,8 @@
-"""How the engine is told of types, extensions and library functions: by its Python interface and by its document.
+"""Declares types, extensions and library functions to the engine: by its Python interface and by its document.
 
-The document says what the interface cannot: extensions beyond strings and optional types, type parameters, and what is
-of an optional type (cel.Type("optional_type<int>") makes a type of that name that fits no overload). Reading it is slow
-(4 ms with all libraries in it), so it has no more than that.
+The document has declarations that the interface cannot make: extensions beyond strings and optional types, type
+parameters, and optional types (cel.Type("optional_type<int>") makes a type of that name that fits no overload). Reading
+it is slow (4 ms with all libraries in it), so it has nothing else.
 """
 
 import json
@@ -15,8 +15,8 @@ from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed i
 from .libraries import LIBRARIES, Overload
 from .types import OPTIONAL, CelType, parse
 
-# Extensions of the engine's own. Those that upstream has are checked; strings is declared by us, for we add to its
-# functions (libraries.strings), and regex is what our regex library is made of.
+# The engine's own extensions. Those of upstream are checked. podberth declares strings itself, because it adds
+# functions (libraries.strings), and builds its regex library on regex.
 _CHECKED_EXTENSIONS = ("optional", "lists", "sets", "two-var-comprehensions")
 _RUN_EXTENSIONS = (*_CHECKED_EXTENSIONS, "strings", "regex")
 # The engine takes a function from one declaration only.
@@ -49,7 +49,7 @@ def functions() -> list[Any]:
 
 
 def checked(optionals: Mapping[str, CelType]) -> Any:
-    """Return the document of an environment that checks, with its variables of an optional type."""
+    """Return the document of the checking environment, with its variables of an optional type."""
     return _document(
         extensions=[{"name": name} for name in _CHECKED_EXTENSIONS],
         stdlib={"exclude_functions": [{"name": name} for name in _DECLARED_ANEW]},
@@ -61,19 +61,19 @@ def checked(optionals: Mapping[str, CelType]) -> Any:
 
 
 def run() -> Any:
-    """Return the document of an environment that runs programs."""
+    """Return the document of the environment that runs programs."""
     return _document(extensions=[{"name": name} for name in _RUN_EXTENSIONS])
 
 
 def engine_type(found: CelType) -> Any:
-    """Return a type as the Python interface has it."""
+    """Return a type of the Python interface."""
     parameters = [engine_type(each) for each in found.parameters]
     match found.name:
         case "list":
             return cel.Type.List(*parameters)
         case "map":
             return cel.Type.Map(*parameters)
-        case "optional_type":  # inside a list or map: only the document can say it
+        case "optional_type":  # inside a list or map: only the document can declare it
             return cel.Type.DYN
         case name:
             return cel.Type(name)

@@ -1,6 +1,6 @@
 """Library functions at run time: one function of the engine for each name, which finds the overload by its operands.
 
-The engine tells operands apart by kind only, and all opaque values are of one kind (messages). So overloads of equal
+The engine distinguishes operands by kind only, and all opaque values are of one kind (messages). So overloads of equal
 kinds share a function, and the type of each message decides here.
 """
 
@@ -17,8 +17,8 @@ from .libraries.overload import OPAQUE
 from .libraries.regex import FOUND
 from .libraries.text import FORMAT
 
-# Reading a text of 1.5 MiB, as a pod can have one, takes up to 0.6 s (semver), one of this length 25 ms. Nobody writes
-# a URL, a version or a name as long.
+# Reading a text of 1.5 MiB, which a pod can have, takes up to 0.6 s (semver), one of this length 25 ms. Real URLs,
+# versions and names are shorter.
 LONGEST_TEXT = 1 << 16
 _OF_ANY_LENGTH = frozenset({FOUND, FORMAT})
 
@@ -34,12 +34,12 @@ _KINDS: Mapping[str, Any] = {
 
 
 def run_name(name: str) -> str:
-    """Return the run-time name of a library function: no name that the engine has."""
+    """Return the run-time name of a library function, which differs from all names of the engine."""
     return name if name.startswith("internal.") else f"library.{name}"
 
 
 def declarations(bind: Bind) -> list[Any]:
-    """Return what the run-time environment has to be told; ``bind`` guards against exceptions that are bugs."""
+    """Return the declarations for the run-time environment; ``bind`` guards against exceptions that are bugs."""
     rows = sorted((row for row in (*LIBRARIES, *INTERNAL) if row.call is not None), key=lambda row: row.name)
     return [
         cel.FunctionDecl(run_name(name), _overloads(run_name(name), list(group), bind))

@@ -1,8 +1,8 @@
-"""Compile and evaluate CEL (docs/adr/0002-cel-engine.md).
+"""Compilation and evaluation of CEL (docs/adr/0002-cel-engine.md).
 
-An expression is checked against the types of ``cel.typing`` and then runs on plain dicts. Everything of one
-Environment belongs to one thread: the functions find their review in a slot of it. More threads would not help anyway,
-for the engine never releases the interpreter lock; more processes do. Environments do not know of each other.
+An expression is checked against the types of ``cel.typing`` and then runs on plain dicts. An Environment belongs to one
+thread: the functions find their review in its slot. More threads would not help, because the engine never releases the
+interpreter lock; more processes do. Environments are independent.
 """
 
 import re
@@ -52,14 +52,14 @@ __all__ = [
 _VARIABLES = VARIABLES_PREFIX.rstrip(".")
 _NAMES = frozenset(VARIABLES)
 _OURS: Mapping[str, Mapping[str, object]] = {"mig": {}, "jsonpatch": {}, "shell": {}, "models": {}}
-"""Names that are there for their functions alone."""
+"""Names that exist only for their functions."""
 _WORD = re.compile(r"\w+")
 _FUNCTION_NAMES = frozenset(row.name for row in FUNCTIONS) | frozenset(row.name for row in LIBRARIES)
 _ABORTED = "[ABORTED]"
 
 
 class CompileError(Exception):
-    """An expression that is no CEL, does not type-check, or is of no use here; ``problems`` holds all that is known."""
+    """An expression that is no CEL, does not type-check, or has an unusable type; ``problems`` holds all faults."""
 
     def __init__(self, problems: tuple[CelProblem, ...]) -> None:
         """Keep the problems; the message is one line each."""
@@ -90,9 +90,9 @@ class Expression:
         self.source = source
         self.want = want
         self.type: CelType = lowered.type
-        """The type of its value as checked; ``optional_type(T)`` where it may be absent."""
+        """The type of its value according to the checker; ``optional_type(T)`` where it may be absent."""
         self.reads = lowered.reads
-        """What it reads: see ``cel.reads``. What the functions that it calls read on their own counts too."""
+        """The paths that it reads: see ``cel.reads``; including those that its functions read."""
         self.functions: frozenset[str] = lowered.functions
         """The functions and operators that it calls, by name."""
         self._is_optional = lowered.type.name == OPTIONAL
@@ -102,11 +102,11 @@ class Expression:
 
     @property
     def parts(self) -> int:
-        """How many parts it has (``cel.bounds``), without its variables."""
+        """The number of its parts (``cel.bounds``), without its variables."""
         return self._lowered.parts
 
     def load(self, room: Room) -> None:
-        """Make the program, with the variables that the expression needs. A variable itself needs none.
+        """Make the program, with the variables that the expression needs. A variable itself has none.
 
         Args:
             room: the parts of the program are taken from it before it is made.
@@ -127,13 +127,13 @@ class Expression:
     def evaluate(self, activation: Activation) -> Any:
         """Return the value as plain Python: None, bool, int, float, str, list, dict.
 
-        None means "nothing to do": null, or an optional that is absent. Where ``want`` is ANY, a timestamp is a
-        datetime, a duration a timedelta and bytes a bytearray, and Nodes are a number that only this review knows.
+        None means "no change": null, or an optional that is absent. Where ``want`` is ANY, a timestamp is a datetime, a
+        duration a timedelta and bytes a bytearray, and Nodes are a number that only this review knows.
 
         Raises:
-            EvaluationError: it has no value, or not what was wanted.
+            EvaluationError: it has no value, or not the wanted type.
         """
-        if self._loaded is None:  # a variable, asked for by itself
+        if self._loaded is None:  # a variable that is evaluated alone
             self._loaded = self._program()
         value = self._runner.run(self._loaded, activation)
         if self.want is Want.BOOL:
@@ -149,7 +149,7 @@ class Expression:
 
 
 class Batch:
-    """Conditions that are asked together, in one evaluation of one program."""
+    """Conditions that are evaluated together, by one program."""
 
     __slots__ = ("_expressions", "_loaded", "_runner")
 
@@ -162,8 +162,8 @@ class Batch:
     def evaluate(self, activation: Activation) -> list[bool | EvaluationError]:
         """Return the conditions' values, in order; an error in the place of one that has none.
 
-        An element that errs fails the whole program, and the cap of 10,000 iterations is shared: then they are asked
-        one by one, so that each has the value that it has alone.
+        An element that fails fails the whole program, and all share the limit of 10,000 iterations: then they are
+        evaluated one by one, so that each has the value that it has alone.
         """
         if self._loaded is not None:
             try:
@@ -174,12 +174,12 @@ class Batch:
 
 
 class Environment:
-    """What expressions may name and call. Making one takes some 30 ms; it belongs to the thread that uses it."""
+    """The names and functions that expressions may use. Making one takes 30 ms; it belongs to one thread."""
 
     def __init__(self, schema: PodSchema, *, deadline: Callable[[], Late] = lambda: never) -> None:
-        """Declare the types of a schema, our own, and the functions.
+        """Declare the types of a schema, podberth's own types, and the functions.
 
-        ``deadline`` begins to count the time that the policies of one set may take to compile.
+        ``deadline`` starts to count the time that the policies of one set may take to compile.
         """
         self.schema = schema
         self.deadline = deadline
@@ -237,7 +237,7 @@ class Environment:
         return expression
 
     def parts(self, source: str, variables: Mapping[str, CelType | Expression]) -> Part | None:
-        """Return an expression as a tree of its parts, each of which ``compile`` takes again; None for a literal.
+        """Return an expression as a tree of its parts, each of which ``compile`` accepts; None for a literal.
 
         Raises:
             CompileError: as ``compile`` does.
@@ -246,7 +246,7 @@ class Environment:
         return parts_of(self._check(source, _declared(variables, allowed), frozenset()), source)
 
     def tree(self, source: str, variables: Mapping[str, CelType | Expression]) -> Tree:
-        """Return an expression as plain values, to reason about.
+        """Return an expression as plain values, for analysis.
 
         Raises:
             CompileError: as ``compile`` does.
@@ -269,7 +269,7 @@ class Environment:
         return Batch(tuple(expressions), self._runner.load(serialized), self._runner)
 
     def activation(self, bindings: Mapping[str, object], review: ReviewContext) -> Activation:
-        """Bind names to plain JSON values. One that is left out is null; ``topology`` and ``mig`` follow the review.
+        """Bind names to plain JSON values. A missing name is null; ``topology`` and ``mig`` belong to the review.
 
         Values must not change while the activation is in use.
         """
@@ -278,7 +278,7 @@ class Environment:
     def _check(self, source: str, declared: Mapping[str, CelType], forbidden: frozenset[str]) -> ast.Node:
         if problem := excess(source):
             raise CompileError((problem,))
-        # An environment for each set of names is dear, so expressions that use the same variables share one.
+        # An environment for each set of names is expensive, so expressions that use the same variables share one.
         used = set(_WORD.findall(source))
         named = {name: each for name, each in declared.items() if name in _NAMES or name.partition(".")[2] in used}
         try:
@@ -298,10 +298,11 @@ class Environment:
             raise CompileError(explain(str(error), source, words)) from error
 
     def _parsed(self, source: str, named: Mapping[str, CelType]) -> bytes:
-        """Return the checked expression; an end of the parser's own is tried once more.
+        """Return the checked expression; a failure inside the parser itself is tried once more.
 
-        It catches what is thrown in it and says so as ABORTED, without a word: seen once in some ten thousands of
-        compilations of sound sources, and not again of the same source. What is wrong with a source it says each time.
+        The parser catches its own exceptions and reports them as ABORTED, without a message: seen once in some ten
+        thousands of compilations of correct sources, and never twice for the same source. Problems of a source are
+        reported each time.
         """
         try:
             return self._checker.check(source, named)
@@ -312,7 +313,7 @@ class Environment:
 
 
 def _declared(variables: Mapping[str, CelType | Expression], names: frozenset[str]) -> dict[str, CelType]:
-    """Return the types of all that an expression may name."""
+    """Return the types of all names that an expression may use."""
     types = {name: each if isinstance(each, CelType) else each.type for name, each in variables.items()}
     return {
         **{name: CelType(kind) for name, kind in VARIABLES.items() if name in names},

@@ -1,12 +1,10 @@
-"""What policies can ask beyond CEL itself: questions to the topology index and to the MIG tables.
+"""Functions of policies beyond CEL itself: questions to the topology index and to the MIG tables.
 
-Each function is a row of a table, bound to plain Python over the review at hand. The functions are total: any argument
-that type-checks gets an answer, so an exception here is a bug of ours. A new function is a new row; nothing else knows
-of it.
+Each function is a row of a table, bound to plain Python over the current review. The functions are total: any argument
+that type-checks gets an answer, so an exception here is a bug. A new function is a new row; nothing else knows it.
 
-The answer of ``topology.nodes`` goes through CEL as a number that stands for the node set (its place in the review),
-and its fields are functions of that number. So a question costs one call, and terms are converted for CEL only where
-they are asked for.
+The answer of ``topology.nodes`` is a number in CEL, the index of the node set in the review, and its fields are
+functions of that number. So a question costs one call, and terms are converted for CEL only where they are used.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -30,10 +28,10 @@ __all__ = ["CARRIED", "FUNCTIONS", "NODES_FIELDS", "Function", "ReviewContext"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function:
-    """A member function as policies call it, and what answers it."""
+    """A member function of policies, with the Python function that computes it."""
 
     id: str
-    """The overload's name, and the name of what is called at run time."""
+    """The overload's name, and the name of the run-time function."""
     name: str
     receiver: str
     parameters: tuple[str, ...]
@@ -41,7 +39,7 @@ class Function:
     call: Callable[..., Any]
     """Called with the review and the arguments whose types are in ``CARRIED``."""
     reads: tuple[tuple[str, ...], ...] = ()
-    """What the answer depends on beside the arguments, as access paths."""
+    """The access paths that the answer depends on beside the arguments."""
 
     @property
     def operands(self) -> tuple[str, ...]:
@@ -50,12 +48,13 @@ class Function:
 
 
 CARRIED = frozenset({"int", "string", "list(string)", NODES.name})
-"""Operand types whose value reaches Python. The others (topology, mig, gpu) say what is asked; the review knows."""
+"""Operand types whose value reaches Python. The others (topology, mig, gpu) only name the question; the review has
+their values."""
 
-# ``topology.nodes`` answers for the pod at hand, so its own choice of nodes counts beside what ``gpu`` says.
+# ``topology.nodes`` answers for the current pod, so it reads the pod's own selection of nodes beside ``gpu``.
 _CHOICE = tuple(("object", *path) for path in CHOSEN_BY)
 
-# And for the gang at hand: how many there are with accelerators. What these ask for goes with the pod's own need.
+# And for the current gang: the number of its pods with accelerators. Their requests go with the pod's own need.
 _OF_THE_GANG = (*_CHOICE, ("gang", "accelerated"))
 
 _PROFILES = tuple(sorted({profile for table in TABLES for profile in table.rows}))
@@ -91,7 +90,7 @@ def _parse(_: ReviewContext, name: str) -> dict[str, Any]:
 
 
 def _profile(name: str = "", memory_mib: int = 0) -> dict[str, Any]:
-    """Make a MigProfile of a name in any spelling; one that does not exist where it is no profile."""
+    """Make a MigProfile of a name in any spelling; for a text that is no profile, one that does not exist."""
     try:
         profile = mig.parse(name)
     except ValueError:
@@ -133,7 +132,7 @@ def _gpu_nodes(review: ReviewContext, name: str) -> int:
 
 
 def _fits(review: ReviewContext, names: list[Any]) -> bool:
-    # An element of a dyn list may be anything, and a name that is none fits nowhere.
+    # An element of a dyn list may be of any type, and a value that is no name fits nowhere.
     wanted = [name if isinstance(name, str) else "" for name in names]
     return any(mig_placement.fits(wanted, model) for model in review.mig_nodes.mig_models)
 
@@ -147,7 +146,7 @@ def _suggestions(review: ReviewContext, name: str) -> list[str]:
 
 
 def _suggested(review: ReviewContext, name: str) -> Iterator[str]:
-    """Yield what the cluster has, then what exists, each the best first, in the form (resource or profile) asked in."""
+    """Yield profiles of the cluster, then those that exist, each the best first, in the requested form."""
     is_shared = name.startswith(mig.RESOURCE_PREFIX) and name.endswith(mig.SHARED_SUFFIX)
     offers = filter(_is_shared_mig, review.index.offered) if is_shared else review.mig_nodes.mig_offers
     seen: set[str] = set()
@@ -176,7 +175,7 @@ def _flag(_: ReviewContext, words: list[Any], names: list[Any]) -> str:
 
 
 def _are_texts(found: list[Any]) -> bool:
-    """Return whether a list holds strings alone: an element of a dyn list may be anything."""
+    """Return whether a list holds only strings: an element of a dyn list may be of any type."""
     return all(isinstance(each, str) for each in found)
 
 
@@ -332,7 +331,7 @@ FUNCTIONS: tuple[Function, ...] = (
         call=_suggestions,
         reads=_CHOICE,
     ),
-    # Upstream's, a function of its own there (apiserver pkg/cel/library/jsonpatch.go): here a member of a variable.
+    # Upstream has it as a function of its own (apiserver pkg/cel/library/jsonpatch.go): here a member of a variable.
     Function(
         id="jsonpatch_escape_key",
         name="escapeKey",
@@ -387,4 +386,4 @@ NODES_FIELDS: Mapping[str, Callable[[NodeSet], Any]] = MappingProxyType(
         "missingLabel": lambda nodes: nodes.placement.missing_label,
     }
 )
-"""The fields of Nodes (typed in ``cel.typing``) and where they come from."""
+"""The fields of Nodes (typed in ``cel.typing``) with their sources."""

@@ -1,7 +1,7 @@
-"""Which types of a checked expression are guessed: what the checker settled by how a value is used.
+"""Types of a checked expression that the checker guessed from the use of a value.
 
-Of ``dyn(x)[?'a']['b']`` it knows that something is absent or there, and concludes from ``['b']`` that it is a map. At
-run time it may be anything.
+For ``dyn(x)[?'a']['b']`` it knows that a value is absent or present, and concludes from ``['b']`` that it is a map. At
+run time it may be of any type.
 """
 
 from . import ast
@@ -9,17 +9,17 @@ from .ast import Node
 from .types import DYN, OPTIONAL, CelType
 
 _ANY = frozenset({DYN, CelType(OPTIONAL, (DYN,))})
-# No part of these is asked for, so it does not matter.
+# Nothing reads a part of these, so a guess does not matter.
 _WHOLE = frozenset({"bool", "int", "uint", "double", "string", "bytes", "null_type"})
 
 
 def guessed(checked: Node) -> frozenset[int]:
-    """Return the expressions whose type may be guessed, by id: what is made of a value of any type."""
+    """Return the ids of expressions whose type may be guessed: those made from a value of any type."""
     nodes = list(reversed(list(ast.walk(checked.expr))))  # children first
     found: set[int] = set()
     names: set[str] = set()
     known = -1
-    while known != len(found) + len(names):  # a loop's variables are met before what they stand for is known
+    while known != len(found) + len(names):  # a loop's variables come before the expressions that they stand for
         known = len(found) + len(names)
         for node in nodes:
             if ast.kind(node) == "ident_expr":
@@ -40,7 +40,7 @@ def _spreads(checked: Node, node: Node, found: set[int]) -> bool:
 
 
 def _names(checked: Node, loop: Node, found: set[int]) -> set[str]:
-    """Return the variables of a loop that stand for a guess."""
+    """Return the variables of a loop that have a guessed type."""
     names: set[str] = set()
     if _spreads(checked, loop.iter_range, found):
         names |= {loop.iter_var, loop.iter_var2}

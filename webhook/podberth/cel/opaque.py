@@ -1,7 +1,7 @@
-"""Values of the types that CEL does not have, as the engine holds them: messages around their text.
+"""Values of types that CEL does not have, as the engine holds them: messages around their text.
 
 The engine has no opaque types, but it has messages: they keep their type through lists, maps and ``dyn``, are equal
-where their text is, and are handed to Python functions and back. The checker sees the same names without any field.
+where their text is, and are passed to Python functions and back. The checker sees the same names without any field.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ def _pool() -> DescriptorPool:
 
 
 POOL = _pool()
-"""What a program's environment knows of message types: all else is JSON."""
+"""The message types of a program's environment: all other values are JSON."""
 
 _CLASSES: Mapping[str, Any] = {
     name: message_factory.GetMessageClass(POOL.FindMessageTypeByName(name)) for name in OPAQUE
@@ -45,7 +45,7 @@ _CLASSES: Mapping[str, Any] = {
 
 
 def wrap(kind: str, value: Any) -> Any:
-    """Return a function's result as the engine takes it: a text of an opaque type becomes a value of that type."""
+    """Return a function's result for the engine: a text of an opaque type becomes a value of that type."""
     made = _CLASSES.get(kind)
     if made is None:
         return value

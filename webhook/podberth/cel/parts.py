@@ -1,9 +1,9 @@
-"""An expression's parts as its author wrote them: the checked tree, with the source text of every part.
+"""An expression's parts in its author's text: the checked tree, with the source text of every part.
 
-The checker keeps one place for each part: an operand's first character, an operator, a call's parenthesis. From there
-and from the brackets around it follows the whole text, which is an expression again: it can be compiled on its own.
-What a macro was expanded to is no part; what it is applied to is, and what its body holds without a loop's variable.
-Nothing is evaluated here.
+The checker keeps one position for each part: an operand's first character, an operator, a call's parenthesis. The
+position and the brackets around it give the whole text, which is an expression again: it can be compiled alone. The
+expansion of a macro is no part; the parts are its receiver, and those in its body without a loop variable. Nothing is
+evaluated here.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ Kind: TypeAlias = Literal["path", "and", "or", "choice", "macro", "other"]
 _LAZY: dict[str, Kind] = {"_&&_": "and", "_||_": "or", "_?_:_": "choice"}
 _INDEX = frozenset({"_[_]", "_[?_]"})
 _OPTIONAL_FIELD = "_?._"
-# Macros of one variable whose body is asked of each element.
+# Macros of one variable whose body is evaluated for each element.
 _PER_ELEMENT = frozenset({"all", "exists", "exists_one", "existsOne", "filter", "map"})
 _VARIABLE_AND_BODY = 2
 
@@ -31,7 +31,7 @@ Span: TypeAlias = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A macro that asks its body of each element; ``range`` is what it goes through. All are source texts."""
+    """A macro that evaluates its body for each element; ``range`` is the list or map. All are source texts."""
 
     range: str
     variable: str
@@ -42,18 +42,18 @@ class Loop:
 class Part:
     """An expression within an expression.
 
-    ``path`` is a name with fields and indexes behind it: its children are what it leads through. Of ``and``, ``or``
-    and ``choice`` the children are the operands in order, and not all of them are needed. Of a ``macro`` the first
-    child is what it is applied to, the others are in its body. Literals are no parts, and neither is a bare
-    ``object`` or its like, which holds everything.
+    ``path`` is a name with fields and indexes behind it: its children are the values on the way. The children of
+    ``and``, ``or`` and ``choice`` are the operands in order, and not all of them are needed. The first child of a
+    ``macro`` is its receiver, the others are in its body. Literals are no parts, and neither is a bare ``object`` or
+    the like, which holds everything.
     """
 
     text: str
     kind: Kind
     children: tuple["Part | None", ...]
-    """None stands for a literal where the place of an operand counts."""
+    """None stands for a literal where the index of an operand matters."""
     variable: str = ""
-    """Which of the policy's variables it is; empty for anything else."""
+    """The name of the policy's variable; empty for any other part."""
     loop: Loop | None = None
 
 
@@ -61,8 +61,8 @@ def parts_of(checked: Node, source: str) -> Part | None:
     """Return the expression as a tree of its parts; None for a literal.
 
     Args:
-        checked: the checked expression, before it is made to run.
-        source: what was checked.
+        checked: the checked expression, before it is lowered.
+        source: its text.
     """
     return _Reader(checked, source).read(checked.expr)
 
@@ -109,7 +109,7 @@ class _Reader:
     # ---- macros -----------------------------------------------------------------------------------------------------
 
     def _macro(self, node: Node) -> int | None:
-        """Return the token of a macro's parenthesis where the node is what one was expanded to."""
+        """Return the token of a macro's parenthesis where the node is the expansion of one."""
         token = self._token(node)
         if token is None or self.tokens[token].text != "(":
             return None
@@ -122,16 +122,16 @@ class _Reader:
         return self._part(node, "macro", (operand, *free), self._loop(target, parenthesis))
 
     def _target(self, node: Node, parenthesis: int) -> Node:
-        """Return what a macro is applied to: ``optMap`` asks it for a value, ``sortBy`` binds it to a name."""
+        """Return the receiver of a macro: ``optMap`` reads its value, ``sortBy`` binds it to a name."""
         if ast.kind(node) == "call_expr":
             return node.call_expr.args[0].call_expr.target
         loop = node.comprehension_expr
         return loop.accu_init if self._token(loop.iter_range) == parenthesis else loop.iter_range
 
     def _free(self, node: Node, done: Span, macros: frozenset[int], bound: frozenset[str]) -> Iterator[Part]:
-        """Yield the largest parts of a macro's body that no loop's variable is in.
+        """Yield the largest parts of a macro's body without a loop variable.
 
-        ``done`` is the text of what the macro is applied to, which an expansion may hold twice.
+        ``done`` is the text of the receiver, which an expansion may contain twice.
         """
         macro = self._macro(node)
         macros |= frozenset() if macro is None else {macro}
@@ -169,7 +169,7 @@ class _Reader:
     # ---- the text of a part -----------------------------------------------------------------------------------------
 
     def span(self, node: Node) -> Span:
-        """Return the tokens of a part, with the parentheses that stand around operands."""
+        """Return the tokens of a part, including the parentheses around its operands."""
         token, macro = self._token(node), self._macro(node)
         operands = _operands(node) if macro is None else [self._target(node, macro)]
         inner = [self.span(child) for child in operands if self._token(child) is not None]
@@ -177,16 +177,16 @@ class _Reader:
         return self._balanced(min([start, *(each for each, _ in inner)]), max([end, *(each for _, each in inner)]))
 
     def _own(self, node: Node, token: int) -> Span:
-        """Return the tokens of a part that are not its operands'."""
+        """Return the tokens of a part that do not belong to its operands."""
         text = self.tokens[token].text
-        if text == "(":  # a call, has(), or a macro; a function may be called by a name with dots
+        if text == "(":  # a call, has(), or a macro; the name of a called function may have dots
             start = token - 1
             while ast.kind(node) != "comprehension_expr" and not _has_target(node) and self._is_dot(start - 1):
                 start -= 2
             return start, self.closing[token]
         if text in CLOSING:
             return token, self.closing[token]
-        if text in (".", ".?"):  # a field, or a name that was put together from fields
+        if text in (".", ".?"):  # a field, or a name that consists of fields
             dots = node.ident_expr.name.count(".") if ast.kind(node) == "ident_expr" else 0
             return (token - (2 * dots - 1) if dots else token), token + 1
         if text == "-" and ast.kind(node) == "const_expr":
@@ -197,7 +197,7 @@ class _Reader:
         return token > 0 and self.tokens[token].text == "."
 
     def _balanced(self, start: int, end: int) -> Span:
-        """Return the span with the bracket of each that is closed or opened in it."""
+        """Return the span extended by the brackets that are opened or closed in it."""
         for at in range(start, end + 1):
             end = max(end, self.closing.get(at, end))
         for at in range(end, start - 1, -1):
@@ -212,7 +212,7 @@ class _Reader:
 
 
 def _closing(tokens: Sequence[Token]) -> dict[int, int]:
-    """Return the number of the closing bracket by that of the opening one."""
+    """Return the index of each closing bracket by that of its opening one."""
     found: dict[int, int] = {}
     waiting: list[int] = []
     for number, token in enumerate(tokens):
@@ -224,7 +224,7 @@ def _closing(tokens: Sequence[Token]) -> dict[int, int]:
 
 
 def _operands(node: Node) -> Iterator[Node]:
-    """Yield the expressions directly inside, without the field's name of ``.?name``, which is no text of its own."""
+    """Yield the direct operands, without the field's name of ``.?name``, which has no text of its own."""
     children = list(ast.children(node))
     if ast.kind(node) == "call_expr" and node.call_expr.function == _OPTIONAL_FIELD:
         children = children[:1]
@@ -232,7 +232,7 @@ def _operands(node: Node) -> Iterator[Node]:
 
 
 def _is_opt_map(node: Node) -> bool:
-    """Return whether a choice is what ``optMap`` or ``optFlatMap`` is expanded to: ``x.hasValue() ? ... : none``."""
+    """Return whether a choice is the expansion of ``optMap`` or ``optFlatMap``: ``x.hasValue() ? ... : none``."""
     choice = ast.kind(node) == "call_expr" and node.call_expr.function == "_?_:_"
     return choice and node.call_expr.args[0].call_expr.function == "hasValue"
 

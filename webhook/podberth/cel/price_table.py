@@ -1,4 +1,4 @@
-"""Written by ``python -m bench.cel_prices --write``: what functions and operations cost, in turns."""
+"""Written by ``python -m bench.cel_prices --write``: the cost of functions and operations, in turns."""
 
 from collections.abc import Mapping
 

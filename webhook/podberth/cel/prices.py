@@ -1,8 +1,8 @@
-"""What the functions and operations of an expression cost, as ``price_table`` has been measured.
+"""The cost of the functions and operations of an expression, from the measurements in ``price_table``.
 
 ``python -m bench.cel_prices --write`` writes it (docs/adr/0040-bounds-of-compilation.md). Its figures are *turns*: one
-turn is the time of one round of ``lists.range(1000).all(i, i >= 0)``, taken in the same run, so that they say what is
-expensive and what is cheap on any machine. A bound is in microseconds of one idle core.
+turn is the time of one round of ``lists.range(1000).all(i, i >= 0)``, measured in the same run, so that the figures
+compare functions on any machine. A bound is in microseconds of one idle core.
 """
 
 from collections.abc import Mapping
@@ -15,20 +15,20 @@ TURN_MICROSECONDS = 0.1
 and 0.13 turns each by the table. With neighbours on the core it is 0.13 to 0.15."""
 
 SAFETY = 1.25
-"""On top of what was measured: the least of several tries on warm caches is less than what a busy worker takes. The
-inputs are the worst that are known, so it is small."""
+"""The factor for the measurements: the least of several tries on warm caches is less than on a busy worker. The inputs
+are the worst that are known, so it is small."""
 
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """Microseconds of one idle core."""
+    """A price in microseconds of one idle core."""
 
     call: float
-    """A call, beside what it reads."""
+    """A call, beside the data that it reads."""
     byte: float
     """A byte of the texts that it reads."""
     entry: float
-    """An entry of the lists that it goes through."""
+    """An entry of the lists that it reads."""
     first: float
     """The first call of a review on the largest cluster; the answer is remembered."""
 
@@ -47,16 +47,16 @@ OPERATIONS: Mapping[str, str] = {
     "pair": "an element that is compared with each of a list",
     "deep": "a byte of two lists or maps that are compared",
 }
-"""What the table has beside functions. The price of each is its ``entry``."""
+"""The entries of the table beside functions. The price of each is its ``entry``."""
 
 
 WITHIN_MACROS: Mapping[str, str] = {"@sortByAssociatedKeys": "sort"}
-"""Functions that only macros call, by the function whose price they have."""
+"""Functions that only macros call, with the function whose price they have."""
 _HIGHEST = Price(*(max(getattr(each, part) for each in PRICES.values()) for part in ("call", "byte", "entry", "first")))
 
 
 def price_of(name: str) -> Price:
-    """Return the price of a function or operation; of one that has not been measured the highest of all."""
+    """Return the price of a function or operation; the highest of all for one that was not measured."""
     return PRICES.get(WITHIN_MACROS.get(name, name), _HIGHEST)
 
 

@@ -1,7 +1,7 @@
-"""What the engine says is wrong, in words and at the place that help the author; likewise at evaluation.
+"""The engine's errors in words and at the place that help the author, at compilation and at evaluation.
 
-The engine's texts are parsed here and nowhere else (cel-expr-python 0.1.3, cel-cpp's checker). A text that is not
-recognised passes through unchanged.
+The engine's texts are parsed here and nowhere else (cel-expr-python 0.1.3, cel-cpp's checker). An unknown text passes
+through unchanged.
 """
 
 import re
@@ -13,7 +13,7 @@ from .libraries.native import NAMES
 from .libraries.overload import QUANTITY, SEMVER
 from .types import NODES, CelType, Want
 
-# What upstream's expressions have and ours cannot, and what to write instead.
+# Functions of upstream that podberth does not have, with a replacement.
 NOT_HAD: Mapping[str, str] = {
     "Object": "Object{...} is not known here; write a map: {'key': value}",
     "JSONPatch": ("JSONPatch{...} is not known here; write a map: {'op': 'add', 'path': '/a/b', 'value': value}"),
@@ -47,12 +47,12 @@ _TAIL = re.compile(r"[\w.\s]*")
 _TOO_DEEP = re.compile(r"recursion (?:depth|limit)")
 
 TOO_DEEP = "nested too deeply; got more than 32 levels, want fewer (a + b + c + ... nests too); split it with variables"
-"""cel-cpp's parser limit; what deserialises is bounded likewise (protobuf's 100 nested messages)."""
+"""cel-cpp's parser limit; deserialisation has a similar one (protobuf's 100 nested messages)."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class CelProblem:
-    """One thing that is wrong in an expression. Line and column count from 1 within its source."""
+    """One problem of an expression. Line and column count from 1 within its source."""
 
     line: int
     column: int
@@ -61,10 +61,10 @@ class CelProblem:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """What the author could have meant."""
+    """The names that the author could have meant."""
 
     names: frozenset[str]
-    """Variables that are there."""
+    """Variables that are available."""
     forbidden: frozenset[str]
     """Variables that exist, but not in this place."""
     functions: frozenset[str]
@@ -74,11 +74,11 @@ class Vocabulary:
 
 
 def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]:
-    """Return the problems in what the engine said on compiling, sorted. There is at least one."""
+    """Return the problems in the engine's error of a compilation, sorted. There is at least one."""
     found: set[CelProblem] = set()
     for match in _ENTRY.finditer(text):
         line, column, said = int(match[1]), int(match[2]), match[3]
-        # The rest of the expression around something that failed already.
+        # The rest of the expression around a part that failed already.
         if "*error*" in said and found:
             continue
         message, name = _say(said, words)
@@ -89,7 +89,7 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
 
 
 def unwanted(found: CelType, want: Want) -> CelProblem:
-    """Return the problem of a well-typed expression of a type that is of no use here."""
+    """Return the problem of a well-typed expression of an unusable type."""
     hint = "; write string(...)" if want is Want.STRING else "; take its .terms" if found == NODES else ""
     return CelProblem(1, 1, f"got {found}, want {want.value}{hint}")
 
@@ -144,7 +144,7 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 
 def _placed(source: str, line: int, column: int, name: str, message: str) -> CelProblem:
-    """Move from the dot or the parenthesis that the engine points at to the name that is meant."""
+    """Move from the engine's position at a dot or a parenthesis to the name that is meant."""
     lines = source.split("\n")
     if not 1 <= line <= len(lines):
         return CelProblem(1, 1, message)
@@ -153,7 +153,7 @@ def _placed(source: str, line: int, column: int, name: str, message: str) -> Cel
 
 
 def _find(text: str, index: int, name: str) -> int:
-    """Return where in a line the name stands that the engine means by an index, or that index."""
+    """Return the position in a line of the name that the engine means by an index, or that index."""
     lead = _LEAD.match(text, index)
     if lead and text.startswith(name, lead.end()):  # a field: at the dot
         return lead.end()
@@ -183,7 +183,7 @@ _FAILURES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def failure(text: str) -> str:
-    """Return what the engine said on evaluating, short."""
+    """Return the engine's error of an evaluation, shortened."""
     said = _STATUS.sub("", _STATUS.sub("", text)).strip()
     for pattern, words in _FAILURES:
         if pattern.search(said):

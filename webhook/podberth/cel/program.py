@@ -1,7 +1,7 @@
-"""From checked expressions to the program that runs: ours are resolved, variables shared, several joined to one.
+"""The program that runs, made from checked expressions: functions resolved, variables shared, several joined.
 
-Type checking sees objects with declared fields; at run time there is plain JSON, and a node set is a number. The
-differences are bridged here, once, at compile time. Nothing is evaluated here.
+Type checking sees objects with declared fields; at run time there is plain JSON, and a node set is a number. This
+module replaces one by the other, once, at compile time. Nothing is evaluated here.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,7 +27,7 @@ VARIABLES_PREFIX = "variables."
 _BY_ID = {row.id: row for row in FUNCTIONS}
 _LIBRARY = {row.id: row for row in LIBRARIES}
 _MAKE_OPTIONALS = frozenset(row.name for row in (*NATIVE, *LIBRARIES) if OPTIONAL in row.result) - {"_[_]"}
-"""Functions that make optionals, but what only looks into one: of a dyn operand the type of a call does not say so."""
+"""Functions that make optionals, and not only read one: the type of a call with a dyn operand does not show it."""
 _RANGE = "lists.range"
 _BLOCK = "cel.@block"
 """The engine's own construct (cel-cpp, common subexpressions): a list of lazily evaluated, remembered values, and an
@@ -36,7 +36,7 @@ expression that names them @index0, @index1, ..."""
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lowered:
-    """One expression as it runs, still naming its variables, and what is known of it."""
+    """One expression in its run-time form, still naming its variables, with its properties."""
 
     checked: Node
     variables: Mapping[str, "Lowered"]
@@ -45,21 +45,21 @@ class Lowered:
     reads: frozenset[Path]
     functions: frozenset[str]
     may_hold_optional: bool
-    """Whether its value may have an optional somewhere inside."""
+    """Whether its value may contain an optional."""
     writes_times: bool
     """Whether it may write times as text that were read elsewhere: see ``correcting.forget_offsets``."""
     parts: int
-    """How many expressions it is made of, without its variables."""
+    """The number of its expressions, without its variables."""
 
     @property
     def named(self) -> list["Lowered"]:
-        """The variables that it does name, in order of their names."""
+        """The variables that it names, in the order of their names."""
         names = {path[1] for path in self.reads if len(path) > 1 and path[0] == VARIABLES_PREFIX.rstrip(".")}
         return [self.variables[name] for name in sorted(names) if name in self.variables]
 
     @property
     def parts_in_all(self) -> int:
-        """How many expressions its program is made of: its own and those of the variables that it needs, each once."""
+        """The number of expressions of its program: its own and those of the variables that it needs, each once."""
         found, waiting = {id(self): self}, [self]
         while waiting:
             new = {id(each): each for each in waiting.pop().named if id(each) not in found}
@@ -72,12 +72,12 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
     """Rewrite a checked expression, in place, to the one that runs on plain JSON.
 
     Args:
-        checked: the expression, with what the checker knows of it.
+        checked: the expression, with the checker's types.
         variables: the variables that are expressions themselves.
-        apply: what makes an expression of the body of a library function.
+        apply: makes an expression from the body of a library function.
 
     Returns:
-        The expression, and what in it cannot run.
+        The expression, and its problems.
     """
     kind, functions = ast.type_of(checked, checked.expr), ast.functions(checked)
     roots = (*VARIABLES, VARIABLES_PREFIX.rstrip("."))
@@ -120,7 +120,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
 
 
 def field_function(name: str) -> str:
-    """Return the run-time name of the function that answers for a field of Nodes."""
+    """Return the run-time name of the function for a field of Nodes."""
     return f"nodes_field_{name}"
 
 
@@ -128,7 +128,7 @@ def assemble(elements: Iterable[Lowered], *, as_list: bool) -> bytes:
     """Join expressions to one serialised program; variables that several of them name are evaluated once.
 
     With ``as_list`` the program's value is the list of theirs. Otherwise there is one element, and its value is the
-    program's, save that an optional is a list of at most one: the engine cannot hand out an optional.
+    program's, except that an optional becomes a list of at most one: the engine cannot return an optional.
     """
     builder = _Builder()
     roots = list(elements)
@@ -148,9 +148,9 @@ def assemble(elements: Iterable[Lowered], *, as_list: bool) -> bytes:
 
 
 def assemble_alone(variable: Lowered) -> bytes:
-    """Return a program with an expression where the variables of another stand; its own are left to be looked up.
+    """Return a program with an expression in the place of another's variables; its own are left to be looked up.
 
-    What the engine cannot read there it reads in no program that needs the variable.
+    An expression that the engine cannot read there cannot be read in any program that needs the variable.
     """
     builder = _Builder()
     builder.add_variable(replace(variable, variables={}))
@@ -159,18 +159,18 @@ def assemble_alone(variable: Lowered) -> bytes:
 
 
 class _Builder:
-    """Puts copies of expressions into one tree, where every node has a number of its own."""
+    """Copies expressions into one tree, where every node has its own number."""
 
     def __init__(self) -> None:
         self.checked = ast.new_checked()
         self._writes_times = False
         self._last_id = 0
         self._places: dict[int, int] = {}
-        """By identity of a variable: its place in the block."""
+        """The index of a variable in the block, by identity."""
         self._variables: list[Lowered] = []
 
     def add_variables(self, element: Lowered) -> None:
-        """Give every variable that the element names, directly or not, a place; what one needs comes before it."""
+        """Give every variable that the element names, directly or not, an index; its own variables come first."""
         self._writes_times = self._writes_times or element.writes_times
         for variable in element.named:
             if id(variable) not in self._places:
@@ -178,12 +178,12 @@ class _Builder:
                 self.add_variable(variable)
 
     def add_variable(self, variable: Lowered) -> None:
-        """Give a variable the next place."""
+        """Give a variable the next index."""
         self._places[id(variable)] = len(self._variables)
         self._variables.append(variable)
 
     def body(self) -> Node:
-        """Write the block's list of variables, if there are any; return where the program's own expression goes."""
+        """Write the block's list of variables, if there are any; return the node for the program's own expression."""
         root = self.checked.expr
         if not self._variables:
             root.id = self._next()
@@ -199,7 +199,7 @@ class _Builder:
         return body
 
     def copy(self, element: Lowered, target: Node) -> None:
-        """Copy an expression, renumbered, with its variables turned into their places."""
+        """Copy an expression, renumbered, with its variables replaced by their indexes."""
         target.CopyFrom(element.checked.expr)
         references = element.checked.reference_map
         for node in ast.walk(target):
@@ -229,7 +229,7 @@ def _lower_select(checked: Node, node: Node) -> None:
         select.field = UNESCAPED[select.field]
     if operand != NODES:
         return
-    if select.test_only:  # every field is always there
+    if select.test_only:  # every field is always present
         node.const_expr.bool_value = True
         return
     asked, name = ast.copy_of(select.operand), select.field
@@ -238,7 +238,7 @@ def _lower_select(checked: Node, node: Node) -> None:
 
 
 def _lower_call(checked: Node, node: Node, reads: set[Path], apply: Apply) -> str:
-    """Turn a call of ours into what answers it; return why it cannot be, or nothing."""
+    """Replace a call of podberth's functions by its implementation; return why that is impossible, or nothing."""
     call = node.call_expr
     operands = [*([call.target] if call.HasField("target") else []), *call.args]
     overloads = list(checked.reference_map[node.id].overload_id) if node.id in checked.reference_map else []
@@ -261,10 +261,10 @@ def _lower_call(checked: Node, node: Node, reads: set[Path], apply: Apply) -> st
 
 
 def _lower_library(checked: Node, node: Node, rows: list[Overload], apply: Apply) -> None:
-    """Turn a call of a library into what answers it; ``rows`` are the overloads that its types leave open.
+    """Replace a call of a library by its implementation; ``rows`` are the overloads that its types allow.
 
-    Several are left where an operand is dyn. Functions in Python find theirs when they run, and bodies of one function
-    fit all their overloads; between the engine's own (of strings) and a body (of lists) the receiver's type decides.
+    Several are left where an operand is dyn. Functions in Python find theirs at run time, and bodies of one function
+    fit all their overloads; between the engine's own (for strings) and a body (for lists) the receiver's type decides.
     """
     call = node.call_expr
     operands = [ast.copy_of(each) for each in (*([call.target] if call.HasField("target") else []), *call.args)]

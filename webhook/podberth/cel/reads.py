@@ -1,4 +1,4 @@
-"""What an expression reads, known without evaluating it."""
+"""The paths that an expression reads, known without evaluating it."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -12,22 +12,21 @@ Path: TypeAlias = tuple[str, ...]
 """Field names from a variable on: ("object", "spec", "nodeName"); ELEMENT for each element of a list."""
 
 _ONLY_NAMED = frozenset({("nodes", "gpu"), ("narrowestLevel", "gang"), ("narrowestSafeLevel", "gang")})
-"""Functions with the argument that only says what is asked; what they read is in ``functions``."""
+"""Functions with the argument that only names the question; ``functions`` has the paths that they read."""
 _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 """Operators whose constant string argument is a field: a['x'], a[?'x'] and a.?x."""
 
 
 def reads(checked: ast.Node) -> frozenset[Path]:
-    """Return what an expression reads, as paths.
+    """Return the paths that an expression reads.
 
-    ``topology.nodes(gpu)`` reads ``topology`` alone: its argument only says what is asked, the review knows the answer;
-    so it is with the gang of ``topology.narrowestLevel(gang)``.
-    A constant string key counts as a field, ``has()`` counts as reading, ``variables.x`` is ("variables", "x"). A path
-    ends where a key is not constant, or where a value is made rather than read. An element of a list, whichever its
-    index, and the variable of a loop over one stand for all elements; what a filter leaves of a list stands for the
-    list; the variable of a loop over anything else for what is looped over. A path means everything below it, but for
-    the field "" that nothing has: what has it tells no more than whether the object is there, or how many elements.
-    Names of types are among the variables.
+    ``topology.nodes(gpu)`` reads ``topology`` alone: its argument only names the question, the review has the answer;
+    the gang of ``topology.narrowestLevel(gang)`` is the same. A constant string key counts as a field, ``has()`` counts
+    as reading, ``variables.x`` is ("variables", "x"). A path ends where a key is not constant, or where a value is made
+    rather than read. An element of a list, at any index, and the variable of a loop over one stand for all elements; a
+    filtered list stands for the list; the variable of a loop over anything else for that value. A path includes
+    everything below it, except for the field "", which nothing has: it stands for the presence of the object, or the
+    number of elements. Names of types are among the variables.
     """
     found: set[Path] = set()
     _Reader(checked, found).visit(checked.expr, {})
@@ -38,22 +37,22 @@ _POD = "object"
 
 
 class _Reader:
-    """Collects the paths of one tree. A scope maps a loop's variables to what they stand for; None is a made value."""
+    """Collects the paths of one tree. A scope maps a loop's variables to their paths; None is a made value."""
 
     def __init__(self, checked: ast.Node, found: set[Path]) -> None:
         self._checked = checked
         self._found = found
 
     def visit(self, node: ast.Node, scope: Mapping[str, Path | None]) -> None:
-        """Record what the expression reads."""
+        """Record the paths that the expression reads."""
         path = self._resolve(node, scope)[0]
         if path:
             self._found.add(path)
 
     def _resolve(self, node: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
-        """Return the path that an expression stands for, and whether a field may be added to it.
+        """Return the path of an expression's value, and whether a field may be added to it.
 
-        Whatever else is read on the way is recorded. None: the expression makes a value, all it reads is recorded.
+        All other paths on the way are recorded. None: the expression makes a value, and all of its reads are recorded.
         """
         match ast.kind(node):
             case "ident_expr":
@@ -72,13 +71,13 @@ class _Reader:
     def _select(self, select: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
         path, is_open = self._resolve(select.operand, scope)
         field = self._field(select.operand, select.field)
-        # has() asks whether it is there, which the facts of ours always are.
+        # has() tests for presence; podberth's facts are always present.
         asked = ("",) if select.test_only and path and path[0] == _POD else ()
         return ((*path, field, *asked) if is_open and path else path), is_open
 
     def _call(self, call: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
         operands = [*([call.target] if call.HasField("target") else []), *call.args]
-        # dyn only says: do not check; orValue stands for what it is asked of, or for a constant.
+        # dyn only turns the checker off; orValue stands for its receiver, or for a constant.
         if call.function == "dyn" or (call.function == "orValue" and _is_constant(operands[1])):
             return self._resolve(operands[0], scope)
         if call.function == "size":
@@ -101,7 +100,7 @@ class _Reader:
         return (*path, ELEMENT), True
 
     def _count(self, node: ast.Node, scope: Mapping[str, Path | None]) -> None:
-        """Record what tells a size: of a list the number of its elements, of anything else all of it."""
+        """Record the reads of a size: for a list the number of its elements, for any other value all of it."""
         path, is_open = self._resolve(node, scope)
         if path:
             self._found.add((*path, ELEMENT, "") if is_open and self._is_list(node) else path)
@@ -110,18 +109,18 @@ class _Reader:
         return ast.type_of(self._checked, node).name == "list"
 
     def _field(self, operand: ast.Node, name: str) -> str:
-        """Return the field that a name stands for; where ours are declared, CEL's reserved words are escaped."""
+        """Return the field of a name; where podberth's types are declared, CEL's reserved words are escaped."""
         kind = ast.type_of(self._checked, operand)
         holder = kind.parameters[0] if kind.name == OPTIONAL and kind.parameters else kind
         return UNESCAPED.get(name, name) if holder.is_message else name
 
     def _loop(self, loop: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
-        """Record what a loop reads; return what stands for its value: the range, where the loop is a filter."""
+        """Record the reads of a loop; return the path of its value: the range, where the loop is a filter."""
         range_path, is_open = self._resolve(loop.iter_range, scope)
         element = range_path
         if range_path and is_open and not loop.iter_var2 and self._is_list(loop.iter_range):
             element = (*range_path, ELEMENT)
-            # An element's field that none has still tells how many elements there are.
+            # A field that no element has still reveals how many elements there are.
             self._found.add((*element, ""))
             condition = _filter_condition(loop)
             if condition is not None:
@@ -141,7 +140,7 @@ class _Reader:
 
 
 def _named(name: str, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
-    """Return what a name stands for, as ``_resolve`` does."""
+    """Return the path of a name, as ``_resolve`` does."""
     if name.startswith("."):  # absolute: never a loop's variable
         return tuple(name[1:].split(".")), True
     # The checker resolves a declared name with dots (variables.x) to one identifier.
@@ -158,7 +157,7 @@ def _is_constant(node: ast.Node) -> bool:
 
 
 def _filter_condition(loop: ast.Node) -> ast.Node | None:
-    """Return the condition of a loop that the macro ``filter`` has made: ``c ? r + [x] : r``; None for any other."""
+    """Return the condition of a loop that the macro ``filter`` made: ``c ? r + [x] : r``; None for any other."""
     added = _added(loop)
     if added is None or added.ident_expr.name != loop.iter_var or loop.loop_step.call_expr.function != "_?_:_":
         return None
@@ -166,7 +165,7 @@ def _filter_condition(loop: ast.Node) -> ast.Node | None:
 
 
 def _added(loop: ast.Node) -> ast.Node | None:
-    """Return what ``map`` or ``filter`` adds for an element, ``r + [x]`` or ``c ? r + [x] : r``; None for any other."""
+    """Return the element that ``map`` or ``filter`` adds, ``r + [x]`` or ``c ? r + [x] : r``; None for any other."""
     step, accumulated = loop.loop_step.call_expr, loop.accu_var
     if step.function == "_?_:_":
         if step.args[2].ident_expr.name != accumulated:

@@ -1,7 +1,7 @@
 """The engine's own objects: declaring functions and types to it, running a program, reading its value.
 
-Everything that works around cel-expr-python 0.1.3 is here, in ``cel.calls`` or in ``cel.program``
-(docs/adr/0002-cel-engine.md). It ships no type information, so its objects are ``Any``; they do not leave ``cel``.
+All workarounds for cel-expr-python 0.1.3 are here, in ``cel.calls`` or in ``cel.program``
+(docs/adr/0002-cel-engine.md). It has no type information, so its objects are ``Any``; they do not leave ``cel``.
 """
 
 import ctypes
@@ -21,7 +21,7 @@ from .functions import CARRIED, FUNCTIONS, NODES_FIELDS, Function, ReviewContext
 from .problems import failure
 from .types import INT, NODES, OPTIONAL, STRING, CelType, parse
 
-# A program's operands and results: what is no int, string or bool is JSON; a node set is the number that stands for it.
+# A program's operands and results: a value that is no int, string or bool is JSON; a node set is its number.
 _RUN_TIME = {
     INT.name: cel.Type.INT,
     STRING.name: cel.Type.STRING,
@@ -32,7 +32,7 @@ _RUN_TIME = {
 }
 
 # The first check in an environment of the engine takes 2 ms, a later one 50 us. There is one for each set of declared
-# names: one for all matchConditions, and one more for each variable of a policy. Past this number all are forgotten.
+# names: one for all matchConditions, and one more for each variable of a policy. Beyond this number all are dropped.
 _REMEMBERED = 64
 
 
@@ -43,7 +43,7 @@ class Activation:
     engine: Any
     review: ReviewContext
     bindings: Mapping[str, object]
-    """The names as they were given."""
+    """The names with their given values."""
 
 
 def _keep_none() -> None:
@@ -61,10 +61,10 @@ _keep_none()
 
 
 class Runner:
-    """The environment in which programs run, on plain JSON, with the functions bound to the review at hand."""
+    """The environment in which programs run, on plain JSON, with the functions bound to the current review."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Bind the functions; ``names`` are what an activation binds."""
+        """Bind the functions; ``names`` are those that an activation binds."""
         self._calls = Calls()
         self._names: Mapping[str, Any] = dict.fromkeys(names)
         self._engine = cel.NewEnv(
@@ -86,12 +86,12 @@ class Runner:
             return None
 
     def activation(self, bindings: Mapping[str, object], review: ReviewContext) -> Activation:
-        """Bind names to values; one that is left out is null."""
+        """Bind names to values; a missing one is null."""
         named = {**self._names, **bindings}
         return Activation(self._engine.Activation(named), review, named)
 
     def run(self, loaded: Any, activation: Activation) -> Any:
-        """Evaluate a program and return its value as the engine holds it, an error included.
+        """Evaluate a program and return its value as the engine holds it, including an error.
 
         Raises:
             EvaluationError: the engine gave up: budget exhausted, a value that CEL does not have.
@@ -109,9 +109,10 @@ class Runner:
         return value
 
     def _raise_fault(self) -> None:
-        """Raise what a function of ours raised, if one did: of a bug, an error that no ``||`` absorbs.
+        """Raise the exception of a function, if there was one: a bug, whose error no ``||`` absorbs.
 
-        It is the policy's, which goes by its failurePolicy, and not the review's, which would have no answer.
+        It is an error of the policy, to which its failurePolicy applies, and not of the review, which would have no
+        answer.
         """
         fault, self._calls.fault = self._calls.fault, None
         if isinstance(fault, Exception):
@@ -144,7 +145,7 @@ class Checker:
     """Checks sources against declared types."""
 
     def __init__(self, pool: DescriptorPool) -> None:
-        """Declare the functions as policies call them; ``pool`` holds the message types."""
+        """Declare the functions with their names in policies; ``pool`` holds the message types."""
         self._pool = pool
         self._engines: dict[frozenset[tuple[str, CelType]], Any] = {}
         ours = dict.fromkeys(row.name for row in FUNCTIONS)
@@ -189,10 +190,10 @@ def plain(value: Any, *, may_hold_optional: bool = False) -> Any:
     Args:
         value: as ``Runner.run`` returns it.
         may_hold_optional: an optional may be inside a list or map. Converting a map with one ({'a': optional.of(1)})
-            crashes the engine and the process with it, so this is looked into first.
+            crashes the engine and the process with it, so the value is checked first.
 
     Raises:
-        EvaluationError: it is an error, or has an optional in it.
+        EvaluationError: it is an error, or contains an optional.
     """
     # An error's plain value is a string, and an optional's type is ERROR too.
     is_error = value.type() == cel.Type.ERROR
@@ -200,7 +201,7 @@ def plain(value: Any, *, may_hold_optional: bool = False) -> Any:
         raise EvaluationError("got an optional inside a value, want it taken out with orValue() or [?...]")
     try:
         found = value.plain_value()
-    except TypeError as error:  # pybind11's for a text that is no UTF-8
+    except TypeError as error:  # pybind11's error for a text that is no UTF-8
         raise EvaluationError("got a text that is no UTF-8, want Unicode text") from error
     if is_error:
         raise EvaluationError(failure(str(found)))
@@ -211,7 +212,7 @@ def _holds_optional(value: Any) -> bool:
     waiting = [value]
     while waiting:
         try:
-            found = waiting.pop().value()  # one level; what is inside stays in the engine's own form
+            found = waiting.pop().value()  # one level; the inner values keep the engine's own form
         except TypeError:  # pybind11: the one kind of value that has no conversion
             return True
         if isinstance(found, list):

@@ -1,4 +1,4 @@
-"""How large the values of an expression are at most, for the largest pod: what ``cel.cost`` charges by."""
+"""The largest sizes of an expression's values, for the largest pod: the basis of ``cel.cost``."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +14,10 @@ SCALAR_BYTES = 40
 """The longest text of a number, a boolean or a time."""
 
 LINE_BYTES = 4 * LONGEST
-"""Of the longest command line that is read, in UTF-8."""
+"""The longest command line that is read, in UTF-8."""
 
 COMMANDS = ("shell.commands",)
-"""The path of what ``shell.commands()`` makes: all its commands together have ``MOST_WORDS`` words."""
+"""The path of the result of ``shell.commands()``: all its commands together have ``MOST_WORDS`` words."""
 
 _LISTS = {
     ("gpu", "requests"): GPU_REQUESTS,
@@ -25,12 +25,12 @@ _LISTS = {
     COMMANDS: MOST_WORDS,
     (*COMMANDS, ELEMENT): MOST_WORDS,
 }
-"""The most entries of what is no part of the pod; with ELEMENT it is of all elements together."""
+"""The most entries of values that are no part of the pod; with ELEMENT, of all elements together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """How large a value is at most."""
+    """The largest size of a value."""
 
     length: float = 0
     """Entries, of a list or map."""
@@ -40,9 +40,9 @@ class Bounds:
     """Bytes of all such values, one for each of the ``times`` that it is evaluated."""
     times: float = 1
     path: tuple[str, ...] | None = None
-    """Where it is read, as in ``cel.reads``; None: it is made."""
+    """The path from which it is read, as in ``cel.reads``; None: it is made."""
     whole: float = 1
-    """How often all that stands at the path is used by these ``times`` together: once by a loop over all of it."""
+    """How often the whole value at the path is used by these ``times`` together: once by a loop over all of it."""
     element: "Bounds | None" = None
     """The largest entry of a list that is made."""
 
@@ -51,7 +51,7 @@ class Bounds:
         return self.total if times <= self.times else times * self.size
 
     def whole_at(self, times: float) -> float:
-        """Return how often all that stands at the path is used, where one of it is used ``times`` times.
+        """Return how often the whole value at the path is used, where one element is used ``times`` times.
 
         More uses than there are elements may all be of the largest: ``c.args.all(a, c.env.all(e, …))``.
         """
@@ -59,14 +59,14 @@ class Bounds:
 
 
 def rounds(through: Bounds, times: float) -> float:
-    """Return the rounds of a loop that is begun ``times`` times, all together."""
-    # Begun once for each element of a loop around it, it goes through the pod's total and not through the product.
+    """Return the total rounds of a loop that is started ``times`` times."""
+    # Started once for each element of a loop around it, it visits the pod's total and not the product.
     begun = times if through.path is None else min(times, through.whole_at(times))
     return min(begun * through.length, MAX_ITERATIONS)
 
 
 def entry_of(through: Bounds, turns: float, times: float) -> Bounds:
-    """Return the bounds of what a loop goes through, one by one."""
+    """Return the bounds of each element of a loop."""
     if through.path is None:
         entry = through.element or Bounds(length=ENTRIES, size=through.size)
         total = min(turns * entry.size, through.bytes_at(times))
@@ -77,17 +77,17 @@ def entry_of(through: Bounds, turns: float, times: float) -> Bounds:
 
 
 def most_bytes(path: tuple[str, ...]) -> int:
-    """Return how many bytes what stands at a path has at most, as JSON."""
+    """Return the most bytes of the value at a path, as JSON."""
     below = path[1:] if path[0] in ("object", "oldObject") else ()
     if below[: len(ANNOTATIONS.path)] == ANNOTATIONS.path:
-        # Counted in characters. Those of several bytes are fewer where the bytes are what takes time, and most of what
-        # is expensive, split() and replace(), goes by characters.
+        # Counted in characters. Texts of multi-byte characters have fewer of them where bytes take the time, and the
+        # most expensive functions, split() and replace(), work by character.
         return 2 * ANNOTATIONS.most
     return MAX_NAME_BYTES if below in NAMES else MAX_BYTES
 
 
 def most(path: tuple[str, ...]) -> float:
-    """Return how many entries what stands at a path has at most."""
+    """Return the most entries of the value at a path."""
     if path[0] in ("object", "oldObject"):
         below = LARGEST.get(path[1:])
         if below is not None:

@@ -1,6 +1,6 @@
-"""The tokens of CEL's source, as far as the text of a part needs them: what is a string, a name, a bracket.
+"""The tokens of CEL's source, as far as the text of a part needs them: strings, names, brackets.
 
-Source: cel-spec doc/langdef.md, Syntax. The checker has read the source before; what is no CEL never comes here.
+Source: cel-spec doc/langdef.md, Syntax. The checker has accepted the source before.
 """
 
 import re

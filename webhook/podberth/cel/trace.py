@@ -1,7 +1,7 @@
-"""What every part of an expression came to: each is evaluated by itself, by the same engine, with the same names.
+"""The value of every part of an expression: each is evaluated alone, by the same engine, with the same names.
 
-For people who ask why; nothing is decided with it. A part that the engine did not need, because another operand settled
-the matter, is told as not asked.
+For people who ask for reasons; nothing is decided with it. A part that the engine did not need, because another operand
+decided the value, is reported as not evaluated.
 """
 
 from collections.abc import Mapping
@@ -13,21 +13,21 @@ from .engine import NODES, Activation, CompileError, Environment, Expression, Wa
 from .parts import Loop, Part
 
 MAX_ELEMENTS = 5
-"""Of a loop; who needs more asks a smaller question."""
+"""The most elements of a loop that are shown; a reader who needs more asks a smaller question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What an expression came to: a value as plain Python, or an error."""
+    """The result of an expression: a value as plain Python, or an error."""
 
     value: Any = None
-    """None: null, an optional that is absent, an error, or not asked. Of Nodes: how many they are."""
+    """None: null, an optional that is absent, an error, or not evaluated. For Nodes: their number."""
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """One element that a loop goes through, and what the loop's body says of it."""
+    """One element of a loop, and the value of the loop's body for it."""
 
     element: Any
     answer: Answer
@@ -37,23 +37,23 @@ class Element:
 class Traced:
     """One part: its text, its answer, and the parts within it.
 
-    Not asked: the engine had no need of it; then it has neither value nor parts.
+    Not asked: the engine did not need it; then it has neither value nor parts.
     """
 
     text: str
     answer: Answer = Answer()
     asked: bool = True
     variable: str = ""
-    """Which of the policy's variables it is; empty for anything else."""
+    """The name of the policy's variable; empty for any other part."""
     parts: tuple["Traced", ...] = ()
     elements: tuple[Element, ...] = ()
-    """The first of those that a loop goes through."""
+    """The first elements of a loop."""
     more: int = 0
-    """How many elements are left out."""
+    """The number of elements that are left out."""
 
 
 class Tracer:
-    """Traces the expressions of one policy; what it has compiled is kept for the next review."""
+    """Traces the expressions of one policy; compiled parts are kept for the next review."""
 
     def __init__(self, environment: Environment, variables: Mapping[str, Expression]) -> None:
         """``variables`` are the policy's own."""
@@ -82,7 +82,7 @@ class Tracer:
         return found
 
     def answer(self, source: str, activation: Activation) -> Answer | None:
-        """Return what a text comes to on its own; None where it means nothing on its own."""
+        """Return the result of a text that is evaluated alone; None where it cannot be."""
         if source not in self._compiled:
             self._compiled[source] = self._compile(source)
         expression = self._compiled[source]
@@ -113,13 +113,13 @@ class Tracer:
             and (traced := self._trace(child, activation) if asked else Traced(text=child.text, asked=False))
             is not None
         )
-        if part.kind == "path" and not answer.error:  # what it leads through says no more
+        if part.kind == "path" and not answer.error:  # the values on the way add nothing
             parts = ()
         elements, more = ((), 0) if part.loop is None else self._elements(part.loop, activation)
         return Traced(text=part.text, answer=answer, variable=part.variable, parts=parts, elements=elements, more=more)
 
     def _operands(self, part: Part, activation: Activation) -> list[tuple[Part | None, bool]]:
-        """Return the parts directly inside, with whether the engine needs them; it asks from left to right."""
+        """Return the direct parts, with whether the engine needs them; it evaluates from left to right."""
         first = part.children[0] if part.children else None
         if first is None or part.kind not in ("and", "or", "choice", "macro"):
             return [(child, True) for child in part.children]
@@ -142,7 +142,7 @@ class Tracer:
         return None if answer is None else answer.value
 
     def _elements(self, loop: Loop, activation: Activation) -> tuple[tuple[Element, ...], int]:
-        """Ask a loop's body of the first elements, one by one."""
+        """Evaluate a loop's body for the first elements, one by one."""
         listed = f"({loop.range}).map({loop.variable}, {loop.variable})"
         everything = self.answer(listed, activation)
         if everything is None or not isinstance(everything.value, list):
@@ -156,5 +156,5 @@ class Tracer:
 
 
 def _asked(tree: Traced) -> list[Traced]:
-    """Return the tree's own part and all below that were asked."""
+    """Return the tree's own part and all below that were evaluated."""
     return [tree, *(found for part in tree.parts if part.asked for found in _asked(part))] if tree.asked else []

@@ -1,7 +1,7 @@
-"""A checked expression as plain values, for whoever reasons about what it says and evaluates nothing.
+"""A checked expression as plain values, for code that analyses it and evaluates nothing.
 
-Macros are expanded, as the checker leaves them. Two parts that say the same are equal, wherever they stand. The
-engine's own messages (``ast``) stay inside this package; this tree may leave it.
+Macros are expanded, as the checker leaves them. Two equal parts are equal values, wherever they stand. The engine's own
+messages (``ast``) stay inside this package; this tree may leave it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ _LITERALS: Mapping[str, type[bool | int | float | str | bytes]] = {
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Placed:
     line: int = field(default=1, compare=False)
-    """Where it stands in its source, from 1 (of a call: its parenthesis, of an operator: itself)."""
+    """Its line in the source, from 1 (of a call: its parenthesis, of an operator: itself)."""
     column: int = field(default=1, compare=False)
 
 
@@ -47,7 +47,7 @@ class Name(_Placed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select(_Placed):
-    """A field; with ``asks`` it is ``has()``: whether it is there."""
+    """A field; with ``asks`` it is ``has()``: whether the field is present."""
 
     operand: "Tree"
     field: str
@@ -56,7 +56,7 @@ class Select(_Placed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call(_Placed):
-    """A function or an operator; of a member, the first operand is what it is a member of."""
+    """A function or an operator; for a member, the first operand is the receiver."""
 
     function: str
     operands: tuple["Tree", ...]
@@ -64,25 +64,25 @@ class Call(_Placed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Items(_Placed):
-    """A list as it is written."""
+    """A list literal."""
 
     items: tuple["Tree", ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entries(_Placed):
-    """A map as it is written."""
+    """A map literal."""
 
     entries: tuple[tuple["Tree", "Tree"], ...]
 
     def get(self, key: str) -> "Tree | None":
-        """Return what stands under a constant key; None where none is written."""
+        """Return the value of a constant key; None where there is none."""
         return next((value for name, value in self.entries if isinstance(name, Literal) and name.value == key), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop(_Placed):
-    """What a macro over a list or map was expanded to."""
+    """The expansion of a macro over a list or map."""
 
     variables: tuple[str, ...]
     over: "Tree"
@@ -91,18 +91,18 @@ class Loop(_Placed):
 
 
 OPTIONAL_ITEMS: Final = "[?]"
-"""The function of a list with items that may be absent: nobody knows how many it has."""
+"""The function of a list with optional items: its length is unknown."""
 
 Tree: TypeAlias = Literal | Name | Select | Call | Items | Entries | Loop
 
 
 def tree_of(checked: Node) -> Tree:
-    """Return the tree of a checked expression, before it is made to run."""
+    """Return the tree of a checked expression, before it is lowered."""
     return _read(checked, checked.expr)
 
 
 def children(tree: Tree) -> tuple[Tree, ...]:
-    """Return the expressions directly inside."""
+    """Return the direct subexpressions."""
     match tree:
         case Select():
             return (tree.operand,)
@@ -119,17 +119,17 @@ def children(tree: Tree) -> tuple[Tree, ...]:
 
 
 def walk(tree: Tree) -> Iterator[Tree]:
-    """Yield the expression and every expression in it, parents first."""
+    """Yield the expression and all of its subexpressions, parents first."""
     yield tree
     for child in children(tree):
         yield from walk(child)
 
 
 def plain(tree: Tree | None) -> object:
-    """Return what a literal, or a list or map of literals, is worth.
+    """Return the value of a literal, or of a list or map of literals.
 
     Raises:
-        ValueError: it is worth something else from time to time.
+        ValueError: its value is not constant.
     """
     match tree:
         case Literal():

@@ -1,4 +1,4 @@
-"""The type of an expression's value, and what a caller wants it to be."""
+"""The type of an expression's value, and the type that a caller wants."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -15,7 +15,7 @@ class CelType:
     parameters: tuple["CelType", ...] = ()
 
     def __str__(self) -> str:
-        """Spell it as CEL's own messages do: ``list(map(string, dyn))``."""
+        """Return the format of CEL's own messages: ``list(map(string, dyn))``."""
         return f"{self.name}({', '.join(map(str, self.parameters))})" if self.parameters else self.name
 
     @property
@@ -30,7 +30,7 @@ class CelType:
 
 
 def parse(text: str) -> CelType:
-    """Return the type that a text spells, as ``CelType.__str__`` does."""
+    """Return the type of a text in ``CelType.__str__``'s format."""
     name, bracket, inside = text.strip().partition("(")
     if not bracket:
         return CelType(name)
@@ -53,12 +53,12 @@ LIST = CelType("list", (DYN,))
 MAP = CelType("map", (STRING, DYN))
 POD = CelType("k8s.Pod")
 NODES = CelType("podberth.Nodes")
-"""A question to the topology index. At run time a number that stands for it, so no JSON: see cel.functions."""
+"""A question to the topology index. At run time it is a number, so no JSON: see cel.functions."""
 OPTIONAL = "optional_type"
 
 
 class Want(Enum):
-    """What a caller can do with a value; the member's value is how messages name it."""
+    """The type that a caller can use; the member's value is its name in messages."""
 
     BOOL = "bool"
     STRING = "string"
@@ -72,10 +72,10 @@ _SCALARS = {Want.STRING: STRING, Want.INT: INT}
 
 
 def accepts(want: Want, found: CelType) -> bool:
-    """Return whether a value of the found type can be what is wanted.
+    """Return whether a value of the found type can have the wanted type.
 
-    A condition must be bool for certain, as in ValidatingAdmissionPolicy, which refuses dyn. Elsewhere dyn passes and
-    is checked when the value is there, and null or an absent optional means "nothing to do".
+    A condition must certainly be bool, as in ValidatingAdmissionPolicy, which refuses dyn. Elsewhere dyn passes and the
+    value is checked, and null or an absent optional means "no change".
     """
     if want is Want.BOOL:
         return found == BOOL

@@ -1,7 +1,7 @@
-"""What the names in an expression are made of: message types for the checker, from the Pod schema and a table of ours.
+"""The types of the names in an expression: message types from the Pod schema and a table of podberth's.
 
-Message types exist for type checking alone. At run time every value is plain JSON, so nothing here says how a value is
-made. Field names are JSON's own.
+Message types exist for type checking alone. At run time every value is plain JSON, so nothing here makes values. Field
+names are JSON's own.
 """
 
 from collections.abc import Mapping
@@ -139,13 +139,13 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
 """The names that an expression may use, beside ``variables``, and their message types."""
 
 NULLABLE: frozenset[str] = frozenset({"k8s.Pod", "k8s.Namespace", "k8s.ConfigMap"})
-"""Message types of names that may be null: there is no ``oldObject`` of what is created, and no ``params`` without a
-paramRef. Every other value of a message type is a map."""
+"""Message types of names that may be null: a created object has no ``oldObject``, and a policy without a paramRef no
+``params``. Every other value of a message type is a map."""
 
-# apiserver pkg/cel/escaping.go: reserved words of CEL are spelled so in field names. Here are those that occur.
+# apiserver pkg/cel/escaping.go: reserved words of CEL have this form in field names. Here are those that occur.
 _ESCAPED: Mapping[str, str] = {"namespace": "__namespace__"}
 UNESCAPED: Mapping[str, str] = {spelling: name for name, spelling in _ESCAPED.items()}
-"""Field names by the spelling that upstream asks for and this engine's parser does not need."""
+"""Field names by upstream's escaped form, which this engine's parser does not need."""
 
 _SCALARS: Mapping[str, "descriptor_pb2.FieldDescriptorProto.Type.ValueType"] = {
     "bool": descriptor_pb2.FieldDescriptorProto.TYPE_BOOL,
@@ -154,7 +154,7 @@ _SCALARS: Mapping[str, "descriptor_pb2.FieldDescriptorProto.Type.ValueType"] = {
     "string": descriptor_pb2.FieldDescriptorProto.TYPE_STRING,
 }
 _SPELLED = {"boolean": "bool", "integer": "int", "number": "double", "string": "string", "any": "dyn"}
-# The CEL checker takes these three well-known messages for JSON values.
+# The CEL checker reads these three well-known messages as JSON values.
 _JSON: Mapping[str, str] = {
     "dyn": ".google.protobuf.Value",
     "list(dyn)": ".google.protobuf.ListValue",
@@ -163,9 +163,9 @@ _JSON: Mapping[str, str] = {
 
 
 def messages(schema: PodSchema) -> dict[str, Fields]:
-    """Return every message type that an expression may meet, by name, with its fields and their types.
+    """Return every message type that an expression may use, by name, with its fields and their types.
 
-    Definitions keep the last part of their name (``k8s.Container``), as people know them.
+    Definitions keep the last part of their name (``k8s.Container``), which people know.
 
     Raises:
         ValueError: two definitions would share a name.
@@ -187,7 +187,7 @@ def messages(schema: PodSchema) -> dict[str, Fields]:
 
 
 def descriptor_pool(types: Mapping[str, Fields]) -> DescriptorPool:
-    """Return a pool of its own with a protobuf message for each type, as the CEL checker wants them."""
+    """Return a new pool with a protobuf message for each type, as the CEL checker needs it."""
     pool = DescriptorPool()
     pool.AddSerializedFile(struct_pb2.DESCRIPTOR.serialized_pb)
     # The packages refer to each other only from podberth to k8s, if at all; one file each keeps them apart.

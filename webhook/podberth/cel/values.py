@@ -1,4 +1,4 @@
-"""Whether an evaluated value is what its reader relies on."""
+"""Whether an evaluated value has the type that its reader relies on."""
 
 import math
 from collections.abc import Mapping
@@ -24,14 +24,14 @@ _NAMES: Mapping[type, str] = {
     type(None): "null",
 }
 
-# No field of the Pod API lies deeper than some 15 levels; what is written into one needs no more than these.
+# No field of the Pod API lies deeper than about 15 levels; values written into one need no more.
 _MAX_DEPTH = 100
 
 
 def misfit(plain: Any, want: Want) -> str:
-    """Return why a value is not what was wanted; empty if it is.
+    """Return why a value has not the wanted type; empty if it has.
 
-    Null means "nothing to do", save where a bool is wanted. Maps must be JSON all through: they end in a manifest.
+    Null means "no change", except where a bool is wanted. Maps must be JSON throughout: they end in a manifest.
     """
     if want is Want.ANY or (plain is None and want is not Want.BOOL):
         return ""
@@ -48,8 +48,8 @@ def misfit(plain: Any, want: Want) -> str:
 def ordered(plain: Any) -> Any:
     """Return JSON with the keys of every map in order.
 
-    CEL's maps have none, so equal expressions over equal pods would come out in different bytes. Ask ``misfit`` first:
-    it bounds the depth.
+    CEL's maps have no order, so equal expressions over equal pods would give different bytes. Call ``misfit`` first: it
+    bounds the depth.
     """
     if isinstance(plain, dict):
         return {key: ordered(plain[key]) for key in sorted(plain)}

@@ -84,16 +84,16 @@ def chart(folder: str, templates: int) -> Result:
     """Return the result of a Helm chart with so many templates."""
     several = f"{templates} templates are" if templates > 1 else "template is"
     message = f"its {several} not checked; check its output: helm template {folder} | podberth check -"
-    told = Finding(policy="", message=message, field="", line=1)
-    return replace(skipped_file(f"{folder}/{CHART}", _HELM_CHART), name=_split(folder)[1], warnings=(told,))
+    finding = Finding(policy="", message=message, field="", line=1)
+    return replace(skipped_file(f"{folder}/{CHART}", _HELM_CHART), name=_split(folder)[1], warnings=(finding,))
 
 
 def patch(file: SourceFile) -> Result:
     """Return the result of a patch that a kustomization applies to other files."""
     folder = _split(file.patch_of)[0]
     message = f"a patch of {file.patch_of}; check its output: kustomize build {folder} | podberth check -"
-    told = Finding(policy="", message=message, field="", line=1)
-    return replace(skipped_file(file.name, "kustomize patch"), notes=(told,))
+    finding = Finding(policy="", message=message, field="", line=1)
+    return replace(skipped_file(file.name, "kustomize patch"), notes=(finding,))
 
 
 def folded(results: Iterable[Result]) -> Iterator[Result]:
@@ -115,5 +115,5 @@ def _templates(folder: str, found: list[Result]) -> Result:
     files = list(dict.fromkeys(each.file for each in found))
     several = f"{len(files)} files of {folder} are templates" if len(files) > 1 else "this is a template"
     message = f"{several} and no YAML yet; expand first, as in: helm template … | podberth check -"
-    told = Finding(policy="", message=message, field="", line=first.line)
-    return replace(skipped_file(first.file, _TEMPLATE, first.line), warnings=(told,))
+    finding = Finding(policy="", message=message, field="", line=first.line)
+    return replace(skipped_file(first.file, _TEMPLATE, first.line), warnings=(finding,))

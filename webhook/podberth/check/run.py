@@ -331,7 +331,7 @@ class _Object:
         flat = " ".join(message.split())
         return Finding(policy=policy, message=flat, field=self.source.field(path), line=self.source.line(path))
 
-    def _result(self, path: Path, verdict: Verdict, **told: Any) -> Result:
+    def _result(self, path: Path, verdict: Verdict, **parts: Any) -> Result:
         source = self.source
         return Result(
             file=source.file,
@@ -344,7 +344,7 @@ class _Object:
             verdict=verdict,
             earlier=self.changes,
             source=source.document,
-            **told,
+            **parts,
         )
 
 

@@ -36,7 +36,7 @@ def grammars(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Ite
     flags: list[Flag] = []
     words: list[tuple[str, str]] = []
     below: list[tuple[str, argparse.ArgumentParser]] = []
-    for action in parser._actions:  # noqa: SLF001 - argparse tells of its arguments nowhere else
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other access to its arguments
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
             helps = {choice.dest: choice.help or "" for choice in action._choices_actions}  # noqa: SLF001 - as above
             words += [(name, _first(helps.get(name, ""))) for name in action.choices]

@@ -17,7 +17,7 @@ def too_large_groups(case: Case) -> Iterator[Wrong]:
     """Find groups that no known domain holds, and of those without a level, groups that all known nodes cannot hold."""
     if not case.known.topology.known:
         return
-    told: set[tuple[object, ...]] = set()
+    reported: set[tuple[object, ...]] = set()
     levels: dict[tuple[object, ...], Level] = {}
     for level in (*kueue_levels(case), *exclusive_levels(case), *native_levels(case), *affinity_levels(case)):
         # Two roles that require each other's domain make one requirement.
@@ -25,11 +25,11 @@ def too_large_groups(case: Case) -> Iterator[Wrong]:
     for level in levels.values():
         found = _of_level(case, level)
         if found is not None:
-            told |= level.paths
+            reported |= level.paths
             yield found
     for start in starts(case):
         paths = {share.pods.template.path for share in start.shares}
-        if told.isdisjoint(paths) and (found := _of_cluster(case, start)):
+        if reported.isdisjoint(paths) and (found := _of_cluster(case, start)):
             yield found
 
 

@@ -32,15 +32,15 @@ def other_namespaces(case: Case) -> Iterator[Wrong]:
 
 
 def _elsewhere(case: Case, pods: Pods) -> Iterator[Wrong]:
-    told = set()
+    reported = set()
     for row, member in groups_in(pods.template.pod, case.namespace):
-        if member.name in told or not row.api_groups or _is_in(case.namespace, case, row, member.name):
+        if member.name in reported or not row.api_groups or _is_in(case.namespace, case, row, member.name):
             continue
         # Lookups are by namespace, because there may be a hundred thousand groups; a few files may have no namespace.
         spaces = {*case.known.namespaces, *case.known.pod_groups} or {space for _, space, _ in case.known.group_sizes}
         places = [space for space in spaces if _is_in(space, case, row, member.name)]
         if places:
-            told.add(member.name)
+            reported.add(member.name)
             where = places[0] if len(places) == 1 else f"{len(places)} other namespaces"
             yield pods.wrong(
                 row.steps,

@@ -64,11 +64,11 @@ def _labelled(case: Case, key: str) -> Iterator[_Named]:
     if own or outer:
         yield _Named(outer or own, steps, outside=bool(outer))
         return
-    told: set[str] = set()
+    reported: set[str] = set()
     for pods in case.pods:
         name = text_at(pods.template.own, *steps)
-        if name and name not in told:
-            told.add(name)
+        if name and name not in reported:
+            reported.add(name)
             yield _Named(name, steps, pods)
 
 
@@ -78,11 +78,11 @@ def _volcanos(case: Case) -> Iterator[_Named]:
         steps = ()
     if steps and (name := text_at(case.document, *steps)):
         yield _Named(name, steps)
-    told: set[str] = set()
+    reported: set[str] = set()
     for pods in case.pods:
         name = text_at(pods.template.own, "metadata", "annotations", _VOLCANO)
-        if name and name not in told and pods.scheduler == "volcano":
-            told.add(name)
+        if name and name not in reported and pods.scheduler == "volcano":
+            reported.add(name)
             yield _Named(name, ("metadata", "annotations", _VOLCANO), pods)
 
 

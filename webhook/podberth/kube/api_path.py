@@ -1,6 +1,6 @@
-"""Paths of the Kubernetes API. Every path that podberth asks for is made here, of segments that are checked.
+"""Paths of the Kubernetes API. Every path that podberth requests is made here, from checked segments.
 
-Clients take an ``ApiPath`` and no other text, so mypy finds a path that is put together elsewhere.
+Clients take an ``ApiPath`` and no other text, so mypy finds a path that is built elsewhere.
 """
 
 from collections.abc import Mapping
@@ -16,9 +16,9 @@ _SHOWN: Final = 80
 
 
 class ApiPath(str):
-    """A path of the API, perhaps with a query. Each segment is one segment, whatever text it was made of.
+    """A path of the API, perhaps with a query. Each segment stays one segment, whatever its text.
 
-    What joins, cuts or formats it is a plain ``str``, which no client takes.
+    Joining, slicing or formatting it gives a plain ``str``, which no client takes.
     """
 
     __slots__ = ()
@@ -27,13 +27,13 @@ class ApiPath(str):
         """Return the path of these segments.
 
         Raises:
-            ClusterError: a segment is none; the reason is ``refused``, as if the API server had said so.
+            ClusterError: a segment is invalid; the reason is ``refused``, as if the API server had refused it.
         """
         return super().__new__(cls, "".join(f"/{_segment(each)}" for each in segments))
 
     @property
     def api_version(self) -> str:
-        """The version that serves it, as in ``batch/v1``; empty for what no version serves."""
+        """The version in the path, as in ``batch/v1``; empty for a path without one."""
         match self.split("/"):
             case ["", "api", version, *_]:
                 return version
@@ -44,13 +44,13 @@ class ApiPath(str):
 
     @property
     def namespace(self) -> str:
-        """The namespace that it leads into; empty where it leads into none."""
+        """The namespace in the path; empty for a path without one."""
         _, _, rest = self.partition("/namespaces/")
         namespace, _, plural = rest.partition("/")
         return namespace if plural else ""
 
     def below(self, *segments: str) -> "ApiPath":
-        """Return the path that leads on from here.
+        """Return this path with further segments.
 
         Raises:
             ClusterError: as above; or this path has a query already.
@@ -65,10 +65,10 @@ class ApiPath(str):
 
 
 def version_path(api_version: str) -> ApiPath:
-    """Return where a version is served: ``v1`` below /api, ``batch/v1`` below /apis.
+    """Return the path of a version: ``v1`` below /api, ``batch/v1`` below /apis.
 
     Raises:
-        ClusterError: it is none.
+        ClusterError: it is no version.
     """
     if not is_api_version(api_version):
         raise _refused(api_version, "a version as in v1 or batch/v1")
@@ -77,10 +77,10 @@ def version_path(api_version: str) -> ApiPath:
 
 
 def collection_path(api_version: str, plural: str, namespace: str = "") -> ApiPath:
-    """Return where the objects of a kind are; an empty namespace: those of the cluster, or of all namespaces.
+    """Return the path of a kind's objects; an empty namespace: those of the cluster, or of all namespaces.
 
     Raises:
-        ClusterError: version, plural or namespace is none.
+        ClusterError: version, plural or namespace is invalid.
     """
     head = version_path(api_version)
     if not namespace:
@@ -93,7 +93,7 @@ def collection_path(api_version: str, plural: str, namespace: str = "") -> ApiPa
 def _segment(text: str) -> str:
     """Return a segment, quoted.
 
-    What no object's name may hold is refused instead of quoted (apimachinery pkg/api/validation/path,
+    A text that no object's name may contain is refused instead of quoted (apimachinery pkg/api/validation/path,
     IsValidPathSegmentName): clients resolve ``..``, quoted or not (RFC 3986, 5.2.4 and 6.2.2.2), and servers may decode
     a quoted slash.
     """
@@ -107,5 +107,5 @@ def _refused(got: str, want: str) -> ClusterError:
 
 
 def _made(text: str) -> ApiPath:
-    """Return a text whose segments were checked."""
+    """Return a path of a text whose segments were checked."""
     return str.__new__(ApiPath, text)

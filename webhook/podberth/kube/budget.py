@@ -1,10 +1,10 @@
-"""How large a pod may be to be decided on, as one table, and whether a pod is larger.
+"""The limits of a pod's size, as one table, and the check of a pod against them.
 
-Whatever podberth walks in a pod has a row here (``tests/unit/kube/test_budget.py`` compares the table with what
-``kube.shape`` looks into), and ``excess`` is asked before anything else looks at the pod: before its shape is checked,
-before anything in it is parsed, and before a policy is asked. A pod beyond a bound is an error of every policy that
-would be asked. What an expression costs at most (``cel.cost``) is worked out for a pod of this size, and
-``bench.hostile`` makes its pods from the table.
+Every part of a pod that podberth reads has a row here (``tests/unit/kube/test_budget.py`` compares the table with the
+reads of ``kube.shape``), and ``excess`` runs before anything else reads the pod: before its shape is checked, before
+anything in it is parsed, and before a policy is evaluated. A pod above a limit is an error of every policy that would
+be evaluated. The cost bound of an expression (``cel.cost``) is computed for a pod of this size, and ``bench.hostile``
+makes its pods from the table.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,28 +21,28 @@ from .shape import CONTAINER_LISTS
 Path: TypeAlias = tuple[str, ...]
 
 MAX_BYTES: Final = 1_572_864
-"""1.5 MiB, etcd's default for a request (etcd --max-request-bytes): what is larger cannot be stored."""
+"""1.5 MiB, etcd's default for a request (etcd --max-request-bytes): a larger object cannot be stored."""
 
 MAX_NAME_BYTES: Final = 253
-"""What the apiserver takes for a name (DNS1123SubdomainMaxLength), which it checks behind mutating webhooks."""
+"""The apiserver's limit for a name (DNS1123SubdomainMaxLength), which it checks after mutating webhooks."""
 NAMES: Final = frozenset({("metadata", "name"), ("metadata", "generateName"), ("metadata", "namespace")})
-"""What is a name and has that bound, by its path below the pod."""
+"""The names with that limit, by their path in the pod."""
 
 CONTAINERS: Final = 200
-"""Of each kind. A kubelet runs 110 pods (kubelet --max-pods) on a node; nobody has more containers than that in one."""
+"""For each kind. A kubelet runs 110 pods (kubelet --max-pods) on a node; no real pod has more containers than that."""
 ENTRIES: Final = 1_000
-"""Of any list or map that has no bound of its own."""
+"""For any list or map without its own limit."""
 GPU_REQUESTS: Final = 400
-"""Of accelerator resources in all containers together: two for each."""
+"""For accelerator resources in all containers together: two for each."""
 GPU_CLAIMS: Final = 400
-"""Of devices that claims ask for: two for each entry of resourceClaims, where one claim may ask for 32 classes."""
+"""For devices of claims: two for each entry of resourceClaims, where one claim may ask for 32 classes."""
 TERMS: Final = 200
-"""Of one list of affinity. 1,025 published GPU pods have one required node affinity term each at most, and the most
-that was found in an infrastructure DaemonSet is three."""
+"""For one list of affinity. 1,025 published GPU pods have one required node affinity term each at most; an
+infrastructure DaemonSet with three has the most."""
 VALUES: Final = 10_000
-"""Of all node affinity of one kind together: enough to name every node of a cluster of 10,000 once."""
+"""For all node affinity of one kind together: enough to name every node of a cluster of 10,000 once."""
 ALL_ENTRIES: Final = 12_000
-"""Of all lists and maps of the table together: each may be at its bound, and not all of them at once."""
+"""For all lists and maps of the table together: each may be at its limit, and not all of them at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Bound:
     """The most that a pod may have at one place."""
 
     path: Path
-    """Below the pod; with ELEMENT it is of all elements together."""
+    """The path in the pod; with ELEMENT the limit is for all elements together."""
     most: int
     why: str
     unit: Literal["entries", "characters"] = "entries"
@@ -129,7 +129,7 @@ def _of_the_pod() -> Iterator[Bound]:
 
 ANNOTATION_ENTRIES: Final = Bound(("metadata", "annotations"), ENTRIES, _NOBODY)
 ANNOTATIONS: Final = Bound(("metadata", "annotations"), 262_144, _LARGEST_ANNOTATIONS, "characters")
-"""Of all keys and values together."""
+"""For all keys and values together."""
 TASK_GROUPS: Final = Bound(
     ("metadata", "annotations", "yunikorn.apache.org/task-groups"),
     16_384,
@@ -137,11 +137,11 @@ TASK_GROUPS: Final = Bound(
     "characters",
 )
 ALL: Final = Bound((ELEMENT,), ALL_ENTRIES, "a hundred times what published pods have, the environment included")
-"""Of all lists and maps together."""
+"""For all lists and maps together."""
 GPUS: Final = Bound(("gpu", "requests"), GPU_REQUESTS, "two for each container")
-"""Which resources are accelerators is known only once the pod is read (``workload.gpus``): counted there."""
+"""``workload.gpus`` counts it, because it knows which resources are accelerators."""
 DEVICES: Final = Bound(("gpu", "claims"), GPU_CLAIMS, "two for each claim; one alone may ask for devices of 32 classes")
-"""What a claim asks for is known only to the cluster (``workload.gpus``): counted there."""
+"""``workload.gpus`` counts it, because only the cluster knows a claim's devices."""
 RECORD: Final = Bound(
     ("metadata", "annotations", APPLIED_ANNOTATION),
     16_384,
@@ -151,7 +151,7 @@ RECORD: Final = Bound(
 RECORD_CLAIMS: Final = Bound(
     ("record",), 100, "the shipped policies write less than 20; a record of more is not podberth's, and is not read"
 )
-"""What a record says that policies wrote, item by item, all policies together."""
+"""The items of policies' changes in a record, for all policies together."""
 
 BOUNDS: Final[tuple[Bound, ...]] = (
     *chain.from_iterable(map(_of_containers, CONTAINER_LISTS)),
@@ -165,17 +165,17 @@ BOUNDS: Final[tuple[Bound, ...]] = (
     RECORD,
     RECORD_CLAIMS,
 )
-"""Every bound but those of bytes and of names."""
+"""Every limit except those of bytes and of names."""
 
 _LISTED: Final = tuple(each for each in BOUNDS if each.unit == "entries" and each.path[0] in ("metadata", "spec"))
 LARGEST: Final[Mapping[Path, int]] = {each.path: each.most for each in _LISTED}
-"""The most entries of a list or map, by its path below the pod; of all elements of the lists on the way together."""
+"""The most entries of a list or map, by its path in the pod; for all elements of the lists on the way together."""
 
 
 # ---- the walk -------------------------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class _Place:
-    """A path of the table, and what lies below it."""
+    """A path of the table, and the paths below it."""
 
     path: Path
     most: int | None = None
@@ -195,26 +195,26 @@ def _tree(bounds: Iterable[Bound]) -> _Place:
 _TREE: Final = _tree(_LISTED)
 _SPEC: Final = _TREE.below["spec"].below
 _NAMED: Final = sorted(name for _, name in NAMES)
-# Lists and maps of so many entries, of so few containers, are within all bounds, and together no more than half of
+# Lists and maps of at most this many entries, in few containers, are within all limits, and together at most half of
 # ``ALL_ENTRIES``: eleven of each container, and twenty beside them. Deeper ones are counted, up to the other half.
 _SMALL: Final = 64
 _FEW: Final = 6
 _COLLECTIONS: Final = frozenset({list, dict})
-# Below these the table has lists deeper than a glance goes.
+# Below these the table has lists that are too deep for the quick check.
 _DEEP: Final = tuple((name, place) for name, place in _SPEC.items() if place.below and name not in CONTAINER_LISTS)
 
 
 def excess(pod: object, at_most_bytes: int | None = None) -> str:
-    """Return what of a pod is beyond its bound, or beyond JSON; empty if nothing. The pod's shape may be any.
+    """Return which part of a pod is above its limit, or not JSON; empty if none. The pod may have any shape.
 
-    It takes time in proportion to the bounds, and no more for a larger pod: no list is entered that is too long.
+    The time is proportional to the limits, and not longer for a larger pod: no list that is too long is entered.
 
     Args:
         pod: the pod.
-        at_most_bytes: what the pod is certainly no larger than as JSON, where that is known: it saves measuring.
+        at_most_bytes: an upper bound of the pod's size as JSON, where one is known: it saves measuring.
     """
     if not isinstance(pod, dict):
-        return ""  # which the shape check refuses
+        return ""  # refused by the shape check
     metadata = pod.get("metadata")
     if isinstance(metadata, dict):
         for name in _NAMED:
@@ -229,7 +229,7 @@ def excess(pod: object, at_most_bytes: int | None = None) -> str:
 
 
 def entries_in(pod: object) -> int:
-    """Return how many entries all lists and maps of the table have together; 0 of a pod of which one is too long."""
+    """Return the number of entries of all lists and maps of the table; 0 for a pod with a list that is too long."""
     tally = _Tally()
     return 0 if tally.beyond([pod], _TREE) else tally.total
 
@@ -238,7 +238,7 @@ TOO_LARGE: Final = "the pod is too large to be decided on"
 
 
 def beyond(bound: Bound, got: int) -> str:
-    """Say that a pod has so many at the bound's place, if that is too many; empty if not."""
+    """Return the message for a pod with this many at the limit's place, if that is too many; empty if not."""
     return _said(bound.path, got, bound.most, bound.unit) if got > bound.most else ""
 
 
@@ -260,7 +260,7 @@ def _too_long_annotations(metadata: object) -> str:
 
 
 def _is_small(pod: Mapping[str, Any]) -> bool:
-    """Return whether it is certainly within all bounds, at a glance: this runs on every review."""
+    """Return whether it is certainly within all limits, by a quick check: this runs on every review."""
     try:
         spec = pod.get("spec") or {}
         containers: list[dict[str, Any]] = []
@@ -274,7 +274,7 @@ def _is_small(pod: Mapping[str, Any]) -> bool:
             for value in holder.values():
                 if type(value) in _COLLECTIONS and len(value) > _SMALL:
                     return False
-    except (AttributeError, TypeError, KeyError):  # not of the shape of a pod
+    except (AttributeError, TypeError, KeyError):  # not the shape of a pod
         return False
     deep = _Tally(ALL_ENTRIES // 2)
     return not any(name in spec and deep.beyond([spec[name]], place) for name, place in _DEEP)
@@ -290,7 +290,7 @@ class _Tally:
         self.total = 0
 
     def beyond(self, found: Sequence[object], place: _Place) -> str:
-        """Return which list or map at or below a place is beyond its bound; ``found`` is all that a pod has there."""
+        """Return which list or map at or below a place is above its limit; ``found`` is all that a pod has there."""
         if place.most is not None:
             got = sum([len(each) for each in found if isinstance(each, list | dict)])
             self.total += got

@@ -1,4 +1,4 @@
-"""How the apiserver writes quantities: a Pod comes to a webhook with each in one spelling, whoever wrote it."""
+"""The apiserver's form of quantities: a webhook receives each quantity of a Pod in it, whoever wrote it."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from .quantity import parse_quantity
 from .shape import CONTAINER_LISTS
 
 _AMOUNTS: Final = (("resources", "limits", "*"), ("resources", "requests", "*"))
-# Every quantity of a Pod but the divisors of the downward API, which say how to show an amount and are none.
+# Every quantity of a Pod except the divisors of the downward API, which only format an amount.
 _QUANTITIES: Final[tuple[tuple[str, ...], ...]] = (
     *(("spec", containers, "*", *amounts) for containers in CONTAINER_LISTS for amounts in _AMOUNTS),
     *(("spec", *amounts) for amounts in _AMOUNTS),
@@ -26,7 +26,7 @@ _EXPONENT: Final = re.compile(r"[eE][+-]?[0-9]+")
 
 
 def write_quantities(pod: dict[str, Any]) -> None:
-    """Write a Pod's quantities as the apiserver does, in place; what is of a wrong shape or no quantity stays."""
+    """Write a Pod's quantities as the apiserver does, in place; values of a wrong shape stay."""
     for path in _QUANTITIES:
         _rewrite(pod, path)
 
@@ -34,12 +34,12 @@ def write_quantities(pod: dict[str, Any]) -> None:
 def canonical_quantity(value: str | float) -> str:
     """Return the shortest text of the amount without a fraction, in its author's units: 8192Mi is 8Gi, 0.5 is 500m.
 
-    Quantity.CanonicalizeBytes, apimachinery pkg/api/resource/quantity.go. Two things that hardly anybody writes come
-    out otherwise there: a text that is short enough already keeps its sign, zeros and E (+8, 008, 1E3, 1e0), and what
-    a container asks for is rounded up to thousandths.
+    Quantity.CanonicalizeBytes, apimachinery pkg/api/resource/quantity.go. Two rare forms have another result there: a
+    text that is short enough already keeps its sign, zeros and E (+8, 008, 1E3, 1e0), and a container's request is
+    rounded up to thousandths.
 
     Raises:
-        ValueError: the value is no quantity; the message says what it is.
+        ValueError: the value is no quantity; the message has it.
     """
     amount = parse_quantity(value)
     text = str(value)

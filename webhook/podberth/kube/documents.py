@@ -1,10 +1,10 @@
-"""YAML (and so JSON) text to plain documents, with the place of everything in them.
+"""YAML (and so JSON) text to plain documents, with the position of everything in them.
 
-One file may hold many documents; empty ones are skipped. Whatever is wrong becomes a Problem at its place, and the
-documents that are right are still returned. Values are what kubectl would send (``scalars``). Refused, because
-readers disagree about it or because no Kubernetes object needs it: duplicate keys, keys that are no strings or whole
-numbers, tags, NaN, a merge key behind a key that it also brings, aliases that grow the document without bound.
-Nothing here knows what a document means.
+One file may hold many documents; empty ones are skipped. Each error becomes a Problem at its place, and the correct
+documents are still returned. Values are those that kubectl would send (``scalars``). Refused, because readers disagree
+about it or because no Kubernetes object needs it: duplicate keys, keys that are no strings or whole numbers, tags, NaN,
+a merge key behind a key that it also sets, aliases that grow the document without bound. Nothing here interprets a
+document.
 """
 
 import re
@@ -20,13 +20,13 @@ from .positions import Chunk, Place, Positions
 if TYPE_CHECKING:
     from .yaml_parser import Composed
 
-# A line that starts so begins a document, wherever it stands: no scalar may hold it. YAML 1.2.2, 9.1.2 (c-forbidden)
+# Such a line begins a document, wherever it is: no scalar may contain it. YAML 1.2.2, 9.1.2 (c-forbidden)
 _DOCUMENT_START = re.compile(r"^\ufeff?(?=---(?:\s|$))", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class PositionedDocument:
-    """A document as plain dicts and lists, and where its parts stand."""
+    """A document as plain dicts and lists, with the positions of its parts."""
 
     document: dict[str, Any]
     positions: Positions
@@ -64,7 +64,7 @@ def _positions(place: Place) -> Positions:
 
 
 def _chunks(text: str) -> Iterator[Chunk]:
-    """Cut the text where documents start, so that a syntax error costs one document and not the rest of the file."""
+    """Split the text where documents start, so that a syntax error costs one document and not the rest of the file."""
     starts = [0, *(match.start() for match in _DOCUMENT_START.finditer(text) if match.start())]
     line = 0
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
@@ -75,7 +75,7 @@ def _chunks(text: str) -> Iterator[Chunk]:
 
 
 def _composed(chunk: Chunk) -> "list[Composed]":
-    """Read the documents of a chunk."""
+    """Parse the documents of a chunk."""
     from .yaml_parser import compose  # noqa: PLC0415 - importing PyYAML takes 14 ms, and JSON does without
 
     return compose(chunk)

@@ -1,14 +1,14 @@
-"""What a 403 of the API server's authorizer says: who may not do what to what, and which of our roles would let them.
+"""Parses a 403 of the API server's authorizer: the missing right, and the role of podberth's that grants it.
 
 The words are ``ForbiddenErrorMessage``'s (kubernetes apiserver pkg/endpoints/handlers/responsewriters/errors.go). An
-admission plugin's 403 has others, and is about the object and not about a right.
+admission plugin's 403 has other words, and is about the object and not about a right.
 """
 
 import re
 from collections.abc import Mapping
 from typing import Final
 
-# From its beginning: what an admission plugin says behind the same words may quote anybody.
+# Anchored at the start: an admission plugin's message may quote a user's text after the same words.
 _SAYS: Final = re.compile(
     r'[\w./-]+(?: "[^"]*")? is forbidden: User "(?P<user>[^"]*)" cannot (?P<verb>\S+) '
     r'resource "(?P<resource>[^"]*)" in API group "(?P<group>[^"]*)"'
@@ -21,7 +21,7 @@ _ROLES: Final[Mapping[str, str]] = {
     "podberth-system:podberth-controller": "manifests/components/controller/rbac.yaml",
     "podberth-agent:podberth-agent": "manifests/base/agent.yaml",
 }
-"""By ServiceAccount, where its roles are."""
+"""By ServiceAccount, the file with its roles."""
 _BY_CHOICE: Final[Mapping[tuple[str, str], str]] = {
     ("patch", "nodes"): "manifests/components/agent-labels/own.yaml",
     **dict.fromkeys(
@@ -36,11 +36,11 @@ _BY_CHOICE: Final[Mapping[tuple[str, str], str]] = {
         "manifests/components/shared-ca/rbac.yaml",
     ),
 }
-"""By verb and resource, where what an option needs is granted."""
+"""By verb and resource, the file that grants the right for an option."""
 
 
 def wanted_right(message: str) -> str:
-    """Return what would have to be granted to whom; empty: the message is not about a right.
+    """Return the right to grant, with its subject; empty: the message is not about a right.
 
     ``grant ServiceAccount podberth-system/podberth: list nodes, as manifests/base/rbac.yaml does``
     """

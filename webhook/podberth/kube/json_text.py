@@ -1,6 +1,6 @@
-"""One JSON object from text, strictly: the form in which kubectl prints whole clusters, read without a YAML parser.
+"""Parses one JSON object strictly: the format in which kubectl prints whole clusters, without a YAML parser.
 
-It reads or it does not: what is wrong, and where, ``documents`` finds out by reading the same text as YAML.
+It parses the text or returns None: ``documents`` then finds the error by parsing the same text as YAML.
 """
 
 import json
@@ -12,15 +12,15 @@ MAX_DEPTH = 100
 
 
 def read_object(text: str) -> dict[str, Any] | None:
-    """Return the one object that ``text`` is; None if it is anything else.
+    """Return the one object in ``text``; None if it is anything else.
 
-    Duplicate keys, numbers beyond float64, NaN, nesting beyond MAX_DEPTH and half a surrogate pair make it so.
+    Duplicate keys, numbers beyond float64, NaN, nesting beyond MAX_DEPTH and half a surrogate pair give None.
     """
     if not text.lstrip().startswith("{"):
         return None
     try:
         value = json.loads(text, object_pairs_hook=_object, parse_float=_finite, parse_constant=_finite)
-        if "\\ud" in text.lower():  # json lets half a pair pass; encoding does not
+        if "\\ud" in text.lower():  # json accepts half a pair; encoding does not
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError):
         return None

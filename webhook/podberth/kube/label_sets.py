@@ -1,13 +1,13 @@
-"""Which of some label sets a selector selects, without comparing it with each of them."""
+"""The label sets that a selector selects, without comparing it with each of them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 
 class LabelSets:
-    """Some objects' labels, by their places in a list.
+    """Some objects' labels, by their index in a list.
 
-    A requirement of a selector costs as much as it has values, however many objects there are: anybody may write a
+    A requirement of a selector costs as much as it has values, however many objects there are: a user may write a
     thousand requirements beside a hundred objects.
     """
 
@@ -22,7 +22,7 @@ class LabelSets:
         self._having = {key: frozenset[int]().union(*values.values()) for key, values in holders.items()}
 
     def selected(self, selector: Mapping[str, Any] | None) -> frozenset[int]:
-        """Return the places of those that a metav1.LabelSelector selects, as ``label_selector_matches`` says."""
+        """Return the indexes of those that a metav1.LabelSelector selects, as in ``label_selector_matches``."""
         if selector is None:
             return frozenset()
         found = self._all

@@ -1,4 +1,4 @@
-"""What names of objects look like: those in somebody else's document are held against it before they are asked for."""
+"""The patterns of objects' names: names in foreign documents are checked before they are requested."""
 
 import re
 from typing import Final
@@ -12,7 +12,7 @@ _SUBDOMAIN: Final = re.compile(SUBDOMAIN)
 _DNS_LABEL: Final = re.compile(_LABEL)
 # IsDNS1035Label: a version, and a kind in lower case (apiextensions-apiserver pkg/apis/apiextensions/validation).
 _DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-# The API server makes UUIDs; an aggregated one may have others. Nothing that a sentence could be written in.
+# The API server makes UUIDs; an aggregated one may have others. No sentence fits the pattern.
 _UID: Final = re.compile(r"[0-9A-Za-z]([-0-9A-Za-z]*[0-9A-Za-z])?")
 
 
@@ -22,7 +22,7 @@ def is_subdomain(name: str, most: int = MAX_SUBDOMAIN) -> bool:
 
 
 def is_label(name: str) -> bool:
-    """Return whether a name is a DNS-1123 label (IsDNS1123Label), as that of every namespace is."""
+    """Return whether a name is a DNS-1123 label (IsDNS1123Label), as every namespace's name is."""
     return len(name) <= MAX_LABEL and _DNS_LABEL.fullmatch(name) is not None
 
 

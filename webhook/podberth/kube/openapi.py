@@ -1,8 +1,8 @@
-"""An API server's OpenAPI document, cut down to what ``schema`` reads of it.
+"""An API server's OpenAPI document, reduced to the parts that ``schema`` reads.
 
-Kept: what is reachable from Pod, Namespace and ConfigMap, and of it what types a field or says how it is merged: list
-and map types, and the default of a scalar: it stands for a key that an item of a list leaves out (a port's protocol).
-Dropped: descriptions, defaults that say nothing (empty, 0), enumerations, what is required.
+Kept: the definitions reachable from Pod, Namespace and ConfigMap, with the types of fields and the rules of merging:
+list and map types, and the default of a scalar, which replaces a key that an item of a list leaves out (a port's
+protocol). Dropped: descriptions, defaults without effect (empty, 0), enumerations, required fields.
 """
 
 from typing import Any
@@ -36,11 +36,11 @@ def prune(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pruned(schema: dict[str, Any], waiting: list[str]) -> dict[str, Any]:
-    """Copy what is kept of one schema; definitions that it names join the waiting ones."""
+    """Copy the kept part of one schema; definitions that it names join the waiting ones."""
     found: dict[str, Any] = {key: schema[key] for key in _KEPT if key in schema}
     if schema.get("default"):
         found["default"] = schema["default"]
-    # A $ref with a default beside it is spelled allOf: [{$ref}], because a $ref may have no siblings in OpenAPI 3.0.
+    # A $ref with a default beside it has the form allOf: [{$ref}], because a $ref may have no siblings in OpenAPI 3.0.
     for part in (schema, *schema.get("allOf", ())):
         if reference := part.get("$ref"):
             name = reference.removeprefix(_REFERENCE)

@@ -1,6 +1,6 @@
-"""Which item of a list became which: by equality, by name, or by turn.
+"""Pairs the items of an old and a new list: by equality, by name, or by order.
 
-A guess that no result depends on: an edit that follows it touches fewer lines than one that writes the list anew.
+No result depends on the guess: an edit that follows it touches fewer lines than one that writes the whole list.
 """
 
 import difflib
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
-    """Return which item of a list becomes which, by the new one's number: equal ones, of the same name, or by turn."""
+    """Return the old item of each new one, by index: equal ones, those of the same name, or by order."""
     before, after = ([json.dumps(item, sort_keys=True) for item in items] for items in (old, new))
     pairs: dict[int, int] = {}
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)

@@ -1,4 +1,4 @@
-"""How a place in a document is written: the step for every element of a list, and JSON Pointers (RFC 6901)."""
+"""The forms of a path in a document: the step for every element of a list, and JSON Pointers (RFC 6901)."""
 
 from collections.abc import Iterable
 

@@ -1,7 +1,7 @@
-"""Reading a Pod that stays a plain dict.
+"""Accessors of a Pod that stays a plain dict.
 
-Accessors take an absent and a null field for the same thing, and never copy: what they return is the Pod's own part, to
-be read only (kube.patch writes). They rely on the JSON types that ``kube.shape`` checks: ask ``shape_problems`` first.
+They treat an absent and a null field alike, and never copy: the result is the Pod's own part, to be read only
+(kube.patch writes). They rely on the JSON types that ``kube.shape`` checks: call ``shape_problems`` first.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ ContainerKind = Literal["container", "init", "sidecar", "ephemeral"]
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One container of a Pod and where it stands.
+    """One container of a Pod with its place.
 
     A ``sidecar`` is an init container with restartPolicy Always (KEP-753). ``path`` leads from the Pod to ``body``;
     ``name`` is empty where the Pod gives none.
@@ -51,7 +51,7 @@ class OwnerReference:
     name: str
     uid: str
     is_controller: bool = field(default=False, compare=False)
-    """Its flags, where they are read: they do not make it another owner."""
+    """The reference's controller flag, where it is read: it does not make it another owner."""
     blocks_deletion: bool = field(default=False, compare=False)
 
     @property
@@ -61,7 +61,7 @@ class OwnerReference:
 
 
 def by_name(kind: str, namespace: str, name: str) -> str:
-    """Return what some owners are looked up by beside their uid, which has no slash."""
+    """Return the key by which some owners are looked up beside their uid, which has no slash."""
     return f"{kind}/{namespace}/{name}"
 
 
@@ -101,7 +101,7 @@ def controller(pod: Mapping[str, Any]) -> OwnerReference | None:
 
 
 def controller_in(document: object) -> OwnerReference | None:
-    """Return the one owner that manages an object that nobody has checked, or None."""
+    """Return the one owner that manages an unchecked object, or None."""
     metadata = document.get("metadata") if isinstance(document, Mapping) else None
     owners = metadata.get("ownerReferences") if isinstance(metadata, Mapping) else None
     for owner in owners[:ENTRIES] if isinstance(owners, list) else ():
@@ -116,7 +116,7 @@ def _text(value: object) -> str:
 
 
 def is_owner(document: object, reference: OwnerReference, namespace: str) -> bool:
-    """Return whether an object that nobody has checked is the one that a reference names, in the namespace where it is.
+    """Return whether an unchecked object is the one that a reference names, in the namespace where it is.
 
     By uid, kind and name, and by the API group: an object is served in several versions.
     """

@@ -1,6 +1,6 @@
-"""Where in a file a value stands: lines and columns for paths, and for places inside a scalar's text.
+"""Positions of values in a file: lines and columns for paths, and for places inside a scalar's text.
 
-Filled by ``documents``; whoever finds a problem has it placed here. Both count from 1, columns in characters.
+``documents`` fills them in; checks use them to give a problem its position. Both count from 1, columns in characters.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 def render_path(path: Path) -> str:
-    """Render a path as people write it: ``spec.mutations[0].labels[example.com/a]``."""
+    """Return a path in the format for people: ``spec.mutations[0].labels[example.com/a]``."""
     text = ""
     for step in path:
         if isinstance(step, int) or not step.isidentifier():
@@ -32,25 +32,25 @@ class Position(NamedTuple):
 
 
 class Part(NamedTuple):
-    """An entry of an object or an item of a list: where it stands in its chunk's text, and the place of its value.
+    """An entry of an object or an item of a list: its offsets in the chunk's text, and the place of its value.
 
-    What an alias or a merge key brings in has the place that it has there; only ``start`` and ``end`` are of here.
+    A value from an alias or a merge key has its place there; only ``start`` and ``end`` are local.
     """
 
     position: Position
-    """Of the key; of a list: of the item."""
+    """The position of the key; for a list: of the item."""
     place: "Place"
     start: int
-    """Offset of the key's first character; of a list: of the item's, behind its dash."""
+    """Offset of the key's first character; for a list: of the item's, behind its dash."""
     key_end: int
-    """Offset behind the key; of a list: ``start``."""
+    """Offset behind the key; for a list: ``start``."""
     end: int
-    """Offset behind the value, or behind the alias that stands for it."""
+    """Offset behind the value, or behind its alias."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Place:
-    """Where one value starts, and where its parts do; built once by ``documents`` and not changed afterwards."""
+    """The start of a value and of its parts; built once by ``documents`` and not changed afterwards."""
 
     position: Position
     chunk: "Chunk"
@@ -79,23 +79,23 @@ class Chunk:
 # The characters that one escape of a double-quoted scalar takes, backslash included. YAML 1.2.2, 5.7
 _ESCAPE_LENGTHS = {"x": 4, "u": 6, "U": 10}
 _BLANK_ESCAPES = "tnrvf LP_N\t\n\r"
-"""Escapes whose character is blank, and the escaped line break, which is none."""
+"""Escapes whose character is blank, and the escaped line break, which is no character."""
 
 
 @dataclass(frozen=True, slots=True)
 class ScalarPlace:
-    """The way from a place in a string scalar's value to its place in the file.
+    """The mapping from a place in a string scalar's value to its place in the file.
 
     Exact for every character that is no blank, in every style, whatever folding, indentation and escapes did to the
-    text: those only ever change blanks, so the other characters of value and source match one to one. A blank is
-    placed right behind the character before it. An escape is one character of the value; its place is its backslash.
+    text: they change only blanks, so the other characters of value and source match one to one. A blank is placed right
+    behind the character before it. An escape is one character of the value; its place is its backslash.
     """
 
     place: Place
 
     @property
     def start(self) -> Position:
-        """Where the scalar itself starts: its quote or block indicator, or its first character."""
+        """The start of the scalar itself: its quote or block indicator, or its first character."""
         return self.place.position
 
     def at(self, line: int, column: int) -> Position:
@@ -112,7 +112,7 @@ class ScalarPlace:
         return last
 
     def _count_solid(self, line: int, column: int) -> tuple[int, int]:
-        """Return how many solid characters come before the place, and how far behind the last it is (0: on one)."""
+        """Return the number of solid characters before the place, and its distance behind the last (0: on one)."""
         value = self.place.value or ""
         lines = value.split("\n")
         line = min(max(line, 1), len(lines))
@@ -161,7 +161,7 @@ def _escape(text: str, index: int) -> tuple[int, bool]:
         return 2, kind not in _BLANK_ESCAPES
     code = text[index + 2 : index + length]
     if kind == "u" and code[:2].lower() in ("d8", "d9", "da", "db"):
-        return 2 * length, True  # the first half of a surrogate pair, as JSON writes it
+        return 2 * length, True  # the first half of a surrogate pair in JSON's form
     return length, not chr(int(code, 16)).isspace()
 
 
@@ -171,12 +171,12 @@ def _next_line(text: str, index: int) -> int:
 
 
 class Positions:
-    """Answers where the values of one document stand."""
+    """The positions of one document's values."""
 
     __slots__ = ("_load", "_root")
 
     def __init__(self, load: Callable[[], Place]) -> None:
-        """Take the root's place lazily: of a snapshot of thousands of nodes it is rarely asked for."""
+        """Load the root's place lazily: for a snapshot of thousands of nodes it is rarely needed."""
         self._load = load
         self._root: Place | None = None
 
@@ -188,16 +188,16 @@ class Positions:
         return self._root
 
     def at(self, path: Path) -> Position:
-        """Return where the value at ``path`` starts; if absent, where the key of its nearest present parent stands."""
+        """Return the start of the value at ``path``; if absent, of the key of its nearest present parent."""
         here, missing, key = self._find(path)
         return key if missing else here.position
 
     def key(self, path: Path) -> Position:
-        """Return where the last key of ``path`` (of a list: the item) stands; if absent, its nearest parent's."""
+        """Return the start of the last key of ``path`` (for a list: of the item); if absent, its nearest parent's."""
         return self._find(path)[2]
 
     def problem(self, file: str, path: Path, message: str, *, of_key: bool = False) -> Problem:
-        """Return a problem of ``file`` with the value at ``path``, or with its key, placed as ``at`` and ``key`` do."""
+        """Return a problem of ``file`` at the value of ``path``, or at its key, placed as by ``at`` and ``key``."""
         return Problem(file, *(self.key(path) if of_key else self.at(path)), render_path(path), message)
 
     def scalar(self, path: Path) -> ScalarPlace:

@@ -1,7 +1,7 @@
 """Kubernetes quantities: the text or number of a resource amount as an exact number.
 
-The grammar and its limits are apimachinery's pkg/api/resource/quantity.go; what an amount is good for is the caller's
-business. Nothing here formats quantities.
+The grammar and its limits are apimachinery's pkg/api/resource/quantity.go; the caller interprets the amount. Nothing
+here formats quantities.
 """
 
 import re
@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Final
 
 # <signedNumber><suffix>; a suffix is binary, decimal or an exponent, and "1." and ".5" are numbers (the grammar in the
-# comment on type Quantity, apimachinery pkg/api/resource/quantity.go). Not \d, which takes the digits of any script.
+# comment on type Quantity, apimachinery pkg/api/resource/quantity.go). Not \d, which matches the digits of any script.
 _QUANTITY: Final = re.compile(
     r"(?P<sign>[+-]?)(?P<number>[0-9]+\.?[0-9]*|\.[0-9]+)"
     r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]+))?"
@@ -39,8 +39,8 @@ _SUFFIXES: Final[dict[str, Fraction]] = {
 _LARGEST: Final = Fraction(2**63 - 1)
 _NANO: Final = 10**9
 
-# Longer texts are no amounts that anybody writes, and the cost of exact arithmetic grows with the text. With at most
-# this many digits an exponent beyond twice as many decides nothing any more: the value is capped or one nano.
+# Real amounts are shorter, and the cost of exact arithmetic grows with the text. With at most this many digits, an
+# exponent beyond twice as many has no effect: the value is capped or one nano.
 _LONGEST_TEXT: Final = 128
 _LARGEST_EXPONENT: Final = 2 * _LONGEST_TEXT
 
@@ -49,13 +49,13 @@ def parse_quantity(value: object) -> Fraction:
     """Return the amount that the apiserver would read; null is zero, as in Quantity.UnmarshalJSON.
 
     Raises:
-        ValueError: the value is no quantity; the message says what it is.
+        ValueError: the value is no quantity; the message has it.
     """
     if value is None:
         return Fraction(0)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(f"got {_shown(value)}, want a quantity")  # noqa: TRY004 - the document is wrong, not the call
-    # A JSON number is parsed by its digits, so the shortest text of a float is what its author wrote.
+    # A JSON number is parsed by its digits, so the shortest text of a float is the author's text.
     text = value if isinstance(value, str) else repr(value)
     match = _QUANTITY.fullmatch(text) if len(text) <= _LONGEST_TEXT else None
     if match is None:
@@ -77,9 +77,9 @@ def parse_count(value: object) -> int:
     pkg/apis/core/validation/validation.go).
 
     Raises:
-        ValueError: no quantity, a fraction or a negative amount; the message says what it got.
+        ValueError: no quantity, a fraction or a negative amount; the message has the value.
     """
-    # Nearly every amount in the field is a small integer or its text; both are read without a Fraction.
+    # Nearly every real amount is a small integer or its text; both are parsed without a Fraction.
     if type(value) is str and value.isascii() and value.isdecimal() and len(value) < len("9223372036854775807"):
         return int(value)
     if type(value) is int and 0 <= value <= _LARGEST.numerator:
@@ -91,7 +91,7 @@ def parse_count(value: object) -> int:
 
 
 def _shown(value: object) -> str:
-    """Render a value for a message: short, on one line, and told apart from its text."""
+    """Return a value for a message: short, on one line, and distinct from its text."""
     text = {None: "null", True: "true", False: "false"}.get(value) if isinstance(value, bool | None) else None
     text = text or (f'"{value}"' if isinstance(value, str) else repr(value))
     return text if len(text) <= 40 else f"{text[:37]}..."  # noqa: PLR2004 - a third of a warning line

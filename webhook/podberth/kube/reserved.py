@@ -1,4 +1,4 @@
-"""What the scheduler reserves for a pod: the sum of its containers, as they run at the same time (KEP-753)."""
+"""The scheduler's reservation for a pod: the sum of its containers, as they run at the same time (KEP-753)."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -8,10 +8,10 @@ LARGEST_AMOUNT: Final = 2**63 - 1
 
 
 def reserved(found: Iterable[tuple[str, str, int]]) -> dict[str, int]:
-    """Return what the scheduler reserves of each resource: max(init + sidecars before it, main + sidecars).
+    """Return the reservation of each resource: max(init + sidecars before it, main + sidecars).
 
-    ``found`` are the kind of a container, a resource and its amount there, in the pod's order.
-    Source: AggregateContainerRequests, component-helpers resource/helpers.go (KEP-753).
+    ``found`` are the kind of a container, a resource and its amount there, in the pod's order. Source:
+    AggregateContainerRequests, component-helpers resource/helpers.go (KEP-753).
     """
     running: dict[str, int] = {}
     sidecars: dict[str, int] = {}

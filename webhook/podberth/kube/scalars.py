@@ -1,8 +1,8 @@
-"""What a plain YAML scalar means to kubectl.
+"""kubectl's reading of a plain YAML scalar.
 
 kubectl reads YAML through sigs.k8s.io/yaml, whose core is go-yaml v2: the words and numbers of YAML 1.1, as that
-library resolves them (goyaml.v2/resolve.go), and then JSON. podberth reads the same, so that ``check`` judges the
-object that the API server will see: a bare ``on`` is a boolean here too, whatever YAML 1.2 says. Quoted scalars are
+library resolves them (goyaml.v2/resolve.go), and then JSON. podberth reads the same, so that ``check`` checks the
+object that the API server will see: a bare ``on`` is a boolean here too, though not in YAML 1.2. Quoted scalars are
 always strings and never come here. Nothing here knows about documents or places.
 """
 
@@ -21,7 +21,7 @@ _WORDS: dict[str, Scalar] = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
 }
-# strconv.ParseInt with base 0; underscores are gone before it is asked
+# strconv.ParseInt with base 0; underscores are removed before
 _INTEGER = re.compile(
     r"(?P<sign>[-+]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<bin>[01]+)|0[oO]?(?P<oct>[0-7]+)|(?P<dec>0|[1-9][0-9]*))"
 )
@@ -31,15 +31,15 @@ _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _NUMBER_STARTS = "0123456789+-."
 # encoding/json writes a float64 below this without an exponent, and the API machinery reads that back as an integer
 _INTEGRAL_FLOATS_BELOW = 1e21
-# Far above any number of Kubernetes, far below where Python refuses to convert (4,300 digits)
+# Far above any number of Kubernetes, far below the limit of Python's conversion (4,300 digits)
 _MAX_DIGITS = 400
 
 
 def resolve(text: str) -> Scalar:
-    """Return the value of a plain scalar; whatever is no word and no number is the string itself.
+    """Return the value of a plain scalar; a text that is no word and no number is the string itself.
 
-    Timestamps and sexagesimal numbers are strings, as go-yaml hands them on. NaN and the infinities come back as
-    floats: JSON has none, so the caller refuses them.
+    Timestamps and sexagesimal numbers are strings, as in go-yaml. NaN and the infinities are returned as floats: JSON
+    has none, so the caller refuses them.
     """
     if text in _WORDS:
         return _WORDS[text]
@@ -61,5 +61,5 @@ def _integer(match: re.Match[str]) -> int:
 def _float(text: str, plain: str) -> Scalar:
     value = float(plain)
     if math.isinf(value):
-        return text  # out of float64's range: strconv.ParseFloat errs, and the text stays
+        return text  # out of float64's range: strconv.ParseFloat fails, and the text stays
     return int(value) if value.is_integer() and abs(value) < _INTEGRAL_FLOATS_BELOW else value

@@ -1,7 +1,7 @@
-"""What fields a Pod has, and of which JSON type: the schema of a real API server, packaged.
+"""The fields of a Pod with their JSON types: the schema of a real API server, packaged.
 
-Only types and merge rules of lists live here; whether a value is legal is the API server's business. The packaged file
-comes from ``tools/pod_schema.py``, which says what it keeps.
+Only types and merge rules of lists are here: the API server decides whether a value is legal. ``tools/pod_schema.py``
+makes the packaged file, and lists what it keeps.
 """
 
 import json
@@ -24,14 +24,14 @@ _SCALARS: Mapping[str, Kind] = {"boolean": "boolean", "integer": "integer", "num
 class Schema:
     """The type of one value.
 
-    ``any`` is what may be of several JSON types (Quantity, IntOrString) or has no described content (fieldsV1).
+    ``any`` may have several JSON types (Quantity, IntOrString) or has no described content (fieldsV1).
     """
 
     kind: Kind
     message: str = ""
     """The definition's full name, where the kind is ``message``."""
     element: "Schema | None" = None
-    """What the items of an array or the values of a map are."""
+    """The type of the items of an array or the values of a map."""
     list_type: Literal["", "atomic", "set", "map"] = ""
     """How server-side apply merges an array; empty means atomic (structured-merge-diff)."""
     list_map_keys: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Schema:
     atomic: bool = False
     """Whether a map or a message is merged as one value."""
     default: Any = None
-    """What stands for a scalar that is left out; None where nothing does."""
+    """The default of a scalar that is left out; None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +58,16 @@ class PodSchema:
 
     @classmethod
     def packaged(cls) -> Self:
-        """Return the schema that comes with podberth. It parses 45 kB: call it once for a process."""
+        """Return the schema that podberth packages. It parses 45 kB: call it once for a process."""
         text = resources.files(__package__).joinpath("data", _PACKAGED).read_text(encoding="utf-8")
         return cls.from_document(json.loads(text))
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
-        """Read what ``tools/pod_schema.py`` prints.
+        """Parse the output of ``tools/pod_schema.py``.
 
         Raises:
-            ValueError: a type that is not understood, or a reference to a definition that is not there.
+            ValueError: an unknown type, or a reference to a missing definition.
         """
         definitions = {
             name: Definition(name, {field: _read(each, document) for field, each in body["properties"].items()})
@@ -110,7 +110,7 @@ def _read(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Schema:
 def _referred(name: str, document: Mapping[str, Any]) -> Schema:
     if name not in document:
         raise ValueError(f"schema: got a $ref to {name}, want a definition of that name in the document")
-    # Time, Quantity, IntOrString and their like are definitions without fields: their JSON type is what counts.
+    # Time, Quantity, IntOrString and the like are definitions without fields: only their JSON type matters.
     found = document[name]
     if "properties" not in found:
         return _read(found, document)

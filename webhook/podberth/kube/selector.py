@@ -1,7 +1,7 @@
 """Selectors, taints and tolerations with the scheduler's semantics.
 
-What cannot be parsed matches nothing, as in the scheduler, which skips a term with errors; the apiserver refuses such
-an object anyway, but a mutating webhook sees it first. Whether terms are worth adding is decided elsewhere.
+An invalid term matches nothing, as in the scheduler, which skips a term with errors; the apiserver refuses such an
+object anyway, but a mutating webhook sees it first. Nothing here decides whether terms should be added.
 """
 
 import re

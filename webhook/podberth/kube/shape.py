@@ -1,7 +1,7 @@
 """The JSON types of a Pod that accessors, fact extractors and builders rely on, as one table, and the check of it.
 
-Only types live here: whether a value is legal is the apiserver's business. Behind a real apiserver every review passes,
-for it decodes a Pod before it sends it; a file on disk or a stranger at the port may hold anything.
+Only types are here: the apiserver decides whether a value is legal. From a real apiserver every review passes, because
+it decodes a Pod before it sends it; a file on disk or a stranger at the port may contain anything.
 
 A field that is absent or null passes. The elements of a list and the values of a map may not be null.
 """
@@ -9,17 +9,17 @@ A field that is absent or null passes. The elements of a list and the values of 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-# A check returns what is wrong below a value: the path from there in reverse, and the message. Nothing is built for a
+# A check returns the faults below a value: the path from there in reverse, and the message. Nothing is built for a
 # value that passes: this runs on every review.
 _Faults = list[tuple[list[str], str]]
 _Check = Callable[[Any], "_Faults | None"]
 
 CONTAINER_LISTS: Final = ("containers", "initContainers", "ephemeralContainers")
-"""Where a Pod's spec has containers."""
+"""The lists of containers in a Pod's spec."""
 RESOURCED_LISTS: Final = ("containers", "initContainers")
-"""Those of them whose containers hold resources (docs/rules.md, rule 15)."""
+"""The lists whose containers have resources (docs/rules.md, rule 15)."""
 
-_MOST_PROBLEMS: Final = 20  # a person mends a few at a time, and a hostile document holds millions
+_MOST_PROBLEMS: Final = 20  # a person fixes a few at a time, and a hostile document has millions
 
 _NAMES: Final[dict[type, str]] = {
     dict: "object",
@@ -33,30 +33,31 @@ _NAMES: Final[dict[type, str]] = {
 
 
 def shape_problems(pod: object) -> list[str]:
-    """List every place where a type is not what the readers of a Pod rely on: ``where: got X, want Y``.
+    """Return every place whose type is not the one that the readers of a Pod rely on: ``where: got X, want Y``.
 
-    After an empty answer no accessor, fact extractor or builder raises, whatever the Pod holds. What none of them reads
-    (environment, ports, volumes, probes) is not looked at: it is most of a Pod, and this runs on every review.
+    After an empty answer no accessor, fact extractor or builder raises, whatever the Pod's content. Fields that none of
+    them reads (environment, ports, volumes, probes) are not checked: they are most of a Pod, and this runs on every
+    review.
     """
-    return _told(_POD(pod))
+    return _messages(_POD(pod))
 
 
 def template_problems(pod: object) -> list[str]:
-    """List likewise what is wrong with a Pod whose defaults are still to be filled in, which reads more of it."""
-    return _told(_TEMPLATE(pod))
+    """Return likewise the faults of a Pod before defaulting, which reads more of it."""
+    return _messages(_TEMPLATE(pod))
 
 
 def envelope_problems(request: object) -> list[str]:
-    """List likewise what is wrong with ``request`` of an AdmissionReview; its objects are looked at no further."""
-    return _told(_REQUEST(request))
+    """Return likewise the faults of ``request`` of an AdmissionReview; its objects are not checked further."""
+    return _messages(_REQUEST(request))
 
 
 def metadata_problems(document: object) -> list[str]:
-    """List likewise what is wrong with the metadata of an object of any kind."""
-    return _told(_ANY_KIND(document))
+    """Return likewise the faults of the metadata of an object of any kind."""
+    return _messages(_ANY_KIND(document))
 
 
-def _told(faults: "_Faults | None") -> list[str]:
+def _messages(faults: "_Faults | None") -> list[str]:
     if not faults:
         return []
     found = [f"{_path(where)}: {what}" for where, what in faults[:_MOST_PROBLEMS]]
@@ -77,7 +78,7 @@ def _fault(value: object, want: str) -> _Faults:
 
 
 _KINDS: Final[dict[_Check, type]] = {}
-"""Of checks of a type alone: who has many values to check looks at their types without a call for each."""
+"""The types of checks of a type alone: a check of many values compares their types without a call for each."""
 
 
 def _a(kind: type) -> _Check:
@@ -99,7 +100,7 @@ _SCALARS: Final = frozenset({str, int, float, type(None)})
 
 
 def _object(fields: Mapping[str, _Check]) -> _Check:
-    """Check an object's known fields; unknown ones may hold anything."""
+    """Check an object's known fields; unknown ones may have any value."""
     kinds = {key: _KINDS[check] for key, check in fields.items() if check in _KINDS}
 
     def check(value: Any) -> _Faults | None:
@@ -151,7 +152,7 @@ def _map(element: _Check) -> _Check:
 
 
 def _gathered(faults: _Faults | None, step: str, below: _Faults) -> _Faults:
-    """Add what is wrong below one step to what is wrong beside it; who has more than will be told looks no further."""
+    """Add the faults below one step to those beside it; stop where there are more than will be reported."""
     for where, _ in below:
         where.append(step)
     return [*faults, *below] if faults else below

@@ -1,8 +1,8 @@
-"""The splices that turn the text of one document into that of another, everything else left as it stands.
+"""The splices that turn the text of one document into that of another, with everything else unchanged.
 
-A document's places (``positions``) say which text is whose. An object or list that stays one is edited inside; what
-becomes something else is written anew, in the style of the text around it. Aliases: an edit at one place of a shared
-value leaves the others as they are. Where an alias no longer means what its anchor holds, the value is written out.
+A document's places (``positions``) show which text belongs to which value. An object or list that stays one is edited
+inside; any other change is written as new text, in the style of the text around it. Aliases: an edit at one place of a
+shared value leaves the others unchanged. Where an alias no longer equals its anchor's value, the value is written out.
 """
 
 import re
@@ -16,7 +16,7 @@ from .pairing import paired
 from .positions import Part, Place
 from .yaml_text import Flow, Indents, block, entry, flow, flow_key, indented, list_item, scalar
 
-# From a dash to the item that it is of: blanks, comments and line breaks
+# From a dash to its item: blanks, comments and line breaks
 _DASH = re.compile(r"-(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*")
 _COMMA = re.compile(r"(?:\s|#[^\n]*)*,")
 _REST_OF_LINE = re.compile(r"[ \t]*(?:#[^\n]*)?(?=\n|$)")
@@ -24,7 +24,7 @@ _REST_OF_LINE = re.compile(r"[ \t]*(?:#[^\n]*)?(?=\n|$)")
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """Text in place of what stands from ``start`` to ``end``."""
+    """A text that replaces the range from ``start`` to ``end``."""
 
     start: int
     end: int
@@ -33,7 +33,7 @@ class Splice:
 
 @dataclass(slots=True)
 class _Slot:
-    """A part of a collection: where it starts (its key or dash), and whether it goes."""
+    """A part of a collection: its start (its key or dash), and whether it is removed."""
 
     part: Part
     start: int
@@ -42,7 +42,7 @@ class _Slot:
 
 @dataclass(slots=True)
 class _Collection:
-    """What becomes of a collection: its slots in the text's order, and what comes in before each (last: behind all)."""
+    """The new content of a collection: its slots in the text's order, and the insertions before each."""
 
     place: Place
     slots: list[_Slot]
@@ -53,7 +53,7 @@ class _Collection:
         self.inserted = [[] for _ in range(len(self.slots) + 1)]
 
     def runs(self) -> list[tuple[int, int]]:
-        """Return the runs of slots that go, first and last."""
+        """Return the runs of removed slots, first and last."""
         grouped = groupby(enumerate(self.slots), key=lambda numbered: numbered[1].goes)
         numbers = [[number for number, _ in each] for goes, each in grouped if goes]
         return [(each[0], each[-1]) for each in numbers]
@@ -63,17 +63,17 @@ class _Collection:
         return next((slot for slot in reversed(self.slots[:gap]) if not slot.goes), None)
 
     def kept_from(self, gap: int) -> _Slot:
-        """Return the first slot from a gap on that stays; only asked where none stays before it."""
+        """Return the first slot from a gap on that stays; called only where none stays before it."""
         return next(slot for slot in self.slots[gap:] if not slot.goes)
 
 
 def splices(place: Place, old: dict[str, Any], new: dict[str, Any]) -> list[Splice]:
-    """Return what makes the document ``old``, which stands at ``place``, into ``new``; offsets are of the chunk."""
+    """Return the splices that turn the document ``old`` at ``place`` into ``new``; offsets are of the chunk."""
     writer = _Writer(place)
     if not writer.change(place, old, new):
         text = flow(new, writer.flow_style(place)) if place.style else "\n".join(block(new, writer.indents))
         writer.cut(place.index, place.end, text)
-    # Those of one place in the order in which they came: the innermost collection ends first
+    # Splices at one place in the order in which they were found: the innermost collection ends first
     return sorted(writer.found, key=lambda each: (each.start, each.end > each.start))
 
 
@@ -85,18 +85,18 @@ class _Writer:
         self.found: list[Splice] = []
         self._aliased = "*" in self.text
         self._now: dict[int, Any] = {}
-        """What places hold after the edit, by identity, for the aliases behind them; only what keeps its anchor."""
+        """The values of places after the edit, by identity, for later aliases; only those that keep their anchor."""
         self.indents = _indents(root)
 
     def cut(self, start: int, end: int, text: str = "") -> None:
-        """Put text in place of a range."""
+        """Replace a range by a text."""
         self.found.append(Splice(start, end, text))
 
     def _insert(self, offset: int, text: str) -> None:
         self.cut(offset, offset, text)
 
     def change(self, place: Place, old: Any, new: Any) -> bool:
-        """Edit a value inside; False, and nothing done, where it has to be written anew."""
+        """Edit a value inside; return False, without an edit, where it must be written as a whole."""
         if self._aliased or not same(old, new):
             if isinstance(old, dict) and isinstance(new, dict):
                 done = self._object(place, old, new)
@@ -141,7 +141,7 @@ class _Writer:
         return any(not self.text[part.key_end :].lstrip(" \t").startswith(":") for part in parts)
 
     def _merged(self, place: Place, old: Mapping[str, Any], own: Any) -> dict[str, Any] | None:
-        """Return what the merge keys bring in after the edit; None where a source is gone."""
+        """Return the values of the merge keys after the edit; None where a source is gone."""
         brought: dict[str, Any] = {}
         for part in place.merges:
             sources = [part.place, *(inner.place for key, inner in part.place.parts.items() if isinstance(key, int))]
@@ -155,7 +155,7 @@ class _Writer:
         return brought
 
     def _survive(self, place: Place, old: Mapping[str, Any]) -> None:
-        """Remember the anchors in an object that is written below a merge key."""
+        """Record the anchors in an object that is written below a merge key."""
         for key, part in place.parts.items():
             if part.start >= place.index and key in old:
                 self._now[id(part.place)] = old[str(key)]
@@ -188,7 +188,7 @@ class _Writer:
         return dash
 
     def _part(self, container: Place, part: Part, old: Any, new: Any) -> None:
-        """Edit one value where it stands, or write it anew."""
+        """Edit one value in place, or write it as a whole."""
         if part.place.index < part.key_end:  # an alias: the value stands elsewhere
             if id(part.place) not in self._now or not same(self._now[id(part.place)], new):
                 self._write(container, part, self.text.rindex("*", part.key_end, part.end), "", new)
@@ -197,7 +197,7 @@ class _Writer:
             self._write(container, part, part.place.index, quote, new)
 
     def _write(self, container: Place, part: Part, start: int, quote: str, new: Any) -> None:
-        """Write a value anew; it stood from ``start`` on."""
+        """Write a value as a whole; it began at ``start``."""
         blank = " " if start == part.end and not self.text[start - 1 : start].isspace() else ""
         if container.style:
             column = self._margin(part.start)
@@ -220,7 +220,8 @@ class _Writer:
         if body:
             self._lines_after(part.end, indented(body, column))
 
-    # ---- what goes and what comes ----------------------------------------------------------------------------------
+    # ---- removals and insertions
+    # --------------------------------------------------------------------------------------
 
     def _arrange(self, whole: _Collection) -> None:
         (self._arrange_flow if whole.place.style else self._arrange_block)(whole)
@@ -232,7 +233,9 @@ class _Writer:
         column = self._column(slots[0].start)
         for first, last in whole.runs():
             start, end = slots[first].start, slots[last].part.end
-            if last + 1 == len(slots):  # with the break before it: what comes behind the collection is put at its end
+            if last + 1 == len(
+                slots
+            ):  # with the line break before it: insertions after the collection are put at its end
                 self.cut(self._line_start(start) - 1, self._line_end(end))
             elif self._is_first_on_line(start):
                 self.cut(self._line_start(start), min(self._line_end(end) + 1, len(self.text)))
@@ -296,7 +299,7 @@ class _Writer:
         return text if key is None else f"{flow_key(key, style)}{style.colon}{text}"
 
     def flow_style(self, place: Place) -> Flow:
-        """Return how a collection in flow style is written: by its own text, or that of the document around it."""
+        """Return the flow style of a collection: from its own text, or from the document around it."""
         text = self.text[place.index : place.end]
         parts = list(place.parts.values())
         keys = [part for part in parts if part.key_end > part.start]
@@ -320,12 +323,12 @@ class _Writer:
     # ---- lines -------------------------------------------------------------------------------------------------------
 
     def _lines_after(self, offset: int, lines: Sequence[str]) -> None:
-        """Put lines behind the line that an offset is in."""
+        """Put lines after the line of an offset."""
         end = self._line_end(offset)
         self._insert(end, "".join(f"\n{line}" for line in lines))
 
     def _end_of_rest(self, offset: int) -> int:
-        """Return the end of a line that holds nothing but a comment from ``offset`` on; else ``offset``."""
+        """Return the end of a line that has only a comment from ``offset`` on; else ``offset``."""
         rest = _REST_OF_LINE.match(self.text, offset)
         return rest.end() if rest else offset
 
@@ -360,7 +363,7 @@ def _is_own(place: Place, part: Part) -> bool:
 
 
 def _indents(root: Place) -> Indents:
-    """Measure how far this document's blocks stand in, by the first that do."""
+    """Return the indentation of this document's blocks, measured at the first ones."""
     of_object = of_list = None
     queue = [(root, part) for part in root.parts.values()] if not root.style else []
     while queue and (of_object is None or of_list is None):

@@ -1,4 +1,4 @@
-"""Times as the API writes them, in UTC (apimachinery pkg/apis/meta/v1 time.go and micro_time.go)."""
+"""Times in the API's formats, in UTC (apimachinery pkg/apis/meta/v1 time.go and micro_time.go)."""
 
 from datetime import UTC, datetime
 

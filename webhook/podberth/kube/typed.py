@@ -1,6 +1,6 @@
-"""Values held against the schema: is this what the API server would decode there?
+"""Comparison of values with the schema: whether the API server would decode them.
 
-Types alone, and which fields there are: whether a value is legal is the API server's business.
+Types and the existence of fields alone: the API server decides whether a value is legal.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,14 +24,14 @@ _PLAIN: Final[dict[str, tuple[type, ...]]] = {
 
 
 class MisfitError(ValueError):
-    """A value that is not of the schema's type, or a field that it does not have."""
+    """A value of another type than the schema's, or a field that the schema does not have."""
 
 
 def check(schema: PodSchema, kind: Schema, value: Any, where: str) -> None:
-    """Check a value and everything in it. A null passes, as it does at the API server, but not as an item of a list.
+    """Check a value and everything in it. A null passes, as at the API server, but not as an item of a list.
 
     Raises:
-        MisfitError: the first thing that is wrong, with its place below ``where``.
+        MisfitError: the first fault, with its place below ``where``.
     """
     if value is None or kind.kind == "any":
         return
@@ -46,7 +46,7 @@ def check(schema: PodSchema, kind: Schema, value: Any, where: str) -> None:
 
 
 def children(schema: PodSchema, kind: Schema, value: Any, where: str) -> Iterator[tuple[str | int, Any, Schema]]:
-    """Yield key or index, value and type of what a map or list holds; nothing for a scalar.
+    """Yield key or index, value and type of the parts of a map or list; nothing for a scalar.
 
     Raises:
         MisfitError: a field that the schema does not have.
@@ -58,10 +58,10 @@ def children(schema: PodSchema, kind: Schema, value: Any, where: str) -> Iterato
 
 
 def step(schema: PodSchema, kind: Schema, key: str, where: str) -> Schema:
-    """Return the type of what lies one key below a value of type ``kind``.
+    """Return the type of the value one key below a value of type ``kind``.
 
     Raises:
-        MisfitError: nothing does.
+        MisfitError: there is none.
     """
     if kind.kind in ("array", "map"):
         return kind.element or _ANY
@@ -78,10 +78,10 @@ def step(schema: PodSchema, kind: Schema, key: str, where: str) -> Schema:
 
 
 def type_at(schema: PodSchema, steps: Sequence[str]) -> Schema:
-    """Return the type of what stands at a path below a Pod; steps into lists are indexes as text, or ``-``.
+    """Return the type of the value at a path of a Pod; steps into lists are indexes as text, or ``-``.
 
     Raises:
-        MisfitError: nothing can stand there.
+        MisfitError: no value can be there.
     """
     kind, where = POD_TYPE, "object"
     for key in steps:

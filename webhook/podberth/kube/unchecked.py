@@ -1,4 +1,4 @@
-"""Reads documents whose shape nobody has checked: no function here raises, whatever it is given."""
+"""Readers of documents of unchecked shape: no function here raises, whatever its input."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,7 +10,7 @@ LARGEST_SIZE: Final = 2**31 - 1
 
 
 def at(document: object, *path: str) -> Any:
-    """Return what stands at a path of an unchecked document, None where it does not go on."""
+    """Return the value at a path of an unchecked document, None where there is none."""
     for step in path:
         if not isinstance(document, Mapping):
             return None
@@ -31,7 +31,7 @@ def list_at(document: object, *path: str) -> list[Any]:
 
 
 def text(value: object) -> str:
-    """Return a text of an unchecked document, empty where it is none."""
+    """Return a text of an unchecked document, empty where the value is no text."""
     return value if isinstance(value, str) else ""
 
 
@@ -41,14 +41,14 @@ def text_at(document: object, *path: str) -> str:
 
 
 def count(value: object, default: int = 0) -> int:
-    """Return a replica count of an unchecked document; null and absent are ``default``, as the API has it."""
+    """Return a replica count of an unchecked document; null and absent give ``default``, as in the API."""
     if value is None:
         return default
     return min(value, LARGEST_SIZE) if type(value) is int and value > 0 else 0
 
 
 def number(text: str | None) -> int | None:
-    """Return the count or index that a label or annotation says, or None where it says none."""
+    """Return the count or index in a label or annotation, or None where there is none."""
     if not text or not text.isascii() or not text.isdecimal() or len(text) > len(str(LARGEST_SIZE)):
         return None
     value = int(text)

@@ -1,7 +1,7 @@
 """YAML by libyaml: values as kubectl would send them, the place of everything, every refusal.
 
-libyaml (through PyYAML) has the grammar of kubectl, whose go-yaml is a port of it; what scalars mean is ``scalars``'.
-``documents`` says what is refused and why. This module alone imports PyYAML.
+libyaml (through PyYAML) has the grammar of kubectl, whose go-yaml is a port of it; ``scalars`` interprets scalars.
+``documents`` lists the refusals with their reasons. This module alone imports PyYAML.
 """
 
 import math
@@ -18,7 +18,7 @@ from .json_text import MAX_DEPTH
 from .positions import Chunk, Part, Place, Position
 from .scalars import resolve
 
-# What the aliases of one document may add to it: etcd takes objects of 1.5 MB, and a node is ten bytes or more
+# The most that the aliases of one document may add to it: etcd takes objects of 1.5 MB, and a node is ten bytes or more
 MAX_ALIASED_NODES = 150_000
 _TAGS = {"!", "tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
 _MERGE = "<<"
@@ -26,22 +26,22 @@ _BLOCK_STYLES = ("|", ">")
 # PyYAML can be built without libyaml; its own parser gives the same events, only slower
 _PURE: Final = yaml.SafeLoader
 _LOADER: Final = yaml.CSafeLoader if yaml.__with_libyaml__ else _PURE
-# What libyaml reads otherwise than JSON or kubectl, and PyYAML's own parser as they do: a pair of surrogates, as JSON
-# escapes what is beyond 16 bits (libyaml refuses it), and a byte order mark inside (libyaml skips it)
+# Texts that libyaml reads differently from JSON and kubectl, and PyYAML's own parser equally: a pair of surrogates,
+# JSON's escape of a character beyond 16 bits (libyaml refuses it), and a byte order mark inside (libyaml skips it)
 _BY_PURE: Final = re.compile(r"\\u[dD][89a-fA-F]|\ufeff")
-# What no parser takes: YAML 1.2.2, 5.1 (c-printable), and escapes beyond Unicode
+# Characters that no parser accepts: YAML 1.2.2, 5.1 (c-printable), and escapes beyond Unicode
 _NO_CHARACTER: Final = re.compile(
     "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
     r"|\\U(?!000|0010)[0-9a-fA-F]{8}"
 )
-# As much of a line as a message shows
+# The length of a line's text in a message
 _SHOWN: Final = 20
 _COLON = re.compile(r"[ \t]*:")
 
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """One document of a chunk: its value (None: empty, or unreadable), its place, and what is wrong in it."""
+    """One document of a chunk: its value (None: empty, or unreadable), its place, and its errors."""
 
     value: object
     place: Place
@@ -49,7 +49,7 @@ class Composed:
 
 
 class _RefusedError(Exception):
-    """Something after which the rest of a chunk is not worth reading."""
+    """An error after which the rest of a chunk is not worth reading."""
 
     def __init__(self, position: Position, message: str) -> None:
         super().__init__(message)
@@ -57,7 +57,7 @@ class _RefusedError(Exception):
 
 
 def compose(chunk: Chunk) -> list[Composed]:
-    """Read the documents of one chunk (several only where ``...`` ends one). Syntax errors are its last entry."""
+    """Parse the documents of one chunk (several only where ``...`` ends one). Syntax errors are its last entry."""
     composer = _Composer(chunk)
     found: list[Composed] = []
     try:
@@ -95,7 +95,7 @@ class _Composer:
         return Position(self._chunk.lines_before + line, index - self._lines[line - 1] + 1)
 
     def syntax(self, error: yaml.MarkedYAMLError) -> tuple[Position, str]:
-        """Return where no YAML stands, and why in kubectl's words, with what stands there."""
+        """Return the place of a syntax error, with the reason in kubectl's words and the text there."""
         text, mark, start = self._chunk.text, error.problem_mark, error.context_mark
         index = mark.index if mark else 0
         position = self.at(index)
@@ -107,7 +107,7 @@ class _Composer:
         return position, f"this is no YAML: {error.problem}{context}; got {got}"
 
     def documents(self) -> Iterator[Composed]:
-        """Yield each document of the chunk, empty ones with the value None, once it is sure to have ended."""
+        """Yield each document of the chunk, empty ones with the value None, once its end is certain."""
         last: list[Composed] = []
         for event in self._events:
             begins = isinstance(event, yaml.DocumentStartEvent)
@@ -225,7 +225,7 @@ class _Composer:
         return items
 
     def _settle(self, place: Place, key_end: int) -> None:
-        """Place an empty value right behind its colon; in flow style the parser has it where the next token starts."""
+        """Place an empty value right behind its colon; in flow style the parser puts it where the next token starts."""
         colon = _COLON.match(self._chunk.text, key_end)
         if colon:
             place.index = place.end = colon.end()
@@ -242,7 +242,7 @@ class _Composer:
         return None
 
     def _merge(self, items: dict[str, object], place: Place, source: tuple[object, Place], position: Position) -> None:
-        """Bring in what ``<<`` names. The first of several wins; https://yaml.org/type/merge.html."""
+        """Add the entries that ``<<`` names. The first of several wins; https://yaml.org/type/merge.html."""
         value, part = source
         one = isinstance(value, dict)
         sources = (
@@ -268,13 +268,13 @@ class _Composer:
 
 
 def _end(event: Any, place: Place) -> int:
-    """Return the offset behind a value that may be an alias to a place elsewhere."""
+    """Return the offset behind a value, which may be an alias to a place elsewhere."""
     end: int = event.end_mark.index
     return end if isinstance(event, yaml.AliasEvent) else place.end
 
 
 def _close(place: Place, event: Any) -> None:
-    """Set a collection's end: its bracket's, or its last part's, since the parser's is where the next token starts."""
+    """Set a collection's end: its bracket's, or its last part's; the parser's is where the next token starts."""
     if place.style:
         place.end = event.end_mark.index
     else:

@@ -1,6 +1,6 @@
-"""Plain documents to YAML text: blocks as kubectl prints them, and flow style as JSON and KYAML have it.
+"""Plain documents to YAML text: blocks in kubectl's format, and flow style in the format of JSON and KYAML.
 
-A string is written so that kubectl reads a string (``scalars``) and no other reader takes it for a number or a time.
+A string is written so that kubectl reads a string (``scalars``) and no other reader reads it as a number or a time.
 """
 
 import json
@@ -11,18 +11,18 @@ from typing import Any
 
 from .scalars import resolve
 
-# What no YAML 1.1 reader takes for punctuation, wherever it stands, plus a colon that no blank follows
+# Texts that no YAML 1.1 reader reads as punctuation, anywhere, plus a colon that no blank follows
 _PLAIN = re.compile(r"(?!\.\.\.)[\w./](?:[\w./@%+=~^$()<>;-]|:(?=[\w/])| (?=[\w./@%+=~^$()<>;]))*")
 _KEY = re.compile(r"[^\W\d][\w./-]*")
 # Dates and sexagesimal numbers are strings to kubectl and not to every reader. YAML 1.1, timestamp and int
 _LIKE_A_NUMBER = re.compile(r"[-+.\d][-+.:_\dTZtz ]*")
-# Not printable (YAML 1.2.2, 5.1), a line break to YAML 1.1, or not to be seen: written as an escape
+# Not printable (YAML 1.2.2, 5.1), a line break to YAML 1.1, or invisible: written as an escape
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff\ufff0-\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Indents:
-    """How far an object stands in from the key that it is under, and how far a list."""
+    """The indentation of an object below its key, and that of a list."""
 
     object: int = 2
     list: int = 0
@@ -33,19 +33,19 @@ KUBECTL = Indents()
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """How flow style is written: what follows a colon and a comma, and whether keys are quoted as JSON wants it."""
+    """A flow style: the text after a colon and a comma, and whether keys are quoted as in JSON."""
 
     colon: str = ": "
     comma: str = ", "
     quoted_keys: bool = False
     indent: int = 0
-    """Of nested lines; 0: everything in one line."""
+    """The indentation of nested lines; 0: everything in one line."""
     trailing_comma: bool = False
-    """Behind the last entry, where entries have lines of their own."""
+    """Whether a comma follows the last entry, where entries have their own lines."""
 
 
 def as_yaml(document: Any, indents: Indents = KUBECTL) -> str:
-    """Return a document as kubectl prints it: blocks, keys in their order, no line folded."""
+    """Return a document in kubectl's format: blocks, keys in their order, no line folded."""
     return "\n".join(block(document, indents)) + "\n"
 
 
@@ -74,7 +74,7 @@ def list_item(value: Any, indents: Indents) -> list[str]:
 
 
 def indented(lines: Iterable[str], columns: int) -> list[str]:
-    """Put lines in; what is blank stays empty."""
+    """Indent lines; blank ones stay empty."""
     return [" " * columns + line if line else line for line in lines]
 
 
@@ -90,12 +90,12 @@ def scalar(value: Any, quote: str = "") -> str:
 
 
 def double_quoted(value: str) -> str:
-    """Return a string as JSON and YAML both read it, everything unseen escaped."""
+    """Return a string that JSON and YAML read alike, with everything invisible escaped."""
     return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def flow(value: Any, style: Flow, column: int = 0) -> str:
-    """Return a value in flow style; lines after the first are put in from ``column``."""
+    """Return a value in flow style; lines after the first are indented from ``column``."""
     if isinstance(value, dict):
         items = [
             f"{flow_key(key, style)}{style.colon}{flow(item, style, column + style.indent)}"
@@ -114,16 +114,16 @@ def flow(value: Any, style: Flow, column: int = 0) -> str:
 
 
 def flow_key(key: str, style: Flow) -> str:
-    """Return a key in flow style, bare where YAML lets it be."""
+    """Return a key in flow style, unquoted where YAML allows it."""
     return key if not style.quoted_keys and _KEY.fullmatch(key) and resolve(key) == key else double_quoted(key)
 
 
 def _leaf(value: Any) -> list[str]:
-    """Return what is no filled collection: one line, or the lines of a literal block."""
+    """Return a value that is no filled collection: one line, or the lines of a literal block."""
     if not isinstance(value, str) or "\n" not in value:
         return [scalar(value)]
     lines = value.removesuffix("\n").split("\n")
-    # A first line with blanks would set the indentation, trailing breaks the chomping: quoting says it plainly
+    # A first line with blanks would set the indentation, trailing breaks the chomping: quoting is plainer
     literal = lines[0][:1].strip() and lines[-1].strip() and not any(_UNSEEN.search(line) for line in lines)
     if not literal or any(line and not line.strip() for line in lines):
         return [double_quoted(value)]

@@ -303,7 +303,7 @@ class _Compiler:
         """Refuse a policy that could occupy a worker for too long, at the most expensive part of its expressions."""
         total = self.total()
         if total > MAX_MICROSECONDS:
-            path, cost = max(((path, each.costs[""]) for path, each in self.priced), key=lambda each: each[1].dearest)
+            path, cost = max(((path, each.costs[""]) for path, each in self.priced), key=lambda each: each[1].worst)
             message = too_expensive(total, cost)
             self.problems.append(self.parsed.problem(("spec", *path), cost.line, cost.column, message))
 

@@ -96,12 +96,12 @@ class _Telling:
 
     def cover(self) -> Cover:
         """Return the terms over these keys."""
-        told = self.others - self.wanted
-        exact = len(told) == len(self.others)
-        if not told:
+        distinct = self.others - self.wanted
+        exact = len(distinct) == len(self.others)
+        if not distinct:
             return Cover((), exact=exact)
-        found = fewest(self.wanted, told, self._cost, most=MAX_TERMS)
-        terms = () if found is None else self._terms(found, told)
+        found = fewest(self.wanted, distinct, self._cost, most=MAX_TERMS)
+        terms = () if found is None else self._terms(found, distinct)
         if (
             found is None
             or sum(len(e.get("values", ())) for term in terms for e in term["matchExpressions"]) > MAX_VALUES
@@ -114,8 +114,8 @@ class _Telling:
         plainness, said = _plainest(allowed, outside, number=self.numbers[key])
         return self.ranks[key] * _RANK + plainness + (_LAST if len(said.get("values", ())) > MAX_VALUES else 0)
 
-    def _terms(self, found: Boxes, told: set[Row]) -> tuple[Term, ...]:
-        outside = [frozenset(row[key] for row in told) for key in range(len(self.keys))]
+    def _terms(self, found: Boxes, distinct: set[Row]) -> tuple[Term, ...]:
+        outside = [frozenset(row[key] for row in distinct) for key in range(len(self.keys))]
         terms = []
         for box in found.boxes:
             expressions = []

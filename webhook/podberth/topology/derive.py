@@ -38,7 +38,7 @@ APPLICATION_XIDS: frozenset[int] = frozenset({13, 31, 43, 45, 68, 109})
 def derive(observation: Observation) -> NodeTopology:
     """Derive a node's document; ``observed`` stays empty, because its publisher knows whether anything changed."""
     gpus = sorted(observation.gpus, key=lambda gpu: gpu.index)
-    fabric, not_told = _fabric([gpu.fabric for gpu in gpus if gpu.fabric is not None])
+    fabric, unknown = _fabric([gpu.fabric for gpu in gpus if gpu.fabric is not None])
     return NodeTopology(
         gpus=tuple(_gpu(gpu, observation.places.get(gpu.address, _NOWHERE)) for gpu in gpus),
         links=links_of(observation),
@@ -50,7 +50,7 @@ def derive(observation: Observation) -> NodeTopology:
         platform=next((_platform(gpu) for gpu in gpus if gpu.platform is not None), None),
         mig_offers=_offers(gpus),
         mig_instances=tuple(instance for gpu in gpus for instance in _instances(gpu)),
-        unseen=_unseen([*observation.unseen, *not_told]),
+        unseen=_unseen([*observation.unseen, *unknown]),
     )
 
 

@@ -101,9 +101,9 @@ class Placement:
     @property
     def missing_label(self) -> str:
         """A label that would have helped, where ``terms`` or ``required`` are not exact; empty: there is none."""
-        untold = not self._cover.exact and any(self._telling not in one.labels for one in self._wanted)
+        lacking = not self._cover.exact and any(self._telling not in one.labels for one in self._wanted)
         unsettled = self._demand is None and any(self._telling not in one.labels for one in self._unfit)
-        return self._telling if untold or unsettled else ""
+        return self._telling if lacking or unsettled else ""
 
 
 def exclude(wanted: Sequence[Kind], unfit: Sequence[Unfit], conventions: Conventions) -> tuple[Term, ...] | None:

@@ -22,7 +22,7 @@ LIBRARIES: tuple[Overload, ...] = (
     *semver.OVERLOADS,
     *optionals.OVERLOADS,
 )
-"""All that policies can call."""
+"""All library functions that policies can call."""
 
 INTERNAL: tuple[Overload, ...] = (
     *rows("internal.fail", ("internal_fail", ("string",), "dyn", _fail)),
@@ -32,4 +32,4 @@ INTERNAL: tuple[Overload, ...] = (
     *conversions.INTERNAL,
     *text.INTERNAL,
 )
-"""What bodies may use beside; policies cannot name it."""
+"""Further functions for bodies; policies cannot name them."""

@@ -1,8 +1,8 @@
-"""What upstream's conversions read and write: numbers and times as Go's standard library has them.
+"""Upstream's conversions: numbers and times are read and written as by Go's standard library.
 
-The engine converts too, and takes other texts and writes others. So a text is read here first and handed to the engine
-in a form that it reads alike; what the engine writes is read here and written anew. Sources: cel-go common/types, and
-Go's strconv and time, which that calls.
+The engine's conversions accept and write other texts. So a text is read here first and passed to the engine in a form
+that it reads equally; the engine's output is read here and written again. Sources: cel-go common/types, and Go's
+strconv and time, which that calls.
 """
 
 import math
@@ -39,7 +39,7 @@ def _unsigned(text: str) -> str:
 
 
 def double_of(text: str) -> float:
-    """Return what strconv.ParseFloat makes of a text."""
+    """Return the result of strconv.ParseFloat for a text."""
     if _DECIMAL.fullmatch(text):
         found = float(text.replace("_", ""))
     elif _HEXADECIMAL.fullmatch(text):
@@ -59,7 +59,7 @@ def double_of(text: str) -> float:
 
 
 def double_text(value: float) -> str:
-    """Return a double as Go's ``%g`` writes it: the shortest text that is read as the same."""
+    """Return a double as Go's ``%g`` writes it: the shortest text that reads as the same value."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
     sign, digits, _ = Decimal(repr(value)).as_tuple()
@@ -73,7 +73,7 @@ def double_text(value: float) -> str:
 
 
 def _plain(value: float) -> str:
-    """Return a number without an exponent, the shortest text that is read as the same (strconv: 'f', -1)."""
+    """Return a number without an exponent, the shortest text that reads as the same value (strconv: 'f', -1)."""
     return format(Decimal(repr(value)), "f").removesuffix(".0")
 
 
@@ -117,7 +117,7 @@ def _duration(text: str) -> str:
 
 
 def _duration_text(text: str) -> str:
-    """Return what Go writes of a duration that the engine has written: its seconds as a double."""
+    """Return Go's text for a duration that the engine has written: its seconds as a double."""
     nanoseconds = _nanoseconds(text)
     seconds, rest = divmod(abs(nanoseconds), _NANOS)
     value = seconds + rest / 1e9
@@ -135,9 +135,9 @@ _TIME: Final = re.compile(
     r"(?:[.,](?P<fraction>[0-9]+))?(?:Z|(?P<sign>[+-])(?P<hours>[0-9]{2}):(?P<minutes>[0-9]{2}))"
 )
 _NO_TIME: Final = "type conversion error from 'string' to 'google.protobuf.Timestamp'"
-# As far as Go's reader goes: 24 hours, 60 minutes.
+# The limits of Go's reader: 24 hours, 60 minutes.
 _MOST_HOURS, _MOST_MINUTES = 24, 60
-_LAST_HOUR: Final = 23  # later Pythons take 24:00 for the next day
+_LAST_HOUR: Final = 23  # later Pythons read 24:00 as the next day
 _LOST_ZONE: Final = (
     "got a time with the offset {offset}, want it in UTC (Z): where times are written as text, this engine forgets "
     "their offset"
@@ -145,24 +145,24 @@ _LOST_ZONE: Final = (
 
 
 class _Time(NamedTuple):
-    """A time as it is written."""
+    """A time in a text."""
 
     local: datetime
-    """The clock of its place, without a zone."""
+    """The local clock, without a zone."""
     nanos: str
-    """Nine digits behind the second."""
+    """Nine digits after the second."""
     ahead: int
-    """The minutes that its place is ahead of UTC."""
+    """The minutes by which the local time is ahead of UTC."""
 
     @property
     def offset(self) -> str:
-        """The place's offset as RFC 3339 writes it."""
+        """The local offset in RFC 3339's format."""
         hours, minutes = divmod(abs(self.ahead), 60)
         return f"{'-' if self.ahead < 0 else '+'}{hours:02d}:{minutes:02d}" if self.ahead else "Z"
 
     @property
     def instant(self) -> str:
-        """The same time in UTC, as the engine reads it."""
+        """The same time in UTC, in a form that the engine reads."""
         return f"{_clock(self.local - timedelta(minutes=self.ahead))}.{self.nanos}Z"
 
 
@@ -181,7 +181,7 @@ def _time(text: str) -> _Time:
     try:
         local = datetime.fromisoformat(f"{found['date']}T{int(found['hour']):02d}:{found['clock']}")
         _ = local - timedelta(minutes=ahead)
-    except (ValueError, OverflowError) as error:  # no such day, or one that is before year 1 or behind 9999 in UTC
+    except (ValueError, OverflowError) as error:  # no such day, or one before year 1 or after 9999 in UTC
         raise LibraryError(_NO_TIME) from error
     return _Time(local, f"{found['fraction'] or ''}000000000"[:9], ahead)
 
@@ -191,7 +191,7 @@ def _instant(text: str) -> str:
 
 
 def _instant_of_utc(text: str) -> str:
-    """Return a time as the engine reads it, in a program that writes times as text."""
+    """Return a time in a form that the engine reads, in a program that writes times as text."""
     found = _time(text)
     if found.ahead:
         raise LibraryError(_LOST_ZONE.format(offset=found.offset))
@@ -199,7 +199,7 @@ def _instant_of_utc(text: str) -> str:
 
 
 def _time_text(text: str) -> str:
-    """Return what Go writes of a time that a text says."""
+    """Return Go's text for the time in a text."""
     found = _time(text)
     nanos = found.nanos.rstrip("0")
     return f"{_clock(found.local)}{'.' if nanos else ''}{nanos}{found.offset}"
@@ -207,7 +207,7 @@ def _time_text(text: str) -> str:
 
 INSTANT: Final = "internal.instant"
 INSTANT_OF_UTC: Final = "internal.instantOfUtc"
-"""What takes the place of ``INSTANT`` in a program that writes times as text."""
+"""The replacement of ``INSTANT`` in a program that writes times as text."""
 TIME_TEXT: Final = "internal.timeText"
 INTERNAL: tuple[Overload, ...] = (
     *rows("internal.signed", ("internal_signed", ("string",), "string", _signed)),

@@ -26,7 +26,7 @@ _TIME: Final = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-
 _LONGEST_LABEL: Final = 63
 _LONGEST_SUBDOMAIN: Final = 253
 
-# These patterns may take a backtracking matcher quadratic time. What is longer fails by its length already.
+# These patterns may take a backtracking matcher quadratic time. Longer texts fail by their length already.
 _LONGEST_TEXT: Final = 4096
 
 _LABEL_WORDS: Final = (
@@ -50,8 +50,8 @@ _VALUE_WORDS: Final = (
 )
 
 
-def _told(words: str, pattern: str, *examples: str) -> str:
-    """Return what RegexError says."""
+def _regex_error(words: str, pattern: str, *examples: str) -> str:
+    """Return RegexError's message."""
     shown = " or ".join(f"'{each}', " for each in examples)
     return f"{words} (e.g. {shown}regex used for validation is '{pattern}')"
 
@@ -68,27 +68,29 @@ def _dns_label(text: str) -> list[str]:
     found = _too_long(text, _LONGEST_LABEL)
     if not _matches(_LABEL, text):
         dotted = _matches(_SUBDOMAIN, text)
-        found.append("must not contain dots" if dotted else _told(_LABEL_WORDS, _LABEL, "my-name", "123-abc"))
+        found.append("must not contain dots" if dotted else _regex_error(_LABEL_WORDS, _LABEL, "my-name", "123-abc"))
     return found
 
 
 def _dns_subdomain(text: str, unit: str = "characters") -> list[str]:
     found = _too_long(text, _LONGEST_SUBDOMAIN, unit)
-    return found if _matches(_SUBDOMAIN, text) else [*found, _told(_SUBDOMAIN_WORDS, _SUBDOMAIN, "example.com")]
+    return found if _matches(_SUBDOMAIN, text) else [*found, _regex_error(_SUBDOMAIN_WORDS, _SUBDOMAIN, "example.com")]
 
 
 def _dns_1035_label(text: str) -> list[str]:
     found = _too_long(text, _LONGEST_LABEL)
     if _matches(_LABEL_1035, text):
         return found
-    return [*found, _told(_LABEL_1035_WORDS, _LABEL_1035, "my-name", "abc-123")]
+    return [*found, _regex_error(_LABEL_1035_WORDS, _LABEL_1035, "my-name", "abc-123")]
 
 
 def _qualified_name(text: str) -> list[str]:
     prefix, slash, name = text.rpartition("/")
-    told = _told(_KEY_WORDS, _KEY, "MyName", "my.name", "123-abc")
+    problem = _regex_error(_KEY_WORDS, _KEY, "MyName", "my.name", "123-abc")
     if "/" in prefix:
-        return [f"a valid label key {told} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
+        return [
+            f"a valid label key {problem} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        ]
     found: list[str] = []
     if slash:
         wrong = _dns_subdomain(prefix, "bytes") if prefix else ["must be non-empty"]
@@ -96,12 +98,16 @@ def _qualified_name(text: str) -> list[str]:
     if not name:
         found.append("name part must be non-empty")
     found += [f"name part {each}" for each in _too_long(name, _LONGEST_LABEL, "bytes")]
-    return found if _matches(_KEY, name) else [*found, f"name part {told}"]
+    return found if _matches(_KEY, name) else [*found, f"name part {problem}"]
 
 
 def _label_value(text: str) -> list[str]:
     found = _too_long(text, _LONGEST_LABEL, "bytes")
-    return found if _matches(_VALUE, text) else [*found, _told(_VALUE_WORDS, _VALUE, "MyValue", "my_value", "12345")]
+    return (
+        found
+        if _matches(_VALUE, text)
+        else [*found, _regex_error(_VALUE_WORDS, _VALUE, "MyValue", "my_value", "12345")]
+    )
 
 
 def _uri(text: str) -> list[str]:
@@ -154,7 +160,7 @@ FORMATS: Mapping[str, Callable[[str], list[str]]] = MappingProxyType(
         "datetime": _said("invalid datetime", _is_datetime),
     }
 )
-"""What each named format finds wrong with a text."""
+"""The problems of a text for each named format."""
 
 
 def _named(name: str) -> str:

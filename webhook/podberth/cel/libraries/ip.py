@@ -8,7 +8,7 @@ from .overload import IP, LibraryError, Overload, rows
 
 Address = IPv4Address | IPv6Address
 
-# net/netip's own bounds of the kinds, which are not Python's.
+# net/netip's bounds of the kinds of addresses, which differ from Python's.
 _LOOPBACK: Final = IPv4Network("127.0.0.0/8")
 _LINK_LOCAL_4: Final = IPv4Network("169.254.0.0/16")
 _LINK_LOCAL_6: Final = IPv6Network("fe80::/10")
@@ -65,7 +65,7 @@ def _is_link_local_multicast(address: Address) -> bool:
 
 
 def _is_global_unicast(address: Address) -> bool:
-    """Return what netip tells: private addresses count, a broadcast does not."""
+    """Return netip's answer: private addresses count, a broadcast does not."""
     kept_off = address.is_multicast or int(address) == 0 or address == _BROADCAST
     return not (kept_off or _is_loopback(address) or _is_link_local(address))
 

@@ -1,7 +1,7 @@
 """Kubernetes' lists library (apiserver pkg/cel/library/lists.go).
 
-All in CEL, so that every element keeps its type and its precision. What 1.34 added (cel-go ext.Lists version 3: slice,
-flatten, distinct, reverse, sort, sortBy, lists.range) and the sets library are extensions of the engine's own.
+All in CEL, so that every element keeps its type and its precision. The additions of 1.34 (cel-go ext.Lists version 3:
+slice, flatten, distinct, reverse, sort, sortBy, lists.range) and the sets library are the engine's own extensions.
 """
 
 from typing import Final
@@ -26,7 +26,7 @@ _MIN, _MAX = _BEST.format(name="min", better="<"), _BEST.format(name="max", bett
 _INDEX_OF = "internal.fold(lists.range(size(a)), -1, r < 0 && a[v] == b ? v : r)"
 _LAST_INDEX_OF = "internal.fold(lists.range(size(a)), -1, a[v] == b ? v : r)"
 
-# As many as one evaluation may iterate over. The engine would make a list of any length at once; upstream counts it as
+# The number of iterations of one evaluation. The engine would make a list of any length at once; upstream counts it as
 # cost.
 _LONGEST_RANGE: Final = 10_000
 
@@ -64,5 +64,5 @@ OVERLOADS: tuple[Overload, ...] = (
     *rows("lastIndexOf", ("list_a_last_index_of_int", ("list(A)", "A"), "int", _LAST_INDEX_OF)),
 )
 BOUNDED = "internal.bounded"
-"""What the argument of lists.range goes through."""
+"""The function around the argument of lists.range."""
 INTERNAL: tuple[Overload, ...] = rows(BOUNDED, ("internal_bounded", ("int",), "int", _bounded))

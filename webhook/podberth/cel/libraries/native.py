@@ -1,8 +1,8 @@
-"""What the engine has by itself: CEL's standard operators and functions, its own extensions, and the macros.
+"""The engine's own functions: CEL's standard operators and functions, its extensions, and the macros.
 
-Nothing here is declared to the engine. It is what authors are told of (docs/cel.md) and what a misspelt name may have
-meant. cel-spec doc/langdef.md (list of standard definitions); cel-cpp runtime/optional_types, extensions/lists, sets,
-comprehensions_v2. The overload ids are the engine's own, so a test holds each row to what its checker says.
+Nothing here is declared to the engine. The table is for documentation (docs/cel.md) and for suggestions after a
+misspelt name. cel-spec doc/langdef.md (list of standard definitions); cel-cpp runtime/optional_types, extensions/lists,
+sets, comprehensions_v2. The overload ids are the engine's own; a test compares each row with its checker.
 """
 
 from dataclasses import dataclass
@@ -106,7 +106,7 @@ FUNCTIONS: tuple[Overload, ...] = (
 )
 
 UNANSWERED: frozenset[str] = frozenset({"int64_to_duration"})
-"""Overloads that the engine's checker takes and that have no value when they run; so they are in no table."""
+"""Overloads that the engine's checker accepts and that have no value at run time; so they are in no table."""
 
 CONVERSIONS: tuple[Overload, ...] = (
     *_converts("bool", "bool", ("bool", "bool"), ("string", "string")),
@@ -194,7 +194,7 @@ NATIVE: tuple[Overload, ...] = (*OPERATORS, *FUNCTIONS, *CONVERSIONS, *TIMES, *L
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Macro:
-    """A form of a macro: what is expanded when an expression is parsed, so it has no overloads."""
+    """A form of a macro, which is expanded when an expression is parsed, so it has no overloads."""
 
     name: str
     receiver: str
@@ -235,6 +235,6 @@ MACROS: tuple[Macro, ...] = (*LANGUAGE_MACROS, *LIST_MACROS, *OPTIONAL_MACROS)
 
 _CALLED = {row.name for row in NATIVE} | {macro.name for macro in MACROS}
 _WORDS = {part for name in _CALLED for part in name.split(".") if part.replace("_", "").isalpha()}
-# Near to "regex", and of lists alone.
+# Near to "regex", and only for lists.
 NAMES: frozenset[str] = frozenset(_WORDS - {"range"})
 """The words that these are called by, those before a dot included, for suggestions."""

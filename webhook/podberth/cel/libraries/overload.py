@@ -1,8 +1,8 @@
-"""One function of a library as upstream declares it, and what answers it here.
+"""One library function as upstream declares it, with its implementation here.
 
-A library is a table of these rows, upstream's names, overload ids and types in them, and plain functions over plain
+A library is a table of these rows, with upstream's names, overload ids and types, and plain functions over plain
 values. A value of a type that CEL does not have (a Quantity, an IP, ...) is its text here, in a canonical form that is
-equal where upstream's values are equal; ``cel.opaque`` makes an object of its own type of it.
+equal where upstream's values are equal; ``cel.opaque`` makes an object of its own type from it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -34,13 +34,13 @@ class LibraryError(Exception):
 class Overload:
     """A function for one list of argument types.
 
-    It is answered by ``call``, by ``body`` or, with neither, by the engine itself.
+    ``call`` implements it, or ``body``, or, without both, the engine itself.
     """
 
     id: str
     """Upstream's name of the overload; unique."""
     name: str
-    """As policies call it: "quantity", "format.named"."""
+    """The name in policies: "quantity", "format.named"."""
     parameters: tuple[str, ...]
     """Types, spelled as CEL's messages do; the receiver is the first. A capital letter is any type."""
     result: str
@@ -49,18 +49,18 @@ class Overload:
     """Called with plain values and the texts of opaque ones.
 
     Raises LibraryError. Its parameters are strings, numbers, bools and opaque ones. The engine crashes on converting a
-    map that has an optional in it, so only ``format`` is handed a list, which was looked into first.
+    map that contains an optional, so only ``format`` is given a list, which was checked first.
     """
     body: str = ""
-    """CEL that computes it, in the arguments ``a``, ``b`` and ``c``; may use what ``INTERNAL`` has."""
+    """The CEL that computes it, in the arguments ``a``, ``b`` and ``c``; may use the functions of ``INTERNAL``."""
 
     @property
     def is_native(self) -> bool:
-        """Whether the engine answers it."""
+        """Whether the engine implements it."""
         return self.call is None and not self.body
 
     def written(self, operands: Sequence[str]) -> str:
-        """Return a call of it as a policy writes it, of operands or of what stands for them."""
+        """Return a call of it as a policy writes it, with operands or placeholders."""
         if not self.name.replace(".", "").isalnum():
             # An operator: each "_" in its name is an operand, and spaces stand around what is between two of them.
             pieces = _SPACED.get(self.name, self.name).split("_")
@@ -74,7 +74,7 @@ def rows(
     *overloads: tuple[str, tuple[str, ...], str, Callable[..., Any] | str | None],
     is_member: bool = True,
 ) -> tuple[Overload, ...]:
-    """Return the overloads of one function: (id, parameters, result, what answers it)."""
+    """Return the overloads of one function: (id, parameters, result, implementation)."""
     return tuple(
         Overload(
             id=each,

@@ -1,8 +1,8 @@
 """Kubernetes' quantity library (apiserver pkg/cel/library/quantity.go, apimachinery pkg/api/resource).
 
-An amount's text is "<digits>e<exponent>", with a "d" behind it for what upstream holds as a decimal of any length.
-Upstream's isInteger and asInteger look at how an amount is held and not at how much it is ('1000m' is no integer, nor
-is '100Ti'), so the text keeps that. Equal amounts are equal to the engine all the same: ``apart``.
+An amount's text is "<digits>e<exponent>", followed by a "d" where upstream holds a decimal of any length. Upstream's
+isInteger and asInteger depend on how an amount is held and not on its value ('1000m' is no integer, nor is '100Ti'), so
+the text keeps that. Equal amounts are equal to the engine all the same: ``apart``.
 """
 
 import math
@@ -16,15 +16,15 @@ from .overload import QUANTITY, LibraryError, Overload, rows
 
 _LARGEST_INT: Final = 2**63 - 1
 _SMALLEST_INT: Final = -(2**63)
-# math.go, maxInt64Factors: digits that are sure to fit.
+# math.go, maxInt64Factors: digits that certainly fit.
 _SURE_DIGITS: Final = 18
 _NANO: Final = -9
 
-# Longer texts are no amounts that anybody writes, and exact arithmetic costs with the size: upstream takes them.
+# Real amounts are shorter, and exact arithmetic costs with the size; upstream accepts longer ones.
 _LONGEST_TEXT: Final = 128
 _LARGEST_EXPONENT: Final = 1000
 
-# parseQuantityString: number, then letters of suffixes, a sign, digits. It takes texts without a digit ("Ki", "+") for
+# parseQuantityString: number, then letters of suffixes, a sign, digits. It reads texts without a digit ("Ki", "+") as
 # zero.
 _SHAPE: Final = re.compile(
     r"(?P<value>[+-]?0*(?P<num>[0-9]*)(?:\.(?P<denom>[0-9]*))?)(?P<suffix>[eEinumkKMGTP]*[+-]?[0-9]*)"
@@ -49,7 +49,7 @@ class Amount(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What stands for it in an evaluation."""
+        """Its text in an evaluation."""
         return f"{self.digits}e{self.exponent}{'d' if self.is_decimal else ''}"
 
 
@@ -59,16 +59,15 @@ def read(text: str) -> Amount:
     return Amount(int(digits), int(exponent.removesuffix("d")), is_decimal=exponent.endswith("d"))
 
 
-# An exponent that ``parse`` and the arithmetic leave is from -9 to 1,018: 1,000 and that of "E". One bit more says
-# whether it is a decimal.
+# ``parse`` and the arithmetic leave an exponent from -9 to 1,018: 1,000 and that of "E". One more bit marks a decimal.
 _HELD_BITS: Final = 12
 _ZEROS: Final = struct.Struct(f"<{_HELD_BITS}d")
 
 
 def apart(text: str) -> tuple[str, Sequence[float]]:
-    """Return how much an amount is, and how it is held, as zeros.
+    """Return the value of an amount, and its form as zeros.
 
-    A zero is equal to a negative one, so two messages are equal, in lists and maps too, where the amounts are.
+    A zero equals a negative zero, so two messages are equal, in lists and maps too, where the amounts are.
     """
     digits, _, held = text.partition("e")
     exponent = int(held.removesuffix("d"))
@@ -98,7 +97,7 @@ def _held(signs: bytes) -> int:
 
 
 def parse(text: str) -> Amount:
-    """Return what resource.ParseQuantity makes of a text.
+    """Return the result of resource.ParseQuantity for a text.
 
     Raises:
         LibraryError: it is no quantity, in upstream's words.
@@ -128,7 +127,7 @@ def parse(text: str) -> Amount:
 
 
 def _binary(match: re.Match[str], num: str, denom: str, shift: int) -> Amount:
-    # quantity.go: how many digits more are sure to fit an int64, if each power of two is 0.3 digits.
+    # quantity.go: how many more digits certainly fit an int64, if each power of two is 0.3 digits.
     digits = (int(num + denom) << shift) * (-1 if match[0][0] == "-" else 1)
     precision = 15 - len(num) - shift * 3 // 10 - 1
     if not denom and precision >= 0 and _SMALLEST_INT < digits <= _LARGEST_INT:
@@ -148,7 +147,7 @@ def _want_number(value: str) -> None:
 
 
 def _rounded(digits: int, exponent: int) -> Amount:
-    """Return the amount in nanos, what is finer rounded away from zero."""
+    """Return the amount in nanos, finer amounts rounded away from zero."""
     if not digits:
         return Amount(0, 0, is_decimal=True)
     size = abs(digits)
@@ -167,7 +166,7 @@ def _aligned(first: Amount, second: Amount) -> tuple[int, int, int]:
 
 
 def plus(first: Amount, second: Amount) -> Amount:
-    """Return the sum, held as Quantity.Add leaves it."""
+    """Return the sum, held as by Quantity.Add."""
     as_int = not first.is_decimal and not second.is_decimal
     if as_int and not second.digits:
         return first
@@ -179,7 +178,7 @@ def plus(first: Amount, second: Amount) -> Amount:
 
 
 def minus(first: Amount, second: Amount) -> Amount:
-    """Return the difference, held as Quantity.Sub leaves it."""
+    """Return the difference, held as by Quantity.Sub."""
     return plus(first, second._replace(digits=-second.digits))
 
 
@@ -237,7 +236,7 @@ _WITH_INT = (QUANTITY, "int")
 OVERLOADS: tuple[Overload, ...] = (
     *rows("quantity", ("string_to_quantity", ("string",), QUANTITY, lambda text: parse(text).text), is_member=False),
     *rows("isQuantity", ("is_quantity_string", ("string",), "bool", _is_quantity), is_member=False),
-    # Upstream declares it as a function, for all that its documentation shows a member: sign(quantity('1')).
+    # Upstream declares it as a function, though its documentation shows a member: sign(quantity('1')).
     *rows("sign", ("quantity_sign", (QUANTITY,), "int", _sign), is_member=False),
     *rows("isGreaterThan", ("quantity_is_greater_than", _TWO, "bool", lambda a, b: _compared(a, b) > 0)),
     *rows("isLessThan", ("quantity_is_less_than", _TWO, "bool", lambda a, b: _compared(a, b) < 0)),

@@ -1,15 +1,15 @@
 """Kubernetes' regex library (apiserver pkg/cel/library/regex.go): RE2, as Go's regexp is.
 
-The engine's own regex extension does the matching, for time linear in the text. It wants at most one capturing group,
-so groups stop capturing: RE2 has no back references, and what is found is the whole match anyway. Its extractAll
-forgets what stands before a match (``^`` matches again and again), so all matches are found by replacing them.
+The engine's own regex extension does the matching, in time linear in the text. It accepts at most one capturing group,
+so groups stop capturing: RE2 has no back references, and the result is the whole match anyway. Its extractAll ignores
+the text before a match (``^`` matches again and again), so all matches are found by replacing them.
 """
 
 import re
 
 from .overload import LibraryError, Overload, rows
 
-# What stands around a match after replacing. No text in a Kubernetes object that anybody writes has it.
+# The mark around a match after replacing. Real texts of Kubernetes objects do not contain it.
 _MARK = "\x00"
 
 _FIND = "regex.extract(a, internal.uncaptured(b)).orValue('')"
@@ -21,14 +21,14 @@ _NAME = re.compile(r"[0-9A-Za-z_]+")
 
 
 def uncaptured(pattern: str) -> str:
-    r"""Return the pattern with its capturing groups turned into groups that do not capture; flags stay.
+    r"""Return the pattern with its capturing groups replaced by groups that do not capture; flags stay.
 
-    RE2's syntax: ``\(`` and ``[(]`` and what is in ``\Q...\E`` open no group; (?P<n>...) and (?<n>...) capture. A
-    ``\Q`` that nothing ends is ended, for what stands around the pattern is none of its text.
+    RE2's syntax: ``\(`` and ``[(]`` and the text in ``\Q...\E`` open no group; (?P<n>...) and (?<n>...) capture. An
+    open ``\Q`` is closed, because the text around the pattern is not part of it.
 
     Raises:
-        LibraryError: it has what RE2 reads and Go's regexp does not: ``\C``, one byte, or a group's name that is
-        none.
+        LibraryError: it has syntax that RE2 accepts and Go's regexp does not: ``\C``, one byte, or an invalid name of a
+        group.
     """
     made: list[str] = []
     at, in_class, class_start, depth = 0, False, 0, 0
@@ -55,7 +55,7 @@ def uncaptured(pattern: str) -> str:
             continue
         elif each == ")":
             depth -= 1
-            if depth < 0:  # it would end the group that is put around the pattern
+            if depth < 0:  # it would close the group around the pattern
                 raise LibraryError(f"error parsing regexp: unexpected ): `{pattern}`")
         made.append(each)
         at += 1
@@ -63,7 +63,7 @@ def uncaptured(pattern: str) -> str:
 
 
 def _escaped(pattern: str, at: int) -> tuple[str, int]:
-    """Return what the backslash at an index begins, and where that ends."""
+    """Return the sequence after the backslash at an index, and its end."""
     kind = pattern[at + 1 : at + 2]
     if kind == "C":
         raise LibraryError("error parsing regexp: invalid escape sequence: `\\C`")
@@ -74,13 +74,13 @@ def _escaped(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _legal(pattern: str) -> str:
-    """Return a pattern that Go's regexp reads too."""
+    """Return a pattern that Go's regexp accepts too."""
     uncaptured(pattern)
     return pattern
 
 
 def _opened(pattern: str, at: int) -> tuple[str, int]:
-    """Return how the group at an index opens, uncaptured, and where its inside begins."""
+    """Return the opening of the group at an index, uncaptured, and the start of its content."""
     if pattern[at + 1 : at + 2] != "?":
         return "(?:", at + 1
     if named := _NAMED.match(pattern, at):
@@ -107,9 +107,9 @@ OVERLOADS: tuple[Overload, ...] = (
     ),
 )
 FOUND = "internal.found"
-"""It splits a text that the engine has searched already, so any length will do."""
+"""It splits a text that the engine has searched already, so any length is allowed."""
 LEGAL = "internal.legal"
-"""A pattern is looked into where it may hold a ``\\C`` or a name."""
+"""A pattern is checked where it may contain a ``\\C`` or a name."""
 INTERNAL: tuple[Overload, ...] = (
     *rows("internal.uncaptured", ("internal_uncaptured", ("string",), "string", uncaptured)),
     *rows(LEGAL, ("internal_legal", ("string",), "string", _legal)),

@@ -21,16 +21,16 @@ class Version(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What stands for it in an evaluation."""
+        """Its text in an evaluation."""
         numbers = ".".join(map(str, self.numbers))
         return f"{numbers}-{'.'.join(self.prerelease)}" if self.prerelease else numbers
 
 
 def parse(text: str) -> Version:
-    """Return what semver.Parse makes of a text.
+    """Return the result of semver.Parse for a text.
 
     Raises:
-        LibraryError: it is no version; what is wrong, in upstream's words.
+        LibraryError: it is no version; the problem, in upstream's words.
     """
     if not text:
         raise LibraryError("Version string empty")
@@ -51,7 +51,7 @@ def parse(text: str) -> Version:
 
 
 def normalized(text: str) -> str:
-    """Return the text with its short forms filled up (normalizeAndParse).
+    """Return the text with its short forms completed (normalizeAndParse).
 
     Raises:
         LibraryError: a short version has a prerelease or build metadata.
@@ -77,7 +77,7 @@ def compare(first: Version, second: Version) -> int:
 
 
 def _ranks(version: Version) -> list[tuple[bool, int, str]]:
-    """Return what the prerelease is ordered by: numbers below words, by their value."""
+    """Return the sort key of the prerelease: numbers below words, by their value."""
     return [(False, int(each), "") if _NUMBER.fullmatch(each) else (True, 0, each) for each in version.prerelease]
 
 

@@ -1,7 +1,8 @@
-"""Names that the engine answers and a library of ours adds to: the strings extension and the conversion to string.
+"""Functions of the engine that podberth's libraries extend: the strings extension and the conversion to string.
 
-The engine takes a function from one declaration only. So where we add an overload (``indexOf`` of a list, ``string`` of
-an IP), its own are declared here again: cel-spec doc/langdef.md (string), cel-cpp extensions/strings.
+The engine accepts a function from one declaration only. So where podberth adds an overload (``indexOf`` of a list,
+``string`` of an IP), the engine's own are declared here again: cel-spec doc/langdef.md (string), cel-cpp
+extensions/strings.
 """
 
 from .overload import Overload, rows

@@ -14,7 +14,7 @@ _DEFAULT_PRECISION: Final = 6
 _MOST_PRECISION: Final = 255  # upstream keeps it in one byte (golang.org/x/text number.Pattern), and wraps around
 _SUPERSCRIPTS: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _NO_NUMBERS: Final = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
-# What the engine's Python interface calls the types of CEL.
+# The names of CEL's types in the engine's Python interface.
 _TYPES: Final = {each.upper(): each for each in ("bool", "int", "uint", "double", "string", "bytes", "type")} | {
     "NULL": "null_type",
     "LIST<DYN>": "list",
@@ -28,10 +28,10 @@ _TWO_DIGITS, _FOUR_DIGITS = 0x80, 0x10000
 
 
 def _format(text: str, values: Sequence[Any], times: Sequence[str]) -> list[str]:
-    """Return a text with values in the places of its clauses, split at its NULs: the engine takes no text with one.
+    """Return a text with values in the places of its clauses, split at its NULs: the engine accepts no text with one.
 
-    ``times`` has what is written of each value that is a time or a duration, of which Python would forget nanoseconds,
-    and "" for all others; it is empty where no value can be one.
+    ``times`` has the text of each value that is a time or a duration, of which Python would lose nanoseconds, and ""
+    for all others; it is empty where no value can be one.
     """
     made, at, used = [], 0, 0
     for clause in _CLAUSE.finditer(text):
@@ -91,7 +91,7 @@ def _decoded(value: bytearray) -> str:
 
 
 def _nested(value: Any) -> str:
-    """Return what is written of a value in a list or a map."""
+    """Return the text of a value in a list or a map."""
     if value is None:
         return "null"
     if isinstance(value, datetime | timedelta):
@@ -142,7 +142,7 @@ def _fixed(value: float, digits: int) -> str:
 
 
 def _scientific(value: float, width: int) -> str:
-    """Write a power of ten as people do; what stands for the precision is upstream's width."""
+    """Write a power of ten as people do; upstream's width is used as the precision."""
     if not math.isfinite(value):
         return _fixed(value, 0).rjust(width)
     number, _, exponent = format(value or 0.0, f".{_DEFAULT_PRECISION}e").partition("e")
@@ -186,7 +186,7 @@ _CLAUSES: Mapping[str, Callable[[Any], str]] = {
 }
 
 FORMAT: Final = "internal.formatted"
-"""It reads texts of any length, and no other way than as they stand."""
+"""It reads texts of any length, unchanged."""
 INTERNAL: tuple[Overload, ...] = rows(
     FORMAT, ("internal_formatted", ("string", "list", "list"), "list(string)", _format)
 )

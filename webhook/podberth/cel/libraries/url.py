@@ -14,16 +14,16 @@ from .overload import URL, LibraryError, Overload, rows
 
 
 def _others(kept: str) -> re.Pattern[str]:
-    """Return what matches a character that is neither one of these nor a letter or a digit."""
+    """Return the pattern of a character that is neither one of these nor a letter or a digit."""
     return re.compile(f"[^A-Za-z0-9{re.escape(kept)}]")
 
 
-# What is escaped where (net/url/encoding_table.go).
+# The characters that are escaped in each part (net/url/encoding_table.go).
 _NOT_PATH: Final = _others("-._~$&+,/:;=@")
 _NOT_HOST: Final = _others("-._~!$&'()*+,;=:[]<>\"")
 _NOT_USER: Final = _others("-._~$&+,;=")
 _NOT_FRAGMENT: Final = _others("-._~!$&()*+,/:;=?@")
-# validEncoded and validUserinfo; in a host also what escapes another than a percent sign of ASCII.
+# validEncoded and validUserinfo; in a host also escapes other than a percent sign of ASCII.
 _INVALID_PATH: Final = _others("-._~$&+,/:;=@!'()*[]%")
 _INVALID_FRAGMENT: Final = _others("-._~!$&()*+,/:;=?@'[]%")
 _INVALID_USER: Final = _others("-._:~!$&'()*+,;=%@")
@@ -37,11 +37,11 @@ _PORT: Final = re.compile(r"(?::[0-9]*)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """A URL in its parts; characters are bytes. ``path`` and ``fragment`` are as written, the rest without escapes."""
+    """The parts of a URL; characters are bytes. ``path`` and ``fragment`` are as written, the rest without escapes."""
 
     scheme: str
     user: str | None
-    """As String writes it."""
+    """In the form of String."""
     host: str
     path: str
     opaque: str
@@ -52,7 +52,7 @@ class Parts:
 
     @property
     def text(self) -> str:
-        """Return what URL.String writes."""
+        """Return the text of URL.String."""
         made = f"{self.scheme}:" if self.scheme else ""
         if self.opaque:
             made += self.opaque
@@ -118,7 +118,7 @@ def _parsed(raw: str, fragment: str, *, via_request: bool) -> Parts:
 
 
 def _as_written(text: str, invalid: re.Pattern[str], escaped: re.Pattern[str]) -> str:
-    """Return a path or fragment as EscapedPath does: as it stands where that is valid, else escaped anew."""
+    """Return a path or fragment as EscapedPath does: unchanged where that is valid, else escaped again."""
     bare = _unescaped(text)
     return _escaped(bare, escaped) if invalid.search(text) else text
 
@@ -197,12 +197,12 @@ def _error(what: str) -> LibraryError:
 
 
 def _shown(text: str) -> str:
-    """Return bytes as the text they are; what is no UTF-8 cannot be a string of CEL's."""
+    """Return bytes as a text; bytes that are no UTF-8 cannot be a string of CEL."""
     return text.encode("latin-1").decode("utf-8", "replace")
 
 
 def is_url(text: str) -> bool:
-    """Return what url.ParseRequestURI tells; a fragment counts as path or query to it."""
+    """Return the result of url.ParseRequestURI; it reads a fragment as path or query."""
     return not request_problem(text)
 
 
@@ -226,7 +226,7 @@ def _host_and_port(text: str) -> tuple[str, str]:
 
 
 def _query(text: str) -> dict[str, list[str]]:
-    """Return the parameters; what cannot be read is left out, as url.Query does."""
+    """Return the parameters; unreadable ones are left out, as in url.Query."""
     found: dict[str, list[str]] = {}
     for pair in parse(text).query.split("&"):
         if not pair or ";" in pair:

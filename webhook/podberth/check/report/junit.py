@@ -14,9 +14,9 @@ def render(report: Report) -> str:
 
 def _case(result: Result) -> Case:
     outcome = _OUTCOMES.get(result.verdict, "passed")
-    told = [f"warning: {_located(result, each)}" for each in result.warnings]
-    told += [f"changed: {policy}: {reason}" for policy, reason in reasons(result)]
-    told += [f"note: {_located(result, each)}" for each in result.notes]
+    lines = [f"warning: {_located(result, each)}" for each in result.warnings]
+    lines += [f"changed: {policy}: {reason}" for policy, reason in reasons(result)]
+    lines += [f"note: {_located(result, each)}" for each in result.notes]
     findings: tuple[Finding, ...] = {"failure": result.denials, "error": result.errors}.get(outcome, ())
     message = sentence(findings[0]) if findings else result.verdict
     if outcome == "skipped":
@@ -30,7 +30,7 @@ def _case(result: Result) -> Case:
         message=message + more,
         kind=findings[0].policy if findings and findings[0].policy else "podberth",
         text="\n".join(_located(result, each) for each in findings),
-        output="\n".join(told),
+        output="\n".join(lines),
     )
 
 

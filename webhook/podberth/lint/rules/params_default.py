@@ -66,10 +66,10 @@ def _default(library: Library, name: str, namespace: str | None) -> Mapping[str,
 
 
 def _missing(policy: Linted, reads: list[tuple[Path, Tree, str]], default: Mapping[str, Any]) -> Iterator[Problem]:
-    told: set[str] = set()
+    reported: set[str] = set()
     for path, part, key in reads:
-        if key and key not in (default.get("data") or {}) and key not in told:
-            told.add(key)
+        if key and key not in (default.get("data") or {}) and key not in reported:
+            reported.add(key)
             yield policy.within(path, part, f"the default ConfigMap has no {key!r}; want it there, or drop it here")
 
 
