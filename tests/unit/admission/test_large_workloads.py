@@ -1,7 +1,7 @@
 """The lists of a workload itself are bounded, and no check goes through one once for each role. Nothing is timed."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -55,7 +55,7 @@ def trained(**fields: Any) -> JSON:
 
 VALUES = f"outside its pod templates: got more than {MOST_VALUES:,} values, want so many at most"
 OBJECTS = f"it wraps too many objects to be judged: got more than {MOST_OBJECTS}, want so many at most"
-TOO_LARGE = {
+TOO_LARGE: dict[str, tuple[Callable[[int], JSON], str]] = {
     "jobs that a job waits for": (lambda times: job_set(2, waits=900 * times), VALUES),
     "roles elsewhere": (lambda times: trained(others={f"r{at}": {} for at in range(5_000 * times)}), VALUES),
     "scalars": (lambda times: trained(others=[0] * 5_000 * times), VALUES),
@@ -101,7 +101,7 @@ def test_a_dictionary_that_looks_like_a_template_counts_all_the_same() -> None:
     assert VALUES in review(trained(others=hidden)).warnings[0]
 
 
-def fourfold(make: Any) -> float:
+def fourfold(make: Callable[[int], JSON]) -> float:
     """Return how much more a review of four times as many roles takes."""
     return work(make(MOST_ROLES)) / work(make(MOST_ROLES // 4))
 
@@ -121,7 +121,7 @@ def in_company(jobs: int) -> JSON:
 
 
 @pytest.mark.parametrize("make", [grouped, in_company])
-def test_groups_are_checked_in_proportion_to_the_roles(make: Any) -> None:
+def test_groups_are_checked_in_proportion_to_the_roles(make: Callable[[int], JSON]) -> None:
     # Of each pair of roles something is compared, which is less than a tenth of it all.
     assert fourfold(make) <= 5
 
