@@ -18,10 +18,12 @@ from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from itertools import count
+from random import Random
 from statistics import median
 from typing import Any
 
 from node_builders import need_of
+from podberth.cel import patterns
 from podberth.cel.engine import INT, LIST, Activation, CelType, Environment, Expression, Want
 from podberth.cel.functions import NODES_FIELDS, ReviewContext
 from podberth.errors import EvaluationError
@@ -50,6 +52,8 @@ _ENOUGH_SECONDS = 2e-3
 _LONG_SECONDS = 0.1
 # i >= 0 (three), the result so far && that (two), and whether it is still true (three with what asks it).
 _PARTS_OF_A_TURN = 8
+_MANY_STATES = ("(a|b)*a(a|b){20}c", "(a|b)*a(a|b){100}c", "a(a|b){400}c")
+_PLACES = [patterns.read(each).places for each in _MANY_STATES]
 Row = tuple[float, float, float, float]
 
 
@@ -178,6 +182,8 @@ def _operations(bench: Bench) -> dict[str, Row]:
     """Return what is charged beside functions: ``cel.prices.OPERATIONS``."""
     many, text = list(range(3_000)), "a" * 20_000
     maps = [{"key": f"k{at}"} for at in range(2_000)]
+    strange = "".join(Random(1).choices("ab", k=20_000))  # noqa: S311 - the same in each run
+    stated = [bench.seconds(f"{_INPUTS['TEXT']}.matches('{each}')", {"t": strange}) for each in _MANY_STATES]
     size = sum(len(json.dumps(each)) for each in maps)
     copied = bench.seconds("variables.n.map(x, x).size()", {"n": many})
     compiled = [bench.each("'a'.matches(TEXT)", {"t": each}) for each in ("(a|b)*c" * 300, "[a-z]+" * 300, "a" * 2_000)]
@@ -193,6 +199,7 @@ def _operations(bench: Bench) -> dict[str, Row]:
         "append": appended / 4_000,
         "pair": pairs / 2_000**2,
         "deep": deep / size,
+        "state": max(took / places for took, places in zip(stated, _PLACES, strict=True)) / len(strange),
     }
     return {name: (0.0, 0.0, each, 0.0) for name, each in found.items()}
 

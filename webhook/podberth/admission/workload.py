@@ -14,6 +14,7 @@ from ..kube.budget import ALL_ENTRIES, entries_in
 from ..kube.patch import apply
 from ..kube.positions import render_path
 from ..kube.unchecked import key_of, mapping_at
+from ..workload.extent import excess_of_workload
 from ..workload.gpus import gpu_facts
 from ..workload.kinds import row_for
 from ..workload.templates import Template, each_template
@@ -45,6 +46,8 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     """
     if not _concerns_pods(request):
         return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
+    if excess := excess_of_workload(request.object or {}):
+        return _unjudged(request, f"{excess}; for all of it: podberth check")
     found, left_out = _judged(each_template(request.object or {}, namespace=request.namespace))
     named = Counter(each.role for each in found)
     too_large = [f"{_place(each, named)}: {each.too_large}" for each in found if each.too_large]
@@ -86,6 +89,17 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
             *(item for _, item in decisions),
             *wrong,
         ),
+        patch=[],
+        warnings=warnings,
+    )
+
+
+def _unjudged(request: AdmissionRequest, why: str) -> Outcome:
+    warnings = messages.within_budget([messages.line("", why)])
+    return Outcome(
+        response=response.allowed(request.uid, warnings),
+        verdict="allowed",
+        decisions=(Decision("", "warn", why),),
         patch=[],
         warnings=warnings,
     )

@@ -9,17 +9,18 @@ The prices are measured (``cel.prices``): microseconds of one idle core, for eac
 They compare functions, and do not describe a machine's speed.
 """
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import log2
 
 from ..kube.budget import ENTRIES
 from ..kube.paths import ELEMENT
-from . import ast
+from . import ast, patterns
 from .ast import Node
 from .dispatch import LONGEST_TEXT
 from .functions import FUNCTIONS
 from .libraries import LIBRARIES
+from .patterns import Pattern
 from .prices import field_price, price_of
 from .sizes import (
     COMMANDS,
@@ -41,9 +42,10 @@ MAX_MICROSECONDS = 100_000
 request (sig-scalability, API call latency), and a worker answers 25 connections in turn."""
 
 # ---- prices ---------------------------------------------------------------------------------------------------------
-_PART, _COPY, _PATTERN, _SEARCH, _APPEND, _PAIR, _DEEP = (
-    price_of(name).entry for name in ("part", "copy", "pattern", "search", "append", "pair", "deep")
+_PART, _COPY, _PATTERN, _SEARCH, _APPEND, _PAIR, _DEEP, _STATE = (
+    price_of(name).entry for name in ("part", "copy", "pattern", "search", "append", "pair", "deep", "state")
 )
+_HANDED_OVER = price_of("size").byte
 # The most values of the largest cluster by which a set of nodes can be narrowed: sizes of link domains (1, 2, 4, 8, 16,
 # 36, 72 GPUs) and MIG profiles.
 _NARROWED = 8
@@ -56,8 +58,6 @@ _LEVELS = frozenset({"narrowestLevel", "narrowestSafeLevel"})
 _ANSWERS: Mapping[str, str] = dict.fromkeys(_MIG_NODES - _NARROWING, "mig") | dict.fromkeys(_LEVELS, "levels")
 """Answers that are computed once for several functions."""
 _TEXT_FUNCTIONS = frozenset({"commands", "flag"})
-_CLASS = 5  # bytes of a class of characters such as [a-z]
-_REPEATS = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 
 _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 _SAME = frozenset({"orValue", "or", "value", "optional.of", "optional.ofNonZeroValue", "dyn", "string", "bytes"})
@@ -67,6 +67,7 @@ _OURS = frozenset(row.name for row in FUNCTIONS)
 _FOLDS = frozenset(row.name for row in LIBRARIES if row.body and row.parameters[0].startswith("list("))
 _CALLED = frozenset(row.name for row in LIBRARIES if not row.is_native) - _FOLDS
 _PAIRED = frozenset({"distinct", "sets.contains", "sets.equivalent", "sets.intersects"})
+_ORDERED = frozenset({"sort", "isSorted", "min", "max"})
 _LIKE_THE_LIST = frozenset({"distinct", "reverse", "slice", "sort"})
 _LISTED = _FOLDS | _LIKE_THE_LIST | {"flatten"}
 _TEXTS = frozenset({"string", "bytes"})
@@ -258,8 +259,11 @@ class _Meter:
             kind = ast.type_of(self._checked, each).name
             read = value.bytes_at(times)
             if function in _CALLED:
+                # Of a longer text the function reads no more; it is handed over whole.
+                charged += _HANDED_OVER * max(read - times * LONGEST_TEXT, 0)
                 read = min(read, times * LONGEST_TEXT)
-            if kind in _TEXTS or kind == "dyn":
+            # What is formatted stands in a list, and is read to its end.
+            if kind in _TEXTS or kind == "dyn" or function == "format":
                 charged += price.byte * read
             if kind not in _TEXTS | _SCALARS:
                 charged += price.entry * times * value.length
@@ -279,9 +283,12 @@ class _Meter:
                 # It stops at the first difference.
                 self._charge(node, price.call * times + min(read) * byte, _TEXT_ADVICE)
             case "matches" | "find" | "findAll":
-                pattern = _PATTERN * read[1] * _longer(nodes[1])
-                advice = _TEXT_ADVICE if price.byte * read[0] > pattern else _REGEX_ADVICE
-                self._charge(node, price.call * times + pattern + price.byte * read[0], advice)
+                pattern = _pattern(nodes[1], values[1].size)
+                compiled = _PATTERN * pattern.steps * times
+                searched = (price.byte + _STATE * pattern.places) * min(read[0], pattern.reach * times)
+                known = ast.kind(nodes[1]) == "const_expr"
+                advice = _TEXT_ADVICE if known and searched > compiled else _REGEX_ADVICE
+                self._charge(node, price.call * times + compiled + searched, advice)
             case "replace":
                 made = (read[0] + times) * max(values[2].size, 1)
                 self._charge(node, price.call * times + price.byte * (read[0] + made), _TEXT_ADVICE)
@@ -312,6 +319,10 @@ class _Meter:
         elif function in _PAIRED:
             pairs = times * values[0].length * values[-1].length * (2 if function == "sets.equivalent" else 1)
             self._charge(node, price.call * times + _PAIR * pairs, _LOOP_ADVICE)
+        elif function in _ORDERED:
+            turns = max(log2(max(values[0].length, 1)), 1) if function == "sort" else 1
+            texts = price_of("_<_").byte * values[0].bytes_at(times) * turns
+            self._charge(node, price.call * times + price.entry * times * values[0].length + texts, _LOOP_ADVICE)
         else:
             self._charge_plain(node, nodes, values, times)
 
@@ -391,17 +402,10 @@ def _added(loop: Node) -> Node | None:
     return entry.list_expr.elements[0]
 
 
-def _longer(pattern: Node) -> float:
-    """Return the factor by which expanded repetitions lengthen a pattern: ``a{1000}`` is a thousand."""
-    text = pattern.const_expr.string_value
-    size = end = 0
-    for found in _REPEATS.finditer(text):
-        size += found.start() - end
-        before = text[found.start() - 1 : found.start()]
-        element = size if before == ")" else _CLASS if before == "]" else 1
-        size += element * max(int(found[1]), int(found[2] or 0), 1)
-        end = found.end()
-    return (size + len(text) - end) / len(text) if text else 1
+def _pattern(node: Node, size: float) -> Pattern:
+    """Return the pattern that an expression is; of one that is no literal the worst of that size."""
+    literal = ast.kind(node) == "const_expr"
+    return patterns.read(node.const_expr.string_value) if literal else patterns.unread(size)
 
 
 def _sets(asked: Node) -> float:

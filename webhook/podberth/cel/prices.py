@@ -46,6 +46,7 @@ OPERATIONS: Mapping[str, str] = {
     "append": "an element of two lists that are added",
     "pair": "an element that is compared with each of a list",
     "deep": "a byte of two lists or maps that are compared",
+    "state": "a byte of a text for each character of a pattern that may be at many of them at once",
 }
 """The entries of the table beside functions. The price of each is its ``entry``."""
 

@@ -9,7 +9,6 @@ from ..kinds.group_rules import RUN_POLICY_MINIMUM
 from ..kinds.replica_specs import LAUNCHER_LAST
 from ..kube.unchecked import at, count, number, text
 from ..wellknown import GANG_SIZE_ANNOTATION
-from ..workload.gangs import groups_in
 from .case import Case, Pods, Wrong, whole
 
 _VOLCANO_JOB: Final = ("batch.volcano.sh", "Job")
@@ -73,7 +72,7 @@ def _made_later(case: Case, front: Pods) -> str:
 def _grouped(case: Case, front: Pods, sizes: tuple[int, int]) -> Iterator[Wrong]:
     """Find a manual group that contains the launcher, and whose minimum leaves it out."""
     workers, total = sizes
-    for row, member in groups_in(front.template.pod, case.namespace, case.known.group_sizes):
+    for row, member in case.groups[front.template.path]:
         if member.size == workers:
             role = front.role.lower()
             yield front.wrong(

@@ -12,7 +12,6 @@ from ..kube.patch import Path
 from ..kube.unchecked import at, count, mapping_at, text, text_at
 from ..topology.need import covers
 from .case import Case, Pods, Wrong
-from .moments import stages
 from .together import Start, all_of, exactly, start_of
 
 _KUEUE: Final = "kueue.x-k8s.io/podset"
@@ -80,7 +79,7 @@ def exclusive_levels(case: Case) -> Iterator[Level]:
 
 def _of_jobs(case: Case) -> Iterator[Level]:
     steps, found = ("metadata", "annotations", _JOB_SET), [(each, *_job_key(case, each)) for each in case.pods]
-    number_of = stages(case)
+    number_of = case.stages
     for pods, key, place in found:
         if key:
             alike = [each for each, other, _ in found if other == key]
@@ -247,7 +246,7 @@ class _Roles:
     def __init__(self, case: Case) -> None:
         self._namespace = case.namespace
         self._labels = LabelSets([mapping_at(each.pod, "metadata", "labels") for each in case.pods])
-        number_of = stages(case)
+        number_of = case.stages
         self._numbers = [number_of[each.template.path] for each in case.pods]
         self._beside: dict[int, set[int]] = {}
         for place, number in enumerate(self._numbers):

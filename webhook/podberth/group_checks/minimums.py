@@ -7,7 +7,6 @@ from ..kinds.dossiers import DOSSIERS
 from ..kinds.group_rules import above
 from ..kube.unchecked import number, text
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
-from ..workload.gangs import groups_in
 from .case import Case, Pods, Wrong, whole
 from .together import BATCH_MINIMUM
 
@@ -66,7 +65,7 @@ def _declared(case: Case, pods: Pods) -> Iterator[Wrong]:
 
 def _of_groups(case: Case, pods: Pods) -> Iterator[Wrong]:
     """Find minimums of a PodGroup, or of an annotation instead of one; reported once, at the first template."""
-    for row, member in groups_in(pods.template.pod, case.namespace, case.known.group_sizes):
+    for row, member in case.groups[pods.template.path]:
         mates = [each for each in case.pods if _is_in(each, case, member.name)]
         total = whole(mates)
         if total and member.size > total and mates[0] is pods:
@@ -79,4 +78,4 @@ def _of_groups(case: Case, pods: Pods) -> Iterator[Wrong]:
 
 
 def _is_in(pods: Pods, case: Case, name: str) -> bool:
-    return any(member.name == name for _, member in groups_in(pods.template.pod, case.namespace))
+    return any(member.name == name for _, member in case.groups[pods.template.path])

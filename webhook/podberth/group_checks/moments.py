@@ -1,12 +1,14 @@
 """The roles of a gang that run at the same time: some start only after others have ended."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from ..kinds.forms import find
 from ..kinds.places import Steps
 from ..kube.unchecked import at, list_at, text_at
-from .case import Case, Pods
+
+if TYPE_CHECKING:
+    from .case import Case, Pods
 
 # The paths from an object to the replicated jobs of a JobSet (kubeflow/trainer pkg/apis/trainer/v1alpha1
 # JobSetTemplateSpec).
@@ -16,26 +18,25 @@ _JOBS: Final = (("spec", "replicatedJobs"), ("spec", "template", "spec", "replic
 _ENDED: Final = "Complete"
 
 
-def moments(case: Case, pods: Sequence[Pods]) -> Iterator[tuple[Pods, ...]]:
+def moments(case: "Case", pods: Sequence["Pods"]) -> Iterator[tuple["Pods", ...]]:
     """Yield the pods that run at the same time, in the order of their start.
 
     A group that the pods name themselves, by a label or a field, is counted whole by its scheduler.
     """
-    number_of = stages(case)
     found: dict[int, list[Pods]] = {}
     for each in pods:
-        number = number_of[each.template.path] if each.gang.source in ("", "JobSet") else 0
+        number = case.stages[each.template.path] if each.gang.source in ("", "JobSet") else 0
         found.setdefault(number, []).append(each)
     yield from (tuple(found[number]) for number in sorted(found))
 
 
-def stages(case: Case) -> Mapping[Steps, int]:
+def stages(document: Mapping[str, Any], base: Steps, paths: Iterable[Steps]) -> Mapping[Steps, int]:
     """Return by the place of each template how many jobs have to end, one after another, before its pods start."""
-    found = dict.fromkeys((each.template.path for each in case.pods), 0)
+    found = dict.fromkeys(paths, 0)
     for jobs in _JOBS:
-        by_place = _stages(find(case.document, jobs))
+        by_place = _stages(find(document, jobs))
         for path in found if by_place else ():
-            inner = path[len(case.base) :]
+            inner = path[len(base) :]
             if inner[: len(jobs)] == jobs:
                 found[path] = by_place[inner[len(jobs)]]
     return found

@@ -3,11 +3,8 @@
 from collections.abc import Iterator
 
 from ..kinds.forms import find
-from ..kinds.members import Membership
 from ..kinds.places import TEMPLATE
-from ..kinds.systems import NATIVE_GROUP
 from ..kube.unchecked import text_at
-from ..workload.gangs import groups_in
 from .case import Case, Pods, Wrong
 
 
@@ -33,24 +30,15 @@ def other_namespaces(case: Case) -> Iterator[Wrong]:
 
 def _elsewhere(case: Case, pods: Pods) -> Iterator[Wrong]:
     reported = set()
-    for row, member in groups_in(pods.template.pod, case.namespace):
-        if member.name in reported or not row.api_groups or _is_in(case.namespace, case, row, member.name):
+    for row, member in case.groups[pods.template.path]:
+        groups, name = row.api_groups, member.name
+        if name in reported or not groups or case.known.has_group(groups, case.namespace, name):
             continue
-        # Lookups are by namespace, because there may be a hundred thousand groups; a few files may have no namespace.
-        spaces = {*case.known.namespaces, *case.known.pod_groups} or {space for _, space, _ in case.known.group_sizes}
-        places = [space for space in spaces if _is_in(space, case, row, member.name)]
-        if places:
-            reported.add(member.name)
+        if places := case.known.namespaces_with(groups, name):
+            reported.add(name)
             where = places[0] if len(places) == 1 else f"{len(places)} other namespaces"
             yield pods.wrong(
                 row.steps,
-                f"got {member.name}, a PodGroup known in {where} only: pods join groups of their own namespace; "
+                f"got {name}, a PodGroup known in {where} only: pods join groups of their own namespace; "
                 f"make it in {case.namespace}",
             )
-
-
-def _is_in(namespace: str, case: Case, row: Membership, name: str) -> bool:
-    sizes, native = case.known.group_sizes, case.known.pod_groups
-    return any((group, namespace, name) in sizes for group in row.api_groups) or (
-        NATIVE_GROUP in row.api_groups and name in native.get(namespace, ())
-    )

@@ -13,7 +13,6 @@ from ..kinds.group_rules import JOB_SCHEDULING, RUN_POLICY_MINIMUM
 from ..kinds.replica_specs import REPLICA_SPECS
 from ..kube.unchecked import at, count, list_at, mapping_at, number, text, text_at
 from ..wellknown import GANG_SIZE_ANNOTATION
-from ..workload.gangs import groups_in
 from .case import Case, Pods
 from .moments import moments
 
@@ -98,15 +97,9 @@ def _as_said(case: Case, start: Start) -> Start:
     for share in start.shares:
         said = number(text(share.pods.annotations.get(GANG_SIZE_ANNOTATION)))
         start = start.at_least(said) if said else start
-        for _, member in groups_in(_own(share.pods), case.namespace, case.known.group_sizes):
+        for _, member in case.own_groups[share.pods.template.path]:
             start = start.at_least(member.size)
     return start
-
-
-def _own(pods: Pods) -> dict[str, Any]:
-    """Return the pods as in the document: the group that an operator adds is the gang itself."""
-    own = pods.template.own
-    return own if isinstance(own.get("spec"), dict) else {**own, "spec": {}}
 
 
 # ---- by kind --------------------------------------------------------------------------------------------------------

@@ -6,6 +6,8 @@ ConfigMap, as a tree that its placement rules add to: nobody can tell from outsi
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from heapq import nsmallest
 from typing import Any, Final, TypeAlias
 
 from ..kinds.dossiers import DOSSIERS
@@ -21,7 +23,7 @@ QUEUE_KINDS: Final = frozenset(QUEUE_FORMS)
 _MOST_NAMED: Final = 3  # a line for people has room for no more
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Queues:
     """The queues that are known, and of which kinds these are all."""
 
@@ -56,12 +58,27 @@ class Queues:
 
     def names(self, kind: QueueKind, namespace: str = "") -> tuple[str, ...]:
         """Name the queues of a kind and namespace, sorted; three at the most, and then an ellipsis."""
-        found = sorted(key[3] for key in self.by_key if key[:3] == (*kind, namespace))
-        return (*found[:_MOST_NAMED], "…") if len(found) > _MOST_NAMED else tuple(found)
+        return self._first_names.get((*kind, namespace), ())
 
     def has_children(self, kind: QueueKind, name: str) -> bool:
         """Tell whether a queue is known that leads to that one."""
-        return any(key[:2] == kind and queue.leads_to == name for key, queue in self.by_key.items())
+        return (*kind, name) in self._parents
+
+    @cached_property
+    def _first_names(self) -> Mapping[tuple[str, str, str], tuple[str, ...]]:
+        """What ``names`` returns, by kind and namespace: a workload may name a queue for each of its roles."""
+        found: dict[tuple[str, str, str], list[str]] = {}
+        for group, kind, namespace, name in self.by_key:
+            found.setdefault((group, kind, namespace), []).append(name)
+        return {
+            key: (*nsmallest(_MOST_NAMED, names), "…") if len(names) > _MOST_NAMED else tuple(sorted(names))
+            for key, names in found.items()
+        }
+
+    @cached_property
+    def _parents(self) -> frozenset[tuple[str, str, str]]:
+        """API group, kind and name of what some queue leads to."""
+        return frozenset((*key[:2], queue.leads_to) for key, queue in self.by_key.items())
 
 
 def read_queue(kind: QueueKind, document: Mapping[str, Any]) -> Queue:

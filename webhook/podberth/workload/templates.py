@@ -88,6 +88,15 @@ def objects_in(document: Mapping[str, Any], *, depth: int = 0) -> Iterator[tuple
                     yield (*found, *below), each
 
 
+def unread_templates(document: Mapping[str, Any]) -> Iterator[object]:
+    """Yield what stands where pod templates are, in a document and in what it wraps, without reading any of it."""
+    for _, each in objects_in(document):
+        row = row_for(each)
+        for place in row.places if row else ():
+            for path, _, _ in _expand(each, place.path):
+                yield forms.find(each, path)
+
+
 def _templates(
     document: Mapping[str, Any],
     namespace: str,
@@ -163,9 +172,9 @@ def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Steps, tupl
     head, rest = tuple(path[:split]), path[split + 1 :]
     holder = forms.find(document, head)
     if isinstance(holder, Mapping):
-        entries: list[tuple[str | int, Any]] = list(holder.items())
+        entries: Iterable[tuple[str | int, Any]] = holder.items()
     elif isinstance(holder, list):
-        entries = list(enumerate(holder))
+        entries = enumerate(holder)
     else:
         if holder is not ABSENT and holder is not None:
             yield head, (), ()

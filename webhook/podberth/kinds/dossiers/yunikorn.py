@@ -4,14 +4,29 @@ A placeholder has the affinity, tolerations and node selector of its task group:
 its placeholder is.
 """
 
-import json
+from functools import lru_cache
 from typing import Final
+
+import orjson
 
 from ...kube.unchecked import at, count
 from ..dossier import Dossier
 from ..members import Member, Membership, Subject
 from ..systems import System
 from ..words import under
+
+
+@lru_cache(maxsize=64)
+def _of_task_groups(text: str) -> int:
+    """Return how many pods task groups have together; a review asks this several times of each template.
+
+    ``kube.budget.TASK_GROUPS`` bounds the text, so the cache holds a megabyte at most.
+    """
+    try:
+        groups = orjson.loads(text)
+    except ValueError:
+        return 0
+    return sum(count(at(group, "minMember")) for group in (groups if isinstance(groups, list) else ()))
 
 
 def _yunikorn_application(pod: Subject) -> Member | None:
@@ -23,11 +38,7 @@ def _yunikorn_application(pod: Subject) -> Member | None:
     name = name or pod.labels.get("applicationId") or pod.labels.get("spark-app-selector")
     if not name:
         return None
-    try:
-        groups = json.loads(pod.annotations.get("yunikorn.apache.org/task-groups") or "[]")
-    except (ValueError, RecursionError):
-        groups = []
-    size = sum(count(at(group, "minMember")) for group in (groups if isinstance(groups, list) else ()))
+    size = _of_task_groups(pod.annotations.get("yunikorn.apache.org/task-groups") or "[]")
     return Member("YuniKorn", name, size, role=pod.annotations["yunikorn.apache.org/task-group-name"])
 
 
