@@ -20,7 +20,7 @@ def set_name(
     draft: Draft, field: str, value: object, default: str = "", known: frozenset[str] | None = None
 ) -> Change | Skipped | None:
     surroundings = Surroundings(lambda: NOTHING_KNOWN, default, known, PodSchema.packaged())
-    return CONCERNS[field].build(draft, Proposal(concern=field, leaves={"": value}, reason=""), surroundings)
+    return CONCERNS[field].build(draft, Proposal(concern=field, leaves={"": value}), surroundings)
 
 
 @pytest.mark.parametrize("field", FIELDS)

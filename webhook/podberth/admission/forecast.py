@@ -67,7 +67,7 @@ def _constants(
                 leaves = _values(mutation, environment, review)
             except EvaluationError:
                 continue
-            yield index, Proposal(concern=mutation.concern, leaves={**leaves, **mutation.literals}, reason="")
+            yield index, Proposal(concern=mutation.concern, leaves={**leaves, **mutation.literals})
 
 
 def _values(mutation: CompiledMutation, environment: Environment, review: ReviewContext) -> Mapping[str, Any]:

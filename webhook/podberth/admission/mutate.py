@@ -286,7 +286,7 @@ class _Run:
 
     def _remaining(self, policy: CompiledPolicy, asked: Asked, step: _Step) -> Proposal | None:
         """Return what earlier policies leave of a mutation, and tell what they do not; None: nothing."""
-        proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves, reason=asked.reason)
+        proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
         standing = stand(step.draft, proposal, policy.name, self.record, self.nodes)
         for each in standing.conflicts:
             step.tell(policy, "conflict", str(each))
@@ -304,7 +304,7 @@ class _Run:
             concern = asked.mutation.concern
             if concern not in pipeline.ANYTHING:
                 continue
-            proposal = Proposal(concern=concern, leaves=asked.leaves, reason="")
+            proposal = Proposal(concern=concern, leaves=asked.leaves)
             advice = "guard it with when, or with a test operation"
             try:
                 change = self._build(step.draft.fork(), proposal)

@@ -36,5 +36,3 @@ class Proposal:
     concern: str
     leaves: Mapping[str, Any]
     """By name: "" for the only leaf of a concern, and its key for a label, an annotation or a variable."""
-    reason: str
-    """The policy's words for the change; empty if it has none."""

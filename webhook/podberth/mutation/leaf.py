@@ -56,7 +56,7 @@ def items(value: object, leaf: str) -> list[Any]:
 
 def object_name(value: object, where: str) -> str:
     """Return ``value`` as the name of an object (a DNS-1123 subdomain)."""
-    if not isinstance(value, str) or not is_object_name(value):
+    if not isinstance(value, str) or not is_subdomain(value):
         wanted = "lower-case letters, digits, '-' and '.'"
         raise EvaluationError(f"{where}: got {kind(value)}, want an object's name: {wanted}")
     return value
@@ -72,11 +72,6 @@ def label_value(value: object, where: str) -> str:
 def is_label_value(text: str) -> bool:
     """Tell whether ``text`` is a label value."""
     return len(text) <= MAX_LABEL_VALUE and _LABEL_VALUE.fullmatch(text) is not None
-
-
-def is_object_name(text: str) -> bool:
-    """Tell whether ``text`` can be the name of an object (a DNS-1123 subdomain)."""
-    return is_subdomain(text)
 
 
 def kind(value: object) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import EvaluationError
+from ...kube.names import is_subdomain
 from ...kube.patch import Draft, Path
 from ...kube.paths import pointer
 from ...wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
@@ -121,7 +122,7 @@ def _unmakeable(system: str, group: str, members: int, known: GangFacts) -> str:
         return f"no {system} group: PodGroups of {JOINED[system].pod_groups} are not known to be served"
     if members <= 0 and known.sized_by_owner != group:
         return f"no {system} group: the gang's size is unknown; say {GANG_SIZE_ANNOTATION}"
-    if not leaf.is_object_name(group):
+    if not is_subdomain(group):
         return f"no {system} group: {group} is no object's name"
     return ""
 
