@@ -72,9 +72,9 @@ class SecondRuns:
         for name, text in self.passed.items():
             terminalreporter.write_sep("_", name)
             terminalreporter.write_line(text)
-        terminalreporter.section("races to be mended", yellow=True)
+        terminalreporter.section("races to be fixed", yellow=True)
         for name in self.passed:
-            terminalreporter.write_line(f"{name} {WORDS}: a race of the test or of podberth, to be mended", yellow=True)
+            terminalreporter.write_line(f"{name} {WORDS}: a race of the test or of podberth, to be fixed", yellow=True)
 
 
 def _may_be_a_race(reports: list[pytest.TestReport]) -> bool:
@@ -87,7 +87,7 @@ def _may_be_a_race(reports: list[pytest.TestReport]) -> bool:
 def _take_down(item: pytest.Item) -> pytest.TestReport:
     """End every fixture, those of module and session too: what is broken in what tests share must not fail both runs.
 
-    The next test that wants one of them starts it anew. Not by the hook of the same name, which had its turn.
+    The next test that wants one of them starts it again. Not by the hook of the same name, which had its turn.
     """
     call = CallInfo.from_call(lambda: item.session._setupstate.teardown_exact(None), when="teardown")
     report: pytest.TestReport = item.ihook.pytest_runtest_makereport(item=item, call=call)

@@ -131,8 +131,8 @@ class Everything:
 
 def test_every_metric_has_a_row_with_its_labels() -> None:
     grant = Grant(namespace="n", pod="p", container="c", resource="nvidia.com/gpu", device=DeviceName(mig_uuid="m"))
-    told = Kubelet(lambda: (grant,), lambda _: None)
-    meter = Meter(Everything(), node="n", interval_seconds=30.0, kubelet=told)
+    reported = Kubelet(lambda: (grant,), lambda _: None)
+    meter = Meter(Everything(), node="n", interval_seconds=30.0, kubelet=reported)
     meter.read()
     meter.wait(0.0)
     labels: dict[str, set[str]] = {}
@@ -145,7 +145,7 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
     assert documented == labels
 
 
-def test_the_bounds_that_are_told_are_those_of_the_code() -> None:
+def test_the_bounds_that_are_reported_are_those_of_the_code() -> None:
     assert SOCKET in spans(AGENT)
     assert f"for {['zero', 'one', 'two'][int(pod_resources._DEADLINE_SECONDS)]} seconds at most" in AGENT
     assert f"once in {['zero', 'one', 'two', 'three', 'four', 'five'][int(kubelet._FRESH_SECONDS)]} seconds" in AGENT

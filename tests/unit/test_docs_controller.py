@@ -41,9 +41,9 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
     metrics.standing({"PodGroupMissing": 1})
     metrics.listed("pods", "start")
     metrics.restarted("pods", "ended")
-    told = {name: cells for name, cells in rows(section("Metrics")).items() if name.startswith("podberth_")}
-    assert {name: spans(cells[1]) for name, cells in told.items()} == labels_of_metrics(metrics.exposition().decode())
-    assert {*ACTIONS, *RESULTS} <= spans(told["podberth_controller_requests_total"][2])
+    listed = {name: cells for name, cells in rows(section("Metrics")).items() if name.startswith("podberth_")}
+    assert {name: spans(row[1]) for name, row in listed.items()} == labels_of_metrics(metrics.exposition().decode())
+    assert {*ACTIONS, *RESULTS} <= spans(listed["podberth_controller_requests_total"][2])
 
 
 def test_every_reason_of_an_event_has_a_row() -> None:

@@ -61,5 +61,5 @@ BY_NAME = {each.name: each for each in ROWS}
         ("etcd-pause", outcome(RIGHT=1, UNANSWERED=9), []),
     ],
 )
-def test_a_broken_promise_is_told(name: str, seen: Outcome, said: list[str]) -> None:
+def test_a_broken_promise_is_reported(name: str, seen: Outcome, said: list[str]) -> None:
     assert broken(BY_NAME[name], seen) == said

@@ -41,8 +41,8 @@ def test_one_that_fails_once_passes_and_is_named_with_what_it_said(pytester: pyt
             "*= passed at the second run: 1 =*",
             "*_ tests/e2e/test_e2e.py::test_race _*",
             "*AssertionError: test_race raced",
-            "*= races to be mended =*",
-            "tests/e2e/test_e2e.py::test_race passed at the second run: a race *, to be mended",
+            "*= races to be fixed =*",
+            "tests/e2e/test_e2e.py::test_race passed at the second run: a race *, to be fixed",
             "*1 passed, 1 passed at the second run in *",
         ]
     )
@@ -127,7 +127,7 @@ def test_after(plane):
 
 
 @pytest.mark.parametrize("scope", ["module", "package", "session"])
-def test_the_second_run_has_what_tests_share_anew_and_so_have_those_after_it(
+def test_the_second_run_has_shared_fixtures_again_and_so_have_those_after_it(
     pytester: pytest.Pytester, tmp_path: Path, scope: str
 ) -> None:
     log = tmp_path / "log"
