@@ -1,17 +1,16 @@
 """The input of a check: one object, its predicted pods, and the cluster's facts."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from ..facts.cluster import ClusterFacts
 from ..kinds.members import Member
 from ..kinds.places import Steps
 from ..kube.patch import Path
 from ..kube.positions import render_path
 from ..kube.unchecked import mapping_at, text_at
 from ..topology.index import Need, TopologyIndex
-from ..topology.pod_groups import GroupKey
-from ..topology.queues import Queues
 from ..workload.gangs import Gang, member_in
 from ..workload.gpus import GpuFacts
 from ..workload.templates import Template
@@ -36,18 +35,6 @@ class Wrong:
     def __str__(self) -> str:
         """Render as one line."""
         return f"{self.where}: {self.message}" if self.where else self.message
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterFacts:
-    """The known facts of the cluster."""
-
-    topology: TopologyIndex
-    namespaces: Collection[str]
-    pod_groups: Mapping[str, frozenset[str]]
-    """Names of the native PodGroups by namespace."""
-    group_sizes: Mapping[GroupKey, int]
-    queues: Queues
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,6 +97,7 @@ class Case:
     above: tuple[Found, ...]
     """The objects that wrap it, the outermost first."""
     pods: tuple[Pods, ...]
+    topology: TopologyIndex
     known: ClusterFacts
 
     @property

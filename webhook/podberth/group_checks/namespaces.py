@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from ..kinds.forms import find
 from ..kinds.members import Membership
 from ..kinds.places import TEMPLATE
-from ..kinds.systems import NATIVE_GROUP
 from ..kube.unchecked import text_at
 from ..workload.gangs import groups_in
 from .case import Case, Pods, Wrong
@@ -37,7 +36,7 @@ def _elsewhere(case: Case, pods: Pods) -> Iterator[Wrong]:
         if member.name in told or not row.api_groups or _is_in(case.namespace, case, row, member.name):
             continue
         # Lookups are by namespace, because there may be a hundred thousand groups; a few files may have no namespace.
-        spaces = {*case.known.namespaces, *case.known.pod_groups} or {space for _, space, _ in case.known.group_sizes}
+        spaces = {*case.known.namespaces, *case.known.native_groups} or {space for _, space, _ in case.known.pod_groups}
         places = [space for space in spaces if _is_in(space, case, row, member.name)]
         if places:
             told.add(member.name)
@@ -50,7 +49,4 @@ def _elsewhere(case: Case, pods: Pods) -> Iterator[Wrong]:
 
 
 def _is_in(namespace: str, case: Case, row: Membership, name: str) -> bool:
-    sizes, native = case.known.group_sizes, case.known.pod_groups
-    return any((group, namespace, name) in sizes for group in row.api_groups) or (
-        NATIVE_GROUP in row.api_groups and name in native.get(namespace, ())
-    )
+    return any((group, namespace, name) in case.known.pod_groups for group in row.api_groups)
