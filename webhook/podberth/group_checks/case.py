@@ -1,19 +1,17 @@
 """The input of a check: one object, its predicted pods, and the cluster's facts."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
+from ..facts.cluster import ClusterFacts
 from ..kinds.members import Member, Membership
 from ..kinds.places import Steps
-from ..kinds.systems import NATIVE_GROUP
 from ..kube.patch import Path
 from ..kube.positions import render_path
 from ..kube.unchecked import mapping_at, text_at
 from ..topology.index import Need, TopologyIndex
-from ..topology.pod_groups import GroupKey
-from ..topology.queues import Queues
 from ..workload.gangs import Gang, groups_in, member_in
 from ..workload.gpus import GpuFacts
 from ..workload.templates import Template
@@ -26,8 +24,6 @@ Groups: TypeAlias = tuple[tuple[Membership, Member], ...]
 MOST_ROLES: Final = 32
 """The most templates of one object that are compared with each other, and that are checked when the object is applied:
 three times the largest known example, and as many as a review has time for (``bench.hostile``)."""
-_MOST_LOOKED_FOR: Final = MOST_ROLES
-"""Names of groups that are looked for in all namespaces in one review: 5,000 namespaces take 0.5 ms for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,40 +39,6 @@ class Wrong:
     def __str__(self) -> str:
         """Render as one line."""
         return f"{self.where}: {self.message}" if self.where else self.message
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterFacts:
-    """The known facts of the cluster. Each review has one, as it remembers what the checks looked for."""
-
-    topology: TopologyIndex
-    namespaces: Collection[str]
-    pod_groups: Mapping[str, frozenset[str]]
-    """Names of the native PodGroups by namespace."""
-    group_sizes: Mapping[GroupKey, int]
-    queues: Queues
-    _looked_for: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = field(default_factory=dict)
-
-    def has_group(self, api_groups: tuple[str, ...], namespace: str, name: str) -> bool:
-        """Tell whether a PodGroup of that name is known in a namespace, of one of the API groups."""
-        if any((group, namespace, name) in self.group_sizes for group in api_groups):
-            return True
-        return NATIVE_GROUP in api_groups and name in self.pod_groups.get(namespace, ())
-
-    def namespaces_with(self, api_groups: tuple[str, ...], name: str) -> tuple[str, ...]:
-        """Return the namespaces that have a PodGroup of that name; none for names beyond ``_MOST_LOOKED_FOR``.
-
-        Asked by namespace, for there may be a hundred thousand groups; in a few files there may be no namespace.
-        """
-        key = api_groups, name
-        if key not in self._looked_for and len(self._looked_for) < _MOST_LOOKED_FOR:
-            sizes = self.group_sizes
-            spaces = {*self.namespaces, *self.pod_groups} or {space for _, space, _ in sizes}
-            found = {space for group in api_groups for space in spaces if (group, space, name) in sizes}
-            if NATIVE_GROUP in api_groups:
-                found.update(space for space, names in self.pod_groups.items() if name in names)
-            self._looked_for[key] = tuple(sorted(found))
-        return self._looked_for.get(key, ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +101,7 @@ class Case:
     above: tuple[Found, ...]
     """The objects that wrap it, the outermost first."""
     pods: tuple[Pods, ...]
+    topology: TopologyIndex
     known: ClusterFacts
 
     @property
