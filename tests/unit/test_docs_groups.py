@@ -1,4 +1,4 @@
-"""docs/groups.md has every line that is told of wrong groups, and no other."""
+"""docs/groups.md has every line that is reported of wrong groups, and no other."""
 
 from pages import page
 from podberth.group_checks.checks import CHECKS

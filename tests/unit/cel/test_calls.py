@@ -65,7 +65,7 @@ def test_nothing_is_left_of_a_call(what: str) -> None:
 
 
 def test_without_that_the_engine_keeps_operands_and_results() -> None:
-    """Where this fails, a newer engine has been mended: ``Calls.settle`` and what serves it have had their day."""
+    """Where this fails, a newer engine has been fixed: ``Calls.settle`` and what serves it have had their day."""
     evaluate = _evaluator(lambda words, word: [*words, word])
     assert _growth(evaluate) >= 2 * _TIMES
 

@@ -59,7 +59,7 @@ def test_what_policies_ask_is_within_the_bound(environment: Environment, source:
         ),
         # Taking a command line apart takes milliseconds.
         ("object.spec.containers.all(c, shell.commands(c.args).size() == 1)", 45, "every round of the outer loop"),
-        # A text as long as the pod, read or made anew in each round.
+        # A text as long as the pod, read or made again in each round.
         (
             "object.spec.containers.all(c, object.metadata.annotations['a'].split(',').size() > 1)",
             69,
@@ -78,7 +78,7 @@ def test_what_policies_ask_is_within_the_bound(environment: Environment, source:
         ("object.spec.tolerations.all(t, object.spec.nodeName.matches('a*b'))", 60, "out of the loop"),
     ],
 )
-def test_what_holds_a_worker_is_above_it_and_is_told_what_to_write(
+def test_what_holds_a_worker_is_above_it_and_says_what_to_write(
     environment: Environment, source: str, column: int, advice: str
 ) -> None:
     found = cost(environment, source)

@@ -118,7 +118,7 @@ def test_an_error_is_absorbed_as_any_other(evaluate: Evaluate) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "told"),
+    ("source", "reported"),
     [
         ("[].min()", "min called on empty list"),
         ("quantity(dyn(5))", r"no such overload: quantity\(int\)"),
@@ -132,8 +132,8 @@ def test_an_error_is_absorbed_as_any_other(evaluate: Evaluate) -> None:
         ("quantity('1' + 'x'.replace('x', '" + "0" * 128 + "'))", "got a quantity of 129 characters, want at most 128"),
     ],
 )
-def test_errors_say_what_is_wrong(evaluate: Evaluate, source: str, told: str) -> None:
-    with pytest.raises(EvaluationError, match=told):
+def test_errors_say_what_is_wrong(evaluate: Evaluate, source: str, reported: str) -> None:
+    with pytest.raises(EvaluationError, match=reported):
         evaluate(source)
 
 

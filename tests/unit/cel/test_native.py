@@ -170,6 +170,6 @@ def test_no_function_that_is_known_to_the_checker_is_left_out(checker: Checker) 
 
 
 @pytest.mark.parametrize("name", ["distinct", "sets", "optional", "exists", "getDate"])
-def test_a_misspelt_one_is_told(environment: Environment, name: str) -> None:
+def test_a_misspelt_one_is_reported(environment: Environment, name: str) -> None:
     with pytest.raises(CompileError, match=f"undeclared reference to '{name}x'; did you mean {name}\\?"):
         environment.compile(f"{name}x(1)", want=Want.ANY)

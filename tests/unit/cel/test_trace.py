@@ -64,11 +64,11 @@ def flat(tree: Traced) -> dict[str, object]:
         ),
     ],
 )  # fmt: skip
-def test_each_part_has_its_value_and_what_was_not_needed_is_told(source: str, expected: dict[str, object]) -> None:
+def test_each_part_has_its_value_and_what_was_not_needed_is_reported(source: str, expected: dict[str, object]) -> None:
     assert flat(trace(source)) == expected
 
 
-def test_what_leads_to_a_value_is_told_where_there_is_none() -> None:
+def test_what_leads_to_a_value_is_reported_where_there_is_none() -> None:
     tree = trace("dyn(object).spec.nothing.more == 'a'")
     assert tree.answer.error
     assert any("nothing" in text and "no such key" in str(value) for text, value in flat(tree).items())
@@ -97,7 +97,7 @@ def test_the_body_of_a_loop_that_goes_round_nothing_is_not_asked() -> None:
     assert flat(trace("object.spec.?volumes.orValue([]).exists(v, gang.known)"))["gang.known"] == "-"
 
 
-def test_nodes_are_told_as_how_many_they_are() -> None:
+def test_nodes_are_reported_as_how_many_they_are() -> None:
     tracer = Tracer(environment(), compiled(found="topology.nodes(gpu)"))
     names = activation(gpu_pod(2), nodes=cluster(hgx_h100_8=2, l4_1=1))
     tree = tracer.trace("variables.found.count == 2", names)

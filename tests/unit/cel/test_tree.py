@@ -10,7 +10,7 @@ def tree(source: str) -> Tree:
     return environment().tree(source, {})
 
 
-def test_each_kind_of_part_is_told() -> None:
+def test_each_kind_of_part_is_reported() -> None:
     found = tree("has(object.spec.nodeName) ? {'a': [1, 2.5, null]} : {'a': object.spec.containers.map(c, c.name)}")
 
     assert isinstance(found, Call)

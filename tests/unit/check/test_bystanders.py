@@ -82,7 +82,7 @@ def test_named_yaml_without_a_kind_is_warned_of() -> None:
     assert "no object of Kubernetes" in result.warnings[0].message
 
 
-def test_templates_of_a_folder_are_told_once_and_what_stands_beside_them_is_judged() -> None:
+def test_templates_of_a_folder_are_reported_once_and_what_stands_beside_them_is_judged() -> None:
     broken = "apiVersion: v1\nkind: Pod\nspec: [\n"
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, image: i}]}\n"
     found = results(

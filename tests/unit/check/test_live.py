@@ -223,7 +223,7 @@ def test_a_record_that_the_pod_does_not_bear_out_counts_for_nothing() -> None:
     assert live(told([deployment, forged], LABEL)).changed == 1
 
 
-def test_a_rollout_is_told_and_can_be_thought_away() -> None:
+def test_a_rollout_is_reported_and_can_be_thought_away() -> None:
     slow = LABEL.replace("spec:", "spec:\n  rollout: {percent: 0}", 1)
     objects = [workload("Deployment", f"d{number}") for number in range(3)]
     report = told(objects, slow)
@@ -234,7 +234,7 @@ def test_a_rollout_is_told_and_can_be_thought_away() -> None:
 
 @pytest.mark.parametrize("percent", [10, 50])
 def test_a_workload_is_reached_as_its_pods_are(percent: int) -> None:
-    """The Deployment's foretold pod and a live one of it, which speaks for itself, are of one mind."""
+    """The Deployment's predicted pod and a live one of it, which speaks for itself, are of one mind."""
     slow = LABEL.replace("spec:", f"spec:\n  rollout: {{percent: {percent}}}", 1)
     for number in range(20):
         deployment = workload("Deployment", f"d{number}")

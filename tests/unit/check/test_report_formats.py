@@ -281,7 +281,7 @@ def test_every_object_of_the_schema_is_closed_and_names_what_must_be_there() -> 
 # ---- GitLab --------------------------------------------------------------------------------------------------------
 
 
-def test_each_finding_that_has_a_file_is_told_once_with_what_gitlab_asks_for() -> None:
+def test_each_finding_that_has_a_file_is_reported_once_with_what_gitlab_asks_for() -> None:
     told = gitlab.as_code_quality(report())
 
     findings = [each for result in report().results for each in (*result.denials, *result.errors, *result.warnings)]

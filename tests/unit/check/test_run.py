@@ -205,7 +205,7 @@ def test_what_is_wrong_is_an_error_at_its_place_and_the_rest_is_still_checked(te
     assert right.verdict == "mutated"
 
 
-def test_several_templates_of_one_object_are_told_and_patched_each() -> None:
+def test_several_templates_of_one_object_are_reported_and_patched_each() -> None:
     pod = "{spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}}"
     report = checked(
         "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: t}\nspec:\n  pytorchReplicaSpecs:\n"

@@ -96,7 +96,7 @@ def test_pages_are_asked_for_until_there_is_no_token() -> None:
     assert [query for _, query in server.asked] == [{"limit": "2"}, {"limit": "2", "continue": "t"}]
 
 
-def test_a_list_that_runs_out_of_its_time_begins_anew_and_has_nothing_twice() -> None:
+def test_a_list_that_runs_out_of_its_time_begins_again_and_has_nothing_twice() -> None:
     server = Scripted({"/api/v1/pods": [listed("a", "b", token="t"), expired(), listed("b", "c")]})  # noqa: S106 - of a list
     assert (names(server), server.resets) == (["b", "c"], 1)
     assert "continue" not in server.asked[-1][1]
@@ -116,7 +116,7 @@ def test_what_is_refused_is_not_asked_again() -> None:
     assert len(server.asked) == 1
 
 
-def test_what_is_refused_is_missing_and_what_is_not_served_is_told() -> None:
+def test_what_is_refused_is_missing_and_what_is_not_served_is_reported() -> None:
     server = Scripted(
         {
             "/apis": groups(apps="v1"),
@@ -189,7 +189,7 @@ def test_what_serve_follows_besides_workloads_is_listed() -> None:
     assert not [each for each in taken.unserved if each.startswith(("PodGroup", "DeviceClass", "Resource"))]
 
 
-def test_what_a_cluster_does_not_serve_besides_workloads_is_neither_missing_nor_told() -> None:
+def test_what_a_cluster_does_not_serve_besides_workloads_is_neither_missing_nor_reported() -> None:
     gone = ClusterError("refused", "got 404")
     gone.status = 404
     server = Scripted(

@@ -38,7 +38,7 @@ def policies(tmp_path: Path) -> Path:
         (["explain", "@/../pod.yaml", "--policies", "@"], ExitCode.USAGE),
     ],
 )
-def test_an_empty_policy_file_is_told(
+def test_an_empty_policy_file_is_reported(
     policies: Path, command: list[str], code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([each.replace("@", str(policies)) for each in command]) == code
@@ -60,7 +60,7 @@ def test_an_empty_policy_file_is_told(
     ],
     ids=" ".join,
 )
-def test_a_named_pipe_is_told_and_not_waited_for(
+def test_a_named_pipe_is_reported_and_not_waited_for(
     policies: Path, command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     (policies / "empty.yaml").unlink()

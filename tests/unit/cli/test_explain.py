@@ -88,7 +88,7 @@ def test_a_denied_pod_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture
         ("apiVersion: v1\nkind: Pod\nspec: {containers: 1}\n", "pod.yaml:1: spec.containers: got"),
     ],
 )
-def test_what_is_no_pod_is_told_and_is_a_usage_error(
+def test_what_is_no_pod_is_reported_and_is_a_usage_error(
     tmp_path: Path, text: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "pod.yaml"

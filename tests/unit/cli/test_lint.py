@@ -71,7 +71,7 @@ def test_costs_are_printed_if_wanted_and_are_in_the_json(folder: Path, capsys: p
     )
 
 
-def test_a_file_is_linted_with_what_stands_beside_it_and_alone_is_told_of(
+def test_a_file_is_linted_with_what_stands_beside_it_and_alone_is_reported(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     params = (

@@ -32,7 +32,7 @@ def test_mistakes_end_with_2_and_talk_on_stderr(argv: list[str], capsys: pytest.
     assert (captured.out, "usage: podberth" in captured.err) == ("", True)
 
 
-def test_a_misspelled_command_is_told_with_the_one_that_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_misspelled_command_is_reported_with_the_one_that_was_meant(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["chekc"]) == 2
     assert "COMMAND: got 'chekc', want one of serve, check, " in capsys.readouterr().err
     assert main(["tset"]) == 2
@@ -56,7 +56,7 @@ def test_a_misspelled_command_is_told_with_the_one_that_was_meant(capsys: pytest
     ],
     ids=" ".join,
 )
-def test_a_path_without_what_is_wanted_is_told_in_words(
+def test_a_path_without_what_is_wanted_is_reported_in_words(
     argv: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

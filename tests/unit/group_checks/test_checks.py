@@ -1,4 +1,4 @@
-"""Every wrong group is told in one line that names the fix, by the webhook and by check; what is right is not."""
+"""Every wrong group is reported in one line that names the fix, by the webhook and by check; what is right is not."""
 
 import copy
 import json
@@ -30,7 +30,7 @@ def name_of(scene: Scene) -> str:
 
 
 @pytest.mark.parametrize("scene", WRONG, ids=name_of)
-def test_a_wrong_group_is_told_where_what_and_what_to_write(scene: Scene) -> None:
+def test_a_wrong_group_is_reported_where_what_and_what_to_write(scene: Scene) -> None:
     lines = told(scene.document, known(scene))
     assert lines == (f"podberth: {scene.line}",)
     assert len(lines[0]) <= MAX_LINE
@@ -68,7 +68,7 @@ def test_a_group_without_gpus_is_not_ours(scene: Scene) -> None:
 
 
 @pytest.mark.parametrize("which", RIGHT)
-def test_what_is_right_or_nobodys_to_say_is_not_told(which: str) -> None:
+def test_what_is_right_or_nobodys_to_say_is_not_reported(which: str) -> None:
     scene = _scene(which)
     assert told(scene.document, known(scene)) == ()
 
@@ -94,7 +94,7 @@ def _scene(which: str) -> Scene:
 
 
 @pytest.mark.parametrize("folder", ["examples", "tests/manifests", "demo"])
-def test_no_manifest_of_ours_is_told_of_but_for_what_a_small_cluster_does_not_hold(folder: str) -> None:
+def test_no_manifest_of_ours_is_reported_but_for_what_a_small_cluster_does_not_hold(folder: str) -> None:
     for file in sorted((ROOT / folder).rglob("*.yaml")):
         for result in checked(file.read_text(encoding="utf-8")).results:
             wrong = [each.message for each in result.warnings if not each.policy]

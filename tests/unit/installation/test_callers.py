@@ -1,4 +1,4 @@
-"""Whether anybody may call podberth, by its replicas, or by what the Deployment has told them."""
+"""Whether anybody may call podberth, by its replicas, or by what the Deployment has reported them."""
 
 from typing import Any
 

@@ -85,7 +85,7 @@ def test_without_entries_no_pod_is_sent(found: Any, said: str) -> None:
 def test_a_guard_without_its_binding_guards_nothing() -> None:
     guards = {**observed().guards, "ValidatingAdmissionPolicyBinding/podberth-exemption": None}
     state, text = row("guards", guards=guards)
-    assert (state, text.partition(": what")[0]) == (
+    assert (state, text.partition(": writes")[0]) == (
         "attention",
         "missing: ValidatingAdmissionPolicyBinding podberth-exemption",
     )

@@ -49,7 +49,7 @@ def test_objects_that_nobody_reads_are_named() -> None:
     assert (state, text.partition(";")[0]) == ("attention", "2 GPUPolicies that no replica reads: a, b")
 
 
-def test_a_broken_policy_is_told_with_its_first_error() -> None:
+def test_a_broken_policy_is_reported_with_its_first_error() -> None:
     message = "gpupolicy/c:3:5 spec.x: wrong\ngpupolicy/c:9:5 spec.y: wrong"
     objects = (gpu_policy("a"), gpu_policy("c", message=message))
     assert row("objects", policies=objects) == ("attention", "1 active, 1 broken")
@@ -69,7 +69,7 @@ def test_what_was_said_of_an_earlier_generation_says_nothing_of_this_one() -> No
     assert rows("broken", policies=objects) == []
 
 
-def test_of_many_broken_policies_three_are_told_and_all_are_named() -> None:
+def test_of_many_broken_policies_three_are_reported_and_all_are_named() -> None:
     objects = tuple(gpu_policy(f"p{number}", message=f"wrong {number}") for number in range(5))
     assert [each.text for each in rows("broken", policies=objects)] == ["wrong 0", "wrong 1", "wrong 2"]
     [found] = rows("objects", policies=objects)
@@ -82,7 +82,7 @@ def test_no_policy_at_all_decides_nothing() -> None:
     assert row("objects", policies=Unread("forbidden", "list gpupolicies"))[0] == "unread"
 
 
-def test_what_could_not_be_loaded_is_counted_and_may_have_been_mended_since() -> None:
+def test_what_could_not_be_loaded_is_counted_and_may_have_been_fixed_since() -> None:
     failed = counting("reload_total", {"what": "policies", "result": "error"}, 2.0)
     assert row("reloads") == ("ok", "none has failed")
     assert row("reloads", replicas=(failed, failed)) == (

@@ -134,7 +134,7 @@ def test_a_number_beyond_float64_is_text_to_kubectl() -> None:
     assert loaded('{"a": 1e999}') == [{"a": "1e999"}]
 
 
-def test_all_problems_of_all_documents_are_told_and_the_others_are_returned() -> None:
+def test_all_problems_of_all_documents_are_reported_and_the_others_are_returned() -> None:
     documents, problems = load_documents("a: [\n---\nb: 1\n---\nc: 1\nc: 2\nd: !x 1\n", "f.yaml")
     assert [each.document for each in documents] == [{"b": 1}]
     assert [(problem.line, problem.column) for problem in problems] == [(2, 1), (6, 1), (7, 4)]

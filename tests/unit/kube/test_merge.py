@@ -114,7 +114,7 @@ def test_an_item_that_the_pod_has_twice_is_replaced_and_not_merged() -> None:
         ({"volumes": [{"name": "v"}, {"name": "v"}]}, "spec.volumes: got an item twice, want each name once"),
     ],
 )
-def test_what_cannot_be_merged_is_told_with_its_place(applied: dict[str, Any], message: str) -> None:
+def test_what_cannot_be_merged_is_reported_with_its_place(applied: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         spec({"containers": [{"name": "a"}]}, applied)
 

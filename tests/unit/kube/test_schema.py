@@ -22,7 +22,7 @@ def test_the_roots_are_there() -> None:
         assert {"metadata", "kind", "apiVersion"} <= set(_SCHEMA.definition(name).fields)
 
 
-def test_scalars_lists_maps_and_references_are_told_apart() -> None:
+def test_scalars_lists_maps_and_references_are_distinguished() -> None:
     assert field(_CORE + "PodSpec", "nodeName").kind == "string"
     assert field(_CORE + "PodSpec", "hostNetwork").kind == "boolean"
     assert field(_CORE + "Toleration", "tolerationSeconds").kind == "integer"

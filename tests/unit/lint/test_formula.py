@@ -1,4 +1,4 @@
-"""Statements that cannot be true together are told; the search never says so of statements that can."""
+"""Statements that cannot be true together are reported; the search never says so of statements that can."""
 
 import operator
 from collections.abc import Callable, Mapping

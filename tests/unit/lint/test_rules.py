@@ -80,11 +80,11 @@ def test_a_when_is_looked_at_with_the_conditions_and_the_variables() -> None:
 
 
 @pytest.mark.parametrize("expression", ["true", "gpu.count >= 0", "gpu.kind != 'none' || gang.known", "1 < 2"])
-def test_a_condition_that_says_nothing_is_told(expression: str) -> None:
+def test_a_condition_that_says_nothing_is_reported(expression: str) -> None:
     assert len(found(conditions(expression), "always-true")) == 1
 
 
-def test_what_is_true_of_one_scope_only_is_told_there_alone() -> None:
+def test_what_is_true_of_one_scope_only_is_reported_there_alone() -> None:
     text = conditions("gpu.kind != 'none' || gang.known").replace("spec:\n", "spec:\n  scope: All\n")
 
     assert found(text, "always-true") == ()
@@ -115,7 +115,7 @@ def test_a_literal_false_is_meant() -> None:
         "{when: \"object.spec.schedulerName == 'volcano'\", schedulerName: \"'x'\"}",
     ],
 )
-def test_a_mutation_that_comes_to_nothing_is_told(mutation: str) -> None:
+def test_a_mutation_that_comes_to_nothing_is_reported(mutation: str) -> None:
     assert len(found(spec(f"mutations:\n- {mutation}\n"), "never-writes")) == 1
 
 
@@ -132,7 +132,7 @@ def test_a_mutation_that_may_write_is_left_alone(mutation: str) -> None:
     assert found(spec(f"mutations:\n- {mutation}\n"), "never-writes") == ()
 
 
-def test_mutations_under_rules_without_creation_are_told() -> None:
+def test_mutations_under_rules_without_creation_are_reported() -> None:
     rules = (
         "matchConstraints:\n  resourceRules:\n"
         "  - {apiGroups: [''], apiVersions: [v1], resources: [pods], operations: [UPDATE]}\n"
@@ -144,7 +144,7 @@ def test_mutations_under_rules_without_creation_are_told() -> None:
     assert found(spec(f"{rules}{judged}"), "never-asked") == ()
 
 
-def test_what_does_not_load_is_told_at_its_place_and_the_rest_is_linted() -> None:
+def test_what_does_not_load_is_reported_at_its_place_and_the_rest_is_linted() -> None:
     broken = spec("mutations:\n- labels: {example.com/a: gpu.cout}\n", "broken")
     unused = spec("variables:\n- {name: a, expression: gpu.count}\nmutations:\n- " + LABEL + "\n", "unused")
 
@@ -156,14 +156,14 @@ def test_what_does_not_load_is_told_at_its_place_and_the_rest_is_linted() -> Non
     ]
 
 
-def test_a_policy_without_tests_beside_it_is_told() -> None:
+def test_a_policy_without_tests_beside_it_is_reported() -> None:
     text = spec(f"mutations:\n- {LABEL}\n")
 
     assert len(found(text, "missing-tests", tested=False)) == 1
     assert found(text, "missing-tests") == ()
 
 
-def test_a_hostname_in_a_variable_is_told_at_the_variable() -> None:
+def test_a_hostname_in_a_variable_is_reported_at_the_variable() -> None:
     term = "[{'matchExpressions': [{'key': 'kubernetes.io/hostname', 'operator': 'In', 'values': ['a']}]}]"
     text = (
         f'variables:\n- name: terms\n  expression: "{term}"\n'
@@ -182,7 +182,7 @@ def test_a_hostname_in_a_variable_is_told_at_the_variable() -> None:
         ("'operator': 'In', 'values': ['T4x']", "they have NVIDIA-GB200"),
     ],
 )
-def test_an_unknown_value_is_told_with_what_nodes_have(values: str, said: str) -> None:
+def test_an_unknown_value_is_reported_with_what_nodes_have(values: str, said: str) -> None:
     term = f"[{{'matchExpressions': [{{'key': 'nvidia.com/gpu.product', {values}}}]}}]"
     text = spec(f"mutations:\n- nodeAffinity:\n    weight: 1\n    preferred: >-\n      {term}\n")
 
@@ -208,7 +208,7 @@ def test_a_requirement_that_a_node_may_meet_is_left_alone(requirement: str) -> N
     assert [each for each in found(text) if each.rule in ("unknown-affinity", "invalid")] == []
 
 
-def test_a_key_of_params_that_the_default_lacks_is_told_once() -> None:
+def test_a_key_of_params_that_the_default_lacks_is_reported_once() -> None:
     text = spec(
         "paramKind: {apiVersion: v1, kind: ConfigMap}\n"
         "paramRef: {name: p, namespace: system, parameterNotFoundAction: Allow}\n"
@@ -229,7 +229,7 @@ def test_params_without_a_param_kind_are_null() -> None:
     assert "null" in finding.problem.message
 
 
-def test_a_json_patch_of_what_no_policy_may_write_is_told_and_a_test_of_it_is_not() -> None:
+def test_a_json_patch_of_what_no_policy_may_write_is_reported_and_a_test_of_it_is_not() -> None:
     text = "mutations:\n- jsonPatch: \"[{'op': '%s', 'path': '/spec/nodeName', 'value': 'a'}]\"\n"
 
     assert len(found(spec(text % "add"), "forbidden-write")) == 1
@@ -261,7 +261,7 @@ TEMPLATES = (
         ("variables.of", ""),
     ],
 )
-def test_a_template_that_nothing_names_is_told_where_names_are_literals(written: str, said: str) -> None:
+def test_a_template_that_nothing_names_is_reported_where_names_are_literals(written: str, said: str) -> None:
     variables = "variables:\n- {name: of, expression: \"'pair'\"}\n" if "variables" in written else ""
     claims = f"mutations:\n- resourceClaims: \"[{{'name': 'c', 'template': {written}}}]\"\n"
     messages = [each.problem.message for each in found(spec(variables + TEMPLATES + claims), "unused-template")]
@@ -325,7 +325,7 @@ UNKNOWN = "how many devices pair has cannot be known, so nothing is written; wan
         ),
     ],
 )
-def test_a_claim_that_no_pod_can_get_is_told_where_constants_say_so(
+def test_a_claim_that_no_pod_can_get_is_reported_where_constants_say_so(
     condition: str, requests: str, more: str, said: str
 ) -> None:
     conditions = f'matchConditions:\n- {{name: c, expression: "{condition}"}}\n'

@@ -70,7 +70,7 @@ def test_long_variables_that_many_need_are_refused_where_the_room_ends() -> None
     assert "the policy grows beyond 20,000 parts here" in found[0].message
 
 
-def test_one_expression_beyond_the_bound_is_told_at_its_line_and_column() -> None:
+def test_one_expression_beyond_the_bound_is_reported_at_its_line_and_column() -> None:
     text = policy("p", "  validations:\n  - {expression: true, message: m}\n  validationActions: [Warn]\n")
     wide = text.replace("expression: true", 'expression: "optional.of(1)' + ".optMap(x, x)" * 40 + '.hasValue()"')
     [found] = problems_of(wide)
@@ -115,7 +115,7 @@ def test_a_document_is_measured_without_recursion() -> None:
     assert excess_of_document(document({"description": "d"})) == ""
 
 
-def test_what_is_not_compiled_in_time_is_told_once_at_the_expression_that_waits() -> None:
+def test_what_is_not_compiled_in_time_is_reported_once_at_the_expression_that_waits() -> None:
     calls: list[int] = []
 
     def late() -> bool:

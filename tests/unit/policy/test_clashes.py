@@ -26,7 +26,7 @@ def notes(*mutations: str) -> list[str]:
         ("priorityClassName: \"'a'\"", "priorityClassName: \"'b'\"", "spec.mutations[0].priorityClassName"),
     ],
 )
-def test_the_later_policy_is_told_who_comes_first(first: str, second: str, where: str) -> None:
+def test_the_later_policy_names_the_one_that_comes_first(first: str, second: str, where: str) -> None:
     [note] = notes(first, second)
 
     assert where in note
@@ -48,7 +48,7 @@ def test_equal_expressions_and_other_fields_are_no_clash(first: str, second: str
     assert notes(first, second) == []
 
 
-def test_a_policy_does_not_clash_with_itself_and_each_later_one_is_told_once() -> None:
+def test_a_policy_does_not_clash_with_itself_and_each_later_one_is_reported_once() -> None:
     twice = "labels: {a: \"'1'\"}\n  - labels: {a: \"'2'\"}"
 
     assert notes(twice) == []

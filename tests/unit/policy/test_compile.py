@@ -1,11 +1,11 @@
-"""What is told of policies that do not compile."""
+"""What is reported of policies that do not compile."""
 
 from podberth.policy.compile import compile_policies
 from podberth.policy.parse import parse_policies
 from snapshots import environment, policy
 
 
-def test_a_variable_that_does_not_compile_is_told_once_and_not_of_whoever_uses_it() -> None:
+def test_a_variable_that_does_not_compile_is_reported_once_and_not_of_whoever_uses_it() -> None:
     text = policy(
         "p",
         """

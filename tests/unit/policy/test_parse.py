@@ -46,7 +46,7 @@ def test_a_problem_of_an_expression_stands_at_its_line_and_column_of_the_file() 
     assert good.problem((*path, "tolerations"), 2, 4, "no").column == 10
 
 
-def test_every_problem_is_told_at_its_place() -> None:
+def test_every_problem_is_reported_at_its_place() -> None:
     text = """\
 apiVersion: podberth.io/v1alpha1
 kind: GPUPolicy
@@ -81,7 +81,7 @@ spec:
     ]
 
 
-def test_what_the_reader_of_yaml_finds_is_told_too() -> None:
+def test_what_the_reader_of_yaml_finds_is_reported_too() -> None:
     assert problems_of("a: [\n") == ["a.yaml:2:1: this is no YAML: did not find expected node content; got the end"]
 
 

@@ -1,4 +1,4 @@
-"""A policy that could hold a worker for too long is refused where it is dearest."""
+"""A policy that could hold a worker for too long is refused where it is most expensive."""
 
 import re
 
@@ -33,7 +33,7 @@ def test_it_is_refused_at_its_place_with_its_cost_and_what_to_write_instead() ->
     assert problem.endswith("ask exists() or all(), or go through a shorter list")
 
 
-def test_a_dear_variable_is_told_at_the_variable() -> None:
+def test_a_expensive_variable_is_reported_at_the_variable() -> None:
     spec = f"""
   variables:
   - name: dear

@@ -35,7 +35,7 @@ def explained(document: object) -> list[tuple[Path, bool, str]]:
         ({"inner": {"names": [None]}}, (("inner", "names", 0), False, "got null, want a string")),
     ],
 )
-def test_findings_are_told_in_our_words(document: object, finding: tuple[Path, bool, str]) -> None:
+def test_findings_are_reported_in_our_words(document: object, finding: tuple[Path, bool, str]) -> None:
     assert explained(document) == [finding]
 
 

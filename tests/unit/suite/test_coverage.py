@@ -46,7 +46,7 @@ def missing(found: dict[str, Covered]) -> dict[str, str]:
     return {path: each.place.message for path, each in found.items() if each.place.message}
 
 
-def test_what_no_case_has_evaluated_is_told_and_what_had_one_value_only() -> None:
+def test_what_no_case_has_evaluated_is_reported_and_what_had_one_value_only() -> None:
     found = covered(2)
     assert missing(found) == {
         "matchConditions[0].expression": "never false",

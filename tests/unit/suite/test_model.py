@@ -44,7 +44,7 @@ def test_a_suite_is_read_with_its_cluster() -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_at_its_place(text: str, problem: str | None) -> None:
+def test_what_is_wrong_is_reported_at_its_place(text: str, problem: str | None) -> None:
     suite, problems = parse_suite(text, "t.yaml")
     assert suite is None
     if problem is not None:

@@ -41,7 +41,7 @@ def test_a_part_of_a_document_matches_it(expected: object) -> None:
         ({"spec": {"volumes": [1]}}, ("spec", "volumes", 0), "got no such item"),
     ],
 )
-def test_a_difference_is_told_where_it_is(expected: object, path: tuple[str | int, ...], message: str) -> None:
+def test_a_difference_is_reported_where_it_is(expected: object, path: tuple[str | int, ...], message: str) -> None:
     ((found, text),) = differences(expected, POD)
     assert found == path
     assert message in text

@@ -119,7 +119,7 @@ def test_an_expectation_that_is_met_is_no_violation(environment: Environment, ca
         ),
     ],
 )
-def test_an_expectation_that_is_not_met_is_told_at_its_place(
+def test_an_expectation_that_is_not_met_is_reported_at_its_place(
     environment: Environment, case: str, violation: str
 ) -> None:
     assert violations(environment, case) == [violation]
@@ -284,7 +284,7 @@ def test_a_case_says_where_and_by_whom_the_pod_is_created(environment: Environme
         ),
     ],
 )
-def test_a_namespace_that_is_said_twice_is_told(environment: Environment, case: str, violation: str) -> None:
+def test_a_namespace_that_is_said_twice_is_reported(environment: Environment, case: str, violation: str) -> None:
     assert violations(environment, case) == [violation]
 
 

@@ -211,7 +211,7 @@ def test_an_aks_pool_of_strategy_mixed_offers_each_profile_by_name() -> None:
         (labelled(8, "amd.com/cpx_nps4", gpu_replicas="4"), ()),
     ],
 )
-def test_shares_are_told_by_their_name_or_the_nodes_labels(node: Node, shares: tuple[str, ...]) -> None:
+def test_shares_are_reported_by_their_name_or_the_nodes_labels(node: Node, shares: tuple[str, ...]) -> None:
     assert capability_of(node).shares == shares
 
 

@@ -97,7 +97,7 @@ def test_what_only_ages_is_no_change(edit: Callable[[JSON], object]) -> None:
     assert changes(edit, replace(TOPOLOGY, observed="2027-01-01T00:00:00Z")) == []
 
 
-def test_gpus_are_told_in_order_of_number() -> None:
+def test_gpus_are_reported_in_order_of_number() -> None:
     many = tuple(replace(TOPOLOGY.gpus[0], index=index, problem=LOST) for index in range(12))
     node = Node(name="n", topology=NodeTopology(gpus=tuple(replace(gpu, problem="") for gpu in many)))
     [changed] = difference([node], [replace(node, topology=NodeTopology(gpus=many))]).changed
@@ -124,7 +124,7 @@ def test_back_is_the_opposite() -> None:
     assert [(c.before, c.after) for n in back.changed for c in n.changes] == [("y", "")] * len(other)
 
 
-def test_the_same_to_nodes_of_one_kind_is_told_once() -> None:
+def test_the_same_to_nodes_of_one_kind_is_reported_once() -> None:
     before = collect(cluster(), now=None).nodes
     after = [
         replace(node, allocatable={"nvidia.com/gpu": 6}) if node.name in {"h100-0", "h100-1", "h100-2"} else node

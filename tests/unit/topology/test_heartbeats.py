@@ -78,7 +78,7 @@ def test_without_a_lease_nothing_is_stale() -> None:
     beats.forget("a")
     assert beats.run_out(1000) == []
     assert not beats.stale("a", 1000)
-    # And it begins anew.
+    # And it begins again.
     beats.renew("a", lease(41), now=NOW, at=1000)
     assert beats.stale("a", 1000)
 

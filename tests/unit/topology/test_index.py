@@ -46,7 +46,7 @@ def test_a_link_domain_must_be_known_to_be_that_large(size: int, count: int) -> 
     assert MIXED.nodes(need_of(1)).with_link_domain(size).count == count
 
 
-def test_gpus_in_one_link_domain_are_told_from_others_by_product() -> None:
+def test_gpus_in_one_link_domain_are_reported_from_others_by_product() -> None:
     found = MIXED.nodes(need_of(2)).with_link_domain(2)
     products = ["NVIDIA-A100-PCIE-40GB", "NVIDIA-H100-80GB-HBM3"]
     assert found.placement.terms == ({"matchExpressions": [expression(PRODUCT, "In", *products)]},)
@@ -135,7 +135,7 @@ def test_the_pods_own_choice_is_part_of_the_question(pod_spec: dict[str, Any], n
     assert set(MIXED.nodes(need_of(1, pod_spec=pod_spec)).names()) == names
 
 
-def test_nodes_that_the_pod_excludes_itself_need_not_be_told_apart() -> None:
+def test_nodes_that_the_pod_excludes_itself_need_not_be_distinguished() -> None:
     chosen = MIXED.nodes(need_of(2, pod_spec={"nodeSelector": {PRODUCT: "NVIDIA-L4"}}))
     assert (chosen.count, chosen.placement.terms, chosen.placement.separable) == (4, (), True)
     pinned = MIXED.nodes(need_of(8, pod_spec={"nodeSelector": {"kubernetes.io/hostname": "hgx-h100-8-1"}}))
@@ -301,7 +301,7 @@ def test_an_index_never_changes() -> None:
     assert later.remove("nobody") is later
 
 
-def test_only_the_classes_concerned_are_made_anew() -> None:
+def test_only_the_classes_concerned_are_made_again() -> None:
     later = MIXED.replace(replace(nodes_of(HGX)[0], transient="cordoned"))
     shared = {id(one) for one in MIXED._classes.values()} & {id(one) for one in later._classes.values()}
     assert len(shared) == 3

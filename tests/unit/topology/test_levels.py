@@ -41,5 +41,5 @@ def test_a_providers_tree_is_known_in_its_order(keys: tuple[str, ...]) -> None:
     assert places == sorted(places)
 
 
-def test_no_level_is_told_twice() -> None:
+def test_no_level_is_reported_twice() -> None:
     assert len(set(LEVELS)) == len(LEVELS)

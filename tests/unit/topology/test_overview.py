@@ -25,7 +25,7 @@ def test_nodes_that_are_not_well_stay_of_their_kind() -> None:
     assert PICTURE.ill == (("h100-5", 2, LOST),)
 
 
-def test_layouts_are_told_once() -> None:
+def test_layouts_are_reported_once() -> None:
     [mig] = [each.kind for each in PICTURE.kinds if each.names == ("mig",)]
     assert mig.layout == (
         "1 of 2 x 1g.5gb + 2g.10gb + 3g.20gb; 3 of 2g.10gb + 2 x 1g.5gb + 3g.20gb; 1 of 2g.10gb + 3g.20gb; 1 uncut"

@@ -58,7 +58,7 @@ def test_slices_follow_each_other_with_what_is_free_between_them() -> None:
         placed("1g.5gb", None, None),
     ],
 )
-def test_an_instance_that_cannot_be_where_it_is_said_to_be_is_told_apart(odd: MigInstance) -> None:
+def test_an_instance_that_cannot_be_where_it_is_said_to_be_is_distinguished(odd: MigInstance) -> None:
     [gpu] = picture_of(cut_gpu(placed("2g.10gb", 2, 2), odd)).gpus
     assert [one for one in gpu.segments if one.profile] == [Segment(2, 2, "2g.10gb")]
     assert gpu.unplaced == (odd.profile,)

@@ -20,7 +20,7 @@ from .types import OPTIONAL, CelType, parse
 _CHECKED_EXTENSIONS = ("optional", "lists", "sets", "two-var-comprehensions")
 _RUN_EXTENSIONS = (*_CHECKED_EXTENSIONS, "strings", "regex")
 # The engine takes a function from one declaration only.
-_DECLARED_ANEW = ("string",)
+_DECLARED_AGAIN = ("string",)
 
 
 def _needs_document(rows: Iterable[Overload]) -> bool:
@@ -52,7 +52,7 @@ def checked(optionals: Mapping[str, CelType]) -> Any:
     """Return the document of the checking environment, with its variables of an optional type."""
     return _document(
         extensions=[{"name": name} for name in _CHECKED_EXTENSIONS],
-        stdlib={"exclude_functions": [{"name": name} for name in _DECLARED_ANEW]},
+        stdlib={"exclude_functions": [{"name": name} for name in _DECLARED_AGAIN]},
         functions=[
             {"name": name, "overloads": [_spelled_overload(row) for row in rows]} for name, rows in _IN_DOCUMENT.items()
         ],
