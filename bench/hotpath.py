@@ -3,7 +3,10 @@
 Each figure is the least of many tries with other pods of the same templates: what else the machine does makes a try
 slower, never faster. In a server, with cold caches in between, the same work takes about a quarter more.
 
-    python -m bench.hotpath [--library] [--tries 20] [--functions 40]
+With ``--pods`` each workload has so many: the pods of a gang share its name, and only the first of them is decided on
+from the start (docs/adr/0005-recall.md).
+
+    python -m bench.hotpath [--library] [--pods 4] [--tries 20] [--functions 40]
 """
 
 import argparse
@@ -35,15 +38,17 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--library", action="store_true", help="all policies, and not the four that write most")
+    parser.add_argument("--pods", type=int, default=1, help="of each workload (default 1)")
     parser.add_argument("--tries", type=int, default=20)
     parser.add_argument("--functions", type=int, default=0, help="profile /mutate and print so many functions")
     options = parser.parse_args()
     snapshot = decisions.snapshot(clusters.documents(1000, 50), library=options.library)
-    bodies = list(islice(distinct(), _TEMPLATES))
+    bodies = [body for body in islice(distinct(), _TEMPLATES) for _ in range(options.pods)]
     # As the server does with whatever lives as long as a snapshot.
     gc.collect()
     gc.freeze()
-    numbers = count()
+    # The pods of a workload come one after the other and have one number.
+    numbers = (number for number in count() for _ in range(options.pods))
     rows = [(name, f"{micros:.1f}") for name, micros in _least(bodies, numbers, options.tries, snapshot)]
     print(table(("part", "µs"), rows))
     if options.functions:
