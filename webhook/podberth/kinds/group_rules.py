@@ -1,4 +1,4 @@
-"""What is right of a group of a kind: which minimums may stand in its objects, who is counted beside the workers."""
+"""The rules for the groups of a kind: the minimums that its objects may state, the roles beside the workers."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from .places import Found, Steps
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRules:
-    """What the groups of a kind have to keep to, in all versions of the kind."""
+    """The rules for the groups of a kind, in all its versions."""
 
     kind: tuple[str, str]
     """API group and kind."""

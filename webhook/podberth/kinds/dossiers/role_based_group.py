@@ -20,7 +20,7 @@ _PATCHES: Final = ("leaderTemplatePatch", "workerTemplatePatch", "patchLeaderTem
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """As pods get from their role (sgl-project/rbg api/workloads/constants/label.go, v1alpha1/constant.go)."""
+    """Write what pods get from their role (sgl-project/rbg api/workloads/constants/label.go, v1alpha1/constant.go)."""
     old = scene.document.get("apiVersion") == "workloads.x-k8s.io/v1alpha1"
     prefix = "rolebasedgroup.workloads.x-k8s.io" if old else "rbg.workloads.x-k8s.io"
     name, role = ("name", "role") if old else ("group-name", "role-name")
