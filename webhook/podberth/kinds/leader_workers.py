@@ -1,4 +1,4 @@
-"""LeaderWorkerSets: what LWS writes on pods, of one by itself and of one that KServe makes."""
+"""LeaderWorkerSets (kubernetes-sigs/lws): the labels that LWS writes on pods, of one by itself and of one of KServe."""
 
 from typing import Any, Final
 
