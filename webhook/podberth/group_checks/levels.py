@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
+from ..kinds.dossiers import DOSSIERS
 from ..kinds.forms import find
 from ..kinds.group_rules import JOB_SCHEDULING
 from ..kube.label_sets import LabelSets
@@ -15,15 +16,7 @@ from .case import Case, Pods, Wrong
 from .together import Start, all_of, exactly, start_of
 
 _KUEUE: Final = "kueue.x-k8s.io/podset"
-_JOB_SET: Final = "alpha.jobset.sigs.k8s.io/exclusive-topology"
-_LEADER_WORKER_SET: Final = "leaderworkerset.sigs.k8s.io/exclusive-topology"
-# sgl-project/rbg api/workloads/constants/annotation.go, v1alpha1/constant.go: of the group, and of a role outside it.
-_ROLE_BASED_GROUP: Final = {
-    "rbg.workloads.x-k8s.io/group-exclusive-topology": "rbg.workloads.x-k8s.io/role-disable-exclusive",
-    "rolebasedgroup.workloads.x-k8s.io/exclusive-topology": (
-        "rolebasedgroup.workloads.x-k8s.io/disable-exclusive-topology"
-    ),
-}
+_EXCLUSIVE: Final = {each.kind[1]: each.exclusive for row in DOSSIERS for each in row.group_rules if each.exclusive}
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 # Of a pod: published manifests have one or two.
@@ -66,19 +59,20 @@ class Level:
 
 def exclusive_levels(case: Case) -> Iterator[Level]:
     """Yield the exclusive topology of a JobSet's Jobs (docs "Exclusive placement") or of whole groups."""
-    if case.kind[1] == "JobSet":
-        yield from _of_jobs(case)
-    elif case.kind[1] == "LeaderWorkerSet":
-        # A group is its leader and its workers (kubernetes-sigs/lws pkg/webhooks/pod_webhook.go).
-        yield from _of_groups(case, _LEADER_WORKER_SET, case.pods, count(at(case.document, "spec", "replicas"), 1))
-    elif case.kind[1] == "RoleBasedGroup":
-        for key, disabled in _ROLE_BASED_GROUP.items():
+    for name, disabled in _EXCLUSIVE.get(case.kind[1], {}).items():
+        if case.kind[1] == "JobSet":
+            yield from _of_jobs(case, name)
+        elif case.kind[1] == "LeaderWorkerSet":
+            # A group is its leader and its workers (kubernetes-sigs/lws pkg/webhooks/pod_webhook.go).
+            yield from _of_groups(case, name, case.pods, count(at(case.document, "spec", "replicas"), 1))
+        else:
             roles = [each for each in case.pods if "roles" in each.template.path and not each.annotations.get(disabled)]
-            yield from _of_groups(case, key, roles, 1)
+            yield from _of_groups(case, name, roles, 1)
 
 
-def _of_jobs(case: Case) -> Iterator[Level]:
-    steps, found = ("metadata", "annotations", _JOB_SET), [(each, *_job_key(case, each)) for each in case.pods]
+def _of_jobs(case: Case, name: str) -> Iterator[Level]:
+    steps = ("metadata", "annotations", name)
+    found = [(each, *_job_key(case, each, steps)) for each in case.pods]
     number_of = case.stages
     for pods, key, place in found:
         if key:
@@ -93,12 +87,11 @@ def _of_jobs(case: Case) -> Iterator[Level]:
             )
 
 
-def _job_key(case: Case, pods: Pods) -> tuple[str, Path | None]:
+def _job_key(case: Case, pods: Pods, steps: tuple[str, ...]) -> tuple[str, Path | None]:
     """Return the level of exclusive topology for a replicated job, and the path of its annotation in the object.
 
     The path is that of its Job's template or of the whole object; None where the pod has the annotation.
     """
-    steps = ("metadata", "annotations", _JOB_SET)
     if own := text_at(pods.template.own, *steps):
         return own, None
     place = _of_its_job(case, pods)

@@ -14,7 +14,7 @@ def _gang_name(scene: Scene) -> str:
 
 
 def stamp_clique(pod: dict[str, Any], scene: Scene, clique: str) -> None:
-    """As Grove's operator does (ai-dynamo/grove operator/api/common/labels.go and namegen.go)."""
+    """Write what Grove's operator writes (ai-dynamo/grove operator/api/common/labels.go and namegen.go)."""
     add_labels(
         pod,
         {

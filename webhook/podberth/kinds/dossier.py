@@ -34,8 +34,7 @@ class OwnerKind:
     """Those in which the fields are where they are read, the one to ask for first."""
     kind: str
     spec: Fields = field(default_factory=dict)
-    """What of its spec is read; nothing of a kind that only leads from a pod, or from another such kind, to the object
-    that counts."""
+    """The fields of its spec that are read; none of a kind that only leads from a pod to the object that counts."""
     followed: bool = True
     """Whether a webhook follows it; else it is looked up alone, for there are many, and its pods say how many they are.
     """
@@ -49,7 +48,7 @@ class OwnerKind:
 
     @property
     def plural(self) -> str:
-        """What discovery calls it."""
+        """The name that discovery has for it."""
         return f"{self.kind.lower()}s"
 
     @property
@@ -60,7 +59,7 @@ class OwnerKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """Where in a kind's status a word says that it makes no more pods, and which words do."""
+    """The field of a kind's status, and the words there, that say that an object makes no more pods."""
 
     source: str
     group: str
@@ -71,18 +70,18 @@ class Finished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindNote:
-    """What docs/systems.md says of a kind whose controller makes pods, beyond its membership. It decides nothing."""
+    """The words of docs/systems.md on a kind whose controller makes pods. They decide nothing."""
 
     key: str = ""
     """The label or annotation of the membership that its pods have; empty: each of its pods is by itself."""
     kind: str
-    """As "group/Kind", by which the table of kinds has its templates; empty: nothing but its pods is ever seen."""
+    """The kind as "group/Kind", by which the table of kinds has its templates; empty if only its pods are ever seen."""
     title: str = ""
-    """What its users call it, where that is not its kind."""
+    """Its name among its users, if that is not its kind."""
     keeps: str
     """In words, what of it and its pods podberth leaves alone, because its controller writes, hashes or copies it."""
     source: str
-    """Of that."""
+    """The source of ``keeps``."""
     sign: str = ""
     """In words, by what its pods are known, where no membership's key says it."""
     size: str = ""
@@ -92,7 +91,7 @@ class KindNote:
 
     @property
     def name(self) -> str:
-        """What its users call it."""
+        """Its name among its users."""
         return self.title or self.kind.rpartition("/")[2]
 
 
@@ -101,24 +100,24 @@ class Dossier:
     """All that podberth knows of one foreign thing."""
 
     name: str
-    """As its users call it."""
+    """Its name among its users."""
     kinds: tuple[WorkloadKind, ...] = ()
     """Its kinds that hold pod templates: where these stand, and what its controllers and webhooks write on the pods."""
     memberships: tuple[Membership, ...] = ()
     """How its pods say which gang they belong to."""
     last_memberships: tuple[Membership, ...] = ()
-    """Likewise, where a group that the pod names comes before."""
+    """The same, asked after the groups that the pod names."""
     groups: tuple[Membership, ...] = ()
     """How any pod names a group of the system."""
     pod_keys: frozenset[str] = frozenset()
     """Labels and annotations that the readers of memberships ask a pod for, besides the memberships' own."""
     notes: tuple[KindNote, ...] = ()
     owners: tuple[OwnerKind, ...] = ()
-    """What is read of its objects as owners."""
+    """The kinds of its objects that are read as owners."""
     finished: tuple[Finished, ...] = ()
     group_rules: tuple[GroupRules, ...] = ()
     system: System | None = None
-    """What it places pods by, where it places groups as a whole."""
+    """The signs of its pods, if it places groups as a whole."""
     pod_groups: PodGroupKind | None = None
     queues: tuple[QueueForm, ...] = ()
     dialects: tuple[Dialect, ...] = ()

@@ -1,7 +1,7 @@
-"""What is right of a group of a kind: which minimums may stand in its objects, who is counted beside the workers."""
+"""The rules for the groups of a kind: the minimums that its objects may state, the roles beside the workers."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from ..kube.unchecked import at, count, mapping_at
@@ -10,7 +10,7 @@ from .places import Found, Steps
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRules:
-    """What the groups of a kind have to keep to, in all versions of the kind."""
+    """The rules for the groups of a kind, in all its versions."""
 
     kind: tuple[str, str]
     """API group and kind."""
@@ -20,6 +20,9 @@ class GroupRules:
     """Roles, in lower case, that its membership counts beside its workers: launchers, heads, drivers."""
     queue: tuple[str, ...] = ()
     """The field or label of the object that names a queue of Volcano's."""
+    exclusive: Mapping[str, str] = field(default_factory=dict)
+    """The annotations that keep a group in one domain of a topology of its own. Behind each stands the annotation of a
+    role that is not to be kept with the group; empty if there is none."""
 
 
 NEVER: Final = "the group never starts"

@@ -16,7 +16,7 @@ EVERY: Final = "*"
 
 
 def stamp_job_set(pod: dict[str, Any], name: str, uid: str, replicated: Found, before: Mapping[str, int]) -> None:
-    """As for the first pod of a replicated job's first Job; ``before`` is what ``jobs_before`` says of them all.
+    """Write the first pod of a replicated job's first Job; ``before`` is the answer of ``jobs_before``.
 
     Sources: kubernetes-sigs/jobset pkg/controllers/jobset_controller.go (labelAndAnnotateObject), pkg/webhooks
     jobset_webhook.go: a Job of a JobSet is Indexed, and its pods restart on failure, unless it says otherwise.

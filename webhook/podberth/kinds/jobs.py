@@ -10,7 +10,7 @@ from .stamping import add_annotations, add_env, add_labels, containers, own
 
 
 def stamp_stateful_set(pod: dict[str, Any], name: str, spec: Mapping[str, Any]) -> None:
-    """As for the first pod (newStatefulSetPod, kubernetes pkg/controller/statefulset/stateful_set_utils.go)."""
+    """Write what newStatefulSetPod (kubernetes pkg/controller/statefulset/stateful_set_utils.go) writes."""
     start = at(spec, "ordinals", "start")
     ordinal = str(start if isinstance(start, int) else 0)
     pod_name = f"{name}-{ordinal}"
@@ -36,7 +36,7 @@ def stamp_stateful_set(pod: dict[str, Any], name: str, spec: Mapping[str, Any]) 
 
 
 def stamp_job(pod: dict[str, Any], name: str, uid: str, spec: Mapping[str, Any]) -> None:
-    """As the apiserver's generateSelector and the Job controller do, for index 0 where the Job is Indexed.
+    """Write what the API server's generateSelector and the Job controller write, with index 0 if the Job is Indexed.
 
     Sources: kubernetes pkg/registry/batch/job/strategy.go, pkg/controller/job/{job_controller,indexed_job_utils}.go.
     """

@@ -33,11 +33,11 @@ class Member:
     size: int = 0
     index: int = -1
     role: str = ""
-    """What the operator calls the pods that are made alike: worker, head; empty where it has no word for it."""
+    """The operator's word for the pods that are made alike: worker, head; empty if it has none."""
     staged: str = ""
     """The field by which some members are made only when others run; empty: none is known that says so."""
     roles: tuple[Role, ...] = ()
-    """What the size is made of, by template; empty where nothing says so, or all are made alike."""
+    """The parts of the size, by template; empty if nothing says them, or all pods are made alike."""
     staged_within: str = ""
     """The same of members of one role."""
     awaits_owner: bool = False
@@ -110,7 +110,7 @@ class Membership:
     """One way of belonging to a gang: ``read`` is asked where label, annotation or field of the spec is there."""
 
     name: str
-    """What makes such pods, as its users call it."""
+    """The maker of such pods, in the words of its users."""
     source: str
     read: Callable[[Subject], Member | None]
     size: str
@@ -127,11 +127,11 @@ class Membership:
     alike: bool = False
     """Whether its owner makes all pods of one template."""
     api_groups: tuple[str, ...] = ()
-    """Of the PodGroup that the key names; empty where it names none."""
+    """The API groups of the PodGroup that the key names; empty if it names none."""
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """Where on a pod the key stands."""
+        """The path of the key in a pod."""
         if self.field:
             return ("spec", self.field)
         return ("metadata", "labels", self.label) if self.label else ("metadata", "annotations", self.annotation)

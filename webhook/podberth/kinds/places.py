@@ -1,4 +1,4 @@
-"""Where the pod templates of a kind stand, and how its operator makes pods of them: data, and a few small functions."""
+"""The places of pod templates in a kind, and how its operator makes pods of them: data and a few small functions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ PLACEHOLDER_MINUTES: Final = "00000000"
 """Stands for the time in the name of a CronJob's Job."""
 
 PLACEHOLDERS: Final = (PLACEHOLDER_UID, PLACEHOLDER_HASH)
-"""What contains one of these is no one's to write down: it is another for every pod, or for every creation."""
+"""A value with one of these in it is never written down: it is another for every pod, or for every creation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Scene:
     path: Steps
     """From the document to the place."""
     items: tuple[Any, ...] = ()
-    """What stands at each ``ELEMENT`` of the place's path, outermost first: a replicated job, a worker group."""
+    """The values at each ``ELEMENT`` of the place's path, outermost first: a replicated job, a worker group."""
     keys: tuple[str | int, ...] = ()
     """The key or index of each of them."""
     known: Sequence[Found] = ()
@@ -56,7 +56,7 @@ class Scene:
 
     @property
     def item(self) -> Found:
-        """What stands at the innermost ``ELEMENT``, empty where that is no object."""
+        """The value at the innermost ``ELEMENT``, empty if that is no object."""
         return mapping_at(self.items[-1] if self.items else {})
 
     @property
@@ -81,7 +81,7 @@ class Form:
     front: tuple[Steps, ...] = ()
     """Below the place, where the pod's first container may stand, outside the list of containers."""
     front_name: str = ""
-    """What the operator calls that container, where it has no name."""
+    """The operator's name for that container, if it has none."""
     front_fields: Mapping[str, str] = field(default_factory=dict)
     """The fields of a container that stand there, and as what."""
     front_always: bool = False
@@ -153,7 +153,7 @@ class Place:
     optional: bool = False
     """Whether an object without it is whole."""
     role: str = ""
-    """What these pods are called: leader, head; empty where the innermost ``ELEMENT`` says it."""
+    """The name of these pods: leader, head; empty if the innermost ``ELEMENT`` says it."""
     when: Callable[[Scene], bool] = always
     """Whether pods are made of what stands there."""
     replicas: Callable[[Scene], int] = one
@@ -177,7 +177,7 @@ class WorkloadKind:
     api_versions: frozenset[str]
     kind: str
     source: str
-    """Where the places and the stamps are from."""
+    """The source of the places and the stamps."""
     places: tuple[Place, ...] = ()
     nested: tuple[tuple[str, ...], ...] = ()
     """Paths to whole objects that may be workloads themselves."""

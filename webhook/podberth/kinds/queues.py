@@ -15,12 +15,12 @@ KAI_QUEUE: Final[QueueKind] = ("scheduling.run.ai", "Queue")
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """What is known of one queue."""
+    """The known facts of one queue."""
 
     leads_to: str = ""
     """A LocalQueue's ClusterQueue, a KAI Queue's parent; empty for none."""
     halted: str = ""
-    """What keeps its workloads waiting, as the field and its value; empty where nothing is known to."""
+    """The field, and its value, that keeps its workloads waiting; empty if none is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class QueueForm:
     source: str
     kind: QueueKind
     title: str
-    """As its users call it."""
+    """Its name among its users."""
     versions: tuple[str, ...]
     """Those that can be read, the newest first."""
     read: Callable[[Mapping[str, Any]], Queue]
@@ -40,5 +40,5 @@ class QueueForm:
 
     @property
     def plural(self) -> str:
-        """What discovery calls it."""
+        """The name that discovery has for it."""
         return f"{self.kind[1].lower()}s"

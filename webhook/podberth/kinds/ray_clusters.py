@@ -41,7 +41,7 @@ def _cluster_name(scene: Scene) -> str:
 
 
 def _stamp_ray(pod: dict[str, Any], scene: Scene) -> None:
-    """As BuildPod and its labels (ray-project/kuberay ray-operator/controllers/ray/common/pod.go)."""
+    """Write what BuildPod and its labels write (ray-project/kuberay ray-operator/controllers/ray/common/pod.go)."""
     head = scene.path[-2] == "headGroupSpec"
     group = "headgroup" if head else text(scene.item.get("groupName"))
     name = _cluster_name(scene)
@@ -68,7 +68,7 @@ def _workers(scene: Scene) -> int:
 
 
 def _stamp_submitter(pod: dict[str, Any], scene: Scene) -> None:
-    """As the Job that submits (ray-operator/controllers/ray/rayjob_controller.go)."""
+    """Write the pod of the Job that submits (ray-operator/controllers/ray/rayjob_controller.go)."""
     stamp_job(pod, scene.name, PLACEHOLDER_UID, {})
 
 

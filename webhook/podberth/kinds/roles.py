@@ -1,4 +1,4 @@
-"""What the roles of a gang ask of a node, read from the pod templates of its owner.
+"""The demands of a gang's roles on a node, read from the pod templates of its owner.
 
 A template is read once, when its owner is kept (``owners``), and what is left of it is shared by all that say the same:
 thousands of owners have a dozen templates between them.
@@ -32,10 +32,10 @@ _OF_A_CLAIM: Final = ("name", "resourceClaimName", "resourceClaimTemplateName")
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """What a pod of a template asks for."""
+    """The demands of a pod of a template."""
 
     amounts: tuple[tuple[str, int], ...] = ()
-    """Of each extended resource, as the scheduler reserves it, by name. Which are accelerators is not decided here."""
+    """The amount of each extended resource that the scheduler reserves, by name; some may be no accelerators."""
     claims: tuple[tuple[tuple[str, str], ...], ...] = ()
     """The claims that some container uses, each as the fields of its entry."""
     choice: str = ""

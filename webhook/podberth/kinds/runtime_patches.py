@@ -1,4 +1,4 @@
-"""What a TrainJob patches of its runtime: the JobSet of the runtime with ``spec.runtimePatches`` laid over it.
+"""The patches of a TrainJob to its runtime: the JobSet of the runtime with ``spec.runtimePatches`` laid over it.
 
 They are merged strategically, as kubectl's patches are: objects field by field, lists that have a key item by item, all
 other lists as a whole. Who writes them is mostly Kueue, which puts node selectors and tolerations there.

@@ -1,4 +1,4 @@
-"""What every operator's stamp is made of. A stamp writes on a Pod that is its own, whose shape has been checked."""
+"""The parts of every operator's stamp. A stamp writes on a Pod that is its own, whose shape has been checked."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -41,7 +41,7 @@ def owned_by_workload(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def own_by_deployment(pod: dict[str, Any], name: str) -> None:
-    """As the Deployment and ReplicaSet controllers do (kubernetes pkg/controller/deployment/sync.go)."""
+    """Write what the Deployment and ReplicaSet controllers write (kubernetes pkg/controller/deployment/sync.go)."""
     own(pod, "apps/v1", "ReplicaSet", f"{name}-{PLACEHOLDER_HASH}", PLACEHOLDER_UID)
     add_labels(pod, {"pod-template-hash": PLACEHOLDER_HASH})
 

@@ -17,9 +17,9 @@ class System:
 
     name: str
     precedence: int
-    """Of several systems by whose signs a pod is known, that with the lowest number has its group."""
+    """If a pod has signs of several systems, the one with the lowest number has its group."""
     title: str
-    """As its users call it."""
+    """Its name among its users."""
     source: str
     schedulers: frozenset[str] = frozenset()
     labels: frozenset[str] = frozenset()
@@ -27,19 +27,19 @@ class System:
     owner_labels: frozenset[str] = frozenset()
     fields: frozenset[str] = frozenset()
     reads: tuple[str, ...]
-    """What it reads of the pod for group, queue and topology: a policy may write it."""
+    """The fields of the pod that it reads for group, queue and topology: a policy may write them."""
     writes: str = ""
-    """What of that a mutation ``gang`` writes; empty: nothing, for the pod says already whose it is."""
+    """The fields of these that a mutation ``gang`` writes; empty if none, for the pod says already whose it is."""
     pod_groups: str = ""
     """The API group of its PodGroups, where a policy may choose it for a so far plain gang; empty: it may not."""
     elsewhere: tuple[str, ...]
-    """What it reads of other objects: a field, and the object it is in."""
+    """The fields that it reads of other objects, each with the object."""
     topology: str
     """How the author of a workload asks it for topology, behind ``for topology`` in a warning: the field and object."""
     slices: str = ""
-    """Likewise for every so many members in one domain; empty: as ``topology``."""
+    """The same for every so many members in one domain; empty: as ``topology``."""
     keeps: str = ""
-    """What it hashes or copies of pods before podberth sees the next one; empty: nothing."""
+    """The fields of pods that it hashes or copies before podberth sees the next pod; empty if none."""
 
     def places(self, *, slices: bool = False) -> str:
         """Return why podberth places no pod of its groups, and where its author may ask for it."""
@@ -55,7 +55,7 @@ class PodGroupKind:
     """The system's."""
     source: str
     api_groups: tuple[str, ...]
-    """Where its groups are; podberth makes them in the first."""
+    """The API groups that its groups are in; podberth makes them in the first."""
     versions: tuple[str, ...]
     """Those of the first API group that can be read, the newest first."""
     named_by: str
@@ -76,7 +76,7 @@ class PodGroupKind:
 
 
 POD_GROUPS: Final = "podgroups"
-"""What all of them call it in discovery."""
+"""The plural of all of them in discovery."""
 
 NATIVE_GROUP: Final = "scheduling.k8s.io"
 """The API group of Kubernetes' own PodGroups."""

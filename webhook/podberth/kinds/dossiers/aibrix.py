@@ -14,7 +14,7 @@ _VERSIONS: Final = frozenset({"orchestration.aibrix.ai/v1alpha1"})
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """As the roles' syncers do (vllm-project/aibrix pkg/controller/roleset, pkg/controller/constants/stormservice.go).
+    """Write what the syncers of roles write (vllm-project/aibrix pkg/controller/roleset, constants/stormservice.go).
 
     Each role set is a gang of its own, and there may be several.
     """

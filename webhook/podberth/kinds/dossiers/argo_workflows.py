@@ -44,7 +44,7 @@ _SET: Final = Form(seats=(*_SEATS, (("spec", "containers"), ("containerSet", "co
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """As createWorkflowPod (argoproj/argo-workflows workflow/controller/workflowpod.go), without its own containers."""
+    """Write what createWorkflowPod writes (workflow/controller/workflowpod.go), but for Argo's own containers."""
     generated = f"{text(at(scene.document, 'metadata', 'generateName'))}{PLACEHOLDER_HASH}"
     name = scene.name if scene.document.get("kind") == "Workflow" and scene.name else generated
     add_labels(pod, {"workflows.argoproj.io/workflow": name, "workflows.argoproj.io/completed": "false"})

@@ -27,14 +27,14 @@ _SERVICE: Final = Form(
 
 
 def _stamp_dynamo(pod: dict[str, Any], scene: Scene) -> None:
-    """As the operator makes PodCliques (ai-dynamo/dynamo deploy/operator/internal/dynamo/graph.go), with Grove."""
+    """Write what the operator writes in PodCliques, with Grove (deploy/operator/internal/dynamo/graph.go)."""
     labels = {"nvidia.com/dynamo-graph-deployment-name": scene.name, "nvidia.com/dynamo-component": scene.key}
     add_labels(pod, labels)
     stamp_clique(pod, scene, scene.key.lower())
 
 
 def _stamp_service(pod: dict[str, Any], scene: Scene) -> None:
-    """As for a component, whose main container gets the amounts of the service (v1alpha1 common.go ResourceItem)."""
+    """Write a component's pod; its main container gets the amounts of the service (v1alpha1 common.go ResourceItem)."""
     main = pod["spec"]["containers"][0]
     amounts = _amounts(scene)
     if amounts:

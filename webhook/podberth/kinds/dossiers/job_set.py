@@ -144,5 +144,11 @@ DOSSIER: Final = Dossier(
             },
         ),
     ),
-    group_rules=(GroupRules(kind=("jobset.x-k8s.io", "JobSet"), minimums=_minimums),),
+    group_rules=(
+        GroupRules(
+            kind=("jobset.x-k8s.io", "JobSet"),
+            minimums=_minimums,
+            exclusive={"alpha.jobset.sigs.k8s.io/exclusive-topology": ""},
+        ),
+    ),
 )

@@ -19,7 +19,7 @@ _REVISION: Final = Form(
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """As the revision's Deployment (knative/serving pkg/reconciler/revision/resources/deploy.go), without its proxy."""
+    """Write what the revision's Deployment has (pkg/reconciler/revision/resources/deploy.go), without its proxy."""
     revision = f"{scene.name}-{PLACEHOLDER_HASH}"
     add_labels(
         pod,

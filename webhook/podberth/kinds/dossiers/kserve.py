@@ -45,7 +45,7 @@ _PREDICTOR: Final = replace(
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """As the reconcilers of raw deployments do (kserve/kserve pkg/controller/v1beta1/inferenceservice/components)."""
+    """Write what the reconcilers of raw deployments write (pkg/controller/v1beta1/inferenceservice/components)."""
     component = next((str(step) for step in scene.path if step in {"predictor", "transformer", "explainer"}), "")
     worker = "-worker" if scene.path[-1] == "workerSpec" else ""
     name = f"{scene.name}-{component}{worker}"

@@ -10,7 +10,7 @@ from ..stamping import add_labels, owned_by_workload, set_name
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """As for the first group's first role (volcano-sh/kthena pkg/apis/workload/v1alpha1/labels.go)."""
+    """Write what pods of the first group's first role get (volcano-sh/kthena pkg/apis/workload/v1alpha1/labels.go)."""
     group, role = f"{scene.name}-0", scene.key
     entry = scene.path[-1] == "entryTemplate"
     labels = {"name": scene.name, "group-name": group, "role": role, "role-id": f"{role}-0"}

@@ -121,5 +121,11 @@ DOSSIER: Final = Dossier(
             followed=False,
         ),
     ),
-    group_rules=(GroupRules(kind=("leaderworkerset.x-k8s.io", "LeaderWorkerSet"), minimums=_minimums),),
+    group_rules=(
+        GroupRules(
+            kind=("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
+            minimums=_minimums,
+            exclusive={f"{_LWS}/exclusive-topology": ""},
+        ),
+    ),
 )

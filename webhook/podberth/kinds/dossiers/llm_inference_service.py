@@ -15,7 +15,7 @@ _NO_GROUP: Final = frozenset({"schedulingGroup"})
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """As the reconcilers of one node (a Deployment) and of several (a LeaderWorkerSet) do.
+    """Write what the reconcilers of one node (a Deployment) and of several (a LeaderWorkerSet) write.
 
     Source: kserve/kserve pkg/controller/v1alpha2/llmisvc/workload_{single,multi}_node.go.
     """

@@ -24,7 +24,7 @@ from ..stamping import add_labels, owned_by_workload, set_name
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """As newWorker and newLauncherJob do (kubeflow/mpi-operator pkg/controller/mpi_job_controller.go)."""
+    """Write what newWorker and newLauncherJob write (kubeflow/mpi-operator pkg/controller/mpi_job_controller.go)."""
     role = scene.key.lower()
     name = f"{scene.name}-{role}"
     add_labels(

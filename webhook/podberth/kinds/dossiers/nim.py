@@ -21,7 +21,7 @@ _NIM: Final = replace(
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """As the standalone platform does (NVIDIA/k8s-nim-operator api/apps/v1alpha1/nimservice_types.go)."""
+    """Write what the standalone platform writes (NVIDIA/k8s-nim-operator api/apps/v1alpha1/nimservice_types.go)."""
     add_labels(pod, {"app": scene.name, "app.kubernetes.io/name": scene.name})
     main, image = pod["spec"]["containers"][0], mapping_at(scene.spec, "image")
     main["name"] = f"{scene.name}-ctr"

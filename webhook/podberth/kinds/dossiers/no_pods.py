@@ -1,4 +1,4 @@
-"""What stands beside workloads in clusters and repositories, and makes no pods of a user's template."""
+"""Objects beside workloads, in clusters and repositories, that make no pods of a user's template."""
 
 from typing import Final
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 from ...kube.paths import ELEMENT
 from ...kube.unchecked import at, count, list_at, mapping_at, text
 from ..dossier import TEMPLATE_ASKS, Dossier, Fields, KindNote, OwnerKind
+from ..group_rules import GroupRules
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of, named
 from ..places import PLACEHOLDER_UID, Place, Scene, WorkloadKind
 from ..roles import Role, asks_of, counted, read_once
@@ -20,7 +21,7 @@ _PATCHES: Final = ("leaderTemplatePatch", "workerTemplatePatch", "patchLeaderTem
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """As pods get from their role (sgl-project/rbg api/workloads/constants/label.go, v1alpha1/constant.go)."""
+    """Write what pods get from their role (sgl-project/rbg api/workloads/constants/label.go, v1alpha1/constant.go)."""
     old = scene.document.get("apiVersion") == "workloads.x-k8s.io/v1alpha1"
     prefix = "rolebasedgroup.workloads.x-k8s.io" if old else "rbg.workloads.x-k8s.io"
     name, role = ("name", "role") if old else ("group-name", "role-name")
@@ -241,6 +242,16 @@ DOSSIER: Final = Dossier(
             versions=("v1alpha2",),
             source="sgl-project/rbg pkg/reconciler/roleinstanceset_reconciler.go, and roleinstanceset/, for its "
             "instances",
+        ),
+    ),
+    group_rules=(
+        GroupRules(
+            kind=("workloads.x-k8s.io", "RoleBasedGroup"),
+            # api/workloads/constants/annotation.go, v1alpha1/constant.go
+            exclusive={
+                f"{_DOMAIN}/group-exclusive-topology": f"{_DOMAIN}/role-disable-exclusive",
+                f"{_OLD_DOMAIN}/exclusive-topology": f"{_OLD_DOMAIN}/disable-exclusive-topology",
+            },
         ),
     ),
 )

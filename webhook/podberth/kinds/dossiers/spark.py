@@ -26,7 +26,7 @@ _POD: Final = Form(
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """As the operator's webhook and spark-submit do.
+    """Write what the operator's webhook and spark-submit write.
 
     Sources: kubeflow/spark-operator pkg/common/spark.go (labels), internal/webhook/sparkpod_defaulter.go (addGPU: a
     limit of the container), api/v1beta2/sparkapplication_types.go GPUSpec.
@@ -94,7 +94,7 @@ def _spark_application(pod: Subject) -> Member | None:
 
 
 _EXECUTORS: Final = "spec.executor"
-"""What a Spark operator's pods are made in stages by, whether the SparkApplication is known or not."""
+"""The field by which an operator's pods are made in stages, whether the SparkApplication is known or not."""
 
 
 def _stages(owner: Mapping[str, Any]) -> str:

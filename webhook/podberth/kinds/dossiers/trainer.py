@@ -112,7 +112,7 @@ def _jobs_before(runtime: Found) -> Mapping[str, int]:
 
 
 def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
-    """As for a TrainJob that changes nothing: its JobSet is named as the TrainJob is, which is not known here."""
+    """Write what pods get from a TrainJob that changes nothing; its name, which its JobSet has, is not known here."""
     stamp_job_set(pod, scene.name, PLACEHOLDER_UID, _same_job(scene), read_once(scene.document, _jobs_before))
 
 
@@ -187,7 +187,7 @@ def _train_owner(scene: Scene) -> Found:
 
 
 def _stamp_train_job(pod: dict[str, Any], scene: Scene) -> None:
-    """As for the first node: the runtime's template, with what the TrainJob says over it.
+    """Write the first node's pod: the runtime's template, and over it the fields of the TrainJob.
 
     Source: kubeflow/trainer pkg/runtime/framework/plugins/jobset (the container is called node).
     """
@@ -196,7 +196,7 @@ def _stamp_train_job(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _stamp_nodes(pod: dict[str, Any], scene: Scene) -> None:
-    """As for MPI's first node beside the launcher."""
+    """Write the pod of MPI's first node beside the launcher."""
     _stamp_replicated(pod, scene, _nodes(scene))
 
 

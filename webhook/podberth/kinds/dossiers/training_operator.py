@@ -23,7 +23,7 @@ from ..stamping import add_labels, owned_by_workload, set_name
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """As createNewPod (kubeflow/training-operator pkg/controller.v1/common/pod.go) for a role's first pod."""
+    """Write what createNewPod (pkg/controller.v1/common/pod.go) writes on a role's first pod."""
     kind, role = text(scene.document.get("kind")), scene.key.lower()
     labels = {
         "operator-name": f"{kind.lower()}-controller",

@@ -23,7 +23,7 @@ from ..words import under, words
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """As createJobPod (volcano-sh/volcano pkg/controllers/job/job_controller_util.go) for a task's first pod."""
+    """Write what createJobPod (pkg/controllers/job/job_controller_util.go) writes on a task's first pod."""
     task = scene.key or "default0"
     keys = {
         "volcano.sh/job-name": scene.name,
