@@ -12,10 +12,10 @@ from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot, load_snapshot
 from podberth.cel.engine import Environment
 from podberth.conventions import Conventions
+from podberth.facts.cluster import collect
 from podberth.files.loading import read_policy_texts
 from podberth.kube.schema import PodSchema
 from podberth.policy.parse import parse_policies
-from podberth.topology.objects import collect
 
 from . import ROOT
 from .reviews import distinct, numbered

@@ -23,11 +23,11 @@ import orjson
 from podberth.admission import decide
 from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
+from podberth.facts.cluster import collect
 from podberth.topology.codec import decode_topology
 from podberth.topology.index import TopologyIndex
 from podberth.topology.manifest import decode_node
 from podberth.topology.model import Node
-from podberth.topology.objects import collect
 
 from . import clusters, decisions, expressions
 from .figures import RATIO_HEADER, Ratio, percentile, table

@@ -7,8 +7,8 @@ from typing import Any
 from podberth.check.report.difference import difference
 from podberth.check.report.lines import Span
 from podberth.cli.terminal import Terminal
+from podberth.facts.cluster import collect
 from podberth.topology.codec import decode_topology
-from podberth.topology.objects import collect
 from podberth.topology.picture import shape_of
 
 from .trial import Placement

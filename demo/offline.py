@@ -19,8 +19,8 @@ from demo.run import run  # noqa: E402
 from e2e.podberth_process import Podberth  # noqa: E402
 from podberth.admission.reach import Cluster  # noqa: E402
 from podberth.cli.terminal import Terminal  # noqa: E402
+from podberth.facts.cluster import collect  # noqa: E402
 from podberth.kube.yaml_text import as_yaml  # noqa: E402
-from podberth.topology.objects import collect  # noqa: E402
 
 
 def show(directory: Path, progress: Progress, terminal: Terminal) -> None:

@@ -11,10 +11,10 @@ from podberth.check.run import Settings, check, report
 from podberth.check.sources import read
 from podberth.check.surroundings import referred, surroundings, within
 from podberth.conventions import Conventions
+from podberth.facts.cluster import collect
 from podberth.files.loading import read_policy_texts
 from podberth.kube.patch import apply
 from podberth.policy.parse import parse_policies
-from podberth.topology.objects import collect
 from snapshots import cluster, environment
 
 ROOT = Path(__file__).parents[1]

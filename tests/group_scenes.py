@@ -50,7 +50,7 @@ def known(scene: Scene) -> Snapshot:
     """Return the scene's cluster, without a policy."""
     racks = [{**node, "metadata": {**node["metadata"], "labels": _labels(node)}} for node in cluster(hgx_h100_8=3)]
     found = snapshot(objects=[*racks, *(documents(scene.objects) if scene.objects else ())])
-    return replace(found, queues=replace(found.queues, listed=True))
+    return replace(found, facts=replace(found.facts, listed=True))
 
 
 def _labels(node: JSON) -> JSON:

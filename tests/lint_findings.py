@@ -1,8 +1,8 @@
 """Lint a text as users do, on a small cluster."""
 
+from podberth.facts.cluster import collect
 from podberth.lint.model import Finding
 from podberth.lint.runner import lint
-from podberth.topology.objects import collect
 from snapshots import cluster, environment
 
 

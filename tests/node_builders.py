@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from podberth.facts.cluster import collect
 from podberth.topology.index import Need, NodeSelection, TopologyIndex
 from podberth.topology.model import Node
-from podberth.topology.objects import collect
 from podberth.topology.shapes import simulate
 
 GPU = "nvidia.com/gpu"

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from builders import gpu_container, pod
 from podberth.admission.snapshot import Snapshot, load_snapshot
 from podberth.conventions import Conventions
+from podberth.facts.cluster import collect
 from podberth.policy.parse import parse_policies
-from podberth.topology.objects import collect
 from snapshots import cluster, environment
 
 POLICIES = Path(__file__).parents[1] / "policies"

@@ -8,9 +8,9 @@ from typing import Any
 from podberth.admission.snapshot import Snapshot, load_snapshot
 from podberth.cel.engine import Environment
 from podberth.conventions import Conventions
+from podberth.facts.cluster import collect
 from podberth.kube.schema import PodSchema
 from podberth.policy.parse import parse_policies
-from podberth.topology.objects import collect
 from podberth.topology.shapes import simulate
 
 

@@ -58,7 +58,7 @@ def compiled(world: str) -> Snapshot:
             (NAMESPACE, f"podberth-{name}"): {**_thing("v1", "ConfigMap", f"podberth-{name}", NAMESPACE), "data": data}
             for name, data in _REQUIRED.items()
         }
-        return fleet.with_objects(fleet.namespaces, params)
+        return fleet.with_objects(fleet.facts.namespaces, params)
     return snapshot_of(LIBRARY, cluster()).with_sealer(_SEALER)
 
 

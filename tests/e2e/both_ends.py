@@ -19,7 +19,7 @@ from bench.fleet.fleet import Fleet
 from controlplane.cluster import ControlPlane
 from controlplane.wait import PATIENCE_SECONDS, wait_for
 from podberth.api.protocol import RESOURCES
-from podberth.topology.objects import is_stale
+from podberth.topology.heartbeats import is_stale
 from podberth.topology.shapes import simulate
 
 from .agent.running_fleet import CONFIG_MAPS, LEASES, agrees, by_name

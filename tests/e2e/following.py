@@ -19,10 +19,10 @@ from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot, load_snapshot
 from podberth.api.protocol import NAMESPACES, RESOURCES
 from podberth.conventions import Conventions
+from podberth.facts.cluster import ClusterFacts, collect
 from podberth.files.loading import read_objects, read_policy_texts
 from podberth.policy.parse import parse_policies
 from podberth.topology.index import TopologyIndex
-from podberth.topology.objects import ClusterObjects, collect
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
 from records import without_seals
@@ -235,7 +235,7 @@ class Following:
         texts, problems = read_policy_texts(self.policies)
         assert not problems
         if self._policies is None or self._policies[0] != texts:
-            loaded = load_snapshot(parse_policies(texts), ClusterObjects(), environment(), Conventions())
+            loaded = load_snapshot(parse_policies(texts), ClusterFacts(), environment(), Conventions())
             self._policies = (texts, loaded)
         return self._policies[1]
 

@@ -8,7 +8,7 @@ import pytest
 from builders import container, gpu_pod, job, job_pod, owned, pod, pod_group
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from podberth.cluster.kinds import KINDS
+from podberth.facts.kinds import FOLLOWED
 from snapshots import policy
 
 from .access import grant
@@ -93,7 +93,7 @@ def test_when_it_is_ready_it_follows_what_is_served_and_says_what_is_not(followi
     served |= {JOBSETS, PYTORCH, *GROVE}
 
     def followed() -> set[str]:
-        names = [kind.name for kind in KINDS]
+        names = [kind.name for kind in FOLLOWED]
         return {name for name in names if following.metric("watch_kinds", resource=name, state="followed")}
 
     wait_for(lambda: followed() == served, timeout_seconds=_SECONDS, what=lambda: f"{served}; got {followed()}")

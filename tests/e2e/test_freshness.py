@@ -14,13 +14,13 @@ from integration.serving import CapturedLines, until
 from podberth.api.client import ClusterClient
 from podberth.api.protocol import OBJECTS, POLICIES, AnswerLimits, Timing
 from podberth.cluster.follow import LiveCluster, Parts
-from podberth.cluster.kinds import KINDS
 from podberth.cluster.live import LiveTopology
 from podberth.cluster.objects import LiveObjects
 from podberth.cluster.policy_objects import PolicyObjects
 from podberth.cluster.policy_status import Beside, PolicyStatuses
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.conventions import Conventions
+from podberth.facts.kinds import FOLLOWED
 from podberth.kube.api_path import ApiPath
 from podberth.kube.schema import PodSchema
 from podberth.server.reload import WatchedSnapshot
@@ -89,7 +89,7 @@ async def replica(kubeconfig: Path) -> AsyncIterator[Counting]:
     statuses = PolicyStatuses(lambda: writer, log, TIMING, Beside("podberth", lambda: topology.stale_count))
     taken = following_policies(source, snapshot, statuses, metrics, log)
     others = [LiveObjects(OBJECTS, snapshot.adopt_objects), LiveObjects([POLICIES], taken)]
-    parts = Parts(topology, others, LiveWorkloads(KINDS, snapshot.adopt_workloads, log))
+    parts = Parts(topology, others, LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log))
     cluster = LiveCluster(partial(ClusterClient, kubeconfig, TIMING), parts, metrics, log, TIMING)
     tasks = [asyncio.create_task(each) for each in (cluster.run(), statuses.run())]
     try:

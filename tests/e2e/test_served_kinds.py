@@ -16,12 +16,12 @@ from controlplane.wait import wait_for
 from integration.serving import CapturedLines, run, until_reached
 from podberth.api.client import ClusterClient
 from podberth.api.protocol import Timing
-from podberth.cluster.kinds import KINDS
 from podberth.cluster.served import ServedKinds
 from podberth.cluster.workloads import LiveWorkloads
+from podberth.facts.cluster import ClusterFacts
+from podberth.facts.kinds import FOLLOWED
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import Metrics, WatchMetrics
-from podberth.topology.objects import ClusterObjects
 from podberth.wellknown import NAMESPACE
 
 from .access import enter, grant
@@ -70,7 +70,7 @@ class Watching:
     """What is followed, and what has been handed on."""
 
     served: ServedKinds
-    known: list[ClusterObjects]
+    known: list[ClusterFacts]
     log: CapturedLines
 
     async def until(self, what: str, reached: Callable[[], object]) -> None:
@@ -86,10 +86,10 @@ class Watching:
 
 @asynccontextmanager
 async def watching(kubeconfig: Path, timing: Timing = TIMING) -> AsyncIterator[Watching]:
-    lines, known = CapturedLines(), list[ClusterObjects]()
+    lines, known = CapturedLines(), list[ClusterFacts]()
     log = Log(lines)
     metrics = WatchMetrics(Metrics((), lines_dropped=lambda: 0, in_flight=lambda: 0), dict, lambda: 0)
-    workloads = LiveWorkloads(KINDS, known.append, log)
+    workloads = LiveWorkloads(FOLLOWED, known.append, log)
     served = ServedKinds(workloads, partial(ClusterClient, kubeconfig, timing), metrics, log, timing)
 
     async def hand_on() -> None:

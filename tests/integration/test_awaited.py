@@ -14,9 +14,9 @@ from podberth.admission import decide
 from podberth.admission.awaited import Awaited
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
+from podberth.facts.cluster import ClusterFacts
 from podberth.port.budget import MemoryBudget
 from podberth.server import handler
-from podberth.topology.objects import ClusterObjects
 from snapshots import policy, snapshot
 
 READS = "  mutations:\n  - annotations: {team: namespaceObject.metadata.name}"
@@ -44,7 +44,7 @@ def learn(server: Serving, *names: str) -> None:
     known = server.state.snapshot
     assert known is not None
     more = {name: {**TEAM, "metadata": {"name": name}} for name in names}
-    server.state.snapshot = known.with_objects({**known.namespaces, **more}, {})
+    server.state.snapshot = known.with_objects({**known.facts.namespaces, **more}, {})
     server.state.tell_news()
 
 
@@ -131,7 +131,7 @@ def job_known(server: Serving) -> None:
     spec = {"parallelism": 4, "completions": 4}
     metadata = {"name": "train", "namespace": "default", "uid": "job-uid"}
     owner = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
-    server.state.snapshot = known.with_workloads(ClusterObjects(owners={"job-uid": owner}))
+    server.state.snapshot = known.with_workloads(ClusterFacts().fold(owner))
     server.state.tell_news()
 
 

@@ -26,7 +26,7 @@ from snapshots import policy, snapshot
 TIMING = Timing(first_wait_seconds=0.01, longest_wait_seconds=0.02, least_wait_seconds=0.01)
 LIMITS = Limits(together_seconds=0.01, repeat_seconds=0.01, requests_per_second=1000)
 WARNS = policy("warns", "  validations:\n  - {expression: 'false', message: look}\n  validationActions: [Warn]")
-KNOWN = replace(snapshot(WARNS), namespaces={"team": {"metadata": {"name": "team"}}})
+KNOWN = snapshot(WARNS, objects=[{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}])
 HOSTILE = ("..", "../kube-system/secrets", "team/../../x", "team?x=", "team#", "Team", "a" * 5000, "")
 OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "serve-1", "uid": "r-1", "controller": True}
 

@@ -17,10 +17,10 @@ from integration.serving import CapturedLines, run, until_reached
 from podberth.api.client import ClusterClient
 from podberth.api.protocol import Timing
 from podberth.cluster import workloads
-from podberth.cluster.kinds import KINDS
 from podberth.cluster.served import ServedKinds, read_plurals, read_versions
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.errors import ClusterError
+from podberth.facts.kinds import FOLLOWED
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import Metrics, WatchMetrics
 
@@ -60,7 +60,7 @@ class Watching:
         self.lines = CapturedLines()
         log = Log(self.lines)
         metrics = WatchMetrics(Metrics((), lines_dropped=lambda: 0, in_flight=lambda: 0), dict, lambda: 0)
-        self.workloads = LiveWorkloads(KINDS, lambda _: None, log)
+        self.workloads = LiveWorkloads(FOLLOWED, lambda _: None, log)
         connect = partial(ClusterClient, kubeconfig, timing)
         self.served = ServedKinds(self.workloads, connect, metrics, log, timing)
 
@@ -106,7 +106,7 @@ def test_a_served_kind_is_listed_in_the_first_readable_version(tmp_path: Path, m
             states = seen.served.states()
             assert {name for name, state in states.items() if state == "followed"} == {JOBS, CLAIMS}
             assert set(states.values()) == {"followed", "not served"}
-            assert set(seen.workloads.objects().owners) == {"a", "b"}
+            assert set(seen.workloads.facts().owners) == {"a", "b"}
             assert seen.served.watched()[JOBS].objects == 2
             assert seen.served.follows_owner("batch", "Job", "u")
             assert not seen.served.follows_owner("jobset.x-k8s.io", "JobSet", "u")
@@ -130,18 +130,18 @@ def test_pod_groups_are_known_to_be_served_where_there_is_none_yet_and_until_the
     async def test() -> None:
         async with watching(tmp_path, paths) as seen:
             await seen.until("nobody to wait", seen.served.settled.is_set)
-            assert seen.workloads.objects().served_groups == frozenset()
+            assert seen.workloads.facts().served_groups == frozenset()
         paths.update(objects(path))
         async with watching(tmp_path, paths) as seen:
             await seen.until("all to be listed", seen.served.settled.is_set)
-            assert seen.workloads.objects().served_groups == {"scheduling.k8s.io"}
+            assert seen.workloads.facts().served_groups == {"scheduling.k8s.io"}
             [groups_of_pods] = [
                 sink for kind, sink in seen.workloads.sinks.items() if kind.name == "podgroups.scheduling.k8s.io"
             ]
             groups_of_pods.forget()
-            assert seen.workloads.objects().served_groups == {"scheduling.k8s.io"}
+            assert seen.workloads.facts().served_groups == {"scheduling.k8s.io"}
             groups_of_pods.gone()
-            assert seen.workloads.objects().served_groups == frozenset()
+            assert seen.workloads.facts().served_groups == frozenset()
 
 
 def test_a_kind_that_discovery_no_longer_names_is_gone(tmp_path: Path) -> None:

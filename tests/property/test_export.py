@@ -14,13 +14,13 @@ from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot, load_snapshot
 from podberth.conventions import Conventions
+from podberth.facts.cluster import collect
+from podberth.facts.pseudonyms import anonymised
+from podberth.facts.trim import as_list, trim
 from podberth.files.cluster_documents import params_of
 from podberth.files.library import shipped as library
 from podberth.kube.documents import load_documents
 from podberth.policy.parse import parse_policies
-from podberth.topology.objects import collect
-from podberth.topology.pseudonyms import anonymised
-from podberth.topology.trim import as_list, trim
 from podberth.wellknown import NAMESPACE
 from shipped import NODES, pods
 from snapshots import environment

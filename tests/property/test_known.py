@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from podberth.conventions import Conventions
 from podberth.errors import TopologyError
+from podberth.facts.cluster import collect
 from podberth.topology.codec import DATA_KEY
 from podberth.topology.index import TopologyIndex
 from podberth.topology.known import KnownNodes
-from podberth.topology.objects import collect
 from podberth.topology.shapes import SHAPES, simulate
 from podberth.wellknown import NAMESPACE
 

@@ -61,7 +61,7 @@ def test_nothing_raises_and_nobody_is_spoken_for_twice(objects: list[dict[str, A
     file = read("live.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     around = surroundings([file], "default")
     whole, known = within(shipped(), around), tuple(referred(around))
-    who = speakers(file.sources, Settings(), known, whole.namespaces)
+    who = speakers(file.sources, Settings(), known, whole.facts.namespaces)
     pods = [id(pod) for each in who.speakers for pod in each.pods]
     assert len(set(pods)) == len(pods)
     assert len(who.speakers) + who.spoken_for + who.finished + who.exempt <= len(objects)

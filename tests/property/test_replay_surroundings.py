@@ -17,8 +17,8 @@ from podberth.admission.mutate import afresh, mutate
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.admission.validate import validate
+from podberth.facts.cluster import SYSTEM_CLASS, collect
 from podberth.kube.patch import apply
-from podberth.topology.objects import SYSTEM_CLASS, collect
 from podberth.wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from snapshots import cluster, policy, snapshot
 

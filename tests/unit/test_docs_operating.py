@@ -17,7 +17,7 @@ from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.api.protocol import OBJECTS, POLICIES, RESOURCES, ListReason, Reason
 from podberth.cli.exitcodes import ExitCode
 from podberth.cli.serve import DECIDERS
-from podberth.cluster.kinds import KINDS
+from podberth.facts.kinds import FOLLOWED
 from podberth.kube.documents import load_documents
 from podberth.port.budget import MemoryBudget
 from podberth.port.places import Places
@@ -89,8 +89,8 @@ def test_every_kind_that_is_followed_where_it_is_served_is_named_with_its_versio
     section = OPERATING.partition("\n### Claims, groups and owners\n")[2].partition("\n### ")[0]
     table = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `")]
     documented = {name for cell in table for name in spans(cell)}
-    assert documented == {kind.name for kind in KINDS}
-    versions = {version for kind in KINDS for version in kind.versions}
+    assert documented == {kind.name for kind in FOLLOWED}
+    versions = {version for kind in FOLLOWED for version in kind.versions}
     assert versions == set(re.findall(r"\bv\d+(?:(?:alpha|beta)\d+)?\b", section))
     assert set(KIND_STATES) <= spans(OPERATING_ROWS["podberth_watch_kinds"][2])
 
@@ -211,7 +211,7 @@ def test_it_may_do_what_it_watches_and_nothing_else() -> None:
         group = resource.path.split("/")[2] if resource.path.startswith("/apis/") else ""
         role = "Role" if "/namespaces/" in resource.path else "ClusterRole"
         expected.add((resource.path.rpartition("/")[2], role, group))
-    expected |= {(kind.plural, "ClusterRole", kind.group) for kind in KINDS}
+    expected |= {(kind.plural, "ClusterRole", kind.group) for kind in FOLLOWED}
     assert granted == expected
 
 

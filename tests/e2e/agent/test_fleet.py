@@ -13,7 +13,7 @@ from bench.fleet.fleet import Fleet
 
 from controlplane.wait import wait_for
 from podberth.agent.api import Api, find_access
-from podberth.topology.objects import is_stale
+from podberth.topology.heartbeats import is_stale
 from podberth.topology.shapes import simulate
 from podberth.wellknown import LINK_SHAPE_LABEL
 

@@ -9,8 +9,8 @@ from podberth.admission.mutate import mutate
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.admission.validate import validate
+from podberth.facts.cluster import ClusterFacts, collect
 from podberth.kube.patch import apply
-from podberth.topology.objects import ClusterObjects, collect
 from shipped import POLICIES
 from snapshots import cluster, policy, snapshot
 
@@ -63,7 +63,7 @@ def seen(document: JSON, known: Snapshot) -> dict[str, str]:
     return {key.partition("/")[2]: value for key, value in annotations.items() if key.startswith("example.com/")}
 
 
-def known() -> ClusterObjects:
+def known() -> ClusterFacts:
     return collect(OBJECTS, now=None)
 
 
@@ -92,7 +92,7 @@ def test_answers_are_kept_while_nothing_is_learnt_but_what_pods_are_told_apart_b
     more = first.with_workloads(known())
     assert more.recall is first.recall
     assert more.plans is first.plans
-    fewer = more.with_workloads(ClusterObjects())
+    fewer = more.with_workloads(ClusterFacts())
     assert fewer.recall is not more.recall
     assert fewer.plans is more.plans
 

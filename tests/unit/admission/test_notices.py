@@ -182,14 +182,14 @@ def test_whatever_a_stranger_writes_the_notes_are_podberths_and_the_policys(text
 
 
 def test_only_what_is_known_is_told_of_where_its_kind_is_followed() -> None:
-    namespaces = {"team": {"metadata": {"name": "team"}}}
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
     job = {
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {"name": "train", "namespace": "team", "uid": "j-1"},
         "spec": {},
     }
-    known = replace(snapshot(WARNS), namespaces=namespaces, owners={"j-1": job})
+    known = snapshot(WARNS, objects=[namespace, job])
     assert is_founded(ABOUT, known)
     for forged in ({"namespace": "kube-system"}, {"name": "other"}, {"uid": "j-2"}, {"namespace": ""}):
         assert not is_founded(replace(ABOUT, **forged), known)

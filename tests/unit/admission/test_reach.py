@@ -2,7 +2,7 @@
 
 from builders import gpu_pod
 from podberth.admission.reach import Cluster, Reach
-from podberth.topology.objects import collect
+from podberth.facts.cluster import collect
 from snapshots import cluster
 
 NODES = Cluster(collect(cluster(hgx_h100_8=1, l4_1=2), now=None).nodes)

@@ -7,8 +7,8 @@ from bench.placement.manifests import manifest
 from bench.placement.overlay import RACK, Machine, lay_over, machines_to_cut, need_mib, right_profile
 from bench.placement.trace import TraceError, TraceNode, TracePod
 
+from podberth.facts.cluster import collect
 from podberth.topology.index import TopologyIndex
-from podberth.topology.objects import collect
 
 WHOLE = "nvidia.com/gpu"
 

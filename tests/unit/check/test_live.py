@@ -15,8 +15,8 @@ from podberth.check.run import Settings
 from podberth.check.sources import Source, read
 from podberth.check.surroundings import referred, surroundings, within
 from podberth.conventions import Conventions
+from podberth.facts.cluster import ClusterFacts
 from podberth.policy.parse import parse_policies
-from podberth.topology.objects import ClusterObjects
 from snapshots import environment, policy
 
 Document = dict[str, Any]
@@ -70,11 +70,11 @@ def names(who: Speakers) -> list[str]:
 def told(objects: Sequence[Document], *policies: str, as_if: Sequence[Supposition] = ()) -> Report:
     """Judge live objects by policies."""
     parsed = parse_policies([(f"{number}.yaml", text) for number, text in enumerate(policies)])
-    snapshot = load_snapshot(suppose(parsed, as_if), ClusterObjects(), environment(), Conventions())
+    snapshot = load_snapshot(suppose(parsed, as_if), ClusterFacts(), environment(), Conventions())
     file = read("live.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
     around = surroundings([file], "default")
     whole, known = within(snapshot, around), tuple(referred(around))
-    who = speakers(file.sources, Settings(), known, whole.namespaces)
+    who = speakers(file.sources, Settings(), known, whole.facts.namespaces)
     found = [judge(each, whole, Settings(), known) for each in who.speakers]
     return live_report(found, who, parsed.policies)
 

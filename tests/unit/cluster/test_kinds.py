@@ -7,22 +7,22 @@ import pytest
 from builders import gpu_pod, job, pod_group
 from integration.serving import CapturedLines
 from podberth.cluster import workloads
-from podberth.cluster.kinds import KINDS, Kind
+from podberth.cluster.served import resource_of
 from podberth.cluster.workloads import Filed, LiveWorkloads
 from podberth.devices.claims import DeviceRequest, KnownDevices
+from podberth.facts.kinds import FOLLOWED, ComputeDomain, DeviceClass, Kind
 from podberth.kinds.queues import VOLCANO_QUEUE, Queue
 from podberth.telemetry.log import Log
 from podberth.topology.pod_groups import PodGroup
-from podberth.topology.queues import Queues
 
 JSON = dict[str, Any]
-BY_NAME = {kind.name: kind for kind in KINDS}
+BY_NAME = {kind.name: kind for kind in FOLLOWED}
 
 
 def test_a_kind_is_watched_in_all_namespaces_and_nobody_needs_it() -> None:
-    found = BY_NAME["jobs.batch"].resource("v1")
+    found = resource_of(BY_NAME["jobs.batch"], "v1")
     assert (found.path, found.of_all_namespaces, found.optional) == ("/apis/batch/v1/jobs", True, True)
-    assert not BY_NAME["deviceclasses.resource.k8s.io"].resource("v1").of_all_namespaces
+    assert not resource_of(BY_NAME["deviceclasses.resource.k8s.io"], "v1").of_all_namespaces
 
 
 def named(document: JSON, name: str = "x", **metadata: Any) -> JSON:
@@ -60,7 +60,10 @@ MADE = {"resource.kubernetes.io/pod-claim-name": "gpu"}
         (
             "computedomains.resource.nvidia.com",
             named({"spec": {"channel": {"resourceClaimTemplate": {"name": "channel"}}}}),
-            (("team", "channel"), (DeviceRequest("compute-domain-default-channel.nvidia.com", 1),)),
+            (
+                ("team", "channel"),
+                ComputeDomain("channel", (DeviceRequest("compute-domain-default-channel.nvidia.com", 1),)),
+            ),
         ),
         ("computedomains.resource.nvidia.com", named({"spec": {}}), None),
         (
@@ -103,12 +106,22 @@ MADE = {"resource.kubernetes.io/pod-claim-name": "gpu"}
         (
             "deviceclasses.resource.k8s.io",
             {"metadata": {"name": "c"}, "spec": {"extendedResourceName": "example.com/g", "config": ["large"]}},
-            ("c", {"metadata": {"name": "c"}, "spec": {"extendedResourceName": "example.com/g"}}),
+            (
+                "c",
+                DeviceClass(
+                    frozenset({"example.com/g", "deviceclass.resource.kubernetes.io/c"}), {}, hands_out_others=False
+                ),
+            ),
         ),
     ],
 )
 def test_only_the_read_fields_of_an_object_are_kept(kind: str, document: JSON, filed: Any) -> None:
-    assert BY_NAME[kind].take(document) == filed
+    row = BY_NAME[kind]
+    place = row.place(document)
+    assert place is not None
+    fact = row.fact(document)
+    keys = (place,) if row.keys is None else row.keys(place, fact) if fact is not None else ()
+    assert (None if fact is None else (*keys, fact)) == filed
 
 
 class Stirred:
@@ -135,9 +148,9 @@ def test_only_changes_of_read_fields_count() -> None:
     assert filed.table() is first
     filed.put("team/x", named(job(gpu_pod(1), parallelism=5)))
     assert stirred.count == 2
-    assert first["uid-x"]["spec"]["parallelism"] == 4, "what was handed on stays as it was"
+    assert first.known["uid-x"]["spec"]["parallelism"] == 4, "what was handed on stays as it was"
     filed.put("team/x", named({**job(gpu_pod(1), parallelism=5), **DONE}))
-    assert (stirred.count, filed.table()) == (3, {})
+    assert (stirred.count, filed.table().known) == (3, {})
     filed.drop("team/x")
     assert stirred.count == 3
 
@@ -146,9 +159,9 @@ def test_an_object_that_was_deleted_and_made_again_is_another() -> None:
     filed, _, _ = sink(BY_NAME["jobs.batch"])
     filed.put("team/x", named(job(gpu_pod(1)), uid="a"))
     filed.put("team/x", named(job(gpu_pod(1)), uid="b"))
-    assert set(filed.table()) == {"b"}
+    assert set(filed.table().known) == {"b"}
     filed.forget()
-    assert filed.table() == {}
+    assert filed.table().known == {}
 
 
 def test_objects_beyond_the_bound_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +174,7 @@ def test_objects_beyond_the_bound_are_left_out_and_counted(monkeypatch: pytest.M
     filed.put("team/huge", named(huge, "huge"))
     for name in "abc":
         filed.put(f"team/{name}", named({"spec": {}}, name))
-    assert set(filed.table()) == {"uid-a", "uid-b"}
+    assert set(filed.table().known) == {"uid-a", "uid-b"}
     assert live.left_out(kind) == {"unreadable": 1, "too many": 1}
     assert [line["problem"] for line in lines.lines] == [
         f"{kind.name} team/huge: got 300 parts in one place, want 256 at most",
@@ -170,7 +183,7 @@ def test_objects_beyond_the_bound_are_left_out_and_counted(monkeypatch: pytest.M
     filed.put("team/huge", named({"spec": {}}, "huge"))
     filed.drop("team/a")
     filed.put("team/c", named({"spec": {}}, "c"))
-    assert set(filed.table()) == {"uid-b", "uid-c"}
+    assert set(filed.table().known) == {"uid-b", "uid-c"}
     assert live.left_out(kind) == {"unreadable": 0, "too many": 1}
     filed.forget()
     assert live.left_out(kind) == {"unreadable": 0, "too many": 0}
@@ -183,8 +196,7 @@ def test_no_queue_is_reported_missing_unless_all_are_known(monkeypatch: pytest.M
     filed = live.sinks[kind]
 
     def lacks(name: str) -> bool:
-        objects = live.objects()
-        return Queues.of(objects.queues, objects.cut_queues).lacks(VOLCANO_QUEUE, name)
+        return live.facts().queues.lacks(VOLCANO_QUEUE, name)
 
     filed.put("a", {"metadata": {"name": "a", "uid": "u-a"}})
     assert lacks("b")
@@ -199,23 +211,23 @@ def test_the_object_that_has_waited_longest_comes_in_when_there_is_room(monkeypa
     filed, stirred, _ = sink(BY_NAME["jobs.batch"])
     for name in "abcdefg":
         filed.put(f"team/{name}", named(job(gpu_pod(1), parallelism=1), name))
-    assert set(filed.table()) == {"uid-a", "uid-b"}
+    assert set(filed.table().known) == {"uid-a", "uid-b"}
     filed.put("team/c", named(job(gpu_pod(1), parallelism=5), "c"))  # keeps its place
     filed.drop("team/d")
     filed.put("team/e", named({**job(gpu_pod(1)), **DONE}, "e"))
     before = stirred.count
     filed.put("team/a", named({**job(gpu_pod(1)), **DONE}, "a"))
     assert stirred.count > before
-    assert set(filed.table()) == {"uid-b", "uid-c"}
-    assert filed.table()["uid-c"]["spec"]["parallelism"] == 5
+    assert set(filed.table().known) == {"uid-b", "uid-c"}
+    assert filed.table().known["uid-c"]["spec"]["parallelism"] == 5
     assert filed.left_out == filed.beyond == {"team/f", "team/g"}
     filed.drop("team/b")
     # Three waiting places were taken when f and g came, so these are seen when they change.
-    assert set(filed.table()) == {"uid-c"}
+    assert set(filed.table().known) == {"uid-c"}
     filed.put("team/f", named(job(gpu_pod(1)), "f"))
-    assert set(filed.table()) == {"uid-c", "uid-f"}
+    assert set(filed.table().known) == {"uid-c", "uid-f"}
     filed.forget()
-    assert (filed.table(), filed.left_out) == ({}, set())
+    assert (filed.table().known, filed.left_out) == ({}, set())
 
 
 def test_an_object_that_is_made_again_keeps_its_own_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +236,7 @@ def test_an_object_that_is_made_again_keeps_its_own_room(monkeypatch: pytest.Mon
     filed.put("team/a", named(job(gpu_pod(1)), "a"))
     filed.put("team/b", named(job(gpu_pod(1)), "b"))
     filed.put("team/a", named(job(gpu_pod(1)), "a", uid="again"))
-    assert set(filed.table()) == {"again"}
+    assert set(filed.table().known) == {"again"}
 
 
 def test_an_object_that_is_left_out_is_known_by_its_uid_until_it_can_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,11 +256,11 @@ def test_an_object_that_is_left_out_is_known_by_its_uid_until_it_can_be_used(mon
     assert filed.leaves_out("uid-b")
     filed.drop("team/a")
     assert not filed.leaves_out("uid-b")
-    assert set(filed.table()) == {"uid-b"}
+    assert set(filed.table().known) == {"uid-b"}
 
 
 def test_the_same_is_made_of_it_as_of_the_objects_of_a_snapshot() -> None:
-    live = LiveWorkloads(KINDS, lambda _: None, Log(CapturedLines()))
+    live = LiveWorkloads(FOLLOWED, lambda _: None, Log(CapturedLines()))
     one, other = BY_NAME["podgroups.scheduling.k8s.io"], BY_NAME["podgroups.scheduling.volcano.sh"]
     live.sinks[one].put("team/a", named(pod_group("a", 3, "rack"), "a"))
     live.sinks[other].put("team/b", named({"spec": {"minMember": 4}}, "b"))
@@ -259,10 +271,11 @@ def test_the_same_is_made_of_it_as_of_the_objects_of_a_snapshot() -> None:
     live.sinks[BY_NAME["deviceclasses.resource.k8s.io"]].put("n", {"metadata": {"name": "n"}, "spec": nics})
     domain = {"spec": {"channel": {"resourceClaimTemplate": {"name": "channel"}}}}
     live.sinks[BY_NAME["computedomains.resource.nvidia.com"]].put("team/d", named(domain, "d"))
-    made = live.objects()
-    assert made.pod_groups == {("team", "a"), ("team", "s")}
+    made = live.facts()
+    assert made.native_groups == {"team": {"a", "s"}}
     sizes = {("scheduling.k8s.io", "team", "a"): 3, ("scheduling.volcano.sh", "team", "b"): 4}
-    assert dict(made.group_sizes) == {**sizes, ("scheduling.k8s.io", "team", "s"): 0}
+    assert made.group_sizes == sizes
+    assert made.pod_groups.keys() == {*sizes, ("scheduling.k8s.io", "team", "s")}
     assert made.class_resources == {f"deviceclass.resource.kubernetes.io/{name}" for name in "cn"}
     assert made.devices == KnownDevices(
         templates={("team", "channel"): (DeviceRequest("compute-domain-default-channel.nvidia.com", 1),)},
@@ -277,8 +290,8 @@ def test_objects_that_pods_name_are_looked_up_by_name_too() -> None:
     live = LiveWorkloads([kind], lambda _: None, Log(CapturedLines()))
     filed = live.sinks[kind]
     filed.put("team/x", named({"spec": {"executor": {"instances": 4}}}))
-    assert set(live.objects().owners) == {"uid-x", "SparkApplication/team/x"}
+    assert set(live.facts().owners) == {"uid-x", "SparkApplication/team/x"}
     filed.put("team/x", named({"spec": {}}, uid="uid-new"))
-    assert set(live.objects().owners) == {"uid-new", "SparkApplication/team/x"}
+    assert set(live.facts().owners) == {"uid-new", "SparkApplication/team/x"}
     filed.drop("team/x")
-    assert not live.objects().owners
+    assert not live.facts().owners

@@ -137,7 +137,7 @@ def test_of_queues_in_files_it_is_said_what_is_true(named: str, namespace: str, 
     """Nobody knows whether a snapshot has all, and of a namespace that has none there nothing is said."""
     scene = Scene("", job(f", labels: {{kueue.x-k8s.io/queue-name: {named}}}"), "", QUEUES)
     document = {**scene.document, "metadata": {**scene.document["metadata"], "namespace": namespace}}
-    of_files = replace(known(scene), queues=replace(known(scene).queues, listed=False))
+    of_files = replace(known(scene), facts=replace(known(scene).facts, listed=False))
     lines = [line for line in told(document, of_files) if "queue-name" in line]
     assert [said in line for line in lines] == ([True] if said else [])
 

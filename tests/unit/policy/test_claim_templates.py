@@ -9,9 +9,9 @@ from builders import container, gpu_pod, pod, review
 from podberth.admission.mutate import mutate
 from podberth.admission.review import decode_review
 from podberth.devices.claims import DeviceRequest
+from podberth.facts.cluster import ClusterFacts
 from podberth.kube.patch import apply
 from podberth.policy.parse import ParsedPolicies, parse_policies
-from podberth.topology.objects import ClusterObjects
 from snapshots import policy, snapshot
 
 JSON = dict[str, Any]
@@ -102,7 +102,7 @@ def test_what_another_policy_declares_is_not_meant() -> None:
 
 def test_a_later_policy_sees_what_the_claims_ask_for_though_nothing_is_made_yet() -> None:
     of = snapshot(policy("a", TEMPLATE + NAMING, order=1), policy("b", SEEN, order=2))
-    for known in (of, of.with_workloads(ClusterObjects())):
+    for known in (of, of.with_workloads(ClusterFacts())):
         made = apply(gpu_pod(), mutate(decode_review(review(gpu_pod())), known).patch)
         assert made["metadata"]["annotations"]["example.com/claims"] == "gpu.nvidia.com:2,rdma.example.com:1,:0"
         assert known.devices.declared == {

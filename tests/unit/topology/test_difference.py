@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from builders import JSON
+from podberth.facts.cluster import collect
 from podberth.topology.difference import NodeChange, difference
 from podberth.topology.model import Fabric, Node, NodeTopology
-from podberth.topology.objects import collect
 from topology_scenes import LOST, cluster, described, simulated
 
 NODE, TOPOLOGY = simulated("dgx-a100-8-mig-mixed", "n")

@@ -1,4 +1,4 @@
-from podberth.topology.objects import collect
+from podberth.facts.cluster import collect
 from podberth.topology.overview import Level, overview
 from topology_scenes import LEAF, LOST, ZONE, cluster
 

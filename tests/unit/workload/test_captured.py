@@ -13,10 +13,10 @@ from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot, load_snapshot
 from podberth.cel.engine import Environment
 from podberth.conventions import Conventions
+from podberth.facts.cluster import collect
 from podberth.kube.patch import apply
 from podberth.kube.schema import PodSchema
 from podberth.policy.parse import parse_policies
-from podberth.topology.objects import collect
 from podberth.topology.shapes import simulate
 from presented import present
 

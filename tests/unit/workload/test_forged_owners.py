@@ -10,7 +10,7 @@ import pytest
 from builders import JSON, gpu_pod, owned, review, workload
 from podberth.admission.awaited import Awaited
 from podberth.admission.review import decode_review
-from podberth.cluster.kinds import KINDS
+from podberth.facts.kinds import FOLLOWED
 from podberth.kube.pod import OwnerReference, controller_in, is_owner
 from podberth.workload.gangs import gang_of
 from snapshots import policy, snapshot
@@ -22,12 +22,10 @@ JOB_SET_LABELS = {"jobset.sigs.k8s.io/jobset-name": "llama", "jobset.sigs.k8s.io
 def _kept(document: JSON, uid: str, **metadata: Any) -> JSON:
     """Return what podberth keeps of an object of the namespace ``theirs``, as its watch files it."""
     group, _, _ = document["apiVersion"].rpartition("/")
-    [kind] = [each for each in KINDS if (each.group, each.owner) == (group, document["kind"])]
+    [kind] = [each for each in FOLLOWED if (each.group, each.kind) == (group, document["kind"])]
     whole = {**document["metadata"], "namespace": "theirs", "uid": uid, **metadata}
-    filed = kind.take({**document, "metadata": whole})
-    assert filed is not None
-    assert filed[0] == uid
-    kept: JSON = filed[1]
+    kept: JSON = kind.read({**document, "metadata": whole})
+    assert kept["metadata"]["uid"] == uid
     return kept
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from builders import gpu_pod, owned, pod, workload
 from named_owners import gang_of
+from podberth.facts.cluster import collect
 from podberth.kube.pod import by_name
-from podberth.topology.objects import NAMED_OWNERS, collect
 from podberth.workload.gangs import Gang
 from podberth.workload.owners import OWNER_KINDS
 
@@ -121,5 +121,5 @@ def test_an_executor_finds_its_application_by_name() -> None:
 
 
 def test_those_that_are_known_by_name_are_known_so_from_files_and_from_a_cluster() -> None:
-    assert {each.kind for each in OWNER_KINDS if each.by_name} == NAMED_OWNERS
+    assert [each.kind for each in OWNER_KINDS if each.by_name] == ["SparkApplication"]
     assert collect([application()], now=None).owners.keys() == {"u", by_name("SparkApplication", "default", "pi")}

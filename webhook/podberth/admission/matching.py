@@ -57,9 +57,9 @@ def known_of(matcher: "Matcher") -> GangFacts:
         role=gang.role,
         namespace=matcher.request.namespace,
         native=matcher.pod_groups,
-        groups=snapshot.group_sizes.keys(),
-        minimum=snapshot.group_sizes.get((NATIVE_GROUP, matcher.request.namespace, gang.name), 0),
-        served=snapshot.served_groups,
+        groups=snapshot.facts.pod_groups,
+        minimum=snapshot.facts.group_sizes.get((NATIVE_GROUP, matcher.request.namespace, gang.name), 0),
+        served=snapshot.facts.served_groups,
         staged=gang.staged,
         sized_by_owner=matcher.sized_by_owner,
     )
@@ -88,7 +88,7 @@ class Matcher:
         self._watch = watch
         self.request = request
         self.snapshot = snapshot
-        self.pod_groups = snapshot.pod_groups.get(request.namespace, frozenset())
+        self.pod_groups = snapshot.facts.native_groups.get(request.namespace, frozenset())
         """Names of the native PodGroups in the pod's namespace."""
         self.observed_again: set[str] = set()
         """Which of ``gpu`` and ``gang`` were observed again because of what was written."""
@@ -271,7 +271,7 @@ class Matcher:
         if not holds:
             self._pass_over(policy, _CONDITION_FALSE)
             return
-        if policy.reads_namespace and self.request.namespace not in self.snapshot.namespaces:
+        if policy.reads_namespace and self.request.namespace not in self.snapshot.facts.namespaces:
             raise SetUpError(f"namespaceObject: namespace {self.request.namespace!r} is not known")
         if self._watch is not None:
             self._watch.matched(evaluation)
@@ -292,7 +292,7 @@ class Matcher:
         """Return which constraint says that the policy is not about this request; empty if it is."""
         if policy.matches_statically:
             return ""
-        constraint = mismatch(policy.source, self._match_request(), self.snapshot.namespaces)
+        constraint = mismatch(policy.source, self._match_request(), self.snapshot.facts.namespaces)
         return f"matchConstraints.{constraint}: not this request" if constraint else ""
 
     def _not_rolled_out(self, policy: CompiledPolicy) -> str:
@@ -341,7 +341,7 @@ class Matcher:
             "oldObject": self.request.old_object,
             "request": self.request.envelope,
             "params": params,
-            "namespaceObject": self.snapshot.namespaces.get(self.request.namespace),
+            "namespaceObject": self.snapshot.facts.namespaces.get(self.request.namespace),
         }
         activation = self.snapshot.environment.activation(bindings, self.state.review)
         if params is None:
@@ -371,7 +371,7 @@ class Matcher:
         reference = policy.source.spec.param_ref
         if reference is None:
             return [None]
-        config_maps = self.snapshot.config_maps
+        config_maps = self.snapshot.facts.config_maps
         namespace = reference.namespace or self.request.namespace
         found: list[Mapping[str, Any] | None]
         if reference.name is not None:

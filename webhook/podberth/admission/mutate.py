@@ -166,7 +166,7 @@ class _Run:
         self.matcher = matcher
         self.surroundings = Surroundings(
             gang=partial(known_of, matcher),
-            default_priority_class=matcher.snapshot.default_priority_class,
+            default_priority_class=matcher.snapshot.facts.default_priority_class,
             priority_classes=matcher.snapshot.known_priority_classes,
             schema=matcher.snapshot.environment.schema,
             devices=matcher.snapshot.devices,

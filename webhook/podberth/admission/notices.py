@@ -103,7 +103,7 @@ def is_founded(regarding: Regarding, snapshot: Snapshot) -> bool:
 
     Its namespace is known to be there. So is the object itself, where objects of its kind are followed.
     """
-    if regarding.namespace not in snapshot.namespaces:
+    if regarding.namespace not in snapshot.facts.namespaces:
         return False
     kind = LOOKED_UP.get((regarding.api_version, regarding.kind))
     if kind is None or not kind.followed:

@@ -15,6 +15,9 @@ from ..cel.engine import Batch, Environment, Expression, ReviewContext
 from ..conventions import Conventions
 from ..devices.claims import DeviceRequest, KnownDevices, read_declared
 from ..errors import PolicyError, Problem
+from ..facts.cluster import SYSTEM_CLASS, ClusterFacts
+from ..facts.kinds import CONFIG_MAP, NAMESPACE_KIND
+from ..facts.table import Table
 from ..mutation.seal import OFFLINE, Sealer
 from ..policy.clashes import clashes
 from ..policy.compile import CompiledPolicy, compile_policies
@@ -23,9 +26,6 @@ from ..policy.match import Route, applies_statically
 from ..policy.parse import ParsedPolicies, ParsedPolicy
 from ..topology.index import TopologyIndex
 from ..topology.need import Need
-from ..topology.objects import SYSTEM_CLASS, ClusterObjects
-from ..topology.pod_groups import GroupKey
-from ..topology.queues import Queues
 from ..workload.systems import JOINED
 from .forecast import forecasts
 from .recall import Footprint, Recall, footprint
@@ -65,83 +65,67 @@ class Snapshot:
     """Sorted by (order, name)."""
     environment: Environment
     topology: TopologyIndex
-    namespaces: Mapping[str, Mapping[str, Any]]
-    """Namespace objects by name."""
-    config_maps: Mapping[tuple[str, str], Mapping[str, Any]]
-    """ConfigMaps that may be params, by (namespace, name)."""
-    pod_groups: Mapping[str, frozenset[str]]
-    """Names of the native PodGroups by namespace."""
-    group_sizes: Mapping[GroupKey, int]
-    """The least pods that each PodGroup of any system lets start together; 0 of a group that does not say."""
-    served_groups: frozenset[str]
-    """API groups whose PodGroups the cluster serves, as far as known."""
-    queues: Queues
-    """Read by ``validation`` alone: no policy sees them."""
-    owners: Mapping[str, Mapping[str, Any]]
-    """Owners of gangs by uid."""
+    """The index of the nodes, which ``facts`` do not repeat."""
+    facts: ClusterFacts
+    """What is known of the cluster's other objects. ConfigMaps beside the policies are among them."""
+    declared: Mapping[str, tuple[DeviceRequest, ...]]
+    """What the claim templates of policies ask for, by the names that are written on pods."""
     conventions: Conventions
-    class_resources: frozenset[str]
-    """Extended resources that DeviceClasses serve."""
-    devices: KnownDevices
-    """What claims ask for, and DeviceClasses hand out."""
-    default_priority_class: str
-    """The cluster's global default PriorityClass; empty where none is known."""
-    priority_classes: frozenset[str]
-    """Names of those of its PriorityClasses that are known."""
     notes: tuple[Problem, ...]
     """What is worth saying of the policies; none keeps them from being used."""
     sealer: Sealer = OFFLINE
     """Seals the records that are written on pods, and tells which of them to believe."""
+    foretold: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Owners that will be made, by uid: they count before those of the cluster."""
+    owners: Mapping[str, Mapping[str, Any]] = field(init=False, repr=False, compare=False)
+    """Owners of gangs by uid."""
+    devices: KnownDevices = field(init=False, repr=False, compare=False)
+    """What claims ask for, those of the policies' templates included, and what DeviceClasses hand out."""
     plans: dict[tuple[Phase, Route], Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Plans made so far; at most one for each phase, operation and resource that reviews name."""
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
     """Answers given so far."""
 
+    def __post_init__(self) -> None:
+        """Put together what the facts and the policies say."""
+        # Of a cluster there may be tens of thousands of owners, which are not copied for the few of one workload.
+        owners = ChainMap(cast("dict[str, Any]", self.foretold), *_layers(self.facts.owners))
+        object.__setattr__(self, "owners", owners if self.foretold else self.facts.owners)
+        object.__setattr__(self, "devices", replace(self.facts.devices, declared=self.declared))
+
     @property
     def known_priority_classes(self) -> frozenset[str] | None:
         """The PriorityClasses that the cluster has; None: it has others, too."""
-        return self.priority_classes if SYSTEM_CLASS in self.priority_classes else None
+        known = self.facts.priority_classes
+        return known if SYSTEM_CLASS in known else None
 
     def with_owners(self, owners: Mapping[str, Mapping[str, Any]]) -> "Snapshot":
         """Return the snapshot with more owners of gangs by uid; plans and answers, which go by the gang, are shared."""
-        # Of a cluster there may be tens of thousands, which are not copied for the few of one workload.
-        return self._sharing(replace(self, owners=ChainMap(dict(owners), *_layers(self.owners))))
+        return self._sharing(replace(self, foretold={**self.foretold, **owners}))
 
-    def with_workloads(self, known: ClusterObjects) -> "Snapshot":
-        """Return the snapshot with these owners, groups, claims and classes in the place of its own.
+    def with_workloads(self, known: ClusterFacts) -> "Snapshot":
+        """Return the snapshot with these facts in the place of its own, but for Namespaces and ConfigMaps.
 
         Plans are shared. So are answers, which go by the facts of a pod: what its claims ask for and how many its gang
         has are among them. Which resources and groups are served, and which native groups and PriorityClasses there
         are, is seen beside them.
         """
-        pod_groups = _by_namespace(known.pod_groups)
-        changed = replace(
-            self,
-            pod_groups=pod_groups,
-            group_sizes=known.group_sizes,
-            served_groups=known.served_groups,
-            queues=Queues.of(known.queues, known.cut_queues, listed=known.listed),
-            owners=known.owners,
-            class_resources=known.class_resources,
-            devices=replace(known.devices, declared=self.devices.declared),
-            default_priority_class=known.default_priority_class,
-            priority_classes=known.priority_classes,
-        )
+        changed = replace(self, facts=self.facts.with_workloads(known))
         if _seen_beside(changed) == _seen_beside(self):
             return self._sharing(changed)
-        object.__setattr__(changed, "plans", self.plans)
-        return changed
+        return self._planned(changed)
 
     def _sharing(self, known: "Snapshot") -> "Snapshot":
-        for shared in ("plans", "recall"):
-            object.__setattr__(known, shared, getattr(self, shared))
+        object.__setattr__(known, "recall", self.recall)
+        return self._planned(known)
+
+    def _planned(self, known: "Snapshot") -> "Snapshot":
+        object.__setattr__(known, "plans", self.plans)
         return known
 
     def with_topology(self, topology: TopologyIndex) -> "Snapshot":
         """Return the snapshot with another topology; plans, which go by the policies, are shared, answers are not."""
-        known = replace(self, topology=topology)
-        object.__setattr__(known, "plans", self.plans)
-        return known
+        return self._planned(replace(self, topology=topology))
 
     def with_objects(
         self,
@@ -152,19 +136,17 @@ class Snapshot:
 
         ConfigMaps come on top of those that are known: they win over defaults of the same name.
         """
-        known = replace(self, namespaces=namespaces, config_maps={**self.config_maps, **config_maps})
-        object.__setattr__(known, "plans", self.plans)
-        return known
+        params = {**self.facts.config_maps, **config_maps}
+        tables = {NAMESPACE_KIND: Table(namespaces, namespaces), CONFIG_MAP: Table(params, params)}
+        return self._planned(replace(self, facts=self.facts.with_tables(tables)))
 
     def with_sealer(self, sealer: Sealer) -> "Snapshot":
         """Return the snapshot with other keys; plans are shared, answers are not: they go by which records count."""
-        known = replace(self, sealer=sealer)
-        object.__setattr__(known, "plans", self.plans)
-        return known
+        return self._planned(replace(self, sealer=sealer))
 
     def lacks_namespace(self, name: str) -> bool:
         """Tell whether a review of that namespace cannot be decided for want of its Namespace."""
-        return name not in self.namespaces and (
+        return name not in self.facts.namespaces and (
             bool(self.conventions.group_systems)
             or any(
                 policy.reads_namespace or not policy.source.spec.match_constraints.namespace_selector.empty
@@ -253,16 +235,16 @@ _CONDITIONS_READ: Callable[[CompiledPolicy], frozenset[tuple[str, ...]]] = attrg
 
 
 def load_snapshot(
-    parsed: ParsedPolicies, objects: ClusterObjects, environment: Environment, conventions: Conventions
+    parsed: ParsedPolicies, facts: ClusterFacts, environment: Environment, conventions: Conventions
 ) -> Snapshot:
-    """Compile policies and index the cluster's objects.
+    """Compile policies and index the cluster's nodes.
 
     ConfigMaps that stand beside the policies are the params' defaults: the cluster's own of the same name win.
 
     Raises:
         PolicyError: a policy cannot be read or does not compile; all problems at once.
     """
-    snapshot, problems = load_working(parsed, objects, environment, conventions)
+    snapshot, problems = load_working(parsed, facts, environment, conventions)
     if problems:
         raise PolicyError(problems)
     return with_notes(snapshot, parsed.policies)
@@ -270,14 +252,14 @@ def load_snapshot(
 
 def with_notes(snapshot: Snapshot, parsed: Sequence[ParsedPolicy]) -> Snapshot:
     """Return the snapshot with what is worth saying of its policies."""
-    review = ReviewContext(snapshot.topology, Need(), snapshot.class_resources)
+    review = ReviewContext(snapshot.topology, Need(), snapshot.facts.class_resources)
     foreseen = forecasts(parsed, snapshot.policies, snapshot.environment, review)
     return replace(snapshot, notes=tuple(sorted([*clashes(parsed), *foreseen])))
 
 
 def load_working(
     parsed: ParsedPolicies,
-    objects: ClusterObjects,
+    facts: ClusterFacts,
     environment: Environment,
     conventions: Conventions,
     *,
@@ -289,21 +271,13 @@ def load_working(
     and there are none. ``checked`` is ``compile_policies``'.
     """
     policies, problems = compile_policies(parsed.policies, environment, checked=checked)
+    params = {**parsed.params, **facts.config_maps}
     snapshot = Snapshot(
         policies=policies,
         environment=environment,
-        topology=TopologyIndex.build(objects.nodes, conventions),
-        namespaces=objects.namespaces,
-        config_maps={**parsed.params, **objects.config_maps},
-        pod_groups=_by_namespace(objects.pod_groups),
-        group_sizes=objects.group_sizes,
-        served_groups=objects.served_groups,
-        queues=Queues.of(objects.queues, objects.cut_queues, listed=objects.listed),
-        owners=objects.owners,
-        class_resources=objects.class_resources,
-        devices=replace(objects.devices, declared=_declared(policies)),
-        default_priority_class=objects.default_priority_class,
-        priority_classes=objects.priority_classes,
+        topology=TopologyIndex.build(facts.nodes, conventions),
+        facts=facts.without_nodes().with_tables({CONFIG_MAP: Table(params, params)}),
+        declared=_declared(policies),
         notes=(),
         conventions=conventions,
     )
@@ -316,18 +290,11 @@ def _declared(policies: Iterable[CompiledPolicy]) -> dict[str, tuple[DeviceReque
     return {each.written_name: read_declared(each.document) for each in templates}
 
 
-def _by_namespace(names: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
-    grouped: dict[str, set[str]] = {}
-    for namespace, name in names:
-        grouped.setdefault(namespace, set()).add(name)
-    return {namespace: frozenset(members) for namespace, members in grouped.items()}
-
-
 def _seen_beside(snapshot: Snapshot) -> tuple[object, ...]:
-    joined = snapshot.served_groups & _JOINED_GROUPS
-    classes = (snapshot.default_priority_class, snapshot.priority_classes)
-    devices = snapshot.devices
-    return snapshot.pod_groups, joined, snapshot.class_resources, devices.resources, devices.others, classes
+    facts, devices = snapshot.facts, snapshot.devices
+    joined = facts.served_groups & _JOINED_GROUPS
+    classes = (facts.default_priority_class, facts.priority_classes)
+    return facts.native_groups, joined, facts.class_resources, devices.resources, devices.others, classes
 
 
 def _layers(owners: Mapping[str, Mapping[str, Any]]) -> list[MutableMapping[str, Mapping[str, Any]]]:

@@ -211,8 +211,8 @@ def _values(value: Any, tree: Tree) -> Any:
 
 def gang_in(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Gang:
     """Return a pod's gang, as far as the snapshot knows its owners and groups."""
-    native = snapshot.pod_groups.get(request.namespace, frozenset())
-    gang = gang_of(pod, request.namespace, snapshot.owners, native, snapshot.group_sizes, snapshot.devices)
+    native = snapshot.facts.native_groups.get(request.namespace, frozenset())
+    gang = gang_of(pod, request.namespace, snapshot.owners, native, snapshot.facts.group_sizes, snapshot.devices)
     system = more_decisive(gang.system, _taken_over(pod, request.namespace, snapshot))
     return gang if system == gang.system else replace(gang, system=system)
 
@@ -225,7 +225,7 @@ def _taken_over(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> str:
     said = snapshot.conventions.group_systems
     if not said or (spec(pod).get("schedulerName") or DEFAULT_SCHEDULER) != DEFAULT_SCHEDULER:
         return PLAIN
-    known = snapshot.namespaces.get(namespace) or {}
+    known = snapshot.facts.namespaces.get(namespace) or {}
     named = {**((known.get("metadata") or {}).get("labels") or {}), _NAMESPACE_NAME: namespace}
     return next((each.system for each in said if label_selector_matches(each.namespace_selector, named)), PLAIN)
 
@@ -265,7 +265,7 @@ def _counted(gpu: GpuFacts, snapshot: Snapshot) -> tuple[tuple[tuple[str, int], 
 def _is_claimed(resource: str, snapshot: Snapshot) -> bool:
     if resource.startswith(DEVICE_CLASS_PREFIX):
         return True
-    return resource in snapshot.class_resources and not snapshot.topology.offers(resource)
+    return resource in snapshot.facts.class_resources and not snapshot.topology.offers(resource)
 
 
 def gpu_in(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot, gang: Gang) -> GpuFacts:
@@ -281,7 +281,7 @@ def _state(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -
     counted, claimed = _counted(gpu, snapshot)
     need = Need(counted, gpu.per_container, gpu.memory_mib, chosen, tolerations, claimed=claimed)
     roles = roles_of(gang, snapshot) if gang.roles else ()
-    review = ReviewContext(snapshot.topology, need, snapshot.class_resources, gang.accelerated, roles)
+    review = ReviewContext(snapshot.topology, need, snapshot.facts.class_resources, gang.accelerated, roles)
     comparable = (
         is_small(need)
         and _is_small(gpu)

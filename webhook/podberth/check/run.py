@@ -228,7 +228,7 @@ class _Object:
     # ---- one template ------------------------------------------------------------------------------------------------
 
     def _template(self, template: Template, unfilled: Sequence[Finding]) -> tuple[Result, Patch]:
-        if is_exempt(self.namespace, self.snapshot.namespaces):
+        if is_exempt(self.namespace, self.snapshot.facts.namespaces):
             note = f"what is in {self.namespace} never reaches podberth, so nothing of it is checked"
             return self._result(template.path, "skipped", notes=(self._finding(note, template.path),)), []
         errors = unfilled or self._misshapen(template)

@@ -8,26 +8,11 @@ from dataclasses import replace
 from typing import Final
 
 from ..admission.snapshot import Snapshot
-from ..devices.claims import KnownDevices
-from ..topology.objects import collect
+from ..facts.kinds import KINDS, OF_NODES, Kind, kinds_of, of_role
+from ..topology.queues import QUEUE_KINDS
 from .sources import Document, Source, SourceFile
 
-_COLLECTED: Final = frozenset(
-    {
-        "ClusterQueue",
-        "ComputeDomain",
-        "ConfigMap",
-        "DeviceClass",
-        "LocalQueue",
-        "Namespace",
-        "PodGroup",
-        "PriorityClass",
-        "Queue",
-        "ResourceClaim",
-        "ResourceClaimTemplate",
-    }
-)
-_OF_NO_NAMESPACE: Final = frozenset({"ClusterQueue", "DeviceClass", "Namespace", "PriorityClass", "Queue"})
+_COLLECTED: Final = frozenset(KINDS) - frozenset((*OF_NODES, *of_role("discovery", "owner")))
 REFERRED: Final = frozenset({"TrainingRuntime", "ClusterTrainingRuntime", "ServingRuntime", "ClusterServingRuntime"})
 """Kinds whose templates others use by name."""
 
@@ -42,7 +27,7 @@ def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
     for file in files:
         for source in file.sources:
             taken[source.namespace(namespace)] = None
-            if source.kind in _COLLECTED | REFERRED and source.name and _is_sound(source):
+            if (source.kind in REFERRED or _kinds(source.content)) and source.name and _is_sound(source):
                 found.append(_named(source, namespace))
     return [*found, *(assumed(name) for name in taken if name)]
 
@@ -55,35 +40,20 @@ def assumed(name: str) -> Document:
 
 def within(snapshot: Snapshot, documents: Sequence[Document]) -> Snapshot:
     """Return the snapshot of the cluster with these objects in it; of two of a name, the checked files' counts."""
-    given = collect([each for each in documents if each["kind"] in _COLLECTED and not _is_assumed(each)], now=None)
-    namespaces = {each["metadata"]["name"]: each for each in documents if _is_assumed(each)}
-    groups = dict(snapshot.pod_groups)
-    for namespace, name in given.pod_groups:
-        groups[namespace] = groups.get(namespace, frozenset()) | {name}
-    return replace(
-        snapshot,
-        namespaces={**namespaces, **snapshot.namespaces, **given.namespaces},
-        config_maps={**snapshot.config_maps, **given.config_maps},
-        pod_groups=groups,
-        group_sizes={**snapshot.group_sizes, **given.group_sizes},
-        served_groups=snapshot.served_groups | given.served_groups,
-        queues=snapshot.queues.and_also(given.queues),
-        class_resources=snapshot.class_resources | given.class_resources,
-        devices=KnownDevices(
-            claims={**snapshot.devices.claims, **given.devices.claims},
-            templates={**snapshot.devices.templates, **given.devices.templates},
-            declared=snapshot.devices.declared,
-            groups={**snapshot.devices.groups, **given.devices.groups},
-            resources={**snapshot.devices.resources, **given.devices.resources},
-            others=snapshot.devices.others | given.devices.others,
-        ),
-        default_priority_class=given.default_priority_class or snapshot.default_priority_class,
-        priority_classes=snapshot.priority_classes | given.priority_classes,
-    )
+    given = [each for each in documents if _kinds(each)]
+    facts = snapshot.facts.fold(*(each for each in given if not _is_assumed(each)))
+    lacking = [each for each in given if each["metadata"]["name"] not in facts.namespaces and _is_assumed(each)]
+    # Of a kind of queues that files add to, nobody knows whether these are all.
+    cut = QUEUE_KINDS - snapshot.facts.queues.whole
+    return replace(snapshot, facts=replace(facts.fold(*lacking), cut_queues=cut))
+
+
+def _kinds(document: Document) -> list[Kind]:
+    return [each for each in kinds_of(document) if each in _COLLECTED]
 
 
 def _is_assumed(document: Document) -> bool:
-    return document == assumed(document["metadata"]["name"]) if document["kind"] == "Namespace" else False
+    return document["kind"] == "Namespace" and document == assumed(document["metadata"]["name"])
 
 
 def _is_sound(source: Source) -> bool:
@@ -99,7 +69,7 @@ def _is_sound(source: Source) -> bool:
 def _named(source: Source, namespace: str) -> Document:
     """Return an object with its namespace in it, where it is of a kind that has one; the default is the check's."""
     metadata = source.content["metadata"]
-    if source.kind in _OF_NO_NAMESPACE or metadata.get("namespace"):
+    if metadata.get("namespace") or any(each.of_cluster for each in kinds_of(source.content)):
         return source.content
     return {**source.content, "metadata": {**metadata, "namespace": namespace}}
 

@@ -7,38 +7,25 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 from ..admission.snapshot import load_working
 from ..cel.engine import Environment
 from ..check.live import Supposition, judge, live_report, suppose
 from ..check.owners import speakers
 from ..check.run import Settings, unreadable
-from ..check.sources import Document, SourceFile, read
+from ..check.sources import SourceFile, read
 from ..check.surroundings import referred, surroundings, within
 from ..errors import Problem, UsageError
+from ..facts.cluster import ClusterFacts, collect
+from ..facts.kinds import kinds_of
 from ..files.deadline import compile_seconds
 from ..files.library import served
 from ..files.loading import read_objects, read_policy_texts
 from ..files.manifests import find_manifests, read_manifest
 from ..kube.schema import PodSchema
 from ..policy.parse import ParsedPolicies, parse_policies
-from ..topology.objects import OWNER_GROUPS, ClusterObjects, collect
-from ..topology.queues import QUEUE_KINDS
 from .run import Done, conventions_of
-
-# The objects that decisions read besides the workloads; a PodGroup of another API group is not podberth's.
-_SURROUNDINGS: Final = frozenset(
-    {
-        ("", "Node"),
-        ("", "Namespace"),
-        ("", "ConfigMap"),
-        ("coordination.k8s.io", "Lease"),
-        ("scheduling.k8s.io", "PodGroup"),
-        ("scheduling.k8s.io", "PriorityClass"),
-        ("resource.k8s.io", "DeviceClass"),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +118,7 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
     known = tuple(referred(around))
     whole = within(snapshot, around)
     sources = [each for file in gathered.files for each in file.sources]
-    who = speakers(sources, settings, known, whole.namespaces)
+    who = speakers(sources, settings, known, whole.facts.namespaces)
     unread = [*gathered.problems, *(each for file in gathered.files for each in file.problems)]
     report = live_report(
         [judge(each, whole, settings, known) for each in who.speakers],
@@ -154,18 +141,11 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
     )
 
 
-def _objects(request: LiveRequest, gathered: Gathered) -> ClusterObjects:
+def _objects(request: LiveRequest, gathered: Gathered) -> ClusterFacts:
     if request.topology is not None:
         return read_objects(request.topology)
     contents = [each.content for file in gathered.files for each in file.sources]
-    return replace(collect([each for each in contents if _counts(each)], now=gathered.now), listed=True)
-
-
-def _counts(content: Document) -> bool:
-    version, kind = content.get("apiVersion"), content.get("kind")
-    group = version.rpartition("/")[0] if isinstance(version, str) else ""
-    kinds = _SURROUNDINGS | QUEUE_KINDS
-    return (group, str(kind)) in kinds or group in OWNER_GROUPS or kind == "APIResourceList"
+    return replace(collect([each for each in contents if kinds_of(each)], now=gathered.now), listed=True)
 
 
 def _talk(request: LiveRequest, policies: Policies, parsed: ParsedPolicies, count: int) -> list[str]:

@@ -28,8 +28,8 @@ from ..api.protocol import (
 )
 from ..check.sources import SourceFile, without_place
 from ..check.surroundings import REFERRED
-from ..cluster.kinds import KINDS as FOLLOWED
 from ..errors import ClusterError
+from ..facts.kinds import FOLLOWED
 from ..kinds.systems import POD_GROUPS
 from ..kube.api_path import ApiPath, collection_path, version_path
 from ..workload.kinds import KINDS, LINKS, TEMPLATES_ONLY
@@ -50,20 +50,7 @@ _SURROUNDINGS: Final[tuple[tuple[Resource, str, str], ...]] = (
     (HEARTBEATS, "coordination.k8s.io/v1", "Lease"),
     *((each, "v1", "Namespace" if each.name == "namespaces" else "ConfigMap") for each in OBJECTS),
 )
-_NAMES: Final = {
-    "class": "DeviceClass",
-    "claim": "ResourceClaim",
-    "template": "ResourceClaimTemplate",
-    "compute domain": "ComputeDomain",
-    "pod group": "PodGroup",
-    "priority class": "PriorityClass",
-}
-_QUEUES: Final = {"localqueues": "LocalQueue", "clusterqueues": "ClusterQueue", "queues": "Queue"}
-_BESIDES: Final = {
-    (each.group, _QUEUES[each.plural] if each.role == "queue" else _NAMES[each.role]): each
-    for each in FOLLOWED
-    if each.role == "queue" or each.role in _NAMES
-}
+_BESIDES: Final = {(each.group, each.kind): each for each in FOLLOWED if each.role != "owner"}
 """What ``serve`` follows besides workloads, by group and kind: who judges by less judges otherwise."""
 
 _Answer = TypeVar("_Answer")
@@ -197,9 +184,9 @@ async def take_inventory(lister: Lister, namespace: str, extra: Collection[str],
             gone = row is not None and error.status == HTTPStatus.NOT_FOUND  # since it was asked what is served
             missing += [] if gone else [f"{version} {kind}: {error}"]
         else:
-            kept = [each for each in found if row is None or row.take(each) is not None]
+            kept = [each for each in found if row is None or row.fact(each) is not None]
             documents += [{"apiVersion": version, "kind": kind, **each} for each in kept]
-    documents += [_discovered(each.version) for each in kinds if each.kind == _NAMES["pod group"]]
+    documents += [_discovered(each.version) for each in kinds if each.kind == "PodGroup"]
     file = SourceFile(
         name=FILE,
         text="",

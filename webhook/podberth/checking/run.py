@@ -18,6 +18,7 @@ from ..check.sources import Document, SourceFile, read
 from ..check.surroundings import referred, surroundings, within
 from ..conventions import Conventions
 from ..errors import Problem
+from ..facts.cluster import ClusterFacts
 from ..files.deadline import compile_seconds
 from ..files.library import served
 from ..files.loading import read_objects, read_policy_texts
@@ -26,7 +27,6 @@ from ..files.repository import charts, patches
 from ..kube.documents import load_documents
 from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
-from ..topology.objects import ClusterObjects
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -97,7 +97,7 @@ def _load(request: Request) -> tuple[Snapshot, Sequence[Problem], list[str]]:
     """Return the snapshot, the problems of the policies, and the lines about both."""
     directory = request.policies or served()
     texts, unread = read_policy_texts(directory)
-    objects = read_objects(request.topology) if request.topology is not None else ClusterObjects()
+    objects = read_objects(request.topology) if request.topology is not None else ClusterFacts()
     snapshot, problems = load_working(
         suppose(parse_policies(texts), request.as_if),
         objects,

@@ -14,8 +14,10 @@ from ..admission.reach import Cluster
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.engine import Environment
 from ..cel.trace import Tracer
+from ..check.surroundings import assumed
 from ..conventions import Conventions
 from ..errors import PolicyError, Problem, ReviewError, UsageError
+from ..facts.cluster import ClusterFacts
 from ..files.deadline import compile_seconds
 from ..files.library import served
 from ..files.loading import read_objects, read_policy_texts, reason_of
@@ -25,7 +27,6 @@ from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import render_path
 from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
-from ..topology.objects import ClusterObjects
 from ..workload.templates import Template, templates
 from .exitcodes import ExitCode
 from .explained import Subject
@@ -64,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain every pod of the file; a denied pod is a finding."""
-    objects = ClusterObjects() if arguments.topology is None else read_objects(arguments.topology)
+    objects = ClusterFacts() if arguments.topology is None else read_objects(arguments.topology)
     for problem in objects.problems:
         print(f"podberth: {problem}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
     conventions = read_conventions(arguments.conventions)
@@ -100,7 +101,7 @@ class _Place:
     template: Template
 
 
-def _snapshot(directory: Path | None, objects: ClusterObjects, conventions: Conventions) -> Snapshot:
+def _snapshot(directory: Path | None, objects: ClusterFacts, conventions: Conventions) -> Snapshot:
     texts, problems = read_policy_texts(directory or served())
     if not texts and not problems:
         problems = [Problem(str(directory), 0, 0, "", "got no policy, want GPUPolicy documents")]
@@ -169,6 +170,5 @@ def _explained(
 
 def _with_namespace(snapshot: Snapshot, name: str) -> Snapshot:
     """Return the snapshot with the pod's namespace added, which exists when a pod is created there."""
-    labels = {"kubernetes.io/metadata.name": name}
-    assumed = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
-    return replace(snapshot, namespaces={name: assumed, **snapshot.namespaces})
+    known = name in snapshot.facts.namespaces
+    return snapshot if known else replace(snapshot, facts=snapshot.facts.fold(assumed(name)))

@@ -17,7 +17,6 @@ from ..admission.awaited import Awaited
 from ..api.protocol import OBJECTS, POLICIES, Timing
 from ..cluster.events import Events
 from ..cluster.follow import LiveCluster, Parts, open_cluster
-from ..cluster.kinds import KINDS
 from ..cluster.live import LiveTopology
 from ..cluster.objects import LiveObjects
 from ..cluster.policy_objects import PolicyObjects
@@ -26,6 +25,7 @@ from ..cluster.review_events import ReviewEvents
 from ..cluster.shared_ca import open_shared
 from ..cluster.workloads import LiveWorkloads
 from ..conventions import Conventions
+from ..facts.kinds import FOLLOWED
 from ..files.loading import FileSource, read_pod_schema
 from ..files.naming import read_conventions
 from ..pki.rotation import Profile
@@ -161,7 +161,7 @@ def _follow(
         statuses = PolicyStatuses(connect, log, timing, beside, events.tell if events else None)
         others.append(LiveObjects([POLICIES], following(source, snapshot, statuses, metrics, log)))
         tasks.append(asyncio.create_task(statuses.run()))
-    workloads = LiveWorkloads(KINDS, snapshot.adopt_workloads, log)
+    workloads = LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log)
     cluster = LiveCluster(connect, Parts(topology, others, workloads), metrics, log, timing)
     state.unlisted, state.awaited = cluster.unlisted, Awaited(cluster.follows_owner)
     for task in (*tasks, asyncio.create_task(cluster.run())):

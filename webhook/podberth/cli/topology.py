@@ -13,17 +13,18 @@ from typing import Final, TextIO
 
 from ..conventions import Conventions
 from ..errors import UsageError
+from ..facts.cluster import collect
+from ..facts.kinds import Document
+from ..facts.pseudonyms import anonymised
+from ..facts.trim import as_list, trim
 from ..files.cluster_documents import params_of, read_documents
 from ..files.manifests import STDIN
 from ..files.naming import read_conventions
 from ..topology.difference import difference
 from ..topology.model import Node
-from ..topology.objects import Document, collect
 from ..topology.overview import overview
 from ..topology.picture import picture_of
-from ..topology.pseudonyms import anonymised
 from ..topology.shapes import SHAPES, simulate
-from ..topology.trim import as_list, trim
 from ..wellknown import NAMESPACE
 from .exitcodes import ExitCode
 from .output import write

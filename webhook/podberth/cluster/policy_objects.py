@@ -12,12 +12,12 @@ from ..api.protocol import POLICIES, Document
 from ..cel.engine import Environment
 from ..conventions import Conventions
 from ..errors import Problem
+from ..facts.cluster import ClusterFacts
 from ..files.deadline import compile_seconds
 from ..files.source import Loaded, PolicyState, Verdict
 from ..kube.schema import PodSchema
 from ..kube.yaml_text import as_yaml
 from ..policy.parse import ParsedPolicies, ParsedPolicy, excess_of_document, parse_policies
-from ..topology.objects import ClusterObjects
 from .objects import Held
 
 
@@ -71,7 +71,7 @@ class PolicyObjects:
         self, policies: Mapping[str, ParsedPolicy], environment: Environment
     ) -> tuple[Snapshot, tuple[Problem, ...]]:
         parsed = ParsedPolicies(tuple(policies.values()))
-        return load_working(parsed, ClusterObjects(), environment, self._conventions)
+        return load_working(parsed, ClusterFacts(), environment, self._conventions)
 
     def _kept(self, names: Iterable[str]) -> dict[str, ParsedPolicy]:
         return {name: self._good[name] for name in names if name in self._good}

@@ -17,10 +17,10 @@ import orjson
 from ..api.protocol import Pace, Resource, Timing, garbled
 from ..api.reflector import Counts, Reflector
 from ..errors import ClusterError
-from ..kube.api_path import ApiPath, version_path
+from ..facts.kinds import Kind
+from ..kube.api_path import ApiPath, collection_path, version_path
 from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, Watched
-from .kinds import Kind
 from .workloads import LiveKinds
 
 if TYPE_CHECKING:
@@ -57,6 +57,12 @@ def read_plurals(body: bytes) -> frozenset[str]:
         raise garbled("discovery of resources", body) from error
 
 
+def resource_of(kind: Kind, version: str) -> Resource:
+    """Return what is to be watched of a kind where that version is served."""
+    path = collection_path(f"{kind.group}/{version}", kind.plural)
+    return Resource(kind.name, path, of_all_namespaces=not kind.of_cluster, optional=True)
+
+
 async def discover(client: "ClusterClient", kinds: Iterable[Kind]) -> dict[Kind, Resource]:
     """Return the resources of those kinds that are served.
 
@@ -75,7 +81,7 @@ async def discover(client: "ClusterClient", kinds: Iterable[Kind]) -> dict[Kind,
             if group_version not in plurals:
                 plurals[group_version] = await _plurals(client, group_version)
             if kind.plural in plurals[group_version]:
-                found[kind] = kind.resource(version)
+                found[kind] = resource_of(kind, version)
                 break
     return found
 
@@ -111,7 +117,7 @@ class ServedKinds:
         """Set after all kinds that are served and may be listed were listed for the first time."""
         self._workloads = workloads
         self._client = connect()
-        self._owners = {(kind.group, kind.owner): kind for kind in workloads.sinks if kind.owner}
+        self._owners = {(kind.group, kind.kind): kind for kind in workloads.sinks if kind.role == "owner"}
         # Made now: a kubeconfig that breaks later must not end the following.
         self._clients = {kind: connect() for kind in workloads.sinks}
         self._metrics = metrics

@@ -5,20 +5,16 @@ batch of changes copies only the tables of its kinds.
 """
 
 import asyncio
-from collections import ChainMap
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from ..api.protocol import Document
-from ..devices.claims import KnownDevices, class_accelerators, class_resources, hands_out_others
 from ..errors import TopologyError
-from ..kinds.queues import QueueKind
-from ..kinds.systems import NATIVE_GROUP
-from ..kube.pod import by_name
+from ..facts.cluster import ClusterFacts
+from ..facts.kinds import Kind, Place
+from ..facts.table import Table
 from ..kube.unchecked import text_at
 from ..telemetry.log import Log
-from ..topology.objects import ClusterObjects, global_default
-from .kinds import Kind, Role
 from .live import Documents
 from .rounds import rounds
 
@@ -50,67 +46,40 @@ class LiveKinds:
 class LiveWorkloads(LiveKinds):
     """The objects that a review may need."""
 
-    def __init__(self, kinds: Sequence[Kind], on_change: Callable[[ClusterObjects], None], log: Log) -> None:
-        """Start empty. ``on_change`` is first called when all served kinds are listed."""
+    def __init__(self, kinds: Sequence[Kind], on_change: Callable[[ClusterFacts], None], log: Log) -> None:
+        """Know nothing. ``on_change`` is called first when all that is served was listed."""
         self._on_change = on_change
         self._wake = asyncio.Event()
+        self._facts = ClusterFacts(listed=True)
         super().__init__(kinds, self._wake.set, log)
 
     async def hand_on(self) -> None:
         """Pass on the facts now, and whenever they change, until cancelled."""
         async for _ in rounds(self._wake):
-            self._on_change(self.objects())
+            self._on_change(self.facts())
 
-    def objects(self) -> ClusterObjects:
-        """Return the present facts."""
-        groups, classes = self._of("pod group"), list(self._of("class").values())
-        native = {key[1:]: group for key, group in groups.items() if key[0] == NATIVE_GROUP}
-        served = [kind.group for kind, filed in self._filed.items() if kind.role == "pod group" and filed.is_served]
-        resources: dict[str, Any] = {}
-        for each in classes:
-            resources |= class_accelerators(each)
-        return ClusterObjects(
-            pod_groups=frozenset(native),
-            group_sizes={key: group.size for key, group in groups.items()},
-            served_groups=frozenset(served),
-            queues=self._of("queue"),
-            cut_queues=frozenset(self._cut_queues()),
-            listed=True,
-            owners=self._of("owner"),
-            class_resources=frozenset().union(*map(class_resources, classes)),
-            devices=KnownDevices(
-                claims=self._of("claim"),
-                templates=self._of("template", "compute domain"),
-                groups={place: group.claims for place, group in native.items() if group.claims},
-                resources=resources,
-                others=frozenset(each["metadata"]["name"] for each in classes if hands_out_others(each)),
+    def facts(self) -> ClusterFacts:
+        """Return what there is now; what follows from kinds that have not changed is not computed again."""
+        filed = self._filed.items()
+        self._facts = self._facts.with_tables(
+            {kind: each.table() for kind, each in filed},
+            served=frozenset(kind.group for kind, each in filed if kind.role == "pod group" and each.is_served),
+            cut_queues=frozenset(
+                (kind.group, kind.kind) for kind, each in filed if kind.role == "queue" and each.left_out
             ),
-            default_priority_class=global_default(self._of("priority class")),
-            priority_classes=frozenset(self._of("priority class")),
         )
-
-    def _cut_queues(self) -> Iterator[QueueKind]:
-        """Yield the kinds of queues of which some are left out, while others are known."""
-        for kind, filed in self._filed.items():
-            table: Mapping[Any, Any] = filed.table() if kind.role == "queue" and filed.left_out else {}
-            yield from (key[:2] for key in table)
-
-    def _of(self, *roles: Role) -> Mapping[Any, Any]:
-        """Return the facts of roles, by key; if two kinds have a key, the first kind's counts."""
-        tables = [filed.table() for kind, filed in self._filed.items() if kind.role in roles]
-        held = [table for table in tables if table]
-        return ChainMap(*held) if len(held) > 1 else held[0] if held else {}
+        return self._facts
 
 
 class Filed(Documents):
-    """The objects of one kind, by key."""
+    """The objects of one kind."""
 
     def __init__(self, kind: Kind, stir: Callable[[], None], log: Log) -> None:
         """Start empty. ``stir`` is called when a fact has changed that the core reads."""
         super().__init__(kind.name, self._file, self._unfile, lambda: None, log)
         self.beyond: set[str] = set()
-        """The objects that are left out because there are too many."""
-        self._waiting: dict[str, tuple[Hashable, Any]] = {}
+        """What is left out because there are too many."""
+        self._waiting: dict[str, Any] = {}
         self._useless: dict[str, str] = {}
         """The uids of the objects that are left out, by name."""
         self._useless_uids: set[str] = set()
@@ -118,21 +87,16 @@ class Filed(Documents):
         """Whether the kind was listed once, and discovery has not reported since that it is gone."""
         self._kind = kind
         self._stir_readers = stir
-        self._keys: dict[str, Hashable] = {}
-        self._known: dict[Hashable, Any] = {}
-        self._table: dict[Hashable, Any] | None = None
+        self._count = 0
+        self._table = Table()
+        self._changes: dict[Place, Any] = {}
 
-    def table(self) -> dict[Hashable, Any]:
-        """Return all present facts in a table that no longer changes."""
-        if self._table is None:
-            self._table = dict(self._known)
-            if self._kind.by_name:
-                self._table.update((self._by_name(name), self._known[key]) for name, key in self._keys.items())
+    def table(self) -> Table:
+        """Return all that is known as it is now, which stays as it is."""
+        if self._changes:
+            self._table = self._table.changed(self._kind, self._changes)
+            self._changes = {}
         return self._table
-
-    def _by_name(self, name: str) -> str:
-        namespace, _, own = name.partition("/")
-        return by_name(self._kind.owner, namespace, own)
 
     def leaves_out(self, uid: str) -> bool:
         """Tell whether the object of that uid exists and cannot be used.
@@ -155,60 +119,54 @@ class Filed(Documents):
         """Note that the kind is served, and was listed: there may be none of it."""
         if not self.is_served:
             self.is_served = True
-            self._changed()
+            self._stir_readers()
 
     def gone(self) -> None:
         """Note that the kind is no longer served."""
         if self.is_served:
             self.is_served = False
-            self._changed()
+            self._stir_readers()
 
     def forget(self) -> None:
-        """Remove all objects: nothing more is received about them, which does not mean that the kind is gone."""
-        for name in [*self._keys, *self.left_out]:
+        """Let go of all objects: nothing is heard of them any more, which says not yet that the kind is gone."""
+        for name in list(self.left_out):
             self.drop(name)
+        for place in self.table().facts:
+            self._set(place, None)
 
     def _file(self, name: str, document: Document) -> None:
         self.beyond.discard(name)
+        place = self._kind.place_of(name)
         try:
-            found = self._kind.take(document)
-        except ValueError as error:
+            fact = self._kind.fact(document)
+        except TopologyError:
             self._unfile(name)
-            raise TopologyError(f"{self._kind.name} {name}: {error}") from error
-        if found is None:
+            raise
+        if fact is None:
             self._unfile(name)
             return
-        key, known = found
-        if self._keys.get(name) != key:  # an object that was deleted and created again is another
-            self._take_away(name)
-            if len(self._keys) >= MOST_OBJECTS:
-                self.beyond.add(name)
-                if name in self._waiting or len(self._waiting) < MOST_WAITING:
-                    self._waiting[name] = found
-                raise TopologyError(f"{self._kind.name} {name}: got more than {MOST_OBJECTS} objects; left out")
+        if self._known(place) is None and self._count >= MOST_OBJECTS:
+            self.beyond.add(name)
+            if name in self._waiting or len(self._waiting) < MOST_WAITING:
+                self._waiting[name] = fact
+            raise TopologyError(f"{self._kind.name} {name}: got more than {MOST_OBJECTS} objects; left out")
         self._waiting.pop(name, None)
-        if self._known.get(key, _NOTHING) != known:
-            self._keys[name] = key
-            self._known[key] = known
-            self._changed()
+        self._set(place, fact)
 
     def _unfile(self, name: str) -> None:
         self.beyond.discard(name)
         self._waiting.pop(name, None)
-        self._take_away(name)
+        self._set(self._kind.place_of(name), None)
         self._let_in()
 
     def _let_in(self) -> None:
-        """File the object that has waited longest for room: unchanged, it is never put again."""
-        while self._waiting and len(self._keys) < MOST_OBJECTS:
+        """File what has waited longest for room: unchanged, it is never put again."""
+        while self._waiting and self._count < MOST_OBJECTS:
             name = next(iter(self._waiting))
-            key, known = self._waiting.pop(name)
-            self._keys[name] = key
-            self._known[key] = known
+            self._set(self._kind.place_of(name), self._waiting.pop(name))
             self.beyond.discard(name)
             self.left_out.discard(name)
             self._set_useless(name, "")
-            self._changed()
 
     def _set_useless(self, name: str, uid: str) -> None:
         self._useless_uids.discard(self._useless.pop(name, ""))
@@ -216,15 +174,12 @@ class Filed(Documents):
             self._useless[name] = uid
             self._useless_uids.add(uid)
 
-    def _take_away(self, name: str) -> None:
-        key = self._keys.pop(name, _NOTHING)
-        if key is not _NOTHING:
-            del self._known[key]
-            self._changed()
+    def _known(self, place: Place) -> Any:
+        return self._changes[place] if place in self._changes else self._table.facts.get(place)
 
-    def _changed(self) -> None:
-        self._table = None
-        self._stir_readers()
-
-
-_NOTHING: Final[Any] = object()
+    def _set(self, place: Place, fact: Any) -> None:
+        before = self._known(place)
+        if fact != before:
+            self._count += (fact is not None) - (before is not None)
+            self._changes[place] = fact
+            self._stir_readers()

@@ -2,22 +2,19 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from ..api.protocol import WAITING_PODS, Document, Timing
 from ..api.reflector import Counts, Reflector
 from ..api.side_by_side import run_together
-from ..cluster.kinds import Filed, Kind
 from ..cluster.live import Documents
 from ..cluster.served import ServedKinds
 from ..cluster.workloads import LiveKinds
-from ..kinds.systems import POD_GROUPS
+from ..facts.kinds import Kind, of_role
 from ..kube.pod import OwnerReference
 from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, Watched
-from ..topology.pod_groups import POD_GROUP_KINDS
-from .plan.claim_templates import KIND as TEMPLATES
 from .plan.intake import made_group, made_template, waiting_pod
 from .plan.model import Made, Owned, Place, WaitingPod, World
 
@@ -25,37 +22,19 @@ if TYPE_CHECKING:
     from ..api.client import ClusterClient
 
 
-def _take_group(api_group: str, document: Document) -> Filed:
-    metadata = document["metadata"]
-    return (str(metadata.get("namespace") or ""), str(metadata["name"])), made_group(api_group, document)
+def _seen(kind: Kind) -> Kind:
+    """Return a kind of which more is kept than decisions need: whose its objects are, and what the controller wrote."""
+
+    def read(document: Document) -> Made:
+        return made_template(document) if kind.role == "template" else made_group(kind.group, document)
+
+    # Policies write specs of v1; v1beta2 has the same, v1beta1 has no `exactly` (kubernetes/api resource).
+    versions = tuple(each for each in kind.versions if each != "v1beta1") if kind.role == "template" else kind.versions
+    return replace(kind, versions=versions, read=read, keys=None)
 
 
-def _take_template(document: Document) -> Filed:
-    metadata = document["metadata"]
-    return (str(metadata.get("namespace") or ""), str(metadata["name"])), made_template(document)
-
-
-SEEN_KINDS: Final[tuple[Kind, ...]] = (
-    *(
-        Kind(
-            role="pod group",
-            group=system.api_groups[0],
-            versions=system.versions,
-            plural=POD_GROUPS,
-            take=partial(_take_group, system.api_groups[0]),
-        )
-        for system in POD_GROUP_KINDS
-    ),
-    Kind(
-        role="template",
-        group=TEMPLATES.partition(".")[2],
-        # Policies write specs of v1; v1beta2 has the same, v1beta1 has no `exactly` (kubernetes/api resource).
-        versions=("v1", "v1beta2"),
-        plural=TEMPLATES.partition(".")[0],
-        take=_take_template,
-    ),
-)
-"""The kinds that the controller makes, and that pods may wait for."""
+SEEN_KINDS: Final[tuple[Kind, ...]] = tuple(_seen(kind) for kind in of_role("pod group", "template"))
+"""What the controller makes, and what pods may wait for."""
 
 
 class Sight:
@@ -111,7 +90,7 @@ class Sight:
         """Return the present view, with the other known facts."""
         states = self._served.states()
         served = {kind: version for kind in SEEN_KINDS if (version := self._served.version(kind))}
-        known: dict[str, Mapping[Place, Made]] = {kind.name: self._table(kind) for kind in served}
+        known: dict[str, Mapping[Place, Made]] = {kind.name: self._objects.sinks[kind].table().facts for kind in served}
         return World(
             pods=dict(self.pods),
             known=known,
@@ -141,10 +120,6 @@ class Sight:
     def kinds(self) -> Mapping[str, KindState]:
         """Return for every kind whether it is followed, and why not."""
         return self._served.states()
-
-    def _table(self, kind: Kind) -> Mapping[Place, Made]:
-        table: Mapping[Place, Made] = self._objects.sinks[kind].table()  # type: ignore[assignment]  # _take_group's keys
-        return table
 
     def _put(self, name: str, document: Document) -> None:
         pod = waiting_pod(document)

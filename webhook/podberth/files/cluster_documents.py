@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from ..errors import PolicyError, Problem, TopologyError
+from ..facts.kinds import Document
+from ..facts.trim import IsParam
 from ..kube.documents import load_documents
 from ..kube.selector import label_selector_matches
 from ..policy.model import GPUPolicy, ParamRef
 from ..policy.parse import parse_policies
-from ..topology.objects import Document
-from ..topology.trim import IsParam
 from .library import shipped
 from .loading import read_policy_texts
 from .manifests import find_manifests, read_manifest

@@ -12,12 +12,12 @@ from ..admission.snapshot import load_snapshot
 from ..cel.engine import Environment
 from ..conventions import Conventions
 from ..errors import PolicyError, Problem, TopologyError, UsageError
+from ..facts.cluster import ClusterFacts, collect
 from ..kube.documents import load_documents
 from ..kube.openapi import prune
 from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
 from ..suite.model import GOLDEN_SUFFIX
-from ..topology.objects import ClusterObjects, collect
 from .deadline import compile_seconds
 from .reading import MAX_FILE_BYTES, MAX_POLICY_BYTES, in_time, read_in_time, read_text
 from .source import Loaded
@@ -111,7 +111,7 @@ def find_policies(paths: Iterable[Path]) -> LintFiles:
     return LintFiles(tuple(texts), tuple(str(file) for file in listed if file.name in TESTS), frozenset(asked))
 
 
-def read_objects(path: Path) -> ClusterObjects:
+def read_objects(path: Path) -> ClusterFacts:
     """Return the objects of a snapshot: a file, or every file below a directory.
 
     Nothing in it is stale: the objects of a file have the file's age.
@@ -172,7 +172,7 @@ class FileSource:
         self._topology = topology
         self._conventions = conventions or Conventions()
         self._pod_schema = pod_schema or PodSchema.packaged()
-        self._objects: tuple[object, ClusterObjects] = (None, ClusterObjects())
+        self._objects: tuple[object, ClusterFacts] = (None, ClusterFacts())
         self._held: Mapping[str, str] = {}
         """The files of the policies in the last good load, by name."""
 
@@ -198,9 +198,9 @@ class FileSource:
         self._held = held
         return loaded
 
-    def _cluster(self) -> ClusterObjects:
+    def _cluster(self) -> ClusterFacts:
         if self._topology is None:
-            return ClusterObjects()
+            return ClusterFacts()
         fingerprint = _fingerprint(self._topology)
         seen, known = self._objects
         if fingerprint != seen:

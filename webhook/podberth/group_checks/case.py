@@ -1,19 +1,17 @@
 """The input of a check: one object, its predicted pods, and the cluster's facts."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
+from ..facts.cluster import ClusterFacts
 from ..kinds.members import Member, Membership
 from ..kinds.places import Steps
-from ..kinds.systems import NATIVE_GROUP
 from ..kube.patch import Path
 from ..kube.positions import render_path
 from ..kube.unchecked import mapping_at, text_at
 from ..topology.index import Need, TopologyIndex
-from ..topology.pod_groups import GroupKey
-from ..topology.queues import Queues
 from ..workload.gangs import Gang, groups_in, member_in
 from ..workload.gpus import GpuFacts
 from ..workload.templates import Template
@@ -46,22 +44,16 @@ class Wrong:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterFacts:
+class KnownCluster:
     """The known facts of the cluster. Each review has one, as it remembers what the checks looked for."""
 
     topology: TopologyIndex
-    namespaces: Collection[str]
-    pod_groups: Mapping[str, frozenset[str]]
-    """Names of the native PodGroups by namespace."""
-    group_sizes: Mapping[GroupKey, int]
-    queues: Queues
+    facts: ClusterFacts
     _looked_for: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = field(default_factory=dict)
 
     def has_group(self, api_groups: tuple[str, ...], namespace: str, name: str) -> bool:
         """Tell whether a PodGroup of that name is known in a namespace, of one of the API groups."""
-        if any((group, namespace, name) in self.group_sizes for group in api_groups):
-            return True
-        return NATIVE_GROUP in api_groups and name in self.pod_groups.get(namespace, ())
+        return any((group, namespace, name) in self.facts.pod_groups for group in api_groups)
 
     def namespaces_with(self, api_groups: tuple[str, ...], name: str) -> tuple[str, ...]:
         """Return the namespaces that have a PodGroup of that name; none for names beyond ``_MOST_LOOKED_FOR``.
@@ -70,12 +62,9 @@ class ClusterFacts:
         """
         key = api_groups, name
         if key not in self._looked_for and len(self._looked_for) < _MOST_LOOKED_FOR:
-            sizes = self.group_sizes
-            spaces = {*self.namespaces, *self.pod_groups} or {space for _, space, _ in sizes}
-            found = {space for group in api_groups for space in spaces if (group, space, name) in sizes}
-            if NATIVE_GROUP in api_groups:
-                found.update(space for space, names in self.pod_groups.items() if name in names)
-            self._looked_for[key] = tuple(sorted(found))
+            facts = self.facts
+            spaces = {*facts.namespaces, *facts.native_groups} or {space for _, space, _ in facts.pod_groups}
+            self._looked_for[key] = tuple(sorted(space for space in spaces if self.has_group(api_groups, space, name)))
         return self._looked_for.get(key, ())
 
 
@@ -139,7 +128,7 @@ class Case:
     above: tuple[Found, ...]
     """The objects that wrap it, the outermost first."""
     pods: tuple[Pods, ...]
-    known: ClusterFacts
+    known: KnownCluster
 
     @property
     def kind(self) -> tuple[str, str]:
@@ -174,7 +163,7 @@ class Case:
         return stages(self.document, self.base, [each.template.path for each in self.pods])
 
     def _groups_of(self, pod: Found) -> Groups:
-        return tuple(groups_in(pod, self.namespace, self.known.group_sizes))
+        return tuple(groups_in(pod, self.namespace, self.known.facts.group_sizes))
 
     def wrong(self, steps: Steps, message: str) -> Wrong:
         """Return a problem of a field of the object."""
@@ -191,7 +180,7 @@ class Case:
 
     def member(self, pods: Pods) -> Member | None:
         """Return the membership of pods according to the operator and the groups, without podberth's own keys."""
-        return member_in(pods.pod, self.namespace, pods.template.owners, self.known.group_sizes)
+        return member_in(pods.pod, self.namespace, pods.template.owners, self.known.facts.group_sizes)
 
 
 def whole(pods: Iterable[Pods]) -> int:

@@ -9,7 +9,7 @@ from ..kube import pod as pods
 from ..kube.unchecked import text_at
 from ..workload.memberships import GROUPS
 from ..workload.templates import objects_in
-from .case import MOST_ROLES, Case, ClusterFacts, Pods, Wrong
+from .case import MOST_ROLES, Case, KnownCluster, Pods, Wrong
 from .domains import too_large_groups
 from .exclusive import second_opinions
 from .launchers import miscounted_launchers
@@ -94,7 +94,7 @@ def names_a_group(pod: Mapping[str, Any]) -> bool:
 
 
 def wrong_groups(
-    document: Mapping[str, Any], namespace: str, made: Sequence[Pods], known: ClusterFacts
+    document: Mapping[str, Any], namespace: str, made: Sequence[Pods], known: KnownCluster
 ) -> tuple[Wrong, ...]:
     """Return the problems of a document's groups, each once.
 

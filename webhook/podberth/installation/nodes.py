@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final
 
+from ..facts.cluster import ClusterFacts, collect
+from ..topology.heartbeats import is_stale
 from ..topology.model import Node, Transient
-from ..topology.objects import ClusterObjects, collect, is_stale
 from ..topology.overview import ClusterPicture, overview
 from .model import (
     MOST_NAMED,
@@ -67,7 +68,7 @@ def _listed(observed: Observed) -> Iterator[dict[str, Any]]:
             yield {"apiVersion": version, "kind": f"{kind}List", "items": list(part)}
 
 
-def _nodes(objects: ClusterObjects, picture: ClusterPicture) -> Row:
+def _nodes(objects: ClusterFacts, picture: ClusterPicture) -> Row:
     with_gpus = tuple(node for node in objects.nodes if node.durable or node.topology)
     machines = tuple(f"{each.count} x {each.kind.title}" for each in picture.kinds if each.kind.machine)
     undescribed = tuple(node.name for node in with_gpus if node.topology is None)

@@ -17,13 +17,13 @@ from ..cluster.objects import Held
 from ..cluster.policy_objects import PolicyObjects
 from ..cluster.policy_status import PolicyStatuses
 from ..errors import PodberthError, PolicyError, TopologyError
+from ..facts.cluster import ClusterFacts
 from ..files.source import Loaded, SnapshotSource, Verdict
 from ..mutation.seal import Sealer
 from ..pki.certificate import Leaf
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics
 from ..topology.index import TopologyIndex
-from ..topology.objects import ClusterObjects
 from ..wellknown import NAMESPACE
 from .memory import settle
 from .port_tls import PortTls
@@ -69,7 +69,7 @@ class WatchedSnapshot:
         self._live = live
         self._topology: TopologyIndex | None = None
         self._objects: Held | None = None
-        self._workloads: ClusterObjects | None = None
+        self._workloads: ClusterFacts | None = None
         self._loaded: Loaded | None = None
         # Until a key is known, a random one: with a public key anybody could seal.
         self._sealer = Sealer.of(token_bytes())
@@ -127,7 +127,7 @@ class WatchedSnapshot:
         self._put_in_force()
         self._state.tell_news()
 
-    def adopt_workloads(self, workloads: ClusterObjects) -> None:
+    def adopt_workloads(self, workloads: ClusterFacts) -> None:
         """Use these owners, groups, claims and classes for decisions from now on."""
         self._workloads = workloads
         if self._state.snapshot is not None:

@@ -17,13 +17,13 @@ from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.engine import Environment
 from ..conventions import Conventions
 from ..errors import Problem, ReviewError
+from ..facts.cluster import ClusterFacts, collect
 from ..kube.canonical import write_quantities
 from ..kube.documents import load_documents
 from ..kube.patch import apply
 from ..kube.positions import Path
 from ..policy.parse import ParsedPolicies
 from ..topology.index import TopologyIndex
-from ..topology.objects import ClusterObjects, collect
 from ..workload.defaults import apply_defaults
 from .cluster import UnusableError, documents, with_values
 from .model import Case, Document, Suite
@@ -172,7 +172,7 @@ class _Runner:
     @cached_property
     def _compiled(self) -> Snapshot:
         """The policies, compiled once for all cases, in a cluster without objects."""
-        return load_snapshot(self.policies, ClusterObjects(), self.environment, self.settings.conventions)
+        return load_snapshot(self.policies, ClusterFacts(), self.environment, self.settings.conventions)
 
 
 # ---- one case ------------------------------------------------------------------------------------------------------

@@ -43,6 +43,22 @@ def read_heartbeat(lease: Mapping[str, Any]) -> Heartbeat | None:
     return Heartbeat(moment, seconds) if moment.tzinfo else None
 
 
+def has_run_out(beat: Heartbeat, now: datetime) -> bool:
+    """Tell whether a heartbeat was last renewed longer ago than it lasts."""
+    return (now - beat.renewed).total_seconds() > beat.seconds
+
+
+def is_stale(lease: Mapping[str, Any] | None, now: datetime) -> bool:
+    """Tell whether a heartbeat Lease has run out.
+
+    No Lease is no proof (the document may come from a file). One that cannot be read is as good as none renewed.
+    """
+    if lease is None:
+        return False
+    beat = read_heartbeat(lease)
+    return beat is None or has_run_out(beat, now)
+
+
 class Heartbeats:
     """The nodes whose heartbeats have expired."""
 
@@ -77,7 +93,7 @@ class Heartbeats:
         return beat is not None
 
     def forget(self, name: str) -> None:
-        """Remove a Lease; a node without one is not stale, as in ``objects.is_stale``."""
+        """Remove a Lease; a node without one is not stale, as in ``is_stale``."""
         self._beats.pop(name, None)
         self._due.pop(name, None)
 

@@ -2,7 +2,7 @@
 
 Node, topology document and heartbeat come one by one, in any order, and each is replaced by the next. What is kept is
 what the index reads, equal parts once for all nodes: ten thousand machines are of a few kinds. For every state of the
-cluster the nodes are those that ``objects.collect`` makes of its objects: a document that cannot be read counts as
+cluster the nodes are those that ``facts.collect`` makes of its objects: a document that cannot be read counts as
 none, whatever it was before. So replicas agree, and a restart changes no answer.
 """
 

@@ -1,7 +1,7 @@
 """A cluster's documents reduced to the fields that podberth reads: the snapshot that people keep and pass on.
 
 The same cluster gives the same documents, in one order: nothing that only ages (heartbeats, versions, managed fields)
-stays. ``objects.collect`` gives the same result for them as for the originals, so decisions are equal; the objects that
+stays. ``facts.collect`` gives the same result for them as for the originals, so decisions are equal; the objects that
 it ignores are left out. From a workload that makes gangs only numbers and names stay, and its pods' requirements on a
 node: sizes and levels come from them, and its other fields may be secret.
 """
@@ -13,12 +13,12 @@ from ..devices.claims import is_generated
 from ..devices.resources import recognise
 from ..errors import TopologyError
 from ..kinds.systems import NATIVE_GROUP, POD_GROUPS
+from ..topology.codec import decode_topology
+from ..topology.manifest import FAULTS, decode_node
+from ..topology.pod_groups import POD_GROUP_GROUPS, served_pod_groups
+from ..topology.queues import QUEUE_KINDS
 from ..wellknown import TOPOLOGY_LABEL
-from .codec import decode_topology
-from .manifest import FAULTS, decode_node
-from .objects import OWNER_GROUPS, Document, unlist
-from .pod_groups import POD_GROUP_GROUPS, served_pod_groups
-from .queues import QUEUE_KINDS
+from .kinds import OWNER_GROUPS, Document, unlist
 
 IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
 """Whether a policy may read a ConfigMap as its parameters, by namespace, name and labels."""

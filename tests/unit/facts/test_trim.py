@@ -7,9 +7,9 @@ import pytest
 
 from builders import JSON, container, gpu_container, gpu_pod, owned, pod, sidecar, template, workload
 from named_owners import gang_of
-from podberth.topology.objects import ClusterObjects, collect
-from podberth.topology.pseudonyms import anonymised
-from podberth.topology.trim import as_list, trim
+from podberth.facts.cluster import ClusterFacts, collect
+from podberth.facts.pseudonyms import anonymised
+from podberth.facts.trim import as_list, trim
 from podberth.wellknown import NAMESPACE
 from podberth.workload.stages import stages_of
 from topology_scenes import as_list as listed
@@ -184,7 +184,7 @@ def test_which_pod_groups_are_served_is_kept_once_for_an_api_group() -> None:
     assert served.problems == ()
 
 
-def same(one: ClusterObjects, other: ClusterObjects) -> bool:
+def same(one: ClusterFacts, other: ClusterFacts) -> bool:
     fields = (
         "nodes",
         "pod_groups",
@@ -317,7 +317,7 @@ def test_names_are_replaced_everywhere_and_alike() -> None:
     assert all(node.labels["kubernetes.io/hostname"] == node.name for node in objects.nodes)
     assert sum(node.topology is not None for node in objects.nodes) == 10
     assert list(objects.namespaces) == ["namespace-1"]
-    assert objects.pod_groups == {("namespace-1", "x")}
+    assert objects.native_groups == {"namespace-1": {"x"}}
 
 
 def test_what_decisions_are_made_by_stays() -> None:

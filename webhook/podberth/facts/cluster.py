@@ -1,0 +1,317 @@
+"""What is known of one cluster, at one moment: the facts of its objects, and what follows from them.
+
+``fold`` takes in any object and is how facts come to be known; in whatever order objects come, and whatever they were
+before, the facts are those of the objects as they are now. A document that cannot be used is a line in ``problems`` and
+costs only itself. Staleness is decided here, and not in the index, against a time that the caller passes.
+"""
+
+from collections import ChainMap, Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Final, cast
+
+from ..devices.claims import Accelerators, KnownDevices
+from ..errors import TopologyError
+from ..kinds.queues import QueueKind
+from ..kinds.systems import NATIVE_GROUP
+from ..kube.unchecked import mapping_at
+from ..topology.heartbeats import has_run_out
+from ..topology.manifest import judge
+from ..topology.model import Node
+from ..topology.pod_groups import GroupKey, PodGroup
+from ..topology.queues import Queues
+from ..wellknown import NAMESPACE
+from .kinds import (
+    CONFIG_MAP,
+    HEARTBEAT,
+    NAMESPACE_KIND,
+    NODE,
+    OF_NODES,
+    OWNER_GROUPS,
+    TOPOLOGY,
+    Document,
+    Kind,
+    NamespacedName,
+    Place,
+    Role,
+    group_of,
+    is_at_home,
+    is_topology,
+    kinds_of,
+    of_role,
+    unlist,
+)
+from .table import Table
+
+SYSTEM_CLASS: Final = "system-node-critical"
+"""The PriorityClass that every API server makes and nobody may delete: who knows it knows all classes."""
+
+_EMPTY: Final = Table()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterFacts:
+    """The facts of a cluster; what follows from them is computed once, when it is first asked for."""
+
+    tables: Mapping[Kind, Table] = field(default_factory=dict)
+    """The facts of each kind; a kind of which nothing is known is left out."""
+    unusable: Mapping[tuple[Kind, Place], str] = field(default_factory=dict)
+    """Why the object at a place cannot be read."""
+    remarks: tuple[str, ...] = ()
+    """What else is wrong with the documents that the facts come from."""
+    now: datetime | None = None
+    """The time to hold heartbeats against; None where nothing is to be called stale (a snapshot in CI)."""
+    listed: bool = False
+    """Whether the API server was asked for all of each kind; else they come from files, which may hold a part."""
+    served: frozenset[str] = frozenset()
+    """API groups whose PodGroups the API server is known to serve, beside those of ``served_groups``."""
+    cut_queues: frozenset[QueueKind] = frozenset()
+    """Kinds of queues of which some are left out: there were too many, or one that cannot be read."""
+
+    # ---- how facts become known -------------------------------------------------------------------------------------
+
+    def fold(self, *documents: object) -> "ClusterFacts":
+        """Return the facts with these objects, or lists of objects, in the place of those of the same names.
+
+        What cannot be identified, or is of a kind that is not read, changes nothing. The documents are the caller's:
+        not copied and not changed.
+        """
+        return self._changed(_identified(documents))
+
+    def without(self, *documents: object) -> "ClusterFacts":
+        """Return the facts without these objects, which are gone."""
+        return self._changed((kind, place, None) for kind, place, _ in _identified(documents))
+
+    def _changed(self, objects: Iterable[tuple[Kind, Place, Document | None]]) -> "ClusterFacts":
+        changes: dict[Kind, dict[Place, Any]] = {}
+        unusable = dict(self.unusable)
+        for kind, place, document in objects:
+            unusable.pop((kind, place), None)
+            fact = None
+            try:
+                fact = None if document is None else kind.fact(document)
+            except TopologyError as error:
+                unusable[kind, place] = str(error)
+            changes.setdefault(kind, {})[place] = fact
+        tables = {kind: self.tables.get(kind, _EMPTY).changed(kind, each) for kind, each in changes.items()}
+        return self._derived(replace(self, tables=_held({**self.tables, **tables}), unusable=unusable), self)
+
+    def with_tables(self, tables: Mapping[Kind, Table], **others: Any) -> "ClusterFacts":
+        """Return the facts with other tables of some kinds, and other values of fields."""
+        return self._derived(replace(self, tables=_held({**self.tables, **tables}), **others), self)
+
+    def with_workloads(self, known: "ClusterFacts") -> "ClusterFacts":
+        """Return all that is known by others, but for Namespaces and ConfigMaps, which stay these."""
+        own = {kind: self.tables.get(kind, _EMPTY) for kind in (NAMESPACE_KIND, CONFIG_MAP)}
+        return self._derived(replace(known, tables=_held({**known.tables, **own})), self, known)
+
+    def without_nodes(self) -> "ClusterFacts":
+        """Return the facts for those who have made an index of the nodes, whose documents take memory."""
+        return replace(self, tables={kind: each for kind, each in self.tables.items() if kind not in OF_NODES})
+
+    def _derived(self, made: "ClusterFacts", *sources: "ClusterFacts") -> "ClusterFacts":
+        """Hand on what follows from tables that are the same as in one of the sources."""
+        for name, kinds in _FOLLOWS_FROM.items():
+            for each in sources:
+                if name in vars(each) and all(made.tables.get(kind) is each.tables.get(kind) for kind in kinds):
+                    vars(made)[name] = vars(each)[name]
+        return made
+
+    def _known(self, *roles: Role) -> Mapping[Any, Any]:
+        """Return the facts of kinds by their keys; of one key that of the first kind counts."""
+        return _chained(*(self.tables[kind].known for kind in of_role(*roles) if kind in self.tables))
+
+    def _at(self, kind: Kind) -> Mapping[Any, Any]:
+        return self.tables.get(kind, _EMPTY).known
+
+    # ---- what follows from them -------------------------------------------------------------------------------------
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """The nodes in order of name, each with its topology and whether that is stale."""
+        nodes, topologies, beats = self._at(NODE), self._at(TOPOLOGY), self._at(HEARTBEAT)
+        found = []
+        for name in sorted(nodes):
+            topology, beat = topologies.get((NAMESPACE, name)), beats.get((NAMESPACE, name))
+            # No Lease is no proof: the document may come from a file.
+            silent = self.now is not None and beat is not None and has_run_out(beat, self.now)
+            found.append(judge(nodes[name], topology, stale=silent and topology is not None))
+        return tuple(found)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What could not be used and why, sorted."""
+        nodes = {*self._at(NODE), *(place for kind, place in self.unusable if kind is NODE)}
+        topologies = [*self._at(TOPOLOGY), *(place for kind, place in self.unusable if kind is TOPOLOGY)]
+        orphans = [
+            f"ConfigMap {name}: topology of a node that is not there"
+            for space, name in topologies
+            if space == NAMESPACE and name not in nodes
+        ]
+        return tuple(sorted([*self.remarks, *self.unusable.values(), *orphans]))
+
+    @property
+    def namespaces(self) -> Mapping[str, Document]:
+        """Namespace objects by name."""
+        return self._at(NAMESPACE_KIND)
+
+    @property
+    def config_maps(self) -> Mapping[NamespacedName, Document]:
+        """ConfigMaps by namespace and name: possible params of policies; topology documents are not among them."""
+        return self._at(CONFIG_MAP)
+
+    @cached_property
+    def pod_groups(self) -> Mapping[GroupKey, PodGroup]:
+        """The PodGroups of all systems: one that is here exists, whatever its size."""
+        return self._known("pod group")
+
+    @cached_property
+    def group_sizes(self) -> Mapping[GroupKey, int]:
+        """How many pods PodGroups let start together at the least; without those that do not say."""
+        return {key: group.size for key, group in self.pod_groups.items() if group.size}
+
+    @cached_property
+    def native_groups(self) -> Mapping[str, frozenset[str]]:
+        """The names of Kubernetes' own PodGroups by namespace."""
+        found: dict[str, set[str]] = {}
+        for group, namespace, name in self.pod_groups:
+            if group == NATIVE_GROUP:
+                found.setdefault(namespace, set()).add(name)
+        return {namespace: frozenset(names) for namespace, names in found.items()}
+
+    @cached_property
+    def served_groups(self) -> frozenset[str]:
+        """API groups whose PodGroups the cluster serves: of which there is one, or discovery names the kind."""
+        return self.served | {group for group, _, _ in self.pod_groups} | set(self._known("discovery").values())
+
+    @cached_property
+    def queues(self) -> Queues:
+        """The queues of Kueue, Volcano and KAI."""
+        return Queues.of(self._known("queue"), self.cut_queues, listed=self.listed)
+
+    @cached_property
+    def owners(self) -> Mapping[str, Document]:
+        """What is kept of the owners of gangs, by uid."""
+        return self._known("owner")
+
+    @cached_property
+    def class_resources(self) -> frozenset[str]:
+        """Extended resources that DeviceClasses serve, the implicit names included."""
+        return frozenset().union(*(each.resources for each in self._known("class").values()))
+
+    @cached_property
+    def devices(self) -> KnownDevices:
+        """What claims and their templates ask for, and what DeviceClasses hand out."""
+        resources: Accelerators = {}
+        classes = self._known("class")
+        for name in sorted(classes):
+            resources |= classes[name].accelerators
+        shared = {key[1:]: group.claims for key, group in self.pod_groups.items() if group.claims}
+        return KnownDevices(
+            claims=self._known("claim"),
+            templates=_chained(self._known("template"), self._channels),
+            groups=shared,
+            resources=resources,
+            others=frozenset(name for name, each in classes.items() if each.hands_out_others),
+        )
+
+    @cached_property
+    def _channels(self) -> Mapping[NamespacedName, Any]:
+        return {key: domain.requests for key, domain in self._known("compute domain").items()}
+
+    @cached_property
+    def default_priority_class(self) -> str:
+        """The name of the global default PriorityClass; empty where none is known.
+
+        Of several, the API server takes the one of the lowest value (plugin/pkg/admission/priority); of equal ones, the
+        first by name is taken here.
+        """
+        values = {name: each.default_value for name, each in self._known("priority class").items()}
+        defaults = [(value, name) for name, value in values.items() if value is not None]
+        return min(defaults, default=(0, ""))[1]
+
+    @property
+    def priority_classes(self) -> frozenset[str]:
+        """The names of the PriorityClasses that are known; ``SYSTEM_CLASS`` is among them where they are all."""
+        return frozenset(self._known("priority class"))
+
+
+_FOLLOWS_FROM: Final[Mapping[str, tuple[Kind, ...]]] = {
+    "nodes": OF_NODES,
+    "pod_groups": of_role("pod group"),
+    "group_sizes": of_role("pod group"),
+    "native_groups": of_role("pod group"),
+    "owners": of_role("owner"),
+    "class_resources": of_role("class"),
+    "devices": of_role("class", "claim", "template", "compute domain", "pod group"),
+    "_channels": of_role("compute domain"),
+    "default_priority_class": of_role("priority class"),
+}
+"""The kinds that each of these follows from: where their tables are the same, it is not computed again."""
+
+
+def _held(tables: Mapping[Kind, Table]) -> dict[Kind, Table]:
+    return {kind: each for kind, each in tables.items() if each.facts}
+
+
+def _identified(documents: Iterable[object]) -> Iterator[tuple[Kind, Place, Document]]:
+    """Yield the objects that are read, each with its place, once for each row of its kind."""
+    for document in documents:
+        for single in unlist(document):
+            for kind in kinds_of(single):
+                place = kind.place(single)
+                if place is not None:
+                    yield kind, place, single
+
+
+def _chained(*tables: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Return one map of several, without a copy; of one key the first map's value counts."""
+    held = [each for each in tables if each]
+    return ChainMap(*cast("list[dict[Any, Any]]", held)) if len(held) > 1 else held[0] if held else {}
+
+
+# ---- snapshots in files ----------------------------------------------------------------------------------------------
+
+
+def collect(documents: Iterable[object], *, now: datetime | None) -> ClusterFacts:
+    """Return the facts of all objects in documents, as ``fold`` does, with what is wrong with the documents.
+
+    Args:
+        documents: what ``kubectl get … -o yaml`` prints, lists included; the caller's, not copied and not changed.
+        now: as ``ClusterFacts.now``.
+    """
+    given = list(documents)
+    return replace(ClusterFacts(now=now), remarks=tuple(_remarks(given))).fold(*given)
+
+
+def _remarks(documents: Iterable[object]) -> Iterator[str]:
+    """Yield what is wrong with documents whatever is in them: no name, two of a name, a kind that is not read."""
+    seen: set[tuple[Kind, Place]] = set()
+    unread: Counter[str] = Counter()
+    for single in (single for document in documents for single in unlist(document)):
+        version, kind, name = single.get("apiVersion"), single.get("kind"), mapping_at(single, "metadata").get("name")
+        rows = kinds_of(single)
+        if kind == "APIResourceList":
+            continue
+        if not (isinstance(version, str) and isinstance(kind, str) and isinstance(name, str) and name):
+            yield f"document: got apiVersion {version!r}, kind {kind!r}, name {name!r}; want all three"
+            continue
+        if not rows and group_of(single) not in OWNER_GROUPS:
+            unread[f"{version} {kind}"] += 1
+        for row in rows:
+            place = row.place(single)
+            if place is None or not _stands_once(row, single):
+                continue
+            if (row, place) in seen:
+                yield f"{kind} {name}: given twice; the later one counts"
+            seen.add((row, place))
+    yield from (f"{kind}: passed over {count}; nothing is known from this kind" for kind, count in unread.items())
+
+
+def _stands_once(kind: Kind, document: Document) -> bool:
+    """Tell whether a second object of its name is a mistake: of others a file may hold two versions."""
+    if kind in OF_NODES and kind is not NODE and not is_at_home(document):
+        return False
+    return kind in (NODE, NAMESPACE_KIND, HEARTBEAT) or (kind is TOPOLOGY and is_topology(document))

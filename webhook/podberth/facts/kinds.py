@@ -1,0 +1,365 @@
+"""The kinds of objects that are read: in which versions, where an object of it stands, and what is kept of it.
+
+One row for a kind of facts, and the only list of kinds: files, watches, lists and checks go by it. ``read`` returns
+what is kept, or None where an object is of no interest; so a cluster's objects cost what is read of them, not what they
+are.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from ..devices.claims import (
+    Accelerators,
+    DeviceRequest,
+    class_accelerators,
+    class_resources,
+    hands_out_others,
+    is_generated,
+    read_claim,
+    read_compute_domain,
+    read_template,
+    shared_claims,
+)
+from ..errors import TopologyError
+from ..kinds.dossier import OwnerKind
+from ..kinds.queues import Queue, QueueKind
+from ..kinds.systems import NATIVE_GROUP, POD_GROUPS
+from ..kube.pod import by_name
+from ..kube.unchecked import mapping_at, text_at
+from ..topology.codec import decode_topology
+from ..topology.heartbeats import Heartbeat, read_heartbeat
+from ..topology.manifest import read_node
+from ..topology.model import NodeTopology
+from ..topology.pod_groups import POD_GROUP_KINDS, GroupKey, PodGroup, min_member, served_pod_groups
+from ..topology.queues import QUEUE_FORMS, QueueKey, read_queue
+from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
+from ..workload.owners import OWNER_KINDS, keep
+
+Document: TypeAlias = dict[str, Any]
+NamespacedName: TypeAlias = tuple[str, str]
+Place: TypeAlias = str | NamespacedName
+"""Where an object of a kind stands: its name; of a kind that has namespaces, its namespace and name."""
+Role: TypeAlias = Literal[
+    "node",
+    "topology",
+    "heartbeat",
+    "namespace",
+    "config map",
+    "discovery",
+    "priority class",
+    "class",
+    "claim",
+    "template",
+    "compute domain",
+    "pod group",
+    "queue",
+    "owner",
+]
+"""The use of a kind's facts."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """A kind of objects that is read."""
+
+    role: Role
+    group: str
+    versions: tuple[str, ...]
+    """Those that can be read; the first that is served is followed."""
+    kind: str
+    plural: str
+    read: Callable[[Document], Any]
+    """Returns the fact of an object; None: of no interest. Raises ValueError or TopologyError."""
+    keys: Callable[[Any, Any], tuple[Hashable, ...]] | None = None
+    """By what a fact is looked up, from its place and itself; None: by its place."""
+    of_cluster: bool = False
+    """Whether its objects are in no namespace."""
+    is_followed: bool = True
+    """Whether it is followed where it is served; else it is always served, or looked up alone."""
+
+    @property
+    def name(self) -> str:
+        """The name that kubectl takes, which tells kinds of one plural apart."""
+        return f"{self.plural}.{self.group}"
+
+    def place(self, document: Document) -> Place | None:
+        """Return where an object stands, in kubectl's own namespace where it names none; None: it has no name."""
+        if self.role == "discovery":  # an answer of the API server, whose name is what it is of
+            found = document.get("groupVersion")
+            return found if isinstance(found, str) else None
+        metadata = mapping_at(document, "metadata")
+        name, namespace = metadata.get("name"), metadata.get("namespace")
+        if not (isinstance(name, str) and name):
+            return None
+        if self.of_cluster:
+            return name
+        return namespace if isinstance(namespace, str) and namespace else "default", name
+
+    def place_of(self, name: str) -> Place:
+        """Return the place of an object that a watch calls by that name."""
+        namespace, _, own = name.rpartition("/")
+        return own if self.of_cluster else (namespace, own)
+
+    def fact(self, document: Document) -> Any:
+        """Return what is kept of an object; None: it is of no interest.
+
+        Raises:
+            TopologyError: it cannot be read.
+        """
+        try:
+            return self.read(document)
+        except ValueError as error:
+            raise TopologyError(f"{self.name} {_where(document)}: {error}") from error
+
+
+def _where(document: Document) -> str:
+    return "/".join(filter(None, (text_at(document, "metadata", each) for each in ("namespace", "name"))))
+
+
+class PriorityClass(NamedTuple):
+    """The facts of a PriorityClass."""
+
+    default_value: int | None
+    """Its value, if it is the global default."""
+
+
+class DeviceClass(NamedTuple):
+    """The facts of a DeviceClass."""
+
+    resources: frozenset[str]
+    """The extended resources that stand for it."""
+    accelerators: Accelerators
+    """Those of them that the table of resources does not know, if it hands out GPUs."""
+    hands_out_others: bool
+    """Whether it is of drivers that have no accelerators."""
+
+
+class ComputeDomain(NamedTuple):
+    """The facts of a ComputeDomain, whose driver makes the template: until then a pod's channel is known by this."""
+
+    template: str
+    requests: tuple[DeviceRequest, ...]
+
+
+# ---- nodes -----------------------------------------------------------------------------------------------------------
+
+# A Lease that cannot be read is as good as none renewed.
+_NEVER_RENEWED: Final = Heartbeat(datetime.min.replace(tzinfo=UTC), 0)
+
+
+def is_topology(document: Document) -> bool:
+    """Tell whether a ConfigMap is, or says to be, an agent's."""
+    return TOPOLOGY_LABEL in mapping_at(document, "metadata", "labels")
+
+
+def _topology(document: Document) -> NodeTopology | None:
+    if not is_topology(document):
+        return None
+    if not is_at_home(document):
+        # Anyone who may write ConfigMaps in some namespace could describe any node.
+        where = _where(document)
+        raise TopologyError(f"ConfigMap {where}: labelled {TOPOLOGY_LABEL} outside of {NAMESPACE}; passed over")
+    return decode_topology(document)
+
+
+def is_at_home(document: Document) -> bool:
+    """Tell whether an object is in podberth's own namespace."""
+    return text_at(document, "metadata", "namespace") == NAMESPACE
+
+
+def _heartbeat(document: Document) -> Heartbeat | None:
+    return (read_heartbeat(document) or _NEVER_RENEWED) if is_at_home(document) else None
+
+
+NODE: Final = Kind("node", "", ("v1",), "Node", "nodes", read_node, of_cluster=True, is_followed=False)
+TOPOLOGY: Final = Kind("topology", "", ("v1",), "ConfigMap", "configmaps", _topology, is_followed=False)
+HEARTBEAT: Final = Kind("heartbeat", "coordination.k8s.io", ("v1",), "Lease", "leases", _heartbeat, is_followed=False)
+OF_NODES: Final = (NODE, TOPOLOGY, HEARTBEAT)
+
+# ---- what policies read ----------------------------------------------------------------------------------------------
+
+
+def _config_map(document: Document) -> Document | None:
+    return None if is_topology(document) else document
+
+
+NAMESPACE_KIND: Final = Kind(
+    "namespace", "", ("v1",), "Namespace", "namespaces", lambda each: each, of_cluster=True, is_followed=False
+)
+CONFIG_MAP: Final = Kind("config map", "", ("v1",), "ConfigMap", "configmaps", _config_map, is_followed=False)
+
+# ---- what workloads are judged by -----------------------------------------------------------------------------------
+
+# GA in 1.34; what is read is the same in both betas but for `exactly` (kubernetes/api resource).
+_DRA_VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
+
+
+def _discovery(document: Document) -> str | None:
+    return next(iter(served_pod_groups(document)), None)
+
+
+def _priority_class(document: Document) -> PriorityClass:
+    value = document.get("value")
+    return PriorityClass(value if document.get("globalDefault") is True and isinstance(value, int) else None)
+
+
+def _device_class(document: Document) -> DeviceClass:
+    return DeviceClass(class_resources(document), class_accelerators(document), hands_out_others(document))
+
+
+def _claim(document: Document) -> tuple[DeviceRequest, ...] | None:
+    return None if is_generated(document) else read_claim(document)
+
+
+def _compute_domain(document: Document) -> ComputeDomain | None:
+    channel = read_compute_domain(document)
+    return None if channel is None else ComputeDomain(*channel)
+
+
+def _domain_keys(place: NamespacedName, fact: ComputeDomain) -> tuple[NamespacedName]:
+    return ((place[0], fact.template),)
+
+
+def _pod_group(group: str, document: Document) -> PodGroup:
+    shared = shared_claims(document) if group == NATIVE_GROUP else frozenset()
+    return PodGroup(min_member(group, document), shared)
+
+
+def _group_keys(group: str, place: NamespacedName, _: PodGroup) -> tuple[GroupKey]:
+    return ((group, *place),)
+
+
+def _queue_keys(kind: QueueKind, place: Place, _: Queue) -> tuple[QueueKey]:
+    namespace, name = ("", place) if isinstance(place, str) else place
+    return ((*kind, namespace, name),)
+
+
+def _owner(kind: OwnerKind, document: Document) -> Document | None:
+    kept = keep(kind, document)
+    if kept is not None:
+        kept["metadata"]["namespace"] = kept["metadata"]["namespace"] or "default"  # by which its pods find it
+    return kept
+
+
+def _owner_keys(kind: OwnerKind, place: NamespacedName, fact: Document) -> tuple[str, ...]:
+    uid: str = fact["metadata"]["uid"]
+    return (uid, by_name(kind.kind, *place)) if kind.by_name else (uid,)
+
+
+_DEVICES: Final = "resource.k8s.io"
+# What `kubectl get --raw /apis/scheduling.k8s.io/v1beta1` prints (meta/v1): a group may be served and have no objects.
+_LIST: Final = "APIResourceList"
+
+KINDS: Final[tuple[Kind, ...]] = (
+    NODE,
+    TOPOLOGY,
+    HEARTBEAT,
+    NAMESPACE_KIND,
+    CONFIG_MAP,
+    Kind("discovery", "", ("v1",), _LIST, "apiresourcelists", _discovery, of_cluster=True, is_followed=False),
+    Kind("priority class", NATIVE_GROUP, ("v1",), "PriorityClass", "priorityclasses", _priority_class, of_cluster=True),
+    Kind("class", _DEVICES, _DRA_VERSIONS, "DeviceClass", "deviceclasses", _device_class, of_cluster=True),
+    Kind("claim", _DEVICES, _DRA_VERSIONS, "ResourceClaim", "resourceclaims", _claim),
+    Kind("template", _DEVICES, _DRA_VERSIONS, "ResourceClaimTemplate", "resourceclaimtemplates", read_template),
+    Kind(
+        "compute domain",
+        "resource.nvidia.com",
+        ("v1beta1",),
+        "ComputeDomain",
+        "computedomains",
+        _compute_domain,
+        _domain_keys,
+    ),
+    *(
+        Kind(
+            "pod group",
+            group,
+            versions,
+            "PodGroup",
+            POD_GROUPS,
+            partial(_pod_group, group),
+            partial(_group_keys, group),
+        )
+        for group, versions in sorted((each.api_groups[0], each.versions) for each in POD_GROUP_KINDS)
+    ),
+    *(
+        Kind(
+            "queue",
+            kind[0],
+            form.versions,
+            kind[1],
+            form.plural,
+            partial(read_queue, kind),
+            partial(_queue_keys, kind),
+            of_cluster=form.of_cluster,
+        )
+        for kind, form in QUEUE_FORMS.items()
+    ),
+    *(
+        Kind(
+            "owner",
+            each.group,
+            each.versions,
+            each.kind,
+            each.plural,
+            partial(_owner, each),
+            partial(_owner_keys, each),
+            is_followed=each.followed,
+        )
+        for each in OWNER_KINDS
+        if each.group  # a Pod that owns others is looked up alone: there are many
+    ),
+)
+"""Every kind that is read. Two rows share ConfigMaps, which a label tells apart."""
+
+FOLLOWED: Final = tuple(kind for kind in KINDS if kind.is_followed)
+"""Those that a cluster may serve or not, and that are followed where it does."""
+_BY_KIND: Final[Mapping[tuple[str, str], tuple[Kind, ...]]] = {
+    key: tuple(kind for kind in KINDS if (kind.group, kind.kind) == key) for key in {(k.group, k.kind) for k in KINDS}
+}
+OWNER_GROUPS: Final = frozenset(each.group for each in OWNER_KINDS if each.group) | {
+    # Whose objects make JobSets and others that count.
+    "trainer.kubeflow.org",
+    "workload.codeflare.dev",
+}
+"""API groups of workloads: their other kinds are passed over in silence."""
+
+
+def of_role(*roles: Role) -> tuple[Kind, ...]:
+    """Return the kinds of some roles."""
+    return tuple(kind for kind in KINDS if kind.role in roles)
+
+
+def group_of(document: Document) -> str:
+    """Return the API group of an object that nobody has checked."""
+    version = document.get("apiVersion")
+    return version.rpartition("/")[0] if isinstance(version, str) else ""
+
+
+def kinds_of(document: Document) -> tuple[Kind, ...]:
+    """Return the rows that read an object; none where its kind is not read."""
+    version, kind = document.get("apiVersion"), document.get("kind")
+    if kind == _LIST:  # some print it without its version
+        return _BY_KIND["", kind]
+    if not (isinstance(version, str) and isinstance(kind, str)):
+        return ()
+    return _BY_KIND.get((group_of(document), kind), ())
+
+
+def unlist(document: object) -> Iterator[Document]:
+    """Yield the objects of a list, or the object itself. Items of a raw ``NodeList`` do not repeat their kind."""
+    if not isinstance(document, dict):
+        yield {"kind": type(document).__name__}
+        return
+    kind, items = document.get("kind"), document.get("items")
+    if not (isinstance(kind, str) and kind.endswith("List") and isinstance(items, list)):
+        yield document
+        return
+    for item in items:
+        if isinstance(item, dict) and kind != "List":
+            yield {"apiVersion": document.get("apiVersion"), "kind": kind.removesuffix("List"), **item}
+        else:
+            yield item if isinstance(item, dict) else {"kind": type(item).__name__}
