@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..group_checks.case import Pods, Wrong
+from ..group_checks.case import KnownCluster, Pods, Wrong
 from ..group_checks.checks import names_a_group, wrong_groups
 from ..kinds.places import BARE
 from ..kube import pod as pods
@@ -26,7 +26,9 @@ def wrong_in_workload(
     found = [
         _pods(template, pod, observe(pod, request, snapshot.with_owners(template.owners))) for template, pod in made
     ]
-    return wrong_groups(document, request.namespace, found, snapshot.topology, snapshot.facts)
+    return wrong_groups(
+        document, request.namespace, found, KnownCluster(topology=snapshot.topology, facts=snapshot.facts)
+    )
 
 
 def wrong_in_pod(pod: dict[str, Any], state: PodState, request: AdmissionRequest, snapshot: Snapshot) -> list[str]:
@@ -36,7 +38,12 @@ def wrong_in_pod(pod: dict[str, Any], state: PodState, request: AdmissionRequest
     document = {"apiVersion": "v1", "kind": "Pod", **pod}
     template = Template(pod=pod, path=(), kind="Pod", document=document, own=pod, form=BARE)
     one = _pods(template, pod, state)
-    return [str(each) for each in wrong_groups(document, request.namespace, [one], snapshot.topology, snapshot.facts)]
+    return [
+        str(each)
+        for each in wrong_groups(
+            document, request.namespace, [one], KnownCluster(topology=snapshot.topology, facts=snapshot.facts)
+        )
+    ]
 
 
 def _pods(template: Template, pod: dict[str, Any], state: PodState) -> Pods:

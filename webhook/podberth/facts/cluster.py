@@ -182,22 +182,6 @@ class ClusterFacts:
         return {namespace: frozenset(names) for namespace, names in found.items()}
 
     @cached_property
-    def _homes(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
-        """The namespaces of the PodGroups by API group and name, in order."""
-        found: dict[tuple[str, str], list[str]] = {}
-        for group, namespace, name in self.pod_groups:
-            found.setdefault((group, name), []).append(namespace)
-        return {key: tuple(sorted(namespaces)) for key, namespaces in found.items()}
-
-    def has_group(self, api_groups: Iterable[str], namespace: str, name: str) -> bool:
-        """Return whether a PodGroup of that name is known in a namespace, of one of the API groups."""
-        return any((group, namespace, name) in self.pod_groups for group in api_groups)
-
-    def namespaces_with(self, api_groups: Iterable[str], name: str) -> tuple[str, ...]:
-        """Return the namespaces that have a PodGroup of that name, of one of the API groups."""
-        return tuple(dict.fromkeys(space for group in api_groups for space in self._homes.get((group, name), ())))
-
-    @cached_property
     def served_groups(self) -> frozenset[str]:
         """API groups whose PodGroups the cluster serves: of which there is one, or discovery names the kind."""
         return self.served | {group for group, _, _ in self.pod_groups} | set(self._known("discovery").values())
@@ -259,7 +243,6 @@ _FOLLOWS_FROM: Final[Mapping[str, tuple[Kind, ...]]] = {
     "pod_groups": of_role("pod group"),
     "group_sizes": of_role("pod group"),
     "native_groups": of_role("pod group"),
-    "_homes": of_role("pod group"),
     "owners": of_role("owner"),
     "class_resources": of_role("class"),
     "devices": of_role("class", "claim", "template", "compute domain", "pod group"),

@@ -13,12 +13,12 @@ from ..devices.claims import is_generated
 from ..devices.resources import recognise
 from ..errors import TopologyError
 from ..kinds.systems import NATIVE_GROUP, POD_GROUPS
+from ..kube.unchecked import mapping_at
 from ..topology.codec import decode_topology
 from ..topology.manifest import FAULTS, decode_node
-from ..topology.pod_groups import POD_GROUP_GROUPS, served_pod_groups
-from ..topology.queues import QUEUE_KINDS
+from ..topology.pod_groups import served_pod_groups
 from ..wellknown import TOPOLOGY_LABEL
-from .kinds import OWNER_GROUPS, Document, unlist
+from .kinds import Document, Role, kinds_of, unlist
 
 IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
 """Whether a policy may read a ConfigMap as its parameters, by namespace, name and labels."""
@@ -56,24 +56,18 @@ def _key(document: Document) -> tuple[str, ...]:
 
 
 def _trimmed(document: Document, is_param: IsParam, namespace: str) -> Document | None:
-    version, kind, metadata = document.get("apiVersion"), document.get("kind"), document.get("metadata")
-    if kind == "APIResourceList":
-        return _discovery(document)
-    if not (isinstance(version, str) and isinstance(kind, str) and isinstance(metadata, dict)):
+    rows = kinds_of(document)
+    space = mapping_at(document, "metadata").get("namespace")
+    if not rows or rows[0].place(document) is None or not (space is None or isinstance(space, str)):
         return None
-    name, space = metadata.get("name"), metadata.get("namespace")
-    if not (isinstance(name, str) and name and (space is None or isinstance(space, str))):
-        return None
-    group = version.rpartition("/")[0]
-    if (group, kind) == ("", "ConfigMap"):
+    role = rows[0].role
+    if role in ("topology", "config map"):
         kept = _config_map(document, is_param, namespace)
-    elif kind == "PodGroup" and group in POD_GROUP_GROUPS:
-        kept = _pod_group(document, group)
-    elif read := _KINDS.get((group, kind)):
-        kept = read(document)
+    elif role == "pod group":
+        kept = _pod_group(document, rows[0].group)
     else:
-        kept = _owner(document) if group in OWNER_GROUPS else None
-    return None if kept is None else {"apiVersion": version, "kind": kind, **kept}
+        kept = _BY_ROLE[role](document) if role in _BY_ROLE else None
+    return None if kept is None else {"apiVersion": document.get("apiVersion"), "kind": document["kind"], **kept}
 
 
 def _discovery(document: Document) -> Document | None:
@@ -82,7 +76,7 @@ def _discovery(document: Document) -> Document | None:
     if not groups:
         return None
     kept = {"groupVersion": document["groupVersion"], "resources": [{"name": POD_GROUPS}]}
-    return {"apiVersion": "v1", "kind": "APIResourceList", "metadata": {"name": min(groups)}, **kept}
+    return {"apiVersion": "v1", "metadata": {"name": min(groups)}, **kept}
 
 
 def _namespace(document: Document) -> Document:
@@ -258,17 +252,19 @@ def _asked_of_a_node(value: Document) -> Document:
     }
 
 
-_KINDS: Final[Mapping[tuple[str, str], Callable[[Document], Document | None]]] = {
-    ("", "Node"): _node,
-    ("", "Namespace"): _namespace,
-    ("scheduling.k8s.io", "PriorityClass"): _priority_class,
-    ("resource.k8s.io", "DeviceClass"): _device_class,
-    ("resource.k8s.io", "ResourceClaim"): _claim,
-    ("resource.k8s.io", "ResourceClaimTemplate"): _claim_template,
-    **dict.fromkeys(QUEUE_KINDS, _queue),
-    ("resource.nvidia.com", "ComputeDomain"): _compute_domain,
+_BY_ROLE: Final[Mapping[Role, Callable[[Document], Document | None]]] = {
+    "node": _node,
+    "namespace": _namespace,
+    "discovery": _discovery,
+    "priority class": _priority_class,
+    "class": _device_class,
+    "claim": _claim,
+    "template": _claim_template,
+    "compute domain": _compute_domain,
+    "queue": _queue,
+    "owner": _owner,
 }
-"""The function that trims each kind beside apiVersion and kind; ConfigMaps and owners are handled apart."""
+"""The function that trims the objects of a role, beside apiVersion and kind; ConfigMaps and PodGroups need more."""
 
 
 def as_list(documents: Iterable[Document], write: Callable[[Document], str]) -> Iterator[str]:

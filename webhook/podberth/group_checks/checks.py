@@ -4,14 +4,12 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..facts.cluster import ClusterFacts
 from ..kinds.places import Steps
 from ..kube import pod as pods
 from ..kube.unchecked import text_at
-from ..topology.index import TopologyIndex
 from ..workload.memberships import GROUPS
 from ..workload.templates import objects_in
-from .case import MOST_ROLES, Case, Pods, Wrong
+from .case import MOST_ROLES, Case, KnownCluster, Pods, Wrong
 from .domains import too_large_groups
 from .exclusive import second_opinions
 from .launchers import miscounted_launchers
@@ -96,7 +94,7 @@ def names_a_group(pod: Mapping[str, Any]) -> bool:
 
 
 def wrong_groups(
-    document: Mapping[str, Any], namespace: str, made: Sequence[Pods], topology: TopologyIndex, known: ClusterFacts
+    document: Mapping[str, Any], namespace: str, made: Sequence[Pods], known: KnownCluster
 ) -> tuple[Wrong, ...]:
     """Return the problems of a document's groups, each once.
 
@@ -114,7 +112,7 @@ def wrong_groups(
         if not any(one.gpu.kind != "none" for one in own) and not (each.get("kind") == "Pod" and _grouped(own)):
             continue
         above = tuple(objects[path] for path in _inside(base, objects) if path != base)
-        case = Case(document=each, base=base, namespace=where, above=above, pods=own, topology=topology, known=known)
+        case = Case(document=each, base=base, namespace=where, above=above, pods=own, known=known)
         several = len(own) > MOST_ROLES
         for check in CHECKS:
             if (check.of_bare_pods or not case.is_bare) and (check.one_by_one or not several):

@@ -15,7 +15,7 @@ from .together import Start, starts
 
 def too_large_groups(case: Case) -> Iterator[Wrong]:
     """Find groups that no known domain holds, and of those without a level, groups that all known nodes cannot hold."""
-    if not case.topology.known:
+    if not case.known.topology.known:
         return
     reported: set[tuple[object, ...]] = set()
     levels: dict[tuple[object, ...], Level] = {}
@@ -35,7 +35,7 @@ def too_large_groups(case: Case) -> Iterator[Wrong]:
 
 def _lacks(case: Case, start: Start, level: str = "") -> Sequence[Lack | None] | None:
     wanted = [Wanted(share.pods.need, share.most, share.least) for share in start.shares]
-    found = lacks(case.topology, wanted, start.least, level) if start.least else None
+    found = lacks(case.known.topology, wanted, start.least, level) if start.least else None
     return None if found is None else tuple(found.values())
 
 

@@ -92,7 +92,7 @@ def _is_volcanos(case: Case) -> bool:
 
 
 def _missing(case: Case, kind: QueueKind, name: str, namespace: str = "") -> str:
-    queues = case.known.queues
+    queues = case.known.facts.queues
     if not queues.lacks(kind, name, namespace):
         return ""
     if queues.listed:
@@ -106,7 +106,7 @@ def _missing(case: Case, kind: QueueKind, name: str, namespace: str = "") -> str
 
 def _kueue(case: Case, name: str) -> str:
     """Return the reason that keeps a workload waiting (Kueue's own condition is the Workload's QuotaReserved)."""
-    queues = case.known.queues
+    queues = case.known.facts.queues
     local = queues.get(LOCAL_QUEUE, name, case.namespace)
     if local is None:
         return _missing(case, LOCAL_QUEUE, name, case.namespace)
@@ -123,7 +123,7 @@ def _kueue(case: Case, name: str) -> str:
 
 
 def _volcano(case: Case, name: str) -> str:
-    found = case.known.queues.get(VOLCANO_QUEUE, name)
+    found = case.known.facts.queues.get(VOLCANO_QUEUE, name)
     if found is not None and found.halted:
         return f"got {name}, a Volcano Queue that takes no jobs: {found.halted}; open it, or write another"
     return "" if name in _VOLCANOS_OWN else _missing(case, VOLCANO_QUEUE, name)
@@ -131,6 +131,6 @@ def _volcano(case: Case, name: str) -> str:
 
 def _kai(case: Case, name: str) -> str:
     """Return why the queue takes no pods: KAI schedules pods of leaf queues only (docs/queues)."""
-    if case.known.queues.has_children(KAI_QUEUE, name):
+    if case.known.facts.queues.has_children(KAI_QUEUE, name):
         return f"got {name}, a parent of KAI Queues: only leaf queues take pods; write one below it"
     return _missing(case, KAI_QUEUE, name)
