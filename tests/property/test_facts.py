@@ -105,7 +105,7 @@ def test_folding_in_any_order_with_any_changes_between_is_folding_the_last_state
     facts, last = ClusterFacts(), dict[tuple[Any, ...], JSON]()
     for gone, document in events:
         facts = facts.without(document) if gone else facts.fold(document)
-        getattr(facts, asked)  # what was asked between must not be told later
+        getattr(facts, asked)  # an answer that was computed between must not outlive a change
         last.pop(identity(document), None)
         if not gone:
             last[identity(document)] = document
