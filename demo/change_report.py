@@ -26,7 +26,7 @@ _ABSENT = "-"
 _ARROW = Span("=> ", "dim")
 # The sections of the pictures that say what changed; in the others all is as it was.
 _SECTIONS = ("GPUs", "offers", "unhealthy nodes", "unhealthy GPUs")
-_MARKS = ("unhealthy", "lost", "not well")
+_MARKS = ("unhealthy", "lost")
 # As far in as what stands behind "document: "
 _HANGING = 10
 

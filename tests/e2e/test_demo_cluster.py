@@ -190,7 +190,7 @@ def test_a_lost_gpu_is_warned_of_and_the_place_follows_what_is_allocatable(said:
         f"{NODE}: unhealthy GPU",
         "health:   GPU 5: GPU is lost",
         "  nvidia.com/gpu  7            8",
-        "38 nodes, 35 with a topology document; 1 is not well",
+        "38 nodes, 35 with a topology document; 1 unhealthy",
         f"  {NODE}  unhealthy GPU",
         f"  {NODE}  5    GPU is lost",
     ],

@@ -95,7 +95,7 @@ def test_every_node_can_be_drawn(node: Node) -> None:
     root = ET.fromstring(node_svg(picture))  # noqa: S314 - our own output
     title = root.find("{http://www.w3.org/2000/svg}title")
     assert title is not None
-    assert title.text == visible(f"Node {node.name}: {node.transient or 'well'}")
+    assert title.text == visible(f"Node {node.name}: {node.transient or 'healthy'}")
     page = node_html(picture)
     assert page.count("<svg") == page.count("<title>Node") == 1
     assert "<&" not in page

@@ -52,7 +52,7 @@ _MUTATIONS = """\
     reason: "'labelled with its number of GPUs'"
 """
 _VALIDATIONS = """\
-  # Must hold of the final pod. Deny refuses it; Warn would only warn the user.
+  # Must hold of the final pod. Deny refuses it; Warn would only print a warning.
   validations:
   - expression: gpu.count <= variables.limit
     message: the pod asks for more GPUs than the limit
