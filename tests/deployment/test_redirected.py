@@ -31,7 +31,7 @@ def test_what_a_component_adds_is_its_own(control_plane: ControlPlane, tmp_path:
     ours = documents(control_plane.kubectl("kustomize", str(tmp_path)).stdout)
     shipped = {(each["kind"], each["metadata"]["name"]) for each in overlay(control_plane, OVERLAY.name)}
     added = {(each["kind"], each["metadata"]["name"]) for each in ours} - shipped
-    assert {name for _, name in added} == {"podberth-controller"}
+    assert {name for _, name in added} == {"podberth-controller", "podberth-controller-lease"}
     assert ("Deployment", "podberth-controller") in added
     assert shipped <= {(each["kind"], each["metadata"]["name"]) for each in ours}
 

@@ -16,6 +16,8 @@ from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from e2e.access import enter
 from e2e.container import Container
+from podberth.mutation.seal import RECORD_KEY
+from podberth.pki.authorities import SECRET_KEY
 from podberth.wellknown import NAMESPACE
 
 from .rendering import MANIFESTS, only, overlay
@@ -57,8 +59,10 @@ def test_two_replicas_share_an_authority_and_bring_it_into_every_ca_bundle(plane
         lambda: len(bundles()) == 1 and "" not in bundles(), timeout_seconds=SECONDS, what="one caBundle everywhere"
     )
     [bundle] = bundles()
-    [shared] = plane.api.read(f"/api/v1/namespaces/{NAMESPACE}/secrets/podberth-ca")["data"].values()
-    assert json.loads(base64.b64decode(shared))["current"]["certificate"] == base64.b64decode(bundle).decode()
+    shared = plane.api.read(f"/api/v1/namespaces/{NAMESPACE}/secrets/podberth-ca")["data"]
+    assert shared.keys() == {SECRET_KEY, RECORD_KEY}
+    current = json.loads(base64.b64decode(shared[SECRET_KEY]))["current"]
+    assert current["certificate"] == base64.b64decode(bundle).decode()
 
 
 def test_podberth_has_no_right_that_is_not_shipped(plane: ControlPlane) -> None:
