@@ -47,8 +47,8 @@ _PERMITTED = (_SHARED_DATA, _BROWSER)
 # How long an example takes is bench/'s affair: a busy machine is slow. CI=true has other defaults, which stay.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
-# `make test` has a quarter of the examples (tests/lanes.py); properties.examples takes part in that.
-settings.register_profile("quick", max_examples=settings().max_examples // 4)
+# `make test` has a tenth of the default of 100 examples (tests/lanes.py); properties.examples takes part in that.
+settings.register_profile("quick", max_examples=10)
 
 # All that is in these starts a control plane of its own, or has the fixture.
 _ON_CONTROL_PLANES = ("tests/e2e/", "tests/controlplane/test_controlplane.py", "tests/deployment/test_status.py")

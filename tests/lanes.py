@@ -14,7 +14,7 @@ class Lane(NamedTuple):
     arguments: tuple[str, ...]
 
 
-# A quarter of the examples of each property (tests/conftest.py), and no program in Go but the control plane.
+# A tenth of the examples of each property (tests/conftest.py), and no program in Go but the control plane.
 _QUICK: Final = ("--hypothesis-profile=quick", "-m", "not go_program")
 
 # Pure code, whole.
@@ -64,8 +64,8 @@ _CLUSTER: Final = (
 )
 
 CHANGE: Final = (
-    Lane("on a control plane", (*_CLUSTER, *_QUICK)),
-    Lane("without a control plane", (*_PURE, *_SERVER, *_QUICK)),
+    Lane("of processes", (*_CLUSTER, *_SERVER, *_QUICK)),
+    Lane("of pure code", (*_PURE, *_QUICK)),
 )
 ALL: Final = (
     Lane("end to end", ("tests/e2e",)),

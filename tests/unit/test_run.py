@@ -77,5 +77,5 @@ def test_the_tests_that_need_a_go_program_are_marked_so_that_a_change_does_witho
 
 def test_a_property_has_its_part_of_the_examples_of_the_profile() -> None:
     quick = settings.get_profile("quick")
-    assert (quick.max_examples, quick.deadline) == (25, None)
+    assert (quick.max_examples, quick.deadline) == (10, None)
     assert examples(400) == 4 * settings().max_examples
