@@ -1,4 +1,4 @@
-"""What is wrong with a group, asked of ``validation`` with what a snapshot knows; told as warnings, by no policy."""
+"""The problems of a group that ``group_checks`` finds with the facts of a snapshot: warnings of no policy."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any

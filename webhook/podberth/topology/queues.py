@@ -42,10 +42,6 @@ class Queues:
         """Return the queues of a cluster; of the kinds in ``cut`` some that it has are left out."""
         return cls(by_key, frozenset(key[:2] for key in by_key) - cut, listed)
 
-    def and_also(self, given: Mapping[QueueKey, Queue]) -> "Queues":
-        """Return these with some more, which are not known to be all of their kind."""
-        return Queues({**self.by_key, **given}, self.whole, self.listed)
-
     def get(self, kind: QueueKind, name: str, namespace: str = "") -> Queue | None:
         """Return a queue; None where it is not known."""
         return self.by_key.get((*kind, namespace, name))
