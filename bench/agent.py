@@ -2,8 +2,8 @@
 
 One agent runs on the tests' driver, which plays eight H100, against a real API server. Then fleets of simulated
 machines publish by the same code from one process; of the control plane only the API server and etcd run meanwhile, so
-that what is counted is what agents cost. A fleet keeps connections alive that 10,000 processes would open anew for each
-heartbeat (the API server closes what is idle for 90 s): their TLS handshakes are not in these figures.
+that only the cost of agents is counted. A fleet keeps its connections alive. 10,000 processes would open a new one for
+each heartbeat (the API server closes idle connections after 90 s): their TLS handshakes are not in these figures.
 
     python -m bench.agent [--seconds 60] [--sizes 100 1000 10000]
 """

@@ -63,7 +63,7 @@ def _printing(driver: Driver) -> Iterator[subprocess.Popen[str]]:
     """Run the agent without metrics, past its first document."""
     command = [sys.executable, "-m", "podberth", "agent", "--print", "--sysfs", str(driver.sysfs)]
     with subprocess.Popen(command, env=environment(driver.file), stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None  # noqa: S101 - as Popen was told
+        assert process.stdout is not None  # noqa: S101 - stdout=PIPE above
         process.stdout.readline()
         yield process
         process.terminate()

@@ -1,6 +1,6 @@
 """The least that a webhook in Python costs: aiohttp reads, orjson parses, and everything is allowed.
 
-``python -m bench.bare_aiohttp PORT CERTIFICATE KEY`` serves on 127.0.0.1 until it is told to end. With one more,
+``python -m bench.bare_aiohttp PORT CERTIFICATE KEY`` serves on 127.0.0.1 until SIGTERM. With one more,
 a JSON Patch, that is what /mutate answers.
 """
 

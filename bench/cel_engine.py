@@ -1,7 +1,7 @@
 """What one evaluation costs, as ratios taken in one run: ``python -m bench.cel_engine``.
 
-Every line names what is compared and prints how many times dearer the second is, beside the time of the first: ratios
-hold across machines, times do not. The reasons are in docs/adr/0002-cel-engine.md.
+Every line names what is compared and prints how many times as expensive the second is, beside the time of the first.
+Ratios hold across machines, times do not. The reasons are in docs/adr/0002-cel-engine.md.
 """
 
 import sys

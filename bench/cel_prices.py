@@ -1,7 +1,7 @@
 """Measure what functions of expressions cost: ``python -m bench.cel_prices [--write]``, about five minutes.
 
 Prints a row for each function and operation, in turns: one round of ``lists.range(1000).all(i, i >= 0)``.
-``--write`` makes them the table that ``cel.cost`` reads (webhook/podberth/cel/price_table.py). The worst of a
+``--write`` makes them the table that ``cel.cost`` reads (webhook/podberth/cel/data/turns.json). The worst of a
 function's cases (``bench.price_cases``) is its price; the first call of a review is measured on 10,000 nodes in 500
 classes.
 
@@ -26,6 +26,7 @@ from node_builders import need_of
 from podberth.cel import patterns
 from podberth.cel.engine import INT, LIST, Activation, CelType, Environment, Expression, Want
 from podberth.cel.functions import NODES_FIELDS, ReviewContext
+from podberth.cel.values import misfit, ordered
 from podberth.errors import EvaluationError
 from podberth.kube.schema import PodSchema
 from podberth.topology.index import TopologyIndex
@@ -34,7 +35,7 @@ from . import ROOT, clusters, decisions, price_cases
 from .figures import table
 from .price_cases import Case
 
-TABLE = ROOT / "webhook" / "podberth" / "cel" / "price_table.py"
+TABLE = ROOT / "webhook" / "podberth" / "cel" / "data" / "turns.json"
 _TYPES: Mapping[str, CelType] = {"n": CelType("list", (INT,)), "m": LIST}
 _INPUTS = {
     "TEXT": "object.metadata.annotations['t']",
@@ -191,6 +192,14 @@ def _operations(bench: Bench) -> dict[str, Row]:
     appended = bench.each("NUMBERS + NUMBERS", {"n": many[:2_000]})
     pairs = bench.seconds("variables.m.distinct().size()", {"m": maps})
     deep = bench.seconds("dyn(object).maps == dyn(oldObject).maps", {"m": maps})
+    handed = bench.seconds("variables.m", {"m": maps})
+    empty = [""] * 20_000
+    bare = bench.seconds(_INPUTS["WORDS"], {"w": empty})
+    began = time.thread_time()
+    misfit(maps, Want.LIST_OF_MAPS)
+    ordered(maps)
+    checked = time.thread_time() - began
+    long = "a" * 1_000_000
     found = {
         "part": bench.turn() / _PARTS_OF_A_TURN,
         "copy": copied / len(many) ** 2,
@@ -200,6 +209,10 @@ def _operations(bench: Bench) -> dict[str, Row]:
         "pair": pairs / 2_000**2,
         "deep": deep / size,
         "state": max(took / places for took, places in zip(stated, _PLACES, strict=True)) / len(strange),
+        "text": bench.seconds(f"[{', '.join([_INPUTS['TEXT']] * 8)}]", {"t": long}) / (8 * len(long)),
+        "handed": handed / (2 * len(maps)),
+        "structure": bare / (3 * len(empty)),
+        "checked": checked / (2 * len(maps)),
     }
     return {name: (0.0, 0.0, each, 0.0) for name, each in found.items()}
 
@@ -240,21 +253,9 @@ def _firsts(bench: Bench) -> dict[str, Row]:
 
 
 def written(rows: Mapping[str, Row]) -> str:
-    """Return the table as a module."""
-    lines = [f"    {name!r}: ({', '.join(f'{each:.3g}' for each in row)})," for name, row in rows.items()]
-    return "\n".join(
-        [
-            '"""Written by ``python -m bench.cel_prices --write``: what functions and operations cost, in turns."""',
-            "",
-            "from collections.abc import Mapping",
-            "",
-            "TURNS: Mapping[str, tuple[float, float, float, float]] = {",
-            *(line.replace("'", '"') for line in lines),
-            "}",
-            '"""A call, a byte of text, an entry of a list, and the first call of a review on the largest cluster."""',
-            "",
-        ]
-    )
+    """Return the table as JSON, a row for each line."""
+    lines = (f"  {json.dumps(name)}: [{', '.join(f'{each:.3g}' for each in row)}]" for name, row in rows.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def main(arguments: Iterable[str] | None = None) -> int:

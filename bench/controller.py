@@ -5,7 +5,8 @@ PodGroup; it says what the real one would, and stores what it is sent. A pod is 
 
     python -m bench.controller [--pods 0,10000,100000]
 
-Each number twice: gangs that say their size, whose groups are made; and ones that do not, so that every pod is told of.
+Each number is measured twice: with gangs that say their size, whose groups are made; and with gangs that do not, so
+that every pod gets an Event.
 """
 
 import argparse
@@ -57,7 +58,7 @@ class _Cluster:
         self._pod = orjson.dumps(_pod("NAME", "GANG", sized=sized))
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
-        """Answer as the API server would; what is not foreseen is not found."""
+        """Answer as the API server would; 404 for a path that the bench does not need."""
         path = request.path
         if path.endswith(("/leases", "/leases/podberth-controller")):
             return await self._lease(request)
@@ -189,7 +190,7 @@ async def _row(pods: int, folder: Path, *, sized: bool) -> tuple[str, ...]:
 
 
 def _wanted(pods: int, *, sized: bool) -> Mapping[str, float]:
-    """Return the metrics of a controller that leads, has seen all pods, and has made all groups or told of all pods."""
+    """Return the metrics of a controller that leads, has seen all pods, and has made all groups or Events."""
     wanted = {"podberth_controller_leads": 1.0, 'podberth_watch_objects{resource="pods"}': float(pods)}
     if sized:
         wanted['podberth_watch_objects{resource="podgroups.scheduling.k8s.io"}'] = float(-(-pods // _SIZE))
@@ -231,7 +232,7 @@ async def _measure(counts: Sequence[int]) -> None:
     header = (
         "pods",
         "groups made",
-        "told of",
+        "Events",
         "seconds",
         "CPU, s",
         "RSS, MiB",

@@ -20,11 +20,11 @@ from podberth.topology.placement import Placement
 
 _GPU = "nvidia.com/gpu"
 _KINDS, _NODES_EACH = 500, 20
-HEADER = ("cluster", "questions", "ms p50", "ms most", "bytes most", "told apart")
+HEADER = ("cluster", "questions", "ms p50", "ms most", "bytes most", "separable")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Answered:
     """One question's answer and its cost."""
 
     took_ms: float
@@ -32,7 +32,7 @@ class Told:
     separable: bool
 
 
-def fleet(index: TopologyIndex) -> list[Told]:
+def fleet(index: TopologyIndex) -> list[Answered]:
     """Ask for every kind of pod; the index must not have been asked before."""
     answers = []
     for amount, memory_mib, linked in product((1, 2, 4, 8), (0, 20_000, 45_000, 100_000), (1, 2, 4, 8)):
@@ -40,18 +40,18 @@ def fleet(index: TopologyIndex) -> list[Told]:
             continue
         found = index.nodes(Need(((_GPU, amount),), amount, memory_mib)).with_link_domain(linked)
         started = time.perf_counter_ns()
-        answers.append(_told(started, found.placement))
+        answers.append(_answered(started, found.placement))
     return answers
 
 
-def scrambled(rounds: int) -> list[Told]:
+def scrambled(rounds: int) -> list[Answered]:
     """Ask for a random half, tenth and hundredth of nodes with random labels."""
     answers = []
     for seed in range(rounds):
         for share in (2, 10, 100):
             wanted, others = _drawn(seed, share)
             started = time.perf_counter_ns()
-            answers.append(_told(started, Placement(wanted, others, (), conventions=Conventions(), telling="")))
+            answers.append(_answered(started, Placement(wanted, others, (), conventions=Conventions(), telling="")))
     return answers
 
 
@@ -62,13 +62,13 @@ def _drawn(seed: int, share: int) -> tuple[list[Kind], list[Kind]]:
     return kinds[: _KINDS // share], kinds[_KINDS // share :]
 
 
-def _told(started: int, placement: Placement) -> Told:
+def _answered(started: int, placement: Placement) -> Answered:
     both = (placement.preferred, placement.required)
     took_ms = (time.perf_counter_ns() - started) / 1e6
-    return Told(took_ms, max(len(orjson.dumps(terms)) for terms in both), placement.separable)
+    return Answered(took_ms, max(len(orjson.dumps(terms)) for terms in both), placement.separable)
 
 
-def rows(named: dict[str, list[Told]]) -> Iterator[tuple[str, ...]]:
+def rows(named: dict[str, list[Answered]]) -> Iterator[tuple[str, ...]]:
     """Yield the table's rows."""
     for name, answers in named.items():
         took = sorted(each.took_ms for each in answers)

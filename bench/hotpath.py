@@ -20,9 +20,9 @@ from itertools import count, islice
 import orjson
 
 from podberth.admission import decide
+from podberth.admission.description import describe
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot
-from podberth.admission.state import observe
 from podberth.kube.shape import shape_problems
 
 from . import clusters, decisions
@@ -62,7 +62,7 @@ def _parts(snapshot: Snapshot) -> dict[str, Callable[[bytes, AdmissionRequest], 
     return {
         "read and decode": lambda body, _: decode_review(orjson.loads(body), len(body)),
         "check the shape": lambda _, request: shape_problems(request.object),
-        "observe": lambda _, request: observe(request.object or {}, request, snapshot),
+        "describe": lambda _, request: describe(request.object or {}, request.namespace, snapshot),
         "/mutate, with its answer": answered,
         "/validate": lambda _, request: decide.validate(request, snapshot),
     }

@@ -37,6 +37,7 @@ _IMAGES = [
 _READY = [{"type": "Ready", "status": "True", "reason": "KubeletReady"}]
 _PARALLEL = 8
 _ASK_SECONDS = 0.005
+_REST_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ class Row:
     """Of podberth, until it was ready: what a free core would take at least."""
     rss_mib: float
     peak_mib: float
+    rest_percent: float
+    """Of a core, while nothing happens in the cluster: a loop that never rests takes all of it."""
     lags_ms: Sequence[float]
 
 
@@ -79,6 +82,7 @@ def main() -> None:
         "CPU, s",
         "RSS, MiB",
         "peak, MiB",
+        "at rest, % of a core",
         "event to answer, ms: p50",
         "p99",
     )
@@ -87,7 +91,15 @@ def main() -> None:
 
 def _cells(row: Row) -> tuple[str, ...]:
     lags = [percentile(row.lags_ms, share) for share in (50, 99)]
-    figures = (row.start_seconds, row.listed_seconds, row.cpu_seconds, row.rss_mib, row.peak_mib, *lags)
+    figures = (
+        row.start_seconds,
+        row.listed_seconds,
+        row.cpu_seconds,
+        row.rss_mib,
+        row.peak_mib,
+        row.rest_percent,
+        *lags,
+    )
     return (str(row.nodes), *(f"{figure:.1f}" for figure in figures))
 
 
@@ -132,6 +144,8 @@ def _measure(following: Following, count: int, start_seconds: float, events: int
     status = Path(f"/proc/{following.podberth.pid}/status").read_text()
     kib = {line.partition(":")[0]: line.split()[1] for line in status.splitlines() if line.startswith("Vm")}
     used = cpu_seconds(following.podberth.pid)
+    time.sleep(_REST_SECONDS)
+    rest = (cpu_seconds(following.podberth.pid) - used) / _REST_SECONDS
     lags = [_lag_ms(following, cordoned=bool(number % 2)) for number in range(events)]
     return Row(
         nodes=count,
@@ -140,6 +154,7 @@ def _measure(following: Following, count: int, start_seconds: float, events: int
         cpu_seconds=used,
         rss_mib=int(kib["VmRSS"]) / 1024,
         peak_mib=int(kib["VmHWM"]) / 1024,
+        rest_percent=100 * rest,
         lags_ms=lags,
     )
 

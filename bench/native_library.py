@@ -81,7 +81,7 @@ def probes() -> list[Probe]:
         Probe("shared-gpu-count", _pod({"nvidia.com/gpu.shared": "2"}), _refused),
         Probe("vendor-names", _pod({"nvidia.com/gpus": "1"}), _refused),
         Probe("inference-roles", _pod(labels={"podberth.io/role": "router"}), _warned),
-        Probe("shm-and-limits", _pod({_GPU: "2"}), _warned),
+        Probe("shm-and-limits", _pod({_GPU: "2"}, image="vllm/vllm-openai"), _warned),
         Probe("idle-guard", _pod(labels={"notebook-name": "a"}), _warned),
         Probe("model-fits-memory", _serving_pod(), _warned),
         Probe("spot-and-priority", _pod(priorityClassName="system-node-critical"), _warned),
@@ -100,9 +100,9 @@ _OF_A_JOB = {
 def _pod(
     limits: JSON | None = None, *, requests: JSON | None = None, labels: JSON | None = None, **fields: Any
 ) -> JSON:
-    annotations = fields.pop("annotations", {})
+    annotations, image = fields.pop("annotations", {}), fields.pop("image", "busybox")
     limits = limits or {_GPU: "1"}
-    container = {"name": "main", "image": "busybox", "resources": {"limits": limits, "requests": requests or limits}}
+    container = {"name": "main", "image": image, "resources": {"limits": limits, "requests": requests or limits}}
     metadata: JSON = {"name": "probe", "labels": labels or {"app": "probe"}, "annotations": annotations}
     if labels is _OF_A_JOB:
         owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "probe", "uid": _UID, "controller": True}

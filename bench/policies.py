@@ -3,7 +3,7 @@
 One after the other, each alone over the same cluster. "ordinary" is /mutate and /validate on the reviews of
 ``reviews.py``, all different, as in a server that has been up for a while; beside it the ratio to the same without any
 policy, taken in the same round. "its own" is a decision of both on the pods of the policy's own suite with nothing
-remembered, the dearest one: what the first pod of its kind pays. Microseconds of processor time.
+remembered, the most expensive one: what the first pod of its kind pays. Microseconds of processor time.
 """
 
 import argparse

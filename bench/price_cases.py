@@ -202,7 +202,10 @@ LIBRARIES: Mapping[str, Sequence[Case]] = {
         *_text(f"string({_BYTES})", most=1_000_000),
     ),
     "charAt": _text("TEXT.charAt(1)", most=1_000_000),
-    "format": (*_text("'%s %s'.format([TEXT, i])", most=1_000_000), *_alone("'%s'.format([NUMBERS])")),
+    "format": (
+        *_text("'%s %s'.format([TEXT, i])", most=1_000_000),
+        *_alone("'%s'.format([NUMBERS])", "'%s'.format([MAPS])"),
+    ),
     "indexOf": (*_text("TEXT.indexOf('zz')", most=1_000_000), *_alone("NUMBERS.indexOf(-1)")),
     "lastIndexOf": (*_text("TEXT.lastIndexOf('zz')", most=1_000_000), *_alone("NUMBERS.lastIndexOf(-1)")),
     "join": (Case("WORDS.join(', ')"),),

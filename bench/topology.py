@@ -68,17 +68,17 @@ def main() -> None:
     for _ in range(options.rounds):
         _decide(snapshots, options.reviews, times)
     updates = {size: _update_ms(snapshots[size].topology, size) for size in CLUSTERS}
-    told = {
+    answered = {
         "simulated fleet": expressions.fleet(TopologyIndex.build(collect(_parsed(_BIG), now=None).nodes)),
         "labels drawn by lot": expressions.scrambled(options.rounds),
     }
     _print(times, updates, held)
     print()
-    print(table(expressions.HEADER, expressions.rows(told)))
+    print(table(expressions.HEADER, expressions.rows(answered)))
     print()
     slowest = (
         Ratio(name=f"{name}, slowest, ms", each=(max(each.took_ms for each in answers),), most=_EXPRESSION_MS)
-        for name, answers in told.items()
+        for name, answers in answered.items()
     )
     print(table(RATIO_HEADER, (ratio.row() for ratio in slowest)))
 

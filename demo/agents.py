@@ -1,4 +1,4 @@
-"""The simulated machines' node agents, by podberth's own code, and what befalls the machines themselves.
+"""The simulated machines' node agents, by podberth's own code, and what happens to the machines themselves.
 
 An agent is ``agent.publisher`` with the token of a pod of the installed DaemonSet, which names the pod's node: it may
 do what manifests/base/agent.yaml lets it do, and no more. All of them share this process, so that they start at once.

@@ -17,7 +17,7 @@ from .walk import show_diff
 Document = dict[str, Any]
 
 SNAPSHOT_COMMAND = ("get", "nodes,configmaps,leases", "-A", "-o", "yaml")
-"""What kubectl is told for the picture."""
+"""The arguments of kubectl for the picture."""
 
 _INDENT = "  "
 _DEVICES, _WHOLE, _MIG = "nvidia.com/", "nvidia.com/gpu", "nvidia.com/mig-"

@@ -65,9 +65,9 @@ class Act:
             TimeoutError: podberth did not follow within the bound.
         """
         change_report.show_opening(self.terminal)
-        return Lag(self._cut_anew(), self._lose_a_gpu())
+        return Lag(self._repartition(), self._lose_a_gpu())
 
-    def _cut_anew(self) -> float:
+    def _repartition(self) -> float:
         change_report.show_layout_opening(self.terminal, _NODE)
         first, small, second = _pod("finetune-1", 4), _pod("notebook", 1), _pod("finetune-2", 4)
         self._apply(first, "a pod for four A100")

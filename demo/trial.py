@@ -99,7 +99,7 @@ class Trial:
 
 
 def typed(control_plane: ControlPlane, directory: Path, terminal: Terminal, comment: str, *args: str) -> bool:
-    """Run kubectl in a directory and show what it prints; tell whether it did what it was told."""
+    """Run kubectl in a directory and show what it prints; return whether it succeeded."""
     terminal.line()
     terminal.line(f"# {comment}", "dim")
     terminal.paragraph(f"$ kubectl {' '.join(args)}", "bold", hanging=2)

@@ -68,7 +68,7 @@ class Server:
 
 @dataclass
 class Clock:
-    """Time that passes only when told to."""
+    """A clock that stands still until a test moves it."""
 
     seconds: float = 0.0
 

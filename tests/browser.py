@@ -32,7 +32,7 @@ class Page:
         self._socket = socket
         self._number = 0
         self.requested: list[str] = []
-        """The address of everything that was asked for, by whomever."""
+        """The address of everything that was requested, by any part of the page."""
         self._loaded: set[str] = set()
         self.said: list[str] = []
         """What went wrong in the page: errors, and what its policy refused."""
@@ -70,7 +70,7 @@ class Page:
         return found["result"].get("value")
 
     async def names(self) -> list[tuple[str, str]]:
-        """Return role and name of everything that assistive technology is told of."""
+        """Return role and name of everything that assistive technology can read."""
         tree = await self.send("Accessibility.getFullAXTree")
         seen = [node for node in tree["nodes"] if not node["ignored"]]
         return [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in seen]

@@ -6,6 +6,7 @@ to build or take one from; it needs hosts of its own, and nobody may make networ
 last two may happen; any other test that does not run, a skip included, fails the run.
 """
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Generator
@@ -23,6 +24,7 @@ from controlplane.fixtures import cluster, control_plane
 from e2e.never_lost.hosts import lacking
 from gotools.build import missing, program
 from second_run import SecondRuns
+from shares import BACK, FOLDER, Share, options
 from stage_times import StageTimes
 
 __all__ = ["chromium", "cluster", "control_plane"]
@@ -101,8 +103,15 @@ def promtool() -> Path:
     return program("promtool")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Declare the options of the two runs of `make test`."""
+    options(parser)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Make the marker known, and start the accounts."""
+    if folder := config.getoption(FOLDER):
+        config.pluginmanager.register(Share(folder, from_the_back=config.getoption(BACK)))
     config.pluginmanager.register(StageTimes())
     config.pluginmanager.register(SecondRuns())
     config.addinivalue_line("markers", "shared(path): needs this file or folder of ../shared")
@@ -119,13 +128,23 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 @pytest.hookimpl(trylast=True)  # what -m and -k have taken out needs nothing
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Take out what cannot run here, and put what needs the control plane last: the quick tests speak first."""
+    """Take out what cannot run here, and put what needs the control plane last: the quick tests speak first.
+
+    Where two runs share the tests it comes first: one run begins with it, and the other with the quick tests.
+    """
     without = _lacks_control_plane()
     needs = {item: _need(item, without=without) for item in items}
     left_out = [item for item in items if needs[item]]
     config.stash[_LEFT_OUT].update(needs[item] for item in left_out)
     config.hook.pytest_deselected(items=left_out)
-    items[:] = sorted((item for item in items if not needs[item]), key=_uses_control_plane)
+    shared = config.getoption(FOLDER) is not None
+    items[:] = sorted((item for item in items if not needs[item]), key=_uses_control_plane, reverse=shared)
+
+
+def pytest_collection_finish() -> None:
+    """Keep modules, tests and tables out of every later garbage collection: they live until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -16,7 +16,7 @@ def environ(directory: Path) -> Mapping[str, str]:
 
 
 def leftovers(directory: Path) -> list[str]:
-    """Return the demonstration's files below `directory`, and the processes that were told of them."""
+    """Return the demonstration's files below `directory`, and the processes that have one of them as an argument."""
     processes = []
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:

@@ -12,6 +12,7 @@ from builders import review, workload_review
 from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
+from podberth.admission.workload import validate_workload
 from podberth.kube.documents import load_documents
 from snapshots import cluster, snapshot
 
@@ -28,7 +29,7 @@ class Scene:
     check: str
     manifest: str
     line: str
-    """Empty: nothing is told."""
+    """Empty: the webhook says nothing."""
     objects: str = ""
     """Besides the nodes: three of eight H100 each."""
 
@@ -60,7 +61,7 @@ def _labels(node: JSON) -> JSON:
     return {**labels, **in_rack}
 
 
-def told(document: JSON, by: Snapshot) -> Sequence[str]:
+def warned(document: JSON, by: Snapshot) -> Sequence[str]:
     """Return what the webhook says of a document."""
     if document["kind"] == "Pod":
         return decide.validate(
@@ -68,7 +69,7 @@ def told(document: JSON, by: Snapshot) -> Sequence[str]:
         ).warnings
     plural = f"{document['kind'].lower()}s"
     asked = workload_review(document, plural, namespace=document["metadata"]["namespace"])
-    return decide.validate_workload(decode_review(asked), by).warnings
+    return validate_workload(decode_review(asked), by).warnings
 
 
 QUEUES = """
@@ -522,4 +523,4 @@ SCENES: tuple[Scene, ...] = (
         "spec.containers: 4 pods start together, and all known nodes hold 3 such; write fewer, or they wait for nodes",
     ),
 )
-"""What is told."""
+"""The wrong groups, each with the line that the webhook says."""

@@ -1,10 +1,13 @@
 """Which tests run: those that a change needs (`make test`), or all (`make test-all`), in two lanes side by side.
 
 A test of processes that the core stands on is listed here; each other one runs in `make test-all` alone. The two lanes
-of a run take about the same time: `seconds of each folder`, at the end of each lane, says how long they took.
+of a run share its tests (tests/shares.py), so they take about the same time.
 """
 
+from pathlib import Path
 from typing import Final, NamedTuple
+
+from shares import BACK, FOLDER
 
 
 class Lane(NamedTuple):
@@ -63,11 +66,11 @@ _CLUSTER: Final = (
     *(f"tests/deployment/test_{name}.py" for name in ("crd", "guards", "overlays", "rights_table")),
 )
 
-CHANGE: Final = (
-    Lane("of processes", (*_CLUSTER, *_SERVER, *_QUICK)),
-    Lane("of pure code", (*_PURE, *_QUICK)),
-)
-ALL: Final = (
-    Lane("end to end", ("tests/e2e",)),
-    Lane("all but end to end", ("--ignore=tests/e2e",)),
-)
+CHANGE: Final = (*_CLUSTER, *_SERVER, *_PURE, *_QUICK)
+ALL: Final = ("tests",)
+
+
+def lanes(arguments: tuple[str, ...], folder: Path) -> tuple[Lane, Lane]:
+    """Return the two runs that share the tests of these arguments; ``folder`` is empty."""
+    shared = (*arguments, f"{FOLDER}={folder}")
+    return Lane("from the front", shared), Lane("from the back", (*shared, BACK))

@@ -20,7 +20,7 @@ def gang_of(pod: Mapping[str, Any], namespace: str, owners: Mapping[str, Any], *
 
 
 def as_named(pod: Mapping[str, Any], owners: Mapping[str, Any], namespace: str) -> JSON:
-    """Return the owners by uid with names, versions and the namespace; what is hostile or foretold stays as it is."""
+    """Return the owners by uid with names, versions and the namespace; hostile and predicted owners are kept."""
     metadata: Mapping[str, Any] = pod.get("metadata") or {}
     labels = metadata.get("labels") or {}
     names = {each.get("uid"): each.get("name") for each in metadata.get("ownerReferences") or ()}

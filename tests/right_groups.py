@@ -1,4 +1,4 @@
-"""Right workloads, one for each kind and check and more: of none of them may anything be told.
+"""Right workloads, one for each kind and check and more: none of them may get a finding.
 
 The cluster is that of ``group_scenes``: three nodes of eight GPUs, two of them in one rack. The shapes are those of
 published manifests. One table, and so longer than a file should be.
@@ -52,6 +52,14 @@ def _indexed(pods: int, more: str = "", metadata: str = "") -> str:
 
 def _native(policy: str, pods: int = 9, constraints: str = "") -> str:
     return _indexed(pods, f", scheduling: {{schedulingPolicy: {policy}{constraints}}}")
+
+
+def _model_serving(groups: int, replicas: int, *, least: int = 0) -> str:
+    policy = f"gangPolicy: {{minRoleReplicas: {{decode: {least}}}}}, " if least else ""
+    templates = f"entryTemplate: {{spec: {GPU}}}, workerTemplate: {{spec: {GPU}}}"
+    decode = f"{{name: decode, replicas: {replicas}, workerReplicas: 1, {templates}}}"
+    spec = f"{{replicas: {groups}, template: {{{policy}roles: [{decode}]}}}}"
+    return workload("workload.serving.volcano.sh/v1alpha1", "ModelServing", spec)
 
 
 def _apps(kind: str, replicas: int, pod: str = GPU, metadata: str = "") -> str:
@@ -389,6 +397,9 @@ RIGHT: Final[Mapping[str, tuple[str, str]]] = {
         ),
         "",
     ),
+    "a ModelServing of one group": (_model_serving(1, 1), ""),
+    "a ModelServing of many groups": (_model_serving(9, 1), ""),
+    "a ModelServing that starts with one replica of a role": (_model_serving(1, 9, least=1), ""),
     "a TrainJob": (
         workload(
             "trainer.kubeflow.org/v1alpha1",

@@ -4,8 +4,9 @@ The control plane is built here, and for `--all` the other programs in Go, befor
 builds that take minutes the first time. Where they cannot be built, tests/conftest.py leaves out what needs them and
 says so in the last line; with CI=true that is a failure.
 
-The tests run in two lanes side by side (tests/lanes.py), each a run of pytest: tests of processes wait most of their
-time. The output of the second is shown when the first has ended, and then the end of the first again.
+The tests run in two lanes side by side (tests/lanes.py), each a run of pytest, for tests of processes wait most of
+their time: one begins with those that need a control plane, the other with pure code, until they meet. The output of
+the second is shown when the first has ended, and then the end of the first again.
 """
 
 import argparse
@@ -15,14 +16,14 @@ import sys
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from typing import IO
 
 import pytest
 
 from controlplane.build import BuildError, assets
 from gotools import build as gotools
-from lanes import ALL, CHANGE, Lane
+from lanes import ALL, CHANGE, Lane, lanes
 from stage_times import TITLE
 
 ROOT = Path(__file__).parents[1]
@@ -32,7 +33,8 @@ def main(*, everything: bool) -> int:
     """Build the programs that the tests need, run pytest, return its status."""
     os.chdir(ROOT)
     _build(everything=everything)
-    return side_by_side(*(ALL if everything else CHANGE))
+    with TemporaryDirectory() as folder:
+        return side_by_side(*lanes(ALL if everything else CHANGE, Path(folder)))
 
 
 def _build(*, everything: bool) -> None:

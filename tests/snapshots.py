@@ -2,15 +2,16 @@
 
 import json
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
-from podberth.admission.snapshot import Snapshot, load_snapshot
+from podberth.admission.snapshot import Snapshot, load_snapshot, with_notes
 from podberth.cel.engine import Environment
 from podberth.conventions import Conventions
-from podberth.facts.cluster import collect
+from podberth.facts.cluster import ClusterFacts, collect
 from podberth.kube.schema import PodSchema
-from podberth.policy.parse import parse_policies
+from podberth.policy.parse import ParsedPolicies, parse_policies
+from podberth.topology.index import TopologyIndex
 from podberth.topology.shapes import simulate
 
 
@@ -36,10 +37,27 @@ def cluster(**shapes: int) -> list[dict[str, Any]]:
     ]
 
 
-def snapshot(*policies: str, objects: Iterable[dict[str, Any]] = ()) -> Snapshot:
-    """Return a snapshot of policy documents and cluster objects."""
+@lru_cache(maxsize=128)
+def _compiled(policies: tuple[str, ...]) -> tuple[ParsedPolicies, Snapshot]:
+    """Return the policies on a cluster without objects: tests that have the same policies compile them once."""
     parsed = parse_policies([("policy.yaml", "---\n".join(policies))] if policies else [])
-    return load_snapshot(parsed, collect(objects, now=None), environment(), Conventions())
+    return parsed, load_snapshot(parsed, ClusterFacts(), environment(), Conventions())
+
+
+def snapshot(*policies: str, objects: Iterable[dict[str, Any]] = ()) -> Snapshot:
+    """Return a snapshot of policy documents and cluster objects, which remembers nothing yet.
+
+    The cluster's objects come to the policies as in a server that reads them later.
+    """
+    parsed, compiled = _compiled(policies)
+    facts = collect(objects, now=None)
+    known = compiled.with_objects(facts.namespaces, facts.config_maps).with_workloads(facts.without_nodes())
+    return with_notes(known.with_topology(TopologyIndex.build(facts.nodes, Conventions())), parsed.policies)
+
+
+def forgetful(known: Snapshot) -> Snapshot:
+    """Return the snapshot without the answers that it gave so far; plans, which go by the policies, are shared."""
+    return known.with_sealer(known.sealer)
 
 
 def snapshot_of_mutations(*mutations: dict[str, Any], fail: str = "Ignore") -> Snapshot:

@@ -225,4 +225,4 @@ WRONG: tuple[Scene, ...] = (
         "have 24; write fewer, or they wait for nodes",
     ),
 )
-"""What is told."""
+"""The wrong groups, each with the line that the webhook says."""

@@ -219,7 +219,8 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         ),
         "gang.source": (
             "what says so: `Job`, `JobSet`, `LeaderWorkerSet`, `PyTorchJob` and the other kinds of Kubeflow, "
-            "`MPIJob`, `RayCluster`, `VolcanoJob`, `PodCliqueSet`, `RoleBasedGroup`, `InferenceService`, `Spark`, "
+            "`MPIJob`, `RayCluster`, `VolcanoJob`, `PodCliqueSet`, `RoleBasedGroup`, `ModelServing`, "
+            "`InferenceService`, `Spark`, "
             "`StatefulSet`, `PodGroup`, `Workload`, `Kueue`, `YuniKorn`, or "
             "`label` for the user's own word"
         ),
@@ -256,6 +257,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
             "all that fit lastingly offer shares (time-slices, MPS) of what the pod asks for, whether the "
             "resource says so (`.shared`) or the node's labels do"
         ),
+        "Nodes.linksKnown": "it is known of all of them which of their GPUs share NVLink (AMD: XGMI)",
         "Nodes.leastMemoryMiB": (
             "MiB that one unit of what the pod asks for has here at least; 0: not known of all of them"
         ),

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def spliced(page: str, parts: Mapping[str, str]) -> str:
-    """Return a page, by its path from the repository's root, with parts of it written anew.
+    """Return a page, by its path from the repository's root, with new text in some of its parts.
 
     Raises:
         ValueError: the page has no such part.

@@ -9,7 +9,7 @@ import sys
 
 from generated import main, spliced
 
-from podberth.lint.rule import Rule
+from podberth.lint.model import Rule
 from podberth.lint.rules import RULES
 
 PAGE = "docs/lint.md"

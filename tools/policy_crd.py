@@ -176,7 +176,7 @@ def _map(found: dict[str, Any], definitions: dict[str, Any]) -> tuple[dict[str, 
 
 
 def _kind(made: dict[str, Any]) -> str:
-    """Return which general limit a schema has: strings, lists and maps have one, or no rule's cost could be told."""
+    """Return the general limit of a schema. Strings, lists and maps have one, so that a rule's cost has a bound."""
     if made.get("type") == "object":
         return "map" if "additionalProperties" in made else ""
     if made.get("type") == "string":

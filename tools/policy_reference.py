@@ -3,8 +3,8 @@
     .venv/bin/python tools/policy_reference.py           # writes what has changed
     .venv/bin/python tools/policy_reference.py --check   # writes nothing; exits with 1 and says what is stale
 
-The prose around the tables is written by hand. A model that stands in several places (a label selector, a rule) is told
-in the first one.
+The prose around the tables is written by hand. A model that stands in several places (a label selector, a rule) is
+described in the first one.
 """
 
 import sys
@@ -62,20 +62,20 @@ def _parts() -> dict[str, str]:
 
 
 def _fields(
-    owner: type[BaseModel], prefix: str, told: set[type[BaseModel]]
+    owner: type[BaseModel], prefix: str, described: set[type[BaseModel]]
 ) -> Iterator[tuple[type[BaseModel], str, FieldInfo, str]]:
     """Yield model, field and path of everything below a model, each model once, objects before what is in them."""
-    told.add(owner)
+    described.add(owner)
     inner: list[tuple[type[BaseModel], str]] = []
     for name, field in owner.model_fields.items():
         path = f"{prefix}{field.alias or name}"
         yield owner, name, field, path
         for model, suffix in _models(field.annotation):
-            if model not in told:
+            if model not in described:
                 inner.append((model, "" if path == "spec" else f"{path}{suffix}."))
     for model, below in inner:
-        if model not in told:
-            yield from _fields(model, below, told)
+        if model not in described:
+            yield from _fields(model, below, described)
 
 
 def _models(annotation: Any) -> Iterator[tuple[type[BaseModel], str]]:

@@ -28,6 +28,9 @@ _EACH_ALONE = NOTES[""]
 _SYSTEMS = (*SYSTEMS, NO_SYSTEM)
 
 
+_NO_ADVICE = "nothing: whether it can follow depends on objects that podberth does not follow"
+
+
 def _parts() -> dict[str, str]:
     return {
         "systems": _table(
@@ -46,7 +49,12 @@ def _parts() -> dict[str, str]:
         "elsewhere": _table(
             ("system", "reads from another object", "the warning says, for topology", "hashes or copies: left alone"),
             [
-                (f"`{row.name}`", _lines(row.elsewhere) or "nothing", row.topology, row.keeps or "nothing")
+                (
+                    f"`{row.name}`",
+                    _lines(row.elsewhere) or "nothing",
+                    row.topology or _NO_ADVICE,
+                    row.keeps or "nothing",
+                )
                 for row in _SYSTEMS
             ],
         ),

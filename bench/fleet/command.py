@@ -17,7 +17,7 @@ import orjson
 from podberth.agent.objects import LabelTarget
 from podberth.agent.publisher import HEARTBEAT_SECONDS
 from podberth.cli.access import add_access, open_api
-from podberth.cli.agent import seconds
+from podberth.cli.agent import SECONDS
 from podberth.cli.exitcodes import ExitCode, code_of
 from podberth.errors import PodberthError, UsageError
 from podberth.topology.shapes import SHAPES
@@ -54,19 +54,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--heartbeat",
         metavar="SECONDS",
-        type=seconds,
+        type=SECONDS,
         default=HEARTBEAT_SECONDS,
         help=f"as of podberth agent (default {HEARTBEAT_SECONDS:g})",
     )
     add(
         "--ramp",
         metavar="SECONDS",
-        type=seconds,
+        type=SECONDS,
         default=None,
         help="over which the machines come up (default: at once)",
     )
     add(
-        "--for", dest="length", metavar="SECONDS", type=seconds, default=None, help="end after so long (default: never)"
+        "--for", dest="length", metavar="SECONDS", type=SECONDS, default=None, help="end after so long (default: never)"
     )
     add("--labels", choices=get_args(LabelTarget), help="as of podberth agent")
     add("--workers", metavar="COUNT", type=int, default=_WORKERS, help=f"requests at once (default {_WORKERS})")

@@ -20,10 +20,9 @@ from typing import Any
 
 import orjson
 
-from podberth.agent.labels import link_labels
 from podberth.agent.objects import NODES, Answer, LabelTarget, Request, node_path
 from podberth.agent.pace import Backoff
-from podberth.agent.publish import Send, pump
+from podberth.agent.publish import Send, link_labels, pump
 from podberth.agent.publisher import Publisher
 from podberth.kube.api_path import ApiPath
 from podberth.kube.times import as_time

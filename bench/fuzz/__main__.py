@@ -14,7 +14,7 @@ from .batches import CASES, Part, results, run, total
 from .port import Answer
 from .tally import Tally
 
-_TOLD_EVERY_SECONDS = 10.0
+_SHOWN_EVERY_SECONDS = 10.0
 
 
 def main() -> int:
@@ -65,12 +65,12 @@ class _Progress:
     """Says now and then how far it is, where people look and no table goes."""
 
     def __init__(self) -> None:
-        self.began = self._told = monotonic()
+        self.began = self._shown = monotonic()
 
     def tell(self, whole: Tally, batches: int) -> None:
         now = monotonic()
-        if now - self._told > _TOLD_EVERY_SECONDS:
-            self._told = now
+        if now - self._shown > _SHOWN_EVERY_SECONDS:
+            self._shown = now
             rate = whole.asked / (now - self.began)
             counts = f"{whole.asked:,} reviews in {batches:,} batches, {rate:.0f} a second"
             print(f"{counts}, {whole.violated.total():,} violations", file=sys.stderr, flush=True)

@@ -84,12 +84,12 @@ def results(seed: int, first: int, jobs: int, part: Part = Part()) -> Iterator[T
             pool.shutdown(wait=False, cancel_futures=True)
 
 
-def total(batches: Iterator[Tally], reviews: int, seconds: float, told: Callable[[Tally, int], None]) -> Tally:
-    """Add batches up until there are so many reviews or the time is over; ``told`` hears of each."""
+def total(batches: Iterator[Tally], reviews: int, seconds: float, shown: Callable[[Tally, int], None]) -> Tally:
+    """Add batches up until there are so many reviews or the time is over; call ``shown`` after each batch."""
     whole, began = Tally(), monotonic()
     for number, each in enumerate(batches, 1):
         whole.add(each)
-        told(whole, number)
+        shown(whole, number)
         if whole.asked >= reviews or monotonic() - began > seconds:
             break
     return whole

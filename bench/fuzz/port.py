@@ -24,13 +24,11 @@ from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
 from podberth.port.budget import MemoryBudget
 from podberth.port.places import Places
-from podberth.server.arrival import StampedConnection
 from podberth.server.handler import ReviewHandler
-from podberth.server.listen import ReviewPort
-from podberth.server.port_tls import PortTls
+from podberth.server.listen import ReviewPort, StampedConnection
+from podberth.server.port_tls import PortTls, read_pair
 from podberth.server.self_signed import ensure
 from podberth.server.state import Deciders, ServingState
-from podberth.server.tls import read_pair
 from podberth.settings import Address
 from podberth.telemetry.lines import LineWriter
 from podberth.telemetry.log import LibraryHandler, Log
@@ -38,7 +36,7 @@ from podberth.telemetry.metrics import Metrics
 from podberth.telemetry.reviews import ReviewRecorder
 
 _NAMES: Final = ("localhost",)
-# The longest that the handler takes from a client: a fuzz on a busy machine must not be told that it is late.
+# The longest that the handler takes from a client: a fuzz on a busy machine must not be refused for being late.
 _QUERY: Final = "?timeout=30s"
 
 
@@ -203,8 +201,8 @@ async def served(snapshot: Snapshot, deciders: Deciders) -> AsyncIterator[Served
     budget = MemoryBudget()
     state = ServingState(snapshot=snapshot, certificate=True, listening=True)
     metrics = Metrics(deciders, lines_dropped=lambda: 0, in_flight=lambda: state.in_flight)
-    # Without a cluster there is nobody to tell; what would be told is worked out all the same.
-    recorder = ReviewRecorder(metrics, Log(faults), {"/validate": _told})
+    # Without a cluster nobody reads Events; their texts are computed all the same.
+    recorder = ReviewRecorder(metrics, Log(faults), {"/validate": _noticed})
     handler = ReviewHandler(deciders, state, recorder, budget)
     library = LibraryHandler(Log(faults))
     logging.getLogger().addHandler(library)
@@ -234,7 +232,7 @@ async def _over_tls(handler: ReviewHandler, budget: MemoryBudget, folder: Path) 
         await port.stop()
 
 
-def _told(request: AdmissionRequest, outcome: Outcome) -> None:
+def _noticed(request: AdmissionRequest, outcome: Outcome) -> None:
     notices(request, outcome)
 
 

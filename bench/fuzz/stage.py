@@ -10,12 +10,13 @@ import jsonpatch
 import orjson
 
 from podberth.admission import decide
+from podberth.admission.decide import afresh
 from podberth.admission.messages import MAX_LINE, MAX_TOTAL
-from podberth.admission.mutate import afresh
 from podberth.admission.outcome import Outcome
 from podberth.admission.recall import Recall
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot
+from podberth.admission.workload import validate_workload
 from podberth.errors import ReviewError
 from podberth.kube.patch import apply
 from podberth.server.state import Decider, Deciders, Elsewhere
@@ -253,5 +254,5 @@ def _mutate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
 _FRESH: Final[Mapping[str, Callable[[AdmissionRequest, Snapshot], Outcome]]] = {
     "/mutate": _mutate,
     "/validate": decide.validate,
-    "/validate-workload": decide.validate_workload,
+    "/validate-workload": validate_workload,
 }

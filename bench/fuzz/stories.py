@@ -133,10 +133,10 @@ class Case:
         expected = await self.stage.ask("/mutate", honest)
         answer = await self.stage.ask("/validate", honest)
         if any(TOO_LARGE in str(each.response) for each in (made, expected, judged, answer)):
-            return  # of what is too large a record is a part, and how large it is is told
+            return  # a record counts for the size, and the refusal names the size
         if made.status == HTTPStatus.BAD_REQUEST:
             return  # no API server sends an annotation that is no string
-        self._powerless(_told(made, subject.pod), _told(expected, subject.honest), "/mutate")
+        self._powerless(_compared(made, subject.pod), _compared(expected, subject.honest), "/mutate")
         self._powerless((judged.status, judged.response), (answer.status, answer.response), "/validate")
 
     def _powerless(self, seen: object, wanted: object, what: str) -> None:
@@ -363,7 +363,7 @@ def _without(pod: JSON) -> JSON:
     return copy
 
 
-def _told(asked: Asked, before: JSON | None) -> tuple[object, ...]:
+def _compared(asked: Asked, before: JSON | None) -> tuple[object, ...]:
     """Return all of an answer to a creation, but for the record."""
     after = before if asked.after is None else asked.after
     denial = asked.response.get("status")

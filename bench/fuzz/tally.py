@@ -57,7 +57,7 @@ class Tally:
         return self.reviews.total()
 
     def violate(self, check: Check, case: int, seen: str) -> None:
-        """Count a violation; one case is told once for each check."""
+        """Count a violation; each check prints a case once."""
         self.violated[check] += 1
         shown = self.first.setdefault(check, [])
         if len(shown) < _SHOWN and all(number != case for number, _ in shown):

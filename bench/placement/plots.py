@@ -8,8 +8,8 @@ from podberth.cli.svg import box, drawing, text
 
 from .outcome import Fit, Moment, Outcome
 
-# Okabe and Ito's colours, told apart by the colour-blind, on light and dark; widths and dashes, because curves lie on
-# each other where podberth changes nothing: the later one is thinner, so that the earlier one is seen beneath.
+# Okabe and Ito's colours, which the colour-blind can distinguish, on light and dark. Widths and dashes differ, because
+# curves lie on each other where podberth changes nothing: the later one is thinner, so the earlier one is seen beneath.
 _STROKES: Final = (
     ("#8a8f98", 9, ""),
     ("#0072b2", 6, ""),

@@ -136,7 +136,7 @@ class Stage:
             raise SystemExit(f"bench: {pod['metadata']['name']}: status {status}: {body.decode()[:1000]}")
 
     def _wait(self, pods: Sequence[TracePod], name: str) -> None:
-        """Wait until the scheduler has decided on every pod; in order, so that the last of a step speaks for it."""
+        """Wait until the scheduler has decided on every pod. It decides in order: the last pod of a step is enough."""
         for number in (*range(_STEP, len(pods), _STEP), len(pods)):
             deadline = time.monotonic() + _STANDSTILL_SECONDS
             while not self._decided(pods[number - 1]):

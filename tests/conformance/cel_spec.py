@@ -19,6 +19,7 @@ from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed i
 from cel_expr_python.ext import ext_bindings, ext_encoders, ext_math  # type: ignore[import-untyped]
 from google.protobuf import descriptor_pb2
 from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import DecodeError
 
 from node_builders import index_of, need_of
 from podberth.cel import ast, declarations, opaque, program
@@ -128,7 +129,7 @@ def _comes_out(case: Case, evaluate: Evaluate) -> bool:
     document = case.document
     try:
         found = evaluate(document)
-    except (RuntimeError, EvaluationError, ast.DecodeError):
+    except (RuntimeError, EvaluationError, DecodeError):
         return "error" in document
     except UnsupportedError:
         return False

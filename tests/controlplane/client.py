@@ -132,6 +132,11 @@ class Cluster:
         return list(_objects(output))
 
 
+def of_files(*files: Path) -> list[str]:
+    """Return the arguments by which one kubectl takes all the files, in order: each start of it takes a while."""
+    return [part for file in files for part in ("-f", str(file))]
+
+
 def _objects(output: str) -> Iterator[Any]:
     """Yield the objects of kubectl's output: `create` prints one after another, `apply` several as a List."""
     decoder = json.JSONDecoder()

@@ -11,7 +11,7 @@ from . import build
 from .build import BINARY_NAME, COMPONENTS, BuildError
 from .wait import wait_for
 
-# Says its version; a build waits for the gate (a named pipe) where there is one, notes itself, and ends as told.
+# Says its version. A build notes itself, waits for the gate (a named pipe) if there is one, and fails with FAKE_ERROR.
 FAKE_GO = """#!/bin/sh
 if [ "$1" = version ]; then echo "go version $FAKE_VERSION linux/amd64"; exit 0; fi
 echo build >> "$FAKE_LOG"
@@ -56,7 +56,7 @@ def test_builds_once_and_keeps_it_with_a_name_for_each_component(environ: dict[s
     assert {path.name for path in folder.parent.iterdir()} == {folder.name, f"{folder.name}.lock"}
 
 
-def test_two_that_ask_at_once_build_once_and_are_told(
+def test_two_that_ask_at_once_build_once_and_both_get_the_program(
     environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build, "_PROGRESS_SECONDS", 0.05)

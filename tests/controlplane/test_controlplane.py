@@ -261,7 +261,7 @@ def restarts_are_survived(control_plane: ControlPlane) -> None:
         lambda: control_plane.raw("GET", "/readyz")[0] == 200, timeout_seconds=SECONDS, what="the API server to recover"
     )
     pods = "/api/v1/namespaces/default/pods"
-    # What admission goes by is read anew too; a refusal of the first tries, and an answer that was lost, are no fault.
+    # Admission reads its objects again too; a refusal of the first tries, and an answer that was lost, are no fault.
     wait_for(
         lambda: control_plane.raw("POST", pods, pod("after"))[0] in (201, 409),
         timeout_seconds=SECONDS,

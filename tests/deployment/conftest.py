@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from controlplane.client import of_files
 from controlplane.cluster import ControlPlane
 from crds import FOLDER
 from pages import ROOT
@@ -40,8 +41,8 @@ def installed(gpupolicies: ControlPlane) -> ControlPlane:
 @pytest.fixture(scope="package")
 def others(control_plane: ControlPlane) -> ControlPlane:
     """Return the control plane once it has cert-manager's and the Prometheus operator's definitions, of ../shared."""
-    for file in (*FOLDER.glob("cert-manager/*.yaml"), *FOLDER.glob("prometheus-operator/*.yaml")):
-        control_plane.kubectl("create", "-f", str(file))
+    files = (*FOLDER.glob("cert-manager/*.yaml"), *FOLDER.glob("prometheus-operator/*.yaml"))
+    control_plane.kubectl("create", *of_files(*files))
     control_plane.await_crds()
     return control_plane
 

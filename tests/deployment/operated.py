@@ -45,7 +45,7 @@ class Operated:
     """The cluster, and a directory in which the pages' paths lead to its overlay."""
 
     def __init__(self, plane: ControlPlane, directory: Path, container: Container) -> None:
-        """Make nodes and a namespace; `mend` installs podberth."""
+        """Make nodes and a namespace; `restore` installs podberth."""
         self.plane = plane
         self.container = container
         self.directory = directory
@@ -57,8 +57,8 @@ class Operated:
         self.overlay.mkdir(parents=True)
         write_overlay(self.overlay, self.container.url)
 
-    def mend(self) -> None:
-        """Have all as it is installed, and podberth called."""
+    def restore(self) -> None:
+        """Apply every file of the installation again, and wait until podberth is called."""
         self.plane.kubectl("apply", "-k", str(self.overlay))
         if not self.container.runs:
             self.container.begin(PODBERTH_KUBECONFIG=str(enter(self.plane, self.container.directory)))
@@ -143,5 +143,5 @@ def operated(directory: Path, *apiserver_args: str) -> Iterator[Operated]:
         closing(Container(webhook_container(plane), directory / "webhook")) as container,
     ):
         made = Operated(plane, directory, container)
-        made.mend()
+        made.restore()
         yield made

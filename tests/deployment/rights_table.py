@@ -11,7 +11,7 @@ OPERATORS: Final = """
     jaxjobs.kubeflow.org mpijobs.kubeflow.org paddlejobs.kubeflow.org pytorchjobs.kubeflow.org tfjobs.kubeflow.org
     xgboostjobs.kubeflow.org jobs.batch jobs.batch.volcano.sh jobsets.jobset.x-k8s.io rayclusters.ray.io
     podcliques.grove.io podcliquescalinggroups.grove.io podcliquesets.grove.io sparkapplications.sparkoperator.k8s.io
-    rolebasedgroups.workloads.x-k8s.io
+    rolebasedgroups.workloads.x-k8s.io modelservings.workload.serving.volcano.sh
 """
 ROLE_INSTANCES: Final = "roleinstances.workloads.x-k8s.io roleinstancesets.workloads.x-k8s.io"
 PLACEMENT: Final = """
@@ -31,7 +31,8 @@ OTHER_WORKLOADS: Final = """
     clusterservingruntimes.serving.kserve.io inferenceservices.serving.kserve.io
     llminferenceservices.serving.kserve.io servingruntimes.serving.kserve.io inferenceservices.serving.kubeflow.org
     clustertrainingruntimes.trainer.kubeflow.org trainingruntimes.trainer.kubeflow.org trainjobs.trainer.kubeflow.org
-    appwrappers.workload.codeflare.dev modelservings.workload.serving.volcano.sh
+    appwrappers.workload.codeflare.dev modelboosters.workload.serving.volcano.sh cronjobs.batch.volcano.sh
+    rolebasedgroupsets.workloads.x-k8s.io
 """
 CONFIGURATIONS: Final = """
     mutatingwebhookconfigurations.admissionregistration.k8s.io/podberth

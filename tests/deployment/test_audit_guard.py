@@ -9,6 +9,7 @@ from http import HTTPStatus
 import pytest
 
 from controlplane.api import Answer, Api
+from controlplane.client import of_files
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.check.report.policy_report import LABELS, NAME
@@ -64,8 +65,8 @@ def audit(installed: ControlPlane) -> Iterator[Api]:
     installed.add_namespace(SPACE)
     installed.apply(*(crd(*each) for each in DIALECTS))
     installed.await_crds()
-    for file in ("rbac.yaml", "guard.yaml"):
-        installed.kubectl("apply", "-f", str(MANIFESTS / "components" / "audit" / file))
+    folder = MANIFESTS / "components" / "audit"
+    installed.kubectl("apply", *of_files(folder / "rbac.yaml", folder / "guard.yaml"))
     groups = [version.partition("/")[0] for version in PLURALS]
     rule = {"apiGroups": groups, "resources": sorted(PLURALS.values()), "verbs": ["*"]}
     grant(installed, "guards-audit", ACCOUNT, NAMESPACE, rule)

@@ -9,6 +9,7 @@ from http import HTTPStatus
 import pytest
 
 from controlplane.api import Answer, Api
+from controlplane.client import of_files
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.kube.documents import load_documents
@@ -64,8 +65,8 @@ def controller(installed: ControlPlane) -> Iterator[Api]:
     for group in GROUPS:
         installed.apply(crd(group))
     installed.await_crds()
-    for file in ("rbac.yaml", "guard.yaml"):
-        installed.kubectl("apply", "-f", str(MANIFESTS / "components" / "controller" / file))
+    folder = MANIFESTS / "components" / "controller"
+    installed.kubectl("apply", *of_files(folder / "rbac.yaml", folder / "guard.yaml"))
     with closing(Api(installed.url, installed.create_token(NAMESPACE, ACCOUNT), installed.ca_file)) as api:
         wait_for(
             lambda: all(_guarded(api, kind) for kind in (*GROUPS, "resource.k8s.io")),

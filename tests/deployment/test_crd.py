@@ -168,5 +168,5 @@ def test_a_policy_from_before_a_rule_can_still_be_labelled(gpupolicies: ControlP
     assert labelled.status == HTTPStatus.OK, labelled.document
     changed = gpupolicies.api.ask("PATCH", f"{PATH}/older", {"spec": {"order": 5}}, merge)
     assert changed.status == HTTPStatus.UNPROCESSABLE_ENTITY
-    mended = gpupolicies.api.ask("PATCH", f"{PATH}/older", {"spec": {"validationActions": ["Deny"]}}, merge)
-    assert mended.status == HTTPStatus.OK, mended.document
+    corrected = gpupolicies.api.ask("PATCH", f"{PATH}/older", {"spec": {"validationActions": ["Deny"]}}, merge)
+    assert corrected.status == HTTPStatus.OK, corrected.document

@@ -66,18 +66,18 @@ def test_every_overlay_and_component_has_a_row() -> None:
 
 
 def test_every_file_of_the_base_has_a_row() -> None:
-    told = {name for cells in table("file of `manifests/base`").values() for name in spans(cells[0])}
-    assert told == {each.name for each in (MANIFESTS / "base").glob("*.yaml")} - {"kustomization.yaml"}
+    listed = {name for cells in table("file of `manifests/base`").values() for name in spans(cells[0])}
+    assert listed == {each.name for each in (MANIFESTS / "base").glob("*.yaml")} - {"kustomization.yaml"}
 
 
 def test_every_value_has_a_row_with_its_default() -> None:
     [values] = load_documents((MANIFESTS / "chart" / "values.yaml").read_text(), "values.yaml")[0]
-    told = table("value")
+    rows = table("value")
     wanted = dict(_leaves(values.document))
-    assert told.keys() == wanted.keys()
+    assert rows.keys() == wanted.keys()
     for name, value in wanted.items():
         shown = {True: "true", False: "false"}.get(value, str(value)) if isinstance(value, bool) else str(value)
-        assert told[name][1] in ({"none", "the chart's `appVersion`"} if value == "" else {f"`{shown}`"}), name
+        assert rows[name][1] in ({"none", "the chart's `appVersion`"} if value == "" else {f"`{shown}`"}), name
 
 
 def _leaves(values: dict[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:

@@ -120,43 +120,43 @@ def cluster(control_plane: object, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture
-def mended(cluster: Operated) -> Iterator[Operated]:
-    """Yield it; whatever a test does to it, it is as installed afterwards."""
+def restored(cluster: Operated) -> Iterator[Operated]:
+    """Yield the cluster; install everything again after the test."""
     yield cluster
-    cluster.mend()
+    cluster.restore()
 
 
-def test_nobody_listens(mended: Operated) -> None:
-    mended.container.stop(crash=True)
-    mended.wait_refused(pattern(REFUSED))
+def test_nobody_listens(restored: Operated) -> None:
+    restored.container.stop(crash=True)
+    restored.wait_refused(pattern(REFUSED))
 
 
-def test_nobody_answers(mended: Operated) -> None:
-    with mended.silent():
-        mended.wait_refused(pattern(SILENT))
+def test_nobody_answers(restored: Operated) -> None:
+    with restored.silent():
+        restored.wait_refused(pattern(SILENT))
 
 
-def test_no_replica_is_ready(mended: Operated) -> None:
-    mended.plane.kubectl("delete", "deployment,horizontalpodautoscaler", "podberth", "-n", "podberth-system")
+def test_no_replica_is_ready(restored: Operated) -> None:
+    restored.plane.kubectl("delete", "deployment,horizontalpodautoscaler", "podberth", "-n", "podberth-system")
     service = {"namespace": "podberth-system", "name": "podberth", "path": "/mutate", "port": 443}
     patch = [
         {"op": "remove", "path": "/webhooks/0/clientConfig/url"},
         {"op": "add", "path": "/webhooks/0/clientConfig/service", "value": service},
     ]
-    mended.plane.kubectl("patch", CREATIONS[0], "podberth", "--type=json", "-p", json.dumps(patch))
-    mended.wait_refused(pattern(NO_ENDPOINTS))
+    restored.plane.kubectl("patch", CREATIONS[0], "podberth", "--type=json", "-p", json.dumps(patch))
+    restored.wait_refused(pattern(NO_ENDPOINTS))
     # An apply does not take `service` away, which it has not written.
-    mended.plane.kubectl("delete", CREATIONS[0], "podberth")
+    restored.plane.kubectl("delete", CREATIONS[0], "podberth")
 
 
-def test_a_path_of_another_version(mended: Operated) -> None:
-    mended.lead(f"{mended.container.url}/v2")
-    mended.wait_refused(pattern(NO_SUCH_PATH))
+def test_a_path_of_another_version(restored: Operated) -> None:
+    restored.lead(f"{restored.container.url}/v2")
+    restored.wait_refused(pattern(NO_SUCH_PATH))
 
 
-def test_another_authority(mended: Operated) -> None:
-    mended.lead(mended.plane.url)
-    mended.wait_refused(pattern(UNKNOWN_AUTHORITY))
+def test_another_authority(restored: Operated) -> None:
+    restored.lead(restored.plane.url)
+    restored.wait_refused(pattern(UNKNOWN_AUTHORITY))
 
 
 @contextmanager
@@ -199,21 +199,21 @@ def _shake_hands(server: socket.socket, context: ssl.SSLContext) -> None:
     ],
 )
 def test_a_certificate_that_does_not_do(
-    mended: Operated, tmp_path: Path, names: list[str], end: timedelta, words: str
+    restored: Operated, tmp_path: Path, names: list[str], end: timedelta, words: str
 ) -> None:
-    with presented(mended, tmp_path, names, end):
-        mended.wait_refused(pattern(words))
+    with presented(restored, tmp_path, names, end):
+        restored.wait_refused(pattern(words))
 
 
-def test_it_is_not_registered(mended: Operated) -> None:
-    mended.plane.kubectl("delete", CREATIONS[0], "podberth")
-    assert NOT_REGISTERED in mended.plane.kubectl("get", CREATIONS[0], "podberth", check=False).stderr
+def test_it_is_not_registered(restored: Operated) -> None:
+    restored.plane.kubectl("delete", CREATIONS[0], "podberth")
+    assert NOT_REGISTERED in restored.plane.kubectl("get", CREATIONS[0], "podberth", check=False).stderr
 
 
 # ---- what is decided elsewhere --------------------------------------------------------------------------------------
 
 
-def test_what_was_written_is_told(cluster: Operated) -> None:
+def test_a_warning_says_what_was_written(cluster: Operated) -> None:
     [line] = cluster.create().warnings
     assert holds(line, f"podberth {ELLIPSIS}{TOLERATES}")
 
@@ -238,14 +238,14 @@ def test_labels_tell_why_a_namespace_is_left_out(cluster: Operated) -> None:
         assert not cluster.create(namespace).warnings
 
 
-def test_without_the_crd_there_are_no_policies(mended: Operated, tmp_path: Path) -> None:
-    mended.plane.kubectl("delete", "crd", "gpupolicies.podberth.io")
+def test_without_the_crd_there_are_no_policies(restored: Operated, tmp_path: Path) -> None:
+    restored.plane.kubectl("delete", "crd", "gpupolicies.podberth.io")
     policy = str(ROOT / "policies" / "gpu-tolerations" / "policy.yaml")
     # kubectl remembers which kinds there are.
     fresh = f"--cache-dir={tmp_path}"
 
     def said() -> str:
-        return mended.plane.kubectl("apply", "--dry-run=server", "-f", policy, fresh, check=False).stderr
+        return restored.plane.kubectl("apply", "--dry-run=server", "-f", policy, fresh, check=False).stderr
 
     wait_for(lambda: NO_POLICY_KIND in said(), timeout_seconds=SECONDS, what=lambda: f"no such kind; got {said()}")
 
@@ -257,14 +257,14 @@ def test_without_the_operator_of_prometheus_there_are_no_monitors(cluster: Opera
     assert NO_CRDS in said
 
 
-def test_the_agent_wants_a_runtime_class(mended: Operated) -> None:
-    mended.plane.kubectl("label", "node", "plain", "nvidia.com/gpu.present=true")
+def test_the_agent_wants_a_runtime_class(restored: Operated) -> None:
+    restored.plane.kubectl("label", "node", "plain", "nvidia.com/gpu.present=true")
 
     def said() -> str:
-        return mended.plane.kubectl("get", "events", "-n", "podberth-agent").stdout
+        return restored.plane.kubectl("get", "events", "-n", "podberth-agent").stdout
 
     wait_for(lambda: NO_RUNTIME_CLASS in said(), timeout_seconds=SECONDS, what=lambda: f"the event; got {said()}")
-    mended.plane.kubectl("label", "node", "plain", "nvidia.com/gpu.present-")
+    restored.plane.kubectl("label", "node", "plain", "nvidia.com/gpu.present-")
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,10 @@ def cluster(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.fixture
-def mended(cluster: Operated) -> Iterator[Operated]:
-    """Yield it; whatever a test does to it, it is as installed afterwards."""
+def restored(cluster: Operated) -> Iterator[Operated]:
+    """Yield the cluster; install everything again after the test."""
     yield cluster
-    cluster.mend()
+    cluster.restore()
 
 
 WEBHOOK = ("deployment", "podberth", "-n", "podberth-system")
@@ -92,58 +92,58 @@ def _install_older(cluster: Operated, directory: Path) -> None:
     cluster.plane.kubectl("apply", "-k", str(directory))
 
 
-def test_an_upgrade_brings_everything_and_an_undo_the_webhook_back(mended: Operated, tmp_path: Path) -> None:
-    _install_older(mended, tmp_path)
+def test_an_upgrade_brings_everything_and_an_undo_the_webhook_back(restored: Operated, tmp_path: Path) -> None:
+    _install_older(restored, tmp_path)
     older, newer = ([f"{name}:{tag}" for name in ("podberth", "podberth-agent")] for tag in (OLDER, "0.1.0"))
-    assert images(mended) == older
-    mended.wait_called()
+    assert images(restored) == older
+    restored.wait_called()
     pod = gpu_pod(name="from-before")
     pod["metadata"]["namespace"] = USERS
-    [before] = mended.plane.create(pod)
+    [before] = restored.plane.create(pod)
     assert record(before)
 
     look, upgrade = blocks(UPGRADE, "## Upgrade")
-    assert f"-        image: {older[0]}" in mended.run(look)
-    assert images(mended) == older
-    mended.run(upgrade)
-    assert images(mended) == newer
-    entries = mended.plane.get("mutatingwebhookconfiguration", "podberth")["webhooks"]
+    assert f"-        image: {older[0]}" in restored.run(look)
+    assert images(restored) == older
+    restored.run(upgrade)
+    assert images(restored) == newer
+    entries = restored.plane.get("mutatingwebhookconfiguration", "podberth")["webhooks"]
     assert entries[0]["timeoutSeconds"] == 5
     assert all(each["clientConfig"].get("caBundle") for each in entries), "an apply takes caBundle away"
-    mended.wait_called()
+    restored.wait_called()
 
     webhook, agents = blocks(UPGRADE, "## Roll back")
-    mended.run(webhook)
-    assert images(mended) == [older[0], newer[1]]
-    mended.run(agents)
-    assert images(mended) == older
-    mended.wait_called()
-    after = mended.plane.get("pod", "from-before", "-n", USERS)
+    restored.run(webhook)
+    assert images(restored) == [older[0], newer[1]]
+    restored.run(agents)
+    assert images(restored) == older
+    restored.wait_called()
+    after = restored.plane.get("pod", "from-before", "-n", USERS)
     assert record(after) == record(before)
     assert after["spec"]["tolerations"] == before["spec"]["tolerations"]
 
 
-def test_replicas_are_replaced_under_load_and_no_pod_is_refused(mended: Operated, tmp_path: Path) -> None:
-    """As the Deployment does it: a new one is ready before an old one is told to end, which drains."""
+def test_replicas_are_replaced_under_load_and_no_pod_is_refused(restored: Operated, tmp_path: Path) -> None:
+    """Replicas are replaced as a Deployment does: a new one is ready before an old one gets SIGTERM and drains."""
     with ExitStack() as stack:
         serving: list[Container] = []
         balancer = stack.enter_context(closing(Balancer(lambda: [each.port for each in serving if each.ready()])))
 
         def add(number: int) -> None:
-            container = Container(webhook_container(mended.plane), tmp_path / str(number))
+            container = Container(webhook_container(restored.plane), tmp_path / str(number))
             stack.enter_context(closing(container))
-            container.start(PODBERTH_KUBECONFIG=str(enter(mended.plane, container.directory)))
+            container.start(PODBERTH_KUBECONFIG=str(enter(restored.plane, container.directory)))
             serving.append(container)
 
         add(0)
         add(1)
-        _install(mended, tmp_path / "service", f"https://127.0.0.1:{balancer.port}")
+        _install(restored, tmp_path / "service", f"https://127.0.0.1:{balancer.port}")
         wait_for(
-            lambda: mended.create().status == HTTPStatus.CREATED and balancer.accepted > 0,
+            lambda: restored.create().status == HTTPStatus.CREATED and balancer.accepted > 0,
             timeout_seconds=SECONDS,
             what="creations to go through the Service",
         )
-        with load(mended.plane, "noon") as creating:
+        with load(restored.plane, "noon") as creating:
             for number in (2, 3):
                 add(number)
                 serving[0].stop()
@@ -179,16 +179,16 @@ def test_a_webhook_reads_the_documents_of_older_and_newer_agents() -> None:
 
 
 @pytest.fixture(params=["nobody listens", "another certificate"])
-def broken(request: pytest.FixtureRequest, mended: Operated) -> Operated:
+def broken(request: pytest.FixtureRequest, restored: Operated) -> Operated:
     """Return the cluster with a webhook that gives no answer: GPU pods are refused."""
-    mended.container.stop(crash=True)
+    restored.container.stop(crash=True)
     if request.param == "another certificate":
         # The API server's own: no caBundle of ours vouches for it.
-        mended.lead(mended.plane.url)
-        mended.wait_refused("x509: certificate signed by unknown authority")
+        restored.lead(restored.plane.url)
+        restored.wait_refused("x509: certificate signed by unknown authority")
     else:
-        mended.wait_refused("connect: connection refused")
-    return mended
+        restored.wait_refused("connect: connection refused")
+    return restored
 
 
 def test_nothing_is_refused_in_namespaces_of_the_system_nor_without_gpus(broken: Operated) -> None:
@@ -220,11 +220,11 @@ def test_creations_fail_open_and_an_apply_closes_them(broken: Operated) -> None:
     broken.wait_refused()
 
 
-def test_failing_open_costs_nothing_where_podberth_answers(mended: Operated) -> None:
+def test_failing_open_costs_nothing_where_podberth_answers(restored: Operated) -> None:
     fail_open, _ = blocks(UPGRADE, FAIL_OPEN)
-    mended.run(fail_open)
-    mended.wait_called()
-    denied = mended.create(pod=gpu_pod(resource="nvidia.com/mig-4g.5gb"))
+    restored.run(fail_open)
+    restored.wait_called()
+    denied = restored.create(pod=gpu_pod(resource="nvidia.com/mig-4g.5gb"))
     assert denied.status == HTTPStatus.UNPROCESSABLE_ENTITY
 
 
@@ -233,44 +233,44 @@ def test_without_webhooks_pods_are_created(broken: Operated) -> None:
     broken.wait_passed_by()
 
 
-def test_an_apply_brings_podberth_back_that_runs_again(mended: Operated) -> None:
+def test_an_apply_brings_podberth_back_that_runs_again(restored: Operated) -> None:
     delete, back = blocks(UPGRADE, DELETE)
-    mended.run(delete)
-    mended.wait_passed_by()
+    restored.run(delete)
+    restored.wait_passed_by()
     # The configurations are new: podberth writes caBundle, and pods are written on.
-    mended.run(back)
-    mended.wait_called()
+    restored.run(back)
+    restored.wait_called()
 
 
-def test_a_patch_of_another_entry_is_refused(mended: Operated) -> None:
+def test_a_patch_of_another_entry_is_refused(restored: Operated) -> None:
     fail_open, _ = blocks(UPGRADE, FAIL_OPEN)
     for word in ("/webhooks/0/name", "/webhooks/0/failurePolicy"):
         assert fail_open.count(word) == 2
     with pytest.raises(AssertionError, match="The request is invalid"):
-        mended.run(fail_open.replace("/webhooks/0/name", "/webhooks/1/name"))
+        restored.run(fail_open.replace("/webhooks/0/name", "/webhooks/1/name"))
 
 
-def test_where_podberth_hangs_a_pod_is_refused_after_the_timeout(mended: Operated) -> None:
-    with mended.silent():
-        mended.wait_refused("context deadline exceeded")
+def test_where_podberth_hangs_a_pod_is_refused_after_the_timeout(restored: Operated) -> None:
+    with restored.silent():
+        restored.wait_refused("context deadline exceeded")
 
 
 # ---- uninstall ------------------------------------------------------------------------------------------------------
 
 
-def test_an_uninstall_leaves_nothing(mended: Operated) -> None:
-    mended.plane.kubectl("label", "node", "gpu", "podberth.io/link-shape=none", "podberth.io/link-domain-size=1")
-    mended.plane.kubectl("label", "namespace", USERS, "podberth.io/exempt=true")
+def test_an_uninstall_leaves_nothing(restored: Operated) -> None:
+    restored.plane.kubectl("label", "node", "gpu", "podberth.io/link-shape=none", "podberth.io/link-domain-size=1")
+    restored.plane.kubectl("label", "namespace", USERS, "podberth.io/exempt=true")
     for block in blocks(UPGRADE, "## Uninstall"):
-        mended.run(block)
+        restored.run(block)
     # With its pods; and its token is good for nothing without the ServiceAccount.
-    mended.container.stop(crash=True)
+    restored.container.stop(crash=True)
 
     def left() -> list[str]:
-        kinds = mended.plane.kubectl("api-resources", "--verbs=list", "-o", "name", "--cached=false").stdout.split()
-        # What happened to things is told for an hour after they are gone.
+        kinds = restored.plane.kubectl("api-resources", "--verbs=list", "-o", "name", "--cached=false").stdout.split()
+        # Events stay for an hour after their objects are gone.
         wanted = sorted(each for each in set(kinds) if not each.startswith("events"))
-        found = mended.plane.kubectl("get", ",".join(wanted), "-A", "-o", "json", check=False)
+        found = restored.plane.kubectl("get", ",".join(wanted), "-A", "-o", "json", check=False)
         if found.returncode:  # a kind that goes is listed for a moment longer
             return [found.stderr]
         return [
@@ -281,4 +281,4 @@ def test_an_uninstall_leaves_nothing(mended: Operated) -> None:
         ]
 
     wait_for(lambda: left() == [], timeout_seconds=SECONDS, what=lambda: f"all of podberth's to go; left are {left()}")
-    mended.wait_passed_by()
+    restored.wait_passed_by()

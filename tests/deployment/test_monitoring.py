@@ -68,9 +68,9 @@ def test_every_metric_is_one_of_podberths_or_of_the_api_servers() -> None:
 
 @pytest.mark.parametrize("expression", TARGETS)
 def test_every_expression_of_the_dashboard_is_promql(promtool: Path, expression: str, tmp_path: Path) -> None:
-    told = expression.replace("$__rate_interval", "5m")
+    resolved = expression.replace("$__rate_interval", "5m")
     (tmp_path / "rules.yaml").write_text(
-        json.dumps({"groups": [{"name": "a", "rules": [{"record": "a", "expr": told}]}]})
+        json.dumps({"groups": [{"name": "a", "rules": [{"record": "a", "expr": resolved}]}]})
     )
     done = subprocess.run(
         [promtool, "check", "rules", "rules.yaml"], cwd=tmp_path, capture_output=True, text=True, check=False

@@ -29,7 +29,7 @@ SHIPPED = sum(each["kind"] == "GPUPolicy" for file in POLICIES.glob("*/policy.ya
 
 @pytest.fixture(scope="module")
 def live(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
-    """Yield an installation that is well; each test that breaks something mends it."""
+    """Yield an installation without faults; each test that breaks something repairs it."""
     directory = tmp_path_factory.mktemp("status")
     with ControlPlane.start(directory / "cluster") as started:
         installation = Live(started, directory)
@@ -148,7 +148,7 @@ def test_a_missing_configuration_is_named_and_so_is_a_policy_that_came_in_meanwh
         wait_for(
             lambda: ("policies", "broken") in attention(live),
             timeout_seconds=SECONDS,
-            what="the broken policy to be told of",
+            what="the finding about the broken policy",
         )
         found = rows(live)
         assert found["policies", "objects"][0]["text"] == f"{SHIPPED} active, 1 broken"

@@ -1,7 +1,7 @@
 """A container of the shipped manifests as a process: what a kubelet would start, where there is none.
 
-Its arguments, its variables and its readiness probe are the manifest's. Of the variables only those are set anew that
-name a place of the machine: `PLACES`.
+Its arguments, its variables and its readiness probe are the manifest's. Only the variables that name a
+place of the machine get other values: `PLACES`.
 """
 
 from collections.abc import Mapping

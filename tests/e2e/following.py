@@ -250,7 +250,7 @@ class Following:
         """Return the lines of the log whose message begins so."""
         return logged(self.directory / "serve" / "podberth.log", message)
 
-    def told(self, message: str) -> list[Document]:
+    def reported(self, message: str) -> list[Document]:
         """Return the lines of the log whose message begins so, once there is one."""
         return wait_for(lambda: self.lines(message), what=f"the log to say: {message}")
 

@@ -110,7 +110,7 @@ class Group:
         unregister(self.control_plane)
 
     def register(self, failure_policy: FailurePolicy = "Fail") -> None:
-        """Put the configurations up anew, which takes every caBundle away; creations have this failurePolicy."""
+        """Delete and create the configurations, without caBundle; creations have this failurePolicy."""
         self.unregister()
         documents = [deepcopy(each) for each in self.configurations]
         for webhook in (webhook for each in documents for webhook in each["webhooks"]):

@@ -49,7 +49,7 @@ class Trial:
     name: str
     pod: Document
     cluster: tuple[Document, ...]
-    told: CaseResult
+    result: CaseResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +70,17 @@ def trials(files: SuiteFiles, environment: Environment) -> list[Trial]:
     assert suite is not None, problems
     policies = parse_policies(files.policies)
     results = run_suite(suite, policies, environment).cases
-    return [_trial(suite, case, policies.params, told) for case, told in zip(suite.cases, results, strict=True)]
+    return [_trial(suite, case, policies.params, result) for case, result in zip(suite.cases, results, strict=True)]
 
 
-def _trial(suite: Suite, case: Case, params: Params, told: CaseResult) -> Trial:
+def _trial(suite: Suite, case: Case, params: Params, result: CaseResult) -> Trial:
     assert case.pod is not None, f"{suite.file}: {case.name}: got a review; say here how it comes before an apiserver"
     pod = complete(
         {"apiVersion": "v1", "kind": "Pod", **case.pod}, case.namespace.name if case.namespace else "default"
     )
     # Params as ConfigMaps of the cluster, which win over those beside the policies.
     cluster = (*documents(suite, case, pod["metadata"]["namespace"]), *with_values(suite, case, params).values())
-    return Trial(case.name, pod, cluster, told)
+    return Trial(case.name, pod, cluster, result)
 
 
 def complete(pod: Document, namespace: str = "default") -> Document:
@@ -118,7 +118,7 @@ class Stage:
     def show(self, policies: Path, cluster: Sequence[Document]) -> None:
         """Put them there and return once they are in force.
 
-        A snapshot is read after the look that finds it changed, and policies with it: loaded once more is loaded anew.
+        A snapshot is read after the look that finds it changed, and policies with it: after one more load both are new.
         """
         knew_nodes, self._knows_nodes = self._knows_nodes, any(each.get("kind") == "Node" for each in cluster)
         if knew_nodes and not self._knows_nodes:
@@ -158,7 +158,7 @@ def differences(api: Api, trial: Trial) -> Iterator[str]:
 @contextmanager
 def _priority_classes(api: Api, trial: Trial) -> Iterator[None]:
     """Have the classes that the case's cluster holds, and those that its pod names before or behind podberth."""
-    named = {pod["spec"].get("priorityClassName", "") for pod in (trial.pod, trial.told.pod or trial.pod)}
+    named = {pod["spec"].get("priorityClassName", "") for pod in (trial.pod, trial.result.pod or trial.pod)}
     held = {each["metadata"]["name"]: each for each in trial.cluster if each.get("kind") == "PriorityClass"}
     needed = {name for name in named - held.keys() if name and not name.startswith("system-")}
     classes = [*held.values(), *(_priority_class(name) for name in needed)]
@@ -184,16 +184,16 @@ def _await_class(api: Api, name: str, status: int) -> None:
 
 def _expected(api: Api, trial: Trial) -> Outcome:
     """Return the runner's word; its pod is given to the apiserver, too, which adds what it adds to any pod."""
-    told = trial.told
+    result = trial.result
     # The apiserver says a line once, whoever says it again.
-    warnings = tuple(dict.fromkeys(told.warnings))
-    if told.verdict == "denied":
-        return Outcome("denied", warnings, "mutate" if told.pod is None else "validate", told.denial)
-    assert told.pod is not None, told
-    alone = without_podberth(api, complete(told.pod))
+    warnings = tuple(dict.fromkeys(result.warnings))
+    if result.verdict == "denied":
+        return Outcome("denied", warnings, "mutate" if result.pod is None else "validate", result.denial)
+    assert result.pod is not None, result
+    alone = without_podberth(api, complete(result.pod))
     if alone.status != HTTPStatus.CREATED:
-        return Outcome(told.verdict, warnings, denial=f"without podberth: {alone.document['message']}")
-    return Outcome(told.verdict, warnings, pod=comparable(alone.document))
+        return Outcome(result.verdict, warnings, denial=f"without podberth: {alone.document['message']}")
+    return Outcome(result.verdict, warnings, pod=comparable(alone.document))
 
 
 def _observed(api: Api, trial: Trial) -> Outcome:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from controlplane.api import Api
+from controlplane.client import of_files
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from crds import FOLDER
@@ -116,13 +117,12 @@ class Audited:
 
 def let_in(plane: ControlPlane) -> None:
     """Give the audit its rights, and the guard that holds it to its own reports."""
-    for file in ("rbac.yaml", "guard.yaml"):
-        plane.kubectl("apply", "-f", str(ROOT / "manifests/components/audit" / file))
+    folder = ROOT / "manifests/components/audit"
+    plane.kubectl("apply", *of_files(folder / "rbac.yaml", folder / "guard.yaml"))
 
 
 def install(plane: ControlPlane, *files: Path) -> None:
-    for each in files:
-        plane.kubectl("create", "-f", str(each))
+    plane.kubectl("create", *of_files(*files))
     plane.await_crds()
 
 

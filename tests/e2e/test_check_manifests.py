@@ -26,6 +26,8 @@ NOT_SERVED = {
     ("argoproj.io/v1alpha1", "CronWorkflow"),
     ("argoproj.io/v1alpha1", "Workflow"),
     ("argoproj.io/v1alpha1", "WorkflowTemplate"),
+    ("batch.volcano.sh/v1alpha1", "CronJob"),
+    ("flow.volcano.sh/v1alpha1", "JobTemplate"),
     ("kubeflow.org/v1", "Notebook"),
     ("orchestration.aibrix.ai/v1alpha1", "RayClusterFleet"),
     ("orchestration.aibrix.ai/v1alpha1", "RayClusterReplicaSet"),
@@ -34,9 +36,11 @@ NOT_SERVED = {
     ("serving.knative.dev/v1", "Service"),
     ("serving.kserve.io/v1alpha2", "LLMInferenceServiceConfig"),
     ("sparkoperator.k8s.io/v1beta2", "SparkApplication"),
+    ("workload.serving.volcano.sh/v1alpha1", "ModelBooster"),
     ("workload.serving.volcano.sh/v1alpha1", "ModelServing"),
     ("workloads.x-k8s.io/v1alpha1", "RoleBasedGroup"),
     ("workloads.x-k8s.io/v1alpha2", "RoleBasedGroup"),
+    ("workloads.x-k8s.io/v1alpha2", "RoleBasedGroupSet"),
 }
 BUILT_IN = {"v1", "apps/v1", "batch/v1"}
 

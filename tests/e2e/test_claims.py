@@ -259,12 +259,12 @@ def test_aligned_devices_are_found_on_the_node_that_has_them(
 def test_devices_that_no_node_has_aligned_are_waited_for(stage: Stage, space: str) -> None:
     stage.apply(space, gpu_pod(4, name="train", annotations={"podberth.io/align": "numa-node"}))
 
-    def told() -> bool:
+    def noted() -> bool:
         [made] = stage.items("/api/v1/namespaces/{}/pods", space)
         conditions = made.get("status", {}).get("conditions") or ()
         return any("cannot allocate" in (each.get("message") or "") for each in conditions)
 
-    wait_for(told, timeout_seconds=SECONDS, what=lambda: str(stage.items("/api/v1/namespaces/{}/pods", space)))
+    wait_for(noted, timeout_seconds=SECONDS, what=lambda: str(stage.items("/api/v1/namespaces/{}/pods", space)))
     stage.plane.kubectl("delete", "pod", "train", "-n", space)
 
 
@@ -291,16 +291,16 @@ def test_a_name_that_no_policy_declares_is_nobodys(stage: Stage, space: str) -> 
     assert set(stage.templates(space)) == {written_name()}
 
 
-def test_a_pod_whose_template_no_policy_declares_any_more_is_told(stage: Stage, space: str) -> None:
-    """As where the controller was started anew after the policy had changed."""
+def test_a_pod_whose_template_no_policy_declares_any_more_gets_an_event(stage: Stage, space: str) -> None:
+    """The controller was started again after the policy had changed, for example."""
     claims = [{"name": "c", "resourceClaimTemplateName": "pair-00000000"}]
     stage.apply(space, pod(container(claims=["c"]), name="lost", resourceClaims=claims))
 
-    def told() -> list[str]:
+    def noted() -> list[str]:
         events = stage.items("/api/v1/namespaces/{}/events", space)
         return [each["message"] for each in events if each["reason"] == "ResourceClaimTemplateMissing"]
 
-    [message] = wait_for(told, timeout_seconds=SECONDS, what="an Event of the pod")
+    [message] = wait_for(noted, timeout_seconds=SECONDS, what="an Event of the pod")
     assert message.startswith(f"ResourceClaimTemplate {space}/pair-00000000: got none after 1 s, and a claim of this")
     assert "no policy in force declares it" in message
     stage.plane.kubectl("delete", "pod", "lost", "-n", space)

@@ -8,6 +8,7 @@ import pytest
 
 from builders import gpu_pod
 from controlplane.api import Api
+from controlplane.client import of_files
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.files.loading import find_policies
@@ -41,8 +42,7 @@ def following(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Following]:
         grant(plane)
         plane.kubectl("apply", "-f", str(ROOT / "manifests" / "base" / "gpupolicy-crd.yaml"))
         plane.await_crds()
-        for file in sorted(POLICIES.glob("*/p*.yaml")):  # policies and their params
-            plane.kubectl("apply", "-f", str(file))
+        plane.kubectl("apply", *of_files(*sorted(POLICIES.glob("*/p*.yaml"))))  # policies and their params
         following = Following(plane, tmp_path_factory.mktemp("following"), served=Path("cluster"))
         following.policy_file.unlink()
         following.add("hgx-h100-8", "hgx-0")
@@ -103,7 +103,7 @@ def test_a_broken_policy_never_replaces_a_working_one_and_costs_no_other(followi
     put(following, marking("good"))
     until(following, "good")
     put(following, policy("mark", _BROKEN))
-    wait_for(lambda: states(following)["outdated"] == 1, timeout_seconds=COMPILES_SECONDS, what="it to be told")
+    wait_for(lambda: states(following)["outdated"] == 1, timeout_seconds=COMPILES_SECONDS, what="it to be reported")
     assert mark(following) == "good"
     put(following, policy("other", "  mutations:\n  - labels: {other.example/value: \"'there'\"}"))
     wait_for(
@@ -112,12 +112,12 @@ def test_a_broken_policy_never_replaces_a_working_one_and_costs_no_other(followi
         what="the other policy",
     )
     assert mark(following) == "good"
-    [line] = following.told("policies: mark cannot be used; the last good one stays in force")
+    [line] = following.reported("policies: mark cannot be used; the last good one stays in force")
     assert line["generation"] == 2
     assert line["problems"] == linted(following, "mark", tmp_path)
     assert line["problems"][0].startswith("gpupolicy/mark:")
-    put(following, marking("mended"))
-    until(following, "mended")
+    put(following, marking("fixed"))
+    until(following, "fixed")
     wait_for(lambda: states(following)["outdated"] == 0, timeout_seconds=COMPILES_SECONDS, what="none to be outdated")
     following.control_plane.kubectl("delete", "gpupolicy", "mark", "other")
     until(following, "")
@@ -226,9 +226,9 @@ def test_it_may_write_the_status_and_nothing_else_of_a_policy(following: Followi
 def test_a_policy_that_was_never_good_has_nothing_in_its_place(following: Following) -> None:
     before = following.answers()
     put(following, policy("mark", _BROKEN))
-    wait_for(lambda: states(following)["broken"] == 1, timeout_seconds=COMPILES_SECONDS, what="it to be told")
+    wait_for(lambda: states(following)["broken"] == 1, timeout_seconds=COMPILES_SECONDS, what="it to be reported")
     assert following.answers() == before
-    assert following.told("policies: mark cannot be used; nothing is in its place")
+    assert following.reported("policies: mark cannot be used; nothing is in its place")
     # Who has just started knows no last good version either, and serves the others.
     following.podberth.stop()
     following.podberth.start()

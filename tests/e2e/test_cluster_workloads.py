@@ -101,7 +101,7 @@ def test_when_it_is_ready_it_follows_what_is_served_and_says_what_is_not(followi
     assert following.metric("watch_objects", resource="jobs.batch") == 0
 
 
-def test_a_claim_is_told_by_its_template_and_by_itself(following: Following) -> None:
+def test_a_claim_is_described_by_its_template_and_by_itself(following: Following) -> None:
     claims = [
         {"name": "made", "resourceClaimTemplateName": "two-gpus"},
         {"name": "shared", "resourceClaimName": "two-gpus"},

@@ -93,7 +93,7 @@ def at_odds(
 
 @pytest.mark.usefixtures("at_odds")
 @pytest.mark.parametrize("concern", PAIRS)
-def test_the_first_policys_value_is_the_apiservers_and_the_user_is_told(space: Space, concern: str) -> None:
+def test_the_first_policys_value_is_the_apiservers_and_the_user_gets_a_warning(space: Space, concern: str) -> None:
     said = space.must_apply(of_case(concern), flags=("--dry-run=server", "-o", "json"))
 
     name = concern.lower()

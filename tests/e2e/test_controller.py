@@ -197,7 +197,7 @@ def test_a_group_of_(stage: Stage, space: str, owner: Document, system: str, api
     wait_for(lambda: stage.group(api, space, "gang") is None, timeout_seconds=SECONDS, what="the group to be gone")
 
 
-def test_a_native_group_that_cannot_grow_is_told_of_on_the_owner(stage: Stage, space: str, owner: Document) -> None:
+def test_a_native_group_that_cannot_grow_gives_an_event_on_the_owner(stage: Stage, space: str, owner: Document) -> None:
     # Of more machines than there are, so that all of it waits.
     stage.apply(space, bare("first", member("gang", 9), owner))
     stage.wait_for_group(NATIVE, space, "gang")
@@ -210,24 +210,24 @@ def test_a_native_group_that_cannot_grow_is_told_of_on_the_owner(stage: Stage, s
     stage.remove("configmap", "owner", space)
 
 
-def test_a_pod_is_told_that_its_group_does_not_come(stage: Stage, space: str) -> None:
+def test_a_pod_gets_an_event_that_its_group_does_not_come(stage: Stage, space: str) -> None:
     native = gpu_pod(1, name="native", schedulingGroup={"podGroupName": "nobodys"})
     volcano = gpu_pod(1, name="volcano", annotations={"scheduling.k8s.io/group-name": "v"}, schedulerName="volcano")
     sizeless = member("sizeless", 2)
     del sizeless["metadata"]["annotations"]["podberth.io/gang-size"]
     stage.apply(space, native, volcano, bare("sizeless", sizeless))
 
-    def told() -> dict[str, str]:
+    def noted() -> dict[str, str]:
         return {each["regarding"]["name"]: each["note"] for each in stage.events(space, "PodGroupMissing")}
 
-    wait_for(lambda: len(told()) == 3, timeout_seconds=SECONDS, what=lambda: f"three to be told of: {told()}")
-    assert told()["native"] == (
+    wait_for(lambda: len(noted()) == 3, timeout_seconds=SECONDS, what=lambda: f"three Events; got {noted()}")
+    assert noted()["native"] == (
         f"PodGroup {space}/nobodys: got none after 1 s, and spec.schedulingGroup.podGroupName of this pod names it; "
         "make one of podgroups.scheduling.k8s.io in that namespace, or the pod without "
         "spec.schedulingGroup.podGroupName"
     )
-    assert "serves no podgroups.scheduling.volcano.sh: install it" in told()["volcano"]
-    assert "set annotation podberth.io/gang-size and podberth makes it" in told()["sizeless"]
+    assert "serves no podgroups.scheduling.volcano.sh: install it" in noted()["volcano"]
+    assert "set annotation podberth.io/gang-size and podberth makes it" in noted()["sizeless"]
     assert {each["regarding"]["kind"] for each in stage.events(space, "PodGroupMissing")} == {"Pod"}
     basic = {"metadata": {"name": "nobodys"}, "spec": {"schedulingPolicy": {"basic": {}}}}
     stage.apply(space, {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", **basic})

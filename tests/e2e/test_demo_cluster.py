@@ -134,10 +134,10 @@ def test_their_groups_are_made_by_the_controller_and_by_nobody_else(
     assert groups == [("ring-a", "3", "nvidia.com/gpu.clique"), ("ring-b", "3", "nvidia.com/gpu.clique")]
 
 
-def test_the_time_of_each_stage_is_told(finished: subprocess.CompletedProcess[str]) -> None:
+def test_the_time_of_each_stage_is_printed(finished: subprocess.CompletedProcess[str]) -> None:
     said = finished.stdout.partition("── how long each stage took ─")[2].partition("── in all ─")[0]
-    told = re.findall(r"^  (\S.*?)  +(\d+\.\d) s$", said, flags=re.MULTILINE)
-    assert [name for name, _ in told] == [
+    stages = re.findall(r"^  (\S.*?)  +(\d+\.\d) s$", said, flags=re.MULTILINE)
+    assert [name for name, _ in stages] == [
         "executables of the control plane: built, or found",
         "start of the control plane, with its nodes",
         "the examples without podberth",
@@ -148,7 +148,7 @@ def test_the_time_of_each_stage_is_told(finished: subprocess.CompletedProcess[st
     whole = re.search(r"(\d+\.\d) s in all", " ".join(finished.stdout.split()))
     assert whole is not None
     # Each is rounded by itself.
-    assert sum(float(seconds) for _, seconds in told) <= float(whole[1]) + 0.1 * len(told)
+    assert sum(float(seconds) for _, seconds in stages) <= float(whole[1]) + 0.1 * len(stages)
 
 
 @pytest.mark.parametrize(

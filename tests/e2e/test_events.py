@@ -134,7 +134,7 @@ def test_the_pods_of_a_job_are_one_event_of_the_job_that_all_replicas_count_in(s
     assert _LINE in stage.plane.kubectl("events", "--for", "job/train").stdout
 
 
-def test_a_deployments_pods_are_told_of_its_replica_set(stage: Stage) -> None:
+def test_the_event_of_a_deployments_pods_is_about_its_replica_set(stage: Stage) -> None:
     stage.plane.apply(deployment(gpu_pod(), name="serve"))
     wait_for(lambda: bool(stage.events("ReplicaSet")), timeout_seconds=SECONDS, what="an Event")
     [event] = stage.events("ReplicaSet")
@@ -142,7 +142,7 @@ def test_a_deployments_pods_are_told_of_its_replica_set(stage: Stage) -> None:
     assert event["note"] == _LINE
 
 
-def test_bare_pods_and_dry_runs_are_not_told(stage: Stage) -> None:
+def test_bare_pods_and_dry_runs_give_no_event(stage: Stage) -> None:
     path = "/api/v1/namespaces/default/pods"
     answer = stage.plane.api.ask("POST", path, gpu_pod(name="bare"))
     assert (answer.status, _LINE in answer.warnings) == (201, True)
@@ -151,14 +151,14 @@ def test_bare_pods_and_dry_runs_are_not_told(stage: Stage) -> None:
     pod["metadata"]["ownerReferences"] = [owner]
     answer = stage.plane.api.ask("POST", f"{path}?dryRun=All", pod)
     assert (answer.status, _LINE in answer.warnings) == (201, True)
-    # One that is told, after these: when it is there, they would be.
+    # A pod that gives an Event, after these: when its Event is there, theirs would be.
     pod["metadata"]["ownerReferences"] = [{**owner, "kind": "Wet"}]
     assert stage.plane.api.ask("POST", path, pod).status == 201
     wait_for(lambda: bool(stage.events("Wet")), timeout_seconds=SECONDS, what="an Event")
     assert stage.events("Dry") == stage.events("Pod") == []
 
 
-def test_an_event_in_a_namespace_that_goes_is_lost_and_counted_and_the_next_is_told(stage: Stage) -> None:
+def test_an_event_in_a_namespace_that_goes_is_lost_and_counted_and_the_next_is_published(stage: Stage) -> None:
     plane = stage.plane
     plane.add_namespace("going")
     listed = float(len(plane.api.read("/api/v1/namespaces")["items"]))
@@ -178,11 +178,11 @@ def test_an_event_in_a_namespace_that_goes_is_lost_and_counted_and_the_next_is_t
     lost = stage.counted("failed")
     assert plane.api.ask("POST", "/api/v1/namespaces/going/pods", pod).status == 201
     plane.kubectl("delete", "namespace", "going", "--wait=false")
-    # Either it was told before the namespace began to go, and then no more, or it is refused until it is given up.
+    # Either it was published before the namespace began to go, and then no more, or it is refused until it is given up.
     wait_for(
         lambda: stage.counted("failed") > lost or bool(stage.events("Going", "going")),
         timeout_seconds=SECONDS,
-        what="the Event to be told or lost",
+        what="the Event to be published or lost",
     )
     other = gpu_pod(name="other")
     other["metadata"]["ownerReferences"] = [
@@ -193,7 +193,7 @@ def test_an_event_in_a_namespace_that_goes_is_lost_and_counted_and_the_next_is_t
     plane.kubectl("patch", "pod", "last", "-n", "going", "--type=merge", "-p", '{"metadata": {"finalizers": null}}')
 
 
-def test_a_policy_is_told_of_when_it_turns_by_one_replica(stage: Stage) -> None:
+def test_one_replica_publishes_an_event_when_a_policys_status_turns(stage: Stage) -> None:
     plane = stage.plane
 
     def reasons() -> list[str]:
@@ -232,14 +232,14 @@ def test_a_stranger_makes_podberth_write_no_word_of_theirs(stage: Stage) -> None
             assert status == (400 if namespace in elsewhere else 200)
         # Counted behind the answer.
         _wait_for_unknown(replica, before + 2)
-    # One that is told, after these: when it is there, they would be.
+    # A pod that gives an Event, after these: when its Event is there, theirs would be.
     pod = gpu_pod(name="honest")
     pod["metadata"]["ownerReferences"] = [{**owner, "kind": "Honest", "apiVersion": "example.com/v1", "name": "honest"}]
     # Sent here, too: whether the API server calls podberth is not what this is about.
     assert _ask(stage.replicas[0], review(pod, namespace="default", name="honest")) == 200
     wait_for(lambda: bool(stage.events("Honest")), timeout_seconds=SECONDS, what="an Event")
-    told = [each for each in stage.plane.api.read("/apis/events.k8s.io/v1/events")["items"] if text in str(each)]
-    assert [each for each in told if each.get("reportingController") == CONTROLLER] == []
+    events = [each for each in stage.plane.api.read("/apis/events.k8s.io/v1/events")["items"] if text in str(each)]
+    assert [each for each in events if each.get("reportingController") == CONTROLLER] == []
     for replica in stage.replicas:
         assert "grant" not in replica.log.read_text()
 

@@ -47,8 +47,7 @@ def following(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Following]:
         grant(plane)
         plane.kubectl("apply", "-f", str(ROOT / "manifests" / "base" / "gpupolicy-crd.yaml"))
         plane.await_crds()
-        for each in (READS, READS_NOT):
-            plane.kubectl("apply", "-f", "-", input=each)
+        plane.kubectl("apply", "-f", "-", input=f"{READS}\n---\n{READS_NOT}")
         made = Following(plane, tmp_path_factory.mktemp("following"))
         try:
             made.add("hgx-h100-8", "hgx-0")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crds import CLUSTER_WIDE, SERVED
-from podberth.admission.mutate import traced
+from podberth.admission.decide import traced
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.documents import load_documents

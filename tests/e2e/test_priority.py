@@ -22,7 +22,7 @@ Document = dict[str, Any]
 
 
 def priority_class(name: str, value: int, *, default: bool = False) -> Document:
-    """Return a class that never preempts, if it is the default, so that what is computed of it can be told apart."""
+    """Return a class. The default never preempts, so that the fields that are computed from it can be distinguished."""
     return {
         "apiVersion": "scheduling.k8s.io/v1",
         "kind": "PriorityClass",

@@ -1,4 +1,4 @@
-"""What stands between the tests and the shipped manifests: where the apiserver is told to call, and nothing else."""
+"""The tests register the shipped manifests with another address for the apiserver to call, and with no other change."""
 
 from typing import Any
 

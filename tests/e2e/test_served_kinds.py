@@ -80,7 +80,7 @@ class Watching:
         """Return what the owners that are known say of their sizes, and a word for what their templates ask for."""
         return {spelled(owner["spec"]) for owner in self.known[-1].owners.values()}
 
-    def told(self, what: str) -> list[str]:
+    def problems(self, what: str) -> list[str]:
         return [line["problem"] for line in self.log.lines if line["msg"] == "kinds" and what in line["problem"]]
 
 
@@ -132,7 +132,7 @@ def test_a_crd_that_is_installed_later_is_followed_and_one_that_is_deleted_is_fo
                 await seen.until("the kinds to be gone", lambda: seen.served.states()[PYTORCH] == "not served")
                 await seen.until("the kinds to be gone", lambda: seen.served.states()[JOBSETS] == "not served")
                 gone = f"{PYTORCH}: no longer served; what was known of it is forgotten"
-                await seen.until("that to be told", lambda gone=gone: seen.told(PYTORCH)[-1:] == [gone])  # type: ignore[misc]
+                await seen.until("the log to say that", lambda gone=gone: seen.problems(PYTORCH)[-1:] == [gone])  # type: ignore[misc]
             assert not [line for line in seen.log.lines if "a bug" in line["msg"]]
 
     # Each wait in it has its bound; a CRD that comes and goes takes seconds.
@@ -158,7 +158,7 @@ def may_list_classes(plane: ControlPlane) -> bool:
     return allowed
 
 
-def test_a_kind_that_may_not_be_listed_is_told_of_and_keeps_nobody_waiting(
+def test_a_kind_that_may_not_be_listed_is_reported_and_keeps_nobody_waiting(
     plane: ControlPlane, kubeconfig: Path
 ) -> None:
     granted = rules(plane)
@@ -173,14 +173,14 @@ def test_a_kind_that_may_not_be_listed_is_told_of_and_keeps_nobody_waiting(
             assert refused == {name for name in states if name.endswith(".resource.k8s.io")}
             assert states["jobs.batch"] == "followed"
             assert seen.served.unlisted() == ()
-            await seen.until("the problem to be told", lambda: seen.told("deviceclasses"))
-            assert "got 403" in seen.told("deviceclasses")[0]
+            await seen.until("the log to name the problem", lambda: seen.problems("deviceclasses"))
+            assert "got 403" in seen.problems("deviceclasses")[0]
             right = "list deviceclasses.resource.k8s.io, as manifests/base/rbac.yaml does"
-            assert f"grant ServiceAccount podberth-system/podberth: {right}" in seen.told("deviceclasses")[0]
+            assert f"grant ServiceAccount podberth-system/podberth: {right}" in seen.problems("deviceclasses")[0]
             await asyncio.to_thread(put_rules, plane, granted)
             await seen.until("the rights to count", lambda: "refused" not in seen.served.states().values())
             await seen.until("all to be followed", lambda: "listing" not in seen.served.states().values())
-            assert len(seen.told("deviceclasses")) == 1
+            assert len(seen.problems("deviceclasses")) == 1
 
     try:
         run(test)

@@ -1,7 +1,6 @@
 """Replicas that share a certificate authority, before a real apiserver: whatever happens, no creation is refused."""
 
 import json
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -65,10 +64,10 @@ def test_two_that_start_at_the_same_moment_agree_on_one_authority(replicas: Repl
     assert authorities["previous"] == []
     assert set(replicas.bundles()) == {authorities["current"]["certificate"]}
 
-    def told() -> list[Document]:
+    def writes() -> list[Document]:
         return [line for each in replicas.each for line in each.lines("certificate authorities: stored")]
 
-    stored = wait_for(lambda: found if len(found := told()) > 1 else None, what=lambda: f"two writes; got {told()}")
+    stored = wait_for(lambda: found if len(found := writes()) > 1 else None, what=lambda: f"two writes; got {writes()}")
     # One that made it, and one (the same or the other) that put it to use.
     assert [line["stage"] for line in sorted(stored, key=lambda line: line["time"])] == ["spreading", "none"]
 
@@ -175,7 +174,7 @@ def test_replicas_seal_records_with_one_key_and_put_it_back_where_an_earlier_ver
     assert wait_for(key, timeout_seconds=SECONDS, what="the key again") == first
 
 
-def test_a_secret_that_is_not_podberths_is_left_alone_and_told_of(plane: ControlPlane, replicas: Replicas) -> None:
+def test_a_secret_that_is_not_podberths_is_left_alone_and_reported(plane: ControlPlane, replicas: Replicas) -> None:
     replicas.start()
     good = plane.api.read(SECRET_PATH)
     broken = {"data": {"authorities.json": "e30="}}  # {}
@@ -195,8 +194,8 @@ def test_a_secret_that_is_not_podberths_is_left_alone_and_told_of(plane: Control
         assert f"problem: {problem}" in output
         now = plane.api.read(SECRET_PATH)
         assert now["metadata"]["resourceVersion"] == changed["metadata"]["resourceVersion"]
-        mended = {"data": good["data"]}
-        plane.api.request("PATCH", SECRET_PATH, mended, "application/merge-patch+json")
+        repaired = {"data": good["data"]}
+        plane.api.request("PATCH", SECRET_PATH, repaired, "application/merge-patch+json")
         before = replicas.metrics("certificate_not_after_seconds")
         wait_for(
             lambda: all(
@@ -238,11 +237,9 @@ def test_a_leaked_key_is_out_of_use_long_before_its_leaves_are(plane: ControlPla
     lasting.start()
     first = lasting.authorities()["current"]["certificate"]
     with load(plane, "leaked") as creating:
-        began = time.monotonic()
+        # Spreading and hurried draining take the margin of 2 s each, and a look or two between; not a leaf's 5 minutes.
         status, output, errors = lasting.podberth("certs", "rotate", "--force", "--wait", "140s")
         assert status == 0, (output, errors)
-        # Spreading and hurried draining take the margin of 2 s each, and a look or two between; not a leaf's 5 minutes.
-        assert time.monotonic() - began < 150
     assert all(first not in bundle for bundle in lasting.bundles())
     assert set(creating.counts) == {Verdict.RIGHT}, creating.refusals[:3]
 

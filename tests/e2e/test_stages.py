@@ -164,7 +164,7 @@ def owners(group: Document) -> list[tuple[str, str]]:
     return [(each["kind"], each["name"]) for each in group["metadata"]["ownerReferences"]]
 
 
-def told(space: Space, reason: str) -> Document:
+def event_of(space: Space, reason: str) -> Document:
     """Return an Event of a reason, once it is there."""
 
     def found() -> Document | None:
@@ -186,7 +186,9 @@ def wait_until_refused(space: Space, count: int) -> None:
     wait_for(refused, timeout_seconds=SECONDS, what=lambda: f"{count} pods to be refused: {space.pods()}")
 
 
-def test_an_ordered_stateful_set_that_declares_a_gang_runs_all_its_pods_and_its_author_is_told(space: Space) -> None:
+def test_an_ordered_stateful_set_that_declares_a_gang_runs_all_its_pods_with_a_warning(
+    space: Space,
+) -> None:
     said = space.must_apply(stateful_set("ordered", 3, template(3)))
     assert any("start in stages (spec.podManagementPolicy OrderedReady; want Parallel)" in line for line in said.ours)
     pods = space.wait_for_pods(3, "Running")
@@ -195,7 +197,7 @@ def test_an_ordered_stateful_set_that_declares_a_gang_runs_all_its_pods_and_its_
     assert owners(group) == [("StatefulSet", "ordered")]
     name = group["metadata"]["name"]
     assert {each["spec"]["schedulingGroup"]["podGroupName"] for each in pods} == {name}
-    event = told(space, "PodGroupWithoutMinimum")
+    event = event_of(space, "PodGroupWithoutMinimum")
     assert (event["regarding"]["kind"], event["regarding"]["name"]) == ("StatefulSet", "ordered")
     assert "spec.podManagementPolicy OrderedReady; want Parallel" in event["note"]
 
@@ -244,8 +246,8 @@ def test_a_queue_of_tasks_that_podberth_did_not_know_works_on_and_is_no_gang(spa
     running = space.wait_for_pods(2, "Running")
     group = group_of(space)
     assert group["spec"]["schedulingPolicy"] == {"basic": {}}
-    assert "nobody says how many there are" in told(space, "PodGroupWithoutMinimum")["note"]
-    # Whoever says later how many there are is told that the group stays as it is.
+    assert "nobody says how many there are" in event_of(space, "PodGroupWithoutMinimum")["note"]
+    # A user who says later how many there are gets an Event: the group stays as it is.
     name = group["metadata"]["name"]
     sized = gpu_pod(
         8,
@@ -257,7 +259,7 @@ def test_a_queue_of_tasks_that_podberth_did_not_know_works_on_and_is_no_gang(spa
     )
     sized["metadata"]["ownerReferences"] = running[0]["metadata"]["ownerReferences"]
     space.must_apply(sized)
-    assert "the group stays without minimum" in told(space, "PodGroupNotResized")["note"]
+    assert "the group stays without minimum" in event_of(space, "PodGroupNotResized")["note"]
     assert group_of(space)["spec"] == group["spec"]
 
 

@@ -44,16 +44,16 @@ NOT_TRIED = {
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[Path, list[Trial]]:
+def runs() -> dict[Path, list[Trial]]:
     """Return every case of every suite, with what the runner said, by the policy's folder."""
     environment = Environment(PodSchema.packaged())
     return {folder: trials(files, environment) for folder, files in SUITES.items()}
 
 
 @pytest.fixture(scope="module")
-def surroundings(control_plane: ControlPlane, told: dict[Path, list[Trial]]) -> Iterator[None]:
+def surroundings(control_plane: ControlPlane, runs: dict[Path, list[Trial]]) -> Iterator[None]:
     """Have the namespaces that the cases name."""
-    pods = [trial.pod for each in told.values() for trial in each]
+    pods = [trial.pod for each in runs.values() for trial in each]
     there = {each["metadata"]["name"] for each in control_plane.api.read("/api/v1/namespaces")["items"]}
     namespaces = {each["metadata"]["namespace"] for each in pods} - there
     for name in namespaces:
@@ -88,11 +88,11 @@ def stage(
     scope="module",
 )
 def test_the_apiserver_answers_as_the_suite_does(
-    control_plane: ControlPlane, stage: Stage, told: dict[Path, list[Trial]], folder: Path
+    control_plane: ControlPlane, stage: Stage, runs: dict[Path, list[Trial]], folder: Path
 ) -> None:
-    tried = [trial for trial in told[folder] if (folder.name, trial.name) not in NOT_TRIED]
+    tried = [trial for trial in runs[folder] if (folder.name, trial.name) not in NOT_TRIED]
     rows = [name for policy, name in NOT_TRIED if policy == folder.name]
-    assert len(tried) == len(told[folder]) - len(rows)
+    assert len(tried) == len(runs[folder]) - len(rows)
     found = []
     for cluster, group in groupby(tried, key=lambda trial: trial.cluster):
         stage.show(folder, cluster)
@@ -101,9 +101,9 @@ def test_the_apiserver_answers_as_the_suite_does(
 
 
 def test_what_is_not_tried_is_refused_by_the_apiserver_itself(
-    control_plane: ControlPlane, told: dict[Path, list[Trial]]
+    control_plane: ControlPlane, runs: dict[Path, list[Trial]]
 ) -> None:
-    cases = {(folder.name, trial.name): trial for folder, each in told.items() for trial in each}
+    cases = {(folder.name, trial.name): trial for folder, each in runs.items() for trial in each}
     assert NOT_TRIED.keys() <= cases.keys()
     for case in NOT_TRIED:
         answer = without_podberth(control_plane.api, cases[case].pod)
@@ -111,12 +111,12 @@ def test_what_is_not_tried_is_refused_by_the_apiserver_itself(
         assert ".resources." in answer.document["message"]
 
 
-def test_every_suite_is_tried(told: dict[Path, list[Trial]]) -> None:
+def test_every_suite_is_tried(runs: dict[Path, list[Trial]]) -> None:
     folders = {
         file.parent for name in ("policies", "optional-policies") for file in (ROOT / name).glob("*/policy.yaml")
     }
-    assert told.keys() == folders
-    assert all(told.values())
+    assert runs.keys() == folders
+    assert all(runs.values())
 
 
 def test_quantities_are_written_as_the_apiserver_writes_them(control_plane: ControlPlane) -> None:
@@ -126,6 +126,6 @@ def test_quantities_are_written_as_the_apiserver_writes_them(control_plane: Cont
     volumes = [{"name": f"v{at}", "emptyDir": {"sizeLimit": amount}} for at, amount in enumerate(written)]
     containers = [container(f"c{at}", limits={"memory": amount}) for at, amount in enumerate(written)]
     made = created(control_plane.api, pod(*containers, volumes=volumes))["spec"]
-    foretold = [canonical_quantity(each) for each in written]
-    assert [each["resources"]["limits"]["memory"] for each in made["containers"]] == foretold
-    assert [each["emptyDir"]["sizeLimit"] for each in made["volumes"] if "emptyDir" in each] == foretold
+    predicted = [canonical_quantity(each) for each in written]
+    assert [each["resources"]["limits"]["memory"] for each in made["containers"]] == predicted
+    assert [each["emptyDir"]["sizeLimit"] for each in made["volumes"] if "emptyDir" in each] == predicted

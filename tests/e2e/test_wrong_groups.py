@@ -64,7 +64,7 @@ def _kind(scene: Scene) -> tuple[str, str]:
     return scene.document["apiVersion"], scene.document["kind"]
 
 
-def until_told(following: Following, scene: Scene) -> None:
+def until_warned(following: Following, scene: Scene) -> None:
     document, line = scene.document, f"podberth: {scene.line}"
     wait_for(
         lambda: line in applied(following, document),
@@ -78,7 +78,7 @@ def test_whoever_applies_a_wrong_group_reads_it(following: Following) -> None:
     shown = [scene for scene in shown if _kind(scene) in _SERVED]
     assert set(map(_kind, shown)) == _SERVED
     for scene in shown:
-        until_told(following, scene)
+        until_warned(following, scene)
 
 
 def test_whoever_applies_a_right_workload_reads_nothing_of_groups(following: Following) -> None:
@@ -101,7 +101,7 @@ def test_queues_of_the_cluster_are_known_by_podberths_own_rights(following: Foll
     for scene in WRONG:
         if scene.objects == QUEUES and scene.document["kind"] == "Job":
             if _kind(scene) in _SERVED:
-                until_told(following, scene)
+                until_warned(following, scene)
             else:  # Volcano's own kind is not served here
                 _until_answered(following, scene)
 

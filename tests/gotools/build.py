@@ -29,7 +29,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "trainer": (".",),
     "training-operator": (".",),
 }
-"""By name, what ``go build`` is told in the folder of that name."""
+"""The arguments of ``go build``, by the name of the folder that it runs in."""
 
 
 class BuildError(RuntimeError):

@@ -21,10 +21,9 @@ from podberth.admission.snapshot import Snapshot
 from podberth.port.budget import MemoryBudget
 from podberth.server.handler import ReviewHandler
 from podberth.server.listen import ReviewPort
-from podberth.server.port_tls import PortTls
+from podberth.server.port_tls import CertificateFiles, PortTls, read_pair
 from podberth.server.self_signed import ensure
 from podberth.server.state import Decider, Deciders, ServingState
-from podberth.server.tls import CertificateFiles, read_pair
 from podberth.settings import Address
 from podberth.telemetry.lines import LineWriter
 from podberth.telemetry.log import Log

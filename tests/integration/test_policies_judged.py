@@ -111,6 +111,9 @@ HOSTILE = {
     "a macro that doubles": policy(spec(["optional.of(1)" + ".optMap(x, x)" * 200], ["true"])),
     "brackets": policy(spec(["(" * 2_000], ["true"])),
     "a long expression": policy(spec(["'" + "a" * 500_000 + "'"], ["true"])),
+    "a result of many copies": policy(
+        {"mutations": [{"name": "m", "applyConfiguration": "{'spec': {'x': lists.range(2000).map(i, object)}}"}]}
+    ),
     "metadata that is a text": policy({}, metadata="p"),
     "metadata that is a list": policy({}, metadata=[1]),
     "annotations that are a list": policy({}, metadata={"name": "p", "annotations": [1]}),

@@ -130,7 +130,9 @@ async def _refused(served: Served) -> bool:
         _, writer = await asyncio.open_connection(served.host, served.port)
     except ConnectionRefusedError:
         return True
+    except ConnectionResetError:  # the listener closed with this one in its queue; the next one is refused
+        return False
     writer.close()
-    with contextlib.suppress(ConnectionResetError):  # the listener closed with this one in its queue
+    with contextlib.suppress(ConnectionResetError):  # likewise, after the handshake of TCP
         await writer.wait_closed()
     return False

@@ -17,8 +17,7 @@ from podberth.admission.review import decode_review
 from podberth.api.client import ClusterClient
 from podberth.api.protocol import Timing
 from podberth.cluster.event_series import Limits
-from podberth.cluster.events import Events
-from podberth.cluster.review_events import ReviewEvents
+from podberth.cluster.events import Events, ReviewEvents
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import EventMetrics, Metrics
 from snapshots import policy, snapshot

@@ -54,7 +54,7 @@ class Node:
     blind: bool = False
 
     def exposition(self, folder: Path, kubelet_program: Path) -> str:
-        """Run the node's agent; return what a scrape says once its GPUs are told, or their loss."""
+        """Run the node's agent; return what a scrape says once it has the GPUs, or their loss."""
         folder.mkdir()
         driver = Driver(folder / "driver", self.scenario)
         count = sum(key.endswith(".pci") for key in self.scenario)
@@ -125,8 +125,8 @@ def test_a_rule_says_of_what_agents_say(
     evaluate(promtool, tmp_path, series, wanted, [{"labels": wanted, "value": value}])
 
 
-def test_every_metric_that_is_asked_for_is_told_by_an_agent_or_recorded(series: list[str]) -> None:
-    told = {re.split(r"[{ ]", line)[0] for line in series}
+def test_every_metric_that_is_asked_for_is_served_by_an_agent_or_recorded(series: list[str]) -> None:
+    served = {re.split(r"[{ ]", line)[0] for line in series}
     [document] = load_documents(RULES.read_text(encoding="utf-8"), RULES.name)[0]
     rules = [rule for group in document.document["groups"] for rule in group["rules"]]
     recorded = {rule["record"] for rule in rules if "record" in rule}
@@ -135,7 +135,7 @@ def test_every_metric_that_is_asked_for_is_told_by_an_agent_or_recorded(series: 
         for text in (*(rule["expr"] for rule in rules), *(expression for _, expression in EXPRESSIONS))
         for name in re.findall(r"\b(?:\w+:)?(?:podberth|kube)_\w+(?::\w+)?", text)
     }
-    assert asked - recorded - OTHERS <= told
+    assert asked - recorded - OTHERS <= served
     assert recorded - asked == set()  # nothing is recorded for nobody
 
 

@@ -60,12 +60,12 @@ def answered(running: Agent) -> dict[str, list[tuple[Labels, float]]] | None:
     return scrape if scrape["podberth_agent_pod_resources_up"] == [({}, 1.0)] else None
 
 
-def test_what_gpus_are_and_do_is_told(driver: Driver) -> None:
+def test_metrics_say_what_gpus_are_and_do(driver: Driver) -> None:
     with agent(driver) as running:
         started(running)
         # Counted once the document is given out, which follows the look.
-        told = "podberth_agent_document_changes_total"
-        wait_for(lambda: running.scrape()[told] == [({}, 1.0)], what="the first document to be counted")
+        changes = "podberth_agent_document_changes_total"
+        wait_for(lambda: running.scrape()[changes] == [({}, 1.0)], what="the first document to be counted")
         scrape = running.scrape()
         assert scrape["podberth_gpu_info"][3][0] == {
             "gpu": "3",
@@ -80,7 +80,7 @@ def test_what_gpus_are_and_do_is_told(driver: Driver) -> None:
         assert set(running.by_gpu("podberth_gpu_memory_total_bytes").values()) == {81559 << 20}
         assert set(running.by_gpu("podberth_gpu_healthy").values()) == {1.0}
         assert scrape["podberth_agent_devices_seen"] == [({}, 1.0)]
-        # Nobody asked the kubelet: nothing is told free.
+        # Nobody asked the kubelet: no GPU is reported as free.
         assert not {"podberth_gpu_allocated", "podberth_gpu_held_devices", "podberth_agent_pod_resources_up"} & set(
             scrape
         )
@@ -101,7 +101,7 @@ def test_a_lost_gpu_is_unhealthy_and_has_no_utilization(driver: Driver) -> None:
         wait_for(lambda: "2" in running.by_gpu("podberth_gpu_utilization_ratio"), what="its return")
 
 
-def test_without_a_driver_nothing_is_told_of_its_gpus(driver: Driver) -> None:
+def test_without_a_driver_there_are_no_metrics_of_its_gpus(driver: Driver) -> None:
     with agent(driver, "--interval", "0.1") as running:
         started(running)
         driver.change({"driver.loaded": 0})
@@ -130,7 +130,7 @@ def test_mig_devices_tell_their_memory(cut_driver: Driver) -> None:
     assert {"gpu": "0", "what": "memory in use", "why": "needs privilege"} in unseen
 
 
-def test_who_holds_what_is_told_by_the_kubelet(cut_driver: Driver, kubelet: KubeletSocket) -> None:
+def test_the_kubelet_says_who_holds_what(cut_driver: Driver, kubelet: KubeletSocket) -> None:
     kubelet.answer(
         {
             "podResources": [
@@ -161,8 +161,8 @@ def test_who_holds_what_is_told_by_the_kubelet(cut_driver: Driver, kubelet: Kube
     }
 
 
-def test_without_a_kubelet_nothing_is_told_free(driver: Driver, kubelet: KubeletSocket) -> None:
-    """It is said once, told by a metric, and over when the kubelet is back."""
+def test_without_a_kubelet_no_gpu_is_reported_as_free(driver: Driver, kubelet: KubeletSocket) -> None:
+    """One log line and a metric say so, until the kubelet is back."""
 
     def up(value: float) -> bool:
         return running.scrape()["podberth_agent_pod_resources_up"] == [({}, value)]

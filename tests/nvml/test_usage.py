@@ -1,4 +1,4 @@
-"""What GPUs do, through the library: what is told, what is not, and that no error of any call is worse than that."""
+"""The usage of GPUs, read through the library: what is reported, and that a failed call costs only its own value."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Pods of LeaderWorkerSet, RoleBasedGroup, Grove with Dynamo, and KServe, as they are made."""
+"""Pods of LeaderWorkerSet, RoleBasedGroup, Grove with Dynamo, KServe and kthena, as they are made."""
 
 from builders import gpu_container, gpu_pod, owned, pod, workload
 
@@ -147,6 +147,27 @@ def of_kserve(name: str) -> JSON:
     return owned(made, "ReplicaSet", api_version="apps/v1", uid="set")
 
 
+def of_kthena(role: str, replica: int, index: int, gpus: int, *, scheduler: str = "volcano", name: str = "pd") -> JSON:
+    """As CreatePodsByRole (volcano-sh/kthena pkg/model-serving-controller/controller/model_serving_controller.go)."""
+    identity = f"{role}-{replica}"
+    said = {"name": name, "group-name": f"{name}-0", "role": role, "role-id": identity, "revision": "6f8c7d"}
+    labels = {f"modelserving.volcano.sh/{key}": value for key, value in said.items()}
+    if index == 0:
+        labels["modelserving.volcano.sh/entry"] = "true"
+    on_volcano = {"scheduling.k8s.io/group-name": f"{name}-0", "volcano.sh/task-spec": identity}
+    made = gpu_pod(gpus, labels=labels, annotations=on_volcano if scheduler == "volcano" else {})
+    made["metadata"]["name"] = f"{name}-0-{identity}-{index}"
+    made["spec"]["schedulerName"] = scheduler
+    version = "workload.serving.volcano.sh/v1alpha1"
+    return owned(made, "ModelServing", api_version=version, name=name, uid="serving")
+
+
+KTHENA_ROLES = [
+    {"name": "router", "replicas": 1, "workerReplicas": 0},
+    {"name": "decode", "replicas": 2, "workerReplicas": 3},
+]
+MODEL_SERVING = workload("workload.serving.volcano.sh/v1alpha1", "ModelServing", {"template": {"roles": KTHENA_ROLES}})
+
 ROLES = [
     {"name": "router", "replicas": 1, "standalonePattern": {}},
     {"name": "decode", "replicas": 2, "leaderWorkerPattern": {"size": 4}},
@@ -161,7 +182,10 @@ SERVING_CASES = (
         size=3,
         source="LeaderWorkerSet",
         members=((of_lws(0), "leader", 0), (of_lws(2), "worker", 2)),
-        owners={},
+        owners={
+            "set": owned(workload("apps/v1", "StatefulSet", {}), "LeaderWorkerSet", uid="u"),
+            "u": workload("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", {"leaderWorkerTemplate": {"size": 3}}),
+        },
         alone=3,
     ),
     Case(
@@ -253,5 +277,34 @@ SERVING_CASES = (
         members=((of_kserve("kserve-container"), "head", -1), (of_kserve("worker-container"), "worker", -1)),
         owners={},
         alone=3,
+    ),
+    Case(
+        maker="ModelServing (Kthena)",
+        name="modelserving-pd-0",
+        size=9,
+        source="ModelServing",
+        system="volcano",
+        members=((of_kthena("router", 0, 0, 0), "router", 0), (of_kthena("decode", 0, 3, 8), "decode", 3)),
+        owners={"serving": MODEL_SERVING},
+    ),
+    Case(
+        maker="ModelServing (Kthena)",
+        name="modelserving-pd-0",
+        size=9,
+        source="ModelServing",
+        members=(
+            (of_kthena("router", 0, 0, 0, scheduler="default-scheduler"), "router", 0),
+            (of_kthena("decode", 0, 1, 8, scheduler="default-scheduler"), "decode", 1),
+        ),
+        owners={"serving": MODEL_SERVING},
+    ),
+    Case(
+        maker="ModelBooster (Kthena)",
+        name="modelserving-llama-vllm-0",
+        size=9,
+        source="ModelServing",
+        system="volcano",
+        members=((of_kthena("decode", 0, 0, 8, name="llama-vllm"), "decode", 0),),
+        owners={"serving": owned(MODEL_SERVING, "ModelBooster", uid="booster")},
     ),
 )

@@ -21,7 +21,7 @@ def test_what_is_quoted_comes_back(words: list[str]) -> None:
 @given(
     st.lists(st.lists(PLAIN, min_size=1, max_size=4), min_size=1, max_size=4), st.sampled_from([";", "&&", "|", "\n"])
 )
-def test_commands_are_told_apart(lines: list[list[str]], operator: str) -> None:
+def test_commands_are_separated(lines: list[list[str]], operator: str) -> None:
     assert commands(["sh", "-c", f" {operator} ".join(map(shlex.join, lines))]) == lines
 
 
@@ -34,8 +34,8 @@ def test_any_line_is_read_or_it_is_not(line: list[str]) -> None:
 
 @given(st.lists(PLAIN.filter(lambda word: not word.startswith("-")), max_size=4), st.integers(1, 9))
 def test_a_flag_is_found_in_either_form(words: list[str], value: int) -> None:
-    for told in (["--tensor-parallel-size", str(value)], [f"--tensor_parallel_size={value}"]):
-        assert flag([*words, *told, *words], ["--tensor-parallel-size"]) == str(value)
+    for spelled in (["--tensor-parallel-size", str(value)], [f"--tensor_parallel_size={value}"]):
+        assert flag([*words, *spelled, *words], ["--tensor-parallel-size"]) == str(value)
 
 
 @given(TEXT, st.integers(1, 1500))

@@ -50,11 +50,11 @@ def usable(labels: Labels) -> dict[str, str]:
 def test_the_terms_are_exact_wherever_labels_tell(cluster: tuple[list[Labels], list[Labels]]) -> None:
     wanted, others = cluster
     found = cover(kinds(wanted), kinds(others), conventions=CONVENTIONS)
-    told = [one for one in others if all(usable(one) != usable(each) for each in wanted)]
-    assert found.exact == (len(told) == len(others))
-    if told:
+    distinct = [one for one in others if all(usable(one) != usable(each) for each in wanted)]
+    assert found.exact == (len(distinct) == len(others))
+    if distinct:
         assert all(node_selector_matches(found.terms, labels, {}) for labels in wanted)
-        assert not any(node_selector_matches(found.terms, labels, {}) for labels in told)
+        assert not any(node_selector_matches(found.terms, labels, {}) for labels in distinct)
     else:
         assert found.terms == ()
 

@@ -39,7 +39,7 @@ def test_the_verdict_the_warnings_and_the_changes_are_those_of_the_server(docume
         for asking in policy.askings:
             for each in asking.expressions:
                 assert each.tree is None or each.tree.answer == each.answer, (policy.policy, each.path)
-            for told in asking.written:
-                assert told.policy == policy.policy
+            for write in asking.written:
+                assert write.policy == policy.policy
     if found.verdict == "mutated":
         assert any(asking.written for policy in found.policies for asking in policy.askings)

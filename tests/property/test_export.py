@@ -12,18 +12,16 @@ from hypothesis import strategies as st
 from builders import job_pod, review
 from podberth.admission import decide
 from podberth.admission.review import decode_review
-from podberth.admission.snapshot import Snapshot, load_snapshot
-from podberth.conventions import Conventions
+from podberth.admission.snapshot import Snapshot
 from podberth.facts.cluster import collect
 from podberth.facts.pseudonyms import anonymised
 from podberth.facts.trim import as_list, trim
 from podberth.files.cluster_documents import params_of
 from podberth.files.library import shipped as library
 from podberth.kube.documents import load_documents
-from podberth.policy.parse import parse_policies
 from podberth.wellknown import NAMESPACE
 from shipped import NODES, pods
-from snapshots import environment
+from snapshots import snapshot
 from topology_scenes import cluster
 
 JOB = {
@@ -63,11 +61,11 @@ def exported(documents: list[dict[str, Any]], *, hidden: bool) -> list[dict[str,
 
 
 @cache
-def snapshot(mode: str, which: str) -> Snapshot:
+def known(mode: str, which: str) -> Snapshot:
     """Return the shipped policies on the cluster as it is, exported, or exported under other names."""
-    texts = [(each.name, "---\n".join(each.texts)) for each in library() if each.on]
-    known = objects(mode) if which == "original" else exported(objects(mode), hidden=which == "hidden")
-    return load_snapshot(parse_policies(texts), collect(known, now=None), environment(), Conventions())
+    texts = [text for each in library() if each.on for text in each.texts]
+    documents = objects(mode) if which == "original" else exported(objects(mode), hidden=which == "hidden")
+    return snapshot(*texts, objects=documents)
 
 
 @pytest.mark.parametrize("which", ["exported", "hidden"])
@@ -78,8 +76,8 @@ def snapshot(mode: str, which: str) -> Snapshot:
 def test_decisions_by_an_export_are_those_by_the_original(which: str, document: dict[str, Any], mode: str) -> None:
     request = decode_review(review(document))
     for phase in (decide.mutate, decide.validate):
-        answer = json.dumps(phase(request, snapshot(mode, which)).response)
-        assert named(answer, which) == phase(request, snapshot(mode, "original")).response
+        answer = json.dumps(phase(request, known(mode, which)).response)
+        assert named(answer, which) == phase(request, known(mode, "original")).response
 
 
 def named(answer: str, which: str) -> Any:

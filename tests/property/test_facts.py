@@ -10,6 +10,7 @@ from integration.serving import CapturedLines
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.facts.cluster import ClusterFacts, collect
 from podberth.facts.kinds import FOLLOWED, KINDS, kinds_of
+from podberth.facts.persistent import PersistentMap
 from podberth.telemetry.log import Log
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL
@@ -145,8 +146,27 @@ def test_every_role_is_drawn(role: str) -> None:
 
 def test_one_changed_object_changes_the_table_of_its_kind_alone() -> None:
     facts = ClusterFacts().fold(*({**each, "metadata": {"name": "a", "uid": "u"}} for each in STATES))
-    before = {view: getattr(facts, view) for view in ("owners", "pod_groups", "native_groups", "group_sizes")}
+    before = {view: getattr(facts, view) for view in ("owners", "pod_groups", "native_groups")}
     after = facts.fold({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": "z"}})
     changed = [kind.role for kind in KINDS if after.tables.get(kind) is not facts.tables.get(kind)]
     assert changed == ["priority class"]
     assert all(getattr(after, view) is before[view] for view in before)
+
+
+_KEYS = st.integers(0, 600)  # more than there are parts
+_CHANGES = st.dictionaries(_KEYS, st.none() | st.integers())
+
+
+@given(st.lists(_CHANGES, max_size=5))
+def test_a_persistent_map_is_the_dict_with_the_same_changes(batches: list[dict[int, int | None]]) -> None:
+    found, expected = PersistentMap(), dict[int, int]()
+    for changes in batches:
+        before, held = found, dict(expected)
+        found = found.changed(changes)
+        for key, value in changes.items():
+            expected.pop(key, None)
+            expected |= {} if value is None else {key: value}
+        assert (dict(found), len(found), bool(found)) == (expected, len(expected), bool(expected))
+        assert dict(before) == held
+        keys = held.keys() | expected.keys()
+        assert all((found.get(key), key in found) == (expected.get(key), key in expected) for key in keys)

@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from builders import gpu_container, job_pod, pod, review
+from podberth.admission.decide import validate
 from podberth.admission.review import decode_review
-from podberth.admission.validate import validate
-from snapshots import cluster, policy, snapshot
+from replays import assert_judged_right
+from snapshots import cluster, forgetful, policy, snapshot
 
 POLICIES = Path(__file__).parents[2] / "policies"
 NODES = cluster(hgx_h100_8=1, a100_pcie_4=1, dgx_a100_8_mig_mixed=1)
@@ -101,9 +101,13 @@ def pods() -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize("texts", [*([text] for text in JUDGES.values()), [*JUDGES.values()], LIBRARY])
 def test_what_was_said_of_one_pod_is_right_for_one_that_differs_in_one_thing(texts: list[str]) -> None:
     warm = snapshot(*texts, objects=[*NODES, *PARAMS, *NAMESPACES])
-    for document in pods():
-        request = decode_review(review(document, namespace=document["metadata"].get("namespace", "default")))
-        assert validate(request, warm) == validate(request, replace(warm))
+    assert_judged_right(
+        warm,
+        (
+            decode_review(review(document, namespace=document["metadata"].get("namespace", "default")))
+            for document in pods()
+        ),
+    )
 
 
 def test_what_is_said_of_a_pod_is_not_asked_again() -> None:
@@ -115,4 +119,4 @@ def test_what_is_said_of_a_pod_is_not_asked_again() -> None:
     outcome = validate(second, warm)
 
     assert len(warm.recall) == remembered
-    assert outcome == validate(second, replace(warm))
+    assert outcome == validate(second, forgetful(warm))

@@ -1,4 +1,4 @@
-"""What a watch has told, event by event, is what a snapshot of the same objects says; and only changes are told on."""
+"""The events of a watch lead to the index of a snapshot of the same objects; only changes are passed on."""
 
 import json
 from contextlib import suppress
@@ -81,7 +81,7 @@ def topologies(draw: st.DrawFn, name: str) -> Document:
 
 
 class World:
-    """A cluster, and what a watch of it has told so far."""
+    """A cluster, and what the events of its watch have led to so far."""
 
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str], Document] = {}

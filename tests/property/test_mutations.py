@@ -161,7 +161,7 @@ def test_two_policies_applied_twice_change_nothing(document: dict[str, Any], fir
 @example(pod(gpu_container("main"), gpu_container("side")), 17, 16)
 @example(pod(gpu_container("main"), gpu_container("side")), 17, 4)
 @given(pods(), st.sampled_from(NAMED), st.integers(0, len(MUTATIONS) - 1))
-def test_what_the_second_policy_would_write_is_there_or_the_user_is_told(
+def test_what_the_second_policy_would_write_is_there_or_the_user_gets_a_warning(
     document: dict[str, Any], first: int, second: int
 ) -> None:
     wanted = claims_of(apply(document, mutate(document, known((second,))).patch)).get("p0", {})
@@ -170,7 +170,7 @@ def test_what_the_second_policy_would_write_is_there_or_the_user_is_told(
 
     assert both.verdict != "denied"
     if "schedulerName" in wanted and JOINING.intersection(claims_of(after).get("p0", {}).get("gang", ())):
-        # docs/policy.md, "Groups come first": of a pod that is in a group it is left out, and nobody is told.
+        # docs/policy.md, "Groups come first": it is left out of a pod that is in a group, without a warning.
         assert after["spec"].get("schedulerName") == document["spec"].get("schedulerName")
         return
     there = record.held(Draft(after), {"p1": wanted})

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from podberth.check.report.lines import visible
 from podberth.cli.topology_html import cluster_html, node_html
-from podberth.cli.topology_svg import node_svg
-from podberth.cli.topology_svg_cluster import cluster_svg
+from podberth.cli.topology_svg import cluster_svg, node_svg
 from podberth.topology.difference import difference
 from podberth.topology.model import Gpu, Links, MigInstance, MigOffer, Node, NodeTopology, Taint
 from podberth.topology.overview import overview
@@ -121,7 +120,7 @@ def test_a_difference_is_seen_from_both_sides(before: list[Node], after: list[No
     for one, other in zip(there.changed, back.changed, strict=True):
         turned = [(each.aspect, each.what, each.after, each.before) for each in other.changes]
         assert [(each.aspect, each.what, each.before, each.after) for each in one.changes] == turned
-    told = [name for each in there.by_kind for name in each.names]
-    assert sorted(told) == sorted(
+    shown = [name for each in there.by_kind for name in each.names]
+    assert sorted(shown) == sorted(
         [*(name for name, _ in (*there.added, *there.removed)), *(each.name for each in there.changed)]
     )

@@ -6,8 +6,8 @@ earlier ones left behind, each outcome must be the one that is made afresh.
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import replace
+from functools import cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +15,13 @@ import pytest
 
 from builders import gpu_container, gpu_pod, job_pod, pod, pod_group, review
 from misleading import GROUP, LONG, LONGER, OTHERS
-from podberth.admission.mutate import afresh, mutate
+from podberth.admission.decide import afresh, mutate
 from podberth.admission.outcome import Outcome
-from podberth.admission.replay import Course
-from podberth.admission.review import decode_review
+from podberth.admission.replay import KeptDecision
+from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
 from podberth.mutation import record
-from podberth.mutation.concerns.topology import EXCLUSIVE_TOPOLOGY
 from podberth.mutation.record import sealed
 from podberth.mutation.seal import OFFLINE, Bearer
 from podberth.wellknown import (
@@ -34,8 +33,11 @@ from podberth.wellknown import (
     GANG_SLICE_LABEL,
     GPU_MEMORY_ANNOTATION,
 )
+from podberth.workload.systems import AFFINITY_KEYS
+from properties import thinned
 from records import annotation_of, claims_of, with_annotation, with_record, without_seals
-from snapshots import cluster, snapshot
+from replays import assert_decided_right
+from snapshots import cluster, forgetful, snapshot
 
 POLICIES = Path(__file__).parents[2] / "policies"
 NODES = cluster(hgx_h100_8=1, a100_pcie_4=1, dgx_a100_8_mig_mixed=1, l4_1=1)
@@ -154,7 +156,7 @@ ASPECTS: dict[str, list[Any]] = {
         {},
         {APPLIED_ANNOTATION: "{}"},
         {"gpu-memory": "1"},
-        {EXCLUSIVE_TOPOLOGY[0]: "rack"},
+        {AFFINITY_KEYS[0]: "rack"},
         {GANG_LEVEL_ANNOTATION: "rack"},
         *MORE_ANNOTATIONS,
     ],
@@ -217,9 +219,18 @@ BASES = [
 ]
 
 
-def alike(base: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield every pod that differs from ``base`` in at most one aspect."""
-    yield from (made({**base, aspect: value}) for aspect, values in ASPECTS.items() for value in values)
+@cache
+def alike(number: int, *, with_record: bool = False) -> tuple[AdmissionRequest, ...]:
+    """Return reviews of every pod that differs from a base, by its number, in at most one aspect.
+
+    The base itself comes between the others again and again, as one review.
+    """
+    base = {**BASES[number], "annotations": {APPLIED_ANNOTATION: RECORD}} if with_record else BASES[number]
+    documents = [made({**base, aspect: value}) for aspect, values in ASPECTS.items() for value in values]
+    reviews = {
+        json.dumps(each): decode_review(review(each, namespace=each["metadata"]["namespace"])) for each in documents
+    }
+    return tuple(reviews[json.dumps(each)] for each in documents)
 
 
 def known(texts: list[str]) -> Snapshot:
@@ -249,35 +260,23 @@ SETS = [
 ]
 
 
-@pytest.mark.parametrize("texts", SETS)
-@pytest.mark.parametrize("base", BASES)
-def test_what_was_decided_for_one_pod_is_right_for_one_that_differs_in_one_thing(
-    texts: list[str], base: dict[str, Any]
-) -> None:
-    warm = known(texts)
-    for document in alike(base):
-        request = decode_review(review(document, namespace=document["metadata"]["namespace"]))
-        assert mutate(request, warm) == afresh(request, replace(warm))
+@pytest.mark.parametrize(("texts", "base"), thinned(product(SETS, range(len(BASES)))))
+def test_what_was_decided_for_one_pod_is_right_for_one_that_differs_in_one_thing(texts: list[str], base: int) -> None:
+    assert_decided_right(known(texts), alike(base))
 
 
 @pytest.mark.parametrize("texts", [SHIPPED, *([OTHERS[name]] for name in WRITERS)])
 def test_what_was_decided_for_a_pod_with_a_record_is_right_for_the_next(texts: list[str]) -> None:
-    warm = known(texts)
-    for document in alike({**BASES[0], "annotations": {APPLIED_ANNOTATION: RECORD}}):
-        request = decode_review(review(document, namespace=document["metadata"]["namespace"]))
-        assert mutate(request, warm) == afresh(request, replace(warm))
+    assert_decided_right(known(texts), alike(0, with_record=True))
 
 
-@pytest.mark.parametrize("pair", PAIRS)
+@pytest.mark.parametrize("pair", thinned(PAIRS))
 def test_what_was_decided_under_two_policies_is_right_for_the_next_pod(pair: tuple[str, str]) -> None:
-    warm = known([OTHERS[name] for name in pair])
-    for document in alike(BASES[0]):
-        request = decode_review(review(document, namespace=document["metadata"]["namespace"]))
-        assert mutate(request, warm) == afresh(request, replace(warm))
+    assert_decided_right(known([OTHERS[name] for name in pair]), alike(0))
 
 
 # What fails, what can write anywhere, and what goes by the namespace.
-ALWAYS_ANEW = {
+ALWAYS_DECIDED = {
     "fails",
     "chooses a group",
     "writes variables",
@@ -288,34 +287,34 @@ ALWAYS_ANEW = {
 }
 
 
-def decided_again(texts: list[str], base: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> int:
+def decided_again(texts: list[str], base: int, monkeypatch: pytest.MonkeyPatch) -> int:
     """Return how many of the pods like ``base`` get a decision that was kept of another."""
     turns = Counter[str]()
 
-    def again(self: Course, *args: Any) -> Outcome:
+    def again(self: KeptDecision, *args: Any) -> Outcome:
         turns["again"] += 1
         return play(self, *args)
 
-    play = Course.again
-    monkeypatch.setattr(Course, "again", again)
+    play = KeptDecision.again
+    monkeypatch.setattr(KeptDecision, "again", again)
     warm = known(texts)
-    for document in alike(base):
-        mutate(decode_review(review(document, namespace=document["metadata"]["namespace"])), warm)
+    for request in alike(base):
+        mutate(request, warm)
     return turns["again"]
 
 
-@pytest.mark.parametrize("base", BASES)
-def test_of_pods_that_differ_in_one_thing_a_good_part_is_not_decided_anew(
-    base: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("base", range(len(BASES)))
+def test_of_pods_that_differ_in_one_thing_a_good_part_is_not_decided_again(
+    base: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else the comparisons above compare what is decided anew with itself."""
-    assert decided_again(SHIPPED, base, monkeypatch) >= len(list(alike(base))) * 0.45
+    """Otherwise the comparisons above would compare two new decisions with each other."""
+    assert decided_again(SHIPPED, base, monkeypatch) >= len(alike(base)) * 0.45
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_nor_under_a_policy_that_misleads(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    again = decided_again([OTHERS[name]], BASES[0], monkeypatch)
-    assert (again == 0) if name in ALWAYS_ANEW else (again >= len(list(alike(BASES[0]))) / 2)
+    again = decided_again([OTHERS[name]], 0, monkeypatch)
+    assert (again == 0) if name in ALWAYS_DECIDED else (again >= len(alike(0)) / 2)
 
 
 @pytest.mark.parametrize("document", [gpu_pod(4), job_pod()], ids=["alone", "of a gang"])
@@ -323,7 +322,7 @@ def test_of_the_shipped_policies_a_decision_is_kept(document: dict[str, Any]) ->
     warm = known(LIBRARY)
     outcome = mutate(decode_review(review(document)), warm)
     assert outcome.patch
-    assert any(isinstance(answer, Course) for answer in warm.recall._on_trial.values())
+    assert any(isinstance(answer, KeptDecision) for answer in warm.recall._on_trial.values())
 
 
 @pytest.mark.parametrize("texts", [SHIPPED, LIBRARY], ids=["four", "library"])
@@ -337,7 +336,7 @@ def test_a_pod_of_the_same_gang_is_not_decided_again(texts: list[str]) -> None:
     outcome = mutate(second, warm)
 
     assert len(warm.recall) == remembered
-    assert outcome == afresh(second, replace(warm))
+    assert outcome == afresh(second, forgetful(warm))
 
 
 def test_a_record_of_operations_is_believed_of_one_pod_and_not_of_the_next() -> None:
@@ -347,7 +346,7 @@ def test_a_record_of_operations_is_believed_of_one_pod_and_not_of_the_next() -> 
     for hostname in ("h", "i"):
         document = with_record(pod(gpu_container(), labels={GANG_LABEL: "g"}, hostname=hostname), claims)
         request = decode_review(review(document))
-        assert mutate(request, warm) == afresh(request, replace(warm))
+        assert mutate(request, warm) == afresh(request, forgetful(warm))
 
 
 def test_each_pod_of_one_decision_gets_a_seal_of_its_own() -> None:
@@ -368,4 +367,4 @@ def test_the_seal_of_another_pod_in_a_label_is_left_alone() -> None:
     seen = annotation_of(apply(first.object or {}, mutate(first, warm).patch))[-24:-2]
     again = decode_review(review(gpu_pod(4, name="pod", labels={GANG_LABEL: f"g{seen}g"})))
 
-    assert mutate(again, warm) == mutate(again, warm) == afresh(again, replace(warm))
+    assert mutate(again, warm) == mutate(again, warm) == afresh(again, forgetful(warm))

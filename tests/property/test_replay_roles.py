@@ -4,19 +4,19 @@ Over gangs whose owners say different things of their roles, and members of each
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import pytest
 
 from builders import gpu_container, owned, pod, review, template, workload
-from podberth.admission.mutate import afresh, mutate
-from podberth.admission.replay import Course
+from podberth.admission.decide import mutate
+from podberth.admission.replay import KeptDecision
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
 from podberth.wellknown import GANG_ACCELERATED_ANNOTATION, GANG_LEVEL_ANNOTATION, GANG_SIZE_ANNOTATION
+from replays import assert_decided_right
 from snapshots import cluster, policy, snapshot
 
 JSON = dict[str, Any]
@@ -109,16 +109,15 @@ def members() -> Iterator[JSON]:
 @pytest.mark.parametrize("name", NAMES)
 def test_what_was_decided_for_a_member_is_right_for_the_next(system: str, mode: str, name: str) -> None:
     warm = known(system, mode, name)
-    for document in (*members(), *reversed([*members()])):
-        request = decode_review(review(document))
-        assert mutate(request, warm) == afresh(request, replace(warm))
-    # Any group may have a name that a policy says, so who joins one is always decided anew.
-    kept = any(isinstance(answer, Course) for answer in warm.recall._kept.values())
+    requests = [decode_review(review(document)) for document in members()]
+    assert_decided_right(warm, (*requests, *reversed(requests)))
+    # Any group may have a name that a policy says, so the decision about a pod that joins a group is not remembered.
+    kept = any(isinstance(answer, KeptDecision) for answer in warm.recall._kept.values())
     assert kept is not (name != NAMES[0] and bool(system))
 
 
 def level_of(document: JSON) -> str:
-    """Return the level that a pod is drawn to, or that it says its group is to have."""
+    """Return the level that a pod prefers, or that it wants for its group."""
     affinity = document["spec"].get("affinity", {}).get("podAffinity", {})
     terms = [
         *affinity.get("requiredDuringSchedulingIgnoredDuringExecution", ()),

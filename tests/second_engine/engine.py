@@ -12,7 +12,7 @@ from podberth.errors import EvaluationError
 
 from .functions import functions
 from .language import Taught, parser
-from .values import Lazy, Nodes, Optional, to_cel, to_plain, told
+from .values import Lazy, Nodes, Optional, described, to_cel, to_plain
 
 Variable = Callable[[], Any]
 """Evaluates a variable when it is asked for: what ``SecondEngine.evaluate`` returns, or an EvaluationError."""
@@ -44,7 +44,7 @@ class SecondEngine:
         try:
             found: Any = evaluator.evaluate({**names, "variables": Lazy(variables)})
         except CELEvalError as error:
-            raise EvaluationError(told(error)) from error
+            raise EvaluationError(described(error)) from error
         return found if isinstance(found, Optional) else to_plain(found)
 
     def _parse(self, source: str) -> Tree[Token]:

@@ -91,7 +91,7 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, Optional):
         raise EvaluationError("got an optional inside a value")
     if isinstance(value, CELEvalError):
-        raise EvaluationError(told(value))
+        raise EvaluationError(described(value))
     if isinstance(value, celtypes.ListType):
         return [to_plain(each) for each in value]
     if isinstance(value, celtypes.MapType) and not isinstance(value, Nodes):
@@ -99,6 +99,6 @@ def to_plain(value: Any) -> Any:
     return _SCALARS[type(value)](value) if type(value) in _SCALARS else value
 
 
-def told(error: CELEvalError) -> str:
+def described(error: CELEvalError) -> str:
     """Return an error's words, without the names and values of its surroundings."""
     return str(error.args[0]).partition(" (in activation")[0]

@@ -12,9 +12,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from pages import ROOT, page, rows, spans
 from podberth.agent import kubelet, pace, pod_resources, publisher
 from podberth.agent.kubelet import SOCKET, Kubelet
-from podberth.agent.labels import NFD_FOLDER
 from podberth.agent.meter import Meter
 from podberth.agent.objects import LabelTarget
+from podberth.agent.publish import NFD_FOLDER
 from podberth.agent.reader import READERS
 from podberth.cli import agent
 from podberth.cli.main import main

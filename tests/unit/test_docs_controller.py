@@ -4,8 +4,7 @@ import argparse
 import re
 
 from pages import ROOT, labels_of_metrics, page, rows, spans
-from podberth.api.election import LEASE
-from podberth.api.lease import Term
+from podberth.api.election import LEASE, Term
 from podberth.cli import controller
 from podberth.controller.plan.lineage import MOST_OWNERS
 from podberth.kube.documents import load_documents

@@ -1,8 +1,8 @@
-"""docs/adr/0001-layout.md has the layers that import-linter enforces, and CONTRIBUTING.md names each of them."""
+"""docs/adr/0001-layout.md has the layers that import-linter enforces."""
 
 import tomllib
 
-from pages import ROOT, page, spans
+from pages import ROOT, page
 
 _CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
 LAYERS: list[str] = next(each["layers"] for each in _CONTRACTS if each["type"] == "layers")
@@ -11,8 +11,3 @@ LAYERS: list[str] = next(each["layers"] for each in _CONTRACTS if each["type"] =
 def test_the_layers_on_the_page_are_those_of_the_contract() -> None:
     [shown] = [part for part in page("docs/adr/0001-layout.md").split("\n\n") if part.startswith("    __main__")]
     assert " ".join(shown.split()) == " > ".join(LAYERS)
-
-
-def test_whoever_contributes_reads_what_every_layer_is_for() -> None:
-    modules = {name for layer in LAYERS for name in layer.split(" | ")}
-    assert modules - {"__main__"} - spans(page("CONTRIBUTING.md")) == set()

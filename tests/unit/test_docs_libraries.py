@@ -78,5 +78,5 @@ def test_the_differences_are_those_that_are_known() -> None:
     def shown(value: str | None) -> str:
         return "error" if value is None else f"`{value}`"
 
-    told = {name: tuple(cells[1:3]) for name, cells in rows(_DIFFERENT).items() if name not in ("expression", "---")}
-    assert told == {each.expression: (shown(each.ours), shown(each.theirs)) for each in DIFFERENCES}
+    listed = {name: tuple(cells[1:3]) for name, cells in rows(_DIFFERENT).items() if name not in ("expression", "---")}
+    assert listed == {each.expression: (shown(each.ours), shown(each.theirs)) for each in DIFFERENCES}

@@ -21,7 +21,7 @@ from podberth.facts.kinds import FOLLOWED
 from podberth.kube.documents import load_documents
 from podberth.port.budget import MemoryBudget
 from podberth.port.places import Places
-from podberth.server.reply import STATUSES
+from podberth.server.handler import STATUSES
 from podberth.settings import OPTIONS
 from podberth.telemetry.lines import LineWriter
 from podberth.telemetry.log import Log

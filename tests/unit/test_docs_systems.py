@@ -22,6 +22,8 @@ OPERATORS = (
         "LeaderWorkerSet",
         "TrainJob",
         "RoleBasedGroup",
+        "ModelServing",
+        "ModelBooster",
         "Volcano Job",
     ),
     *("PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob", "RayCluster", "RayJob", "RayService"),

@@ -90,5 +90,5 @@ def test_every_key_of_the_json_is_named(tmp_path: Path, capsys: pytest.CaptureFi
     pod = str(ROOT / "examples" / "cuda-pod.yaml")
     for name, arguments in (("test", [str(tmp_path)]), ("explain", [pod, "--policies", str(tmp_path)])):
         main([name, *arguments, "-o", "json"])
-        told = keys_in(json.loads(capsys.readouterr().out))
-        assert told - {"order", "description"} <= spans(SECTIONS[name])
+        printed = keys_in(json.loads(capsys.readouterr().out))
+        assert printed - {"order", "description"} <= spans(SECTIONS[name])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from lanes import ALL, CHANGE, Lane
+from lanes import ALL, CHANGE, Lane, lanes
 from properties import examples
 from run import ROOT, side_by_side
 
@@ -49,21 +49,22 @@ def test_one_that_finds_nothing_to_run_fails_the_whole() -> None:
 
 
 def test_a_change_needs_each_test_once_and_each_is_there() -> None:
-    paths = [argument for lane in CHANGE for argument in lane.arguments if argument.startswith("tests/")]
+    paths = [argument for argument in CHANGE if argument.startswith("tests/")]
     assert len(set(paths)) == len(paths)
     assert [path for path in paths if not (ROOT / path).exists()] == []
     folders = [path for path in paths if (ROOT / path).is_dir()]
     assert [path for path in paths if any(path.startswith(f"{folder}/") for folder in folders)] == []
 
 
+def test_the_lanes_share_one_list_from_both_ends(tmp_path: Path) -> None:
+    first, second = lanes(ALL, tmp_path)
+    assert first.arguments == ("tests", f"--share={tmp_path}")
+    assert second.arguments == (*first.arguments, "--from-the-back")
+
+
 def test_ci_checks_and_runs_everything() -> None:
     commands = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
     assert commands[-2:] == ["time make check", "time make test-all"]
-
-
-def test_all_is_every_folder_once() -> None:
-    given, left_out = ALL[0].arguments, [each.removeprefix("--ignore=") for each in ALL[1].arguments]
-    assert list(given) == left_out == ["tests/e2e"]
 
 
 def test_the_tests_that_need_a_go_program_are_marked_so_that_a_change_does_without_them() -> None:
@@ -72,7 +73,7 @@ def test_the_tests_that_need_a_go_program_are_marked_so_that_a_change_does_witho
     collected = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False).stdout
     assert "::test_devices_and_claims_of_containers_are_reported\n" in collected
     assert "::test_a_missing_kubelet_is_reported\n" not in collected
-    assert all(lane.arguments[-2:] == ("-m", "not go_program") for lane in CHANGE)
+    assert CHANGE[-2:] == ("-m", "not go_program")
 
 
 def test_a_property_has_its_part_of_the_examples_of_the_profile() -> None:

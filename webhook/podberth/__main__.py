@@ -18,7 +18,7 @@ def main() -> None:
 
 def complete() -> None:
     """Answer kubectl, which asks how the words behind ``kubectl podberth`` can go on."""
-    from .cli.kubectl_completion import answer  # noqa: PLC0415 - it loads every command
+    from .cli.completion import answer  # noqa: PLC0415 - it loads every command
 
     sys.stdout.write(answer(sys.argv[1:]))
 

@@ -164,17 +164,12 @@ LABEL_KEYS: tuple[LabelKey, ...] = (
 )
 
 
-GroupSystemName: TypeAlias = Literal[
-    "native", "kueue", "volcano", "kai", "koordinator", "slurm-bridge", "coscheduling", "yunikorn"
-]
-"""A group system by its name in ``workload.systems``."""
-
-
 @dataclass(frozen=True, slots=True)
 class GroupSystem:
     """A system that takes over all pods of some namespaces, in a webhook that runs after podberth's."""
 
-    system: GroupSystemName
+    system: str
+    """Its name in ``workload.systems``."""
     namespace_selector: Mapping[str, Any]
     """A label selector (meta/v1), as its JSON."""
 

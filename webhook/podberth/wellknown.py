@@ -38,7 +38,7 @@ GANG_LEVEL_MODE_ANNOTATION = "podberth.io/gang-level-mode"
 """Whether that level is ``required`` or ``preferred``."""
 
 APPLIED_ANNOTATION = "podberth.io/applied"
-"""The record: which policies wrote what, as JSON (mutation/record.py)."""
+"""The record of the fields that each policy wrote, as JSON (mutation/record.py)."""
 
 NEEDS_EVERY_POD_ANNOTATION = "podberth.io/needs-every-pod"
 """On a GPUPolicy of scope All: `"false"` if the ordinary webhook entries already send the pods that it is about"""
@@ -50,7 +50,7 @@ LINK_SHAPE_LABEL = "podberth.io/link-shape"
 """On a node, written by its agent on request: ``full-mesh``, ``islands`` or ``none``."""
 
 LINK_DOMAIN_LABEL = "podberth.io/link-domain-size"
-"""On a node, likewise: the largest number of its GPUs that share NVLink; 1: no two do."""
+"""On a node, written by its agent on request: the largest number of its GPUs that share NVLink; 1: no two do."""
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "podberth"

@@ -107,7 +107,7 @@ def test_all_are_published_and_at_rest_only_heartbeats_are_written(stage: Stage,
         since = fleet.tally.requests - sent
     assert set(written) == {"leases"}
     assert set(since) == {"check", "heartbeat"}
-    # Without an answer in time ("0") or told to come later: of that a busy machine has its share.
+    # No answer in time ("0"), or a request to come later (429): a busy machine has its share of both.
     assert {failure.rpartition(" ")[2] for failure in fleet.tally.failures} <= {"0", "429"}
 
 

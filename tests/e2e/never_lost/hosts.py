@@ -57,7 +57,7 @@ class Host:
         return "nsenter", f"--net=/proc/{self._holder.pid}/ns/net"
 
     def cut(self) -> None:
-        """Take the cable off, at the far end: what is sent there from here is lost, and nobody is told."""
+        """Take the cable off, at the far end: what is sent there from here is lost, without an error."""
         _run(*self.prefix, "ip", "link", "set", "eth0", "down")
 
     def join(self) -> None:

@@ -72,7 +72,7 @@ SCENARIOS: tuple[Scenario[Local], ...] = (
         _AWAY,
         may=frozenset({Verdict.UNANSWERED}),
     ),
-    # Last: another failurePolicy is registered anew, which takes seconds.
+    # Last: another failurePolicy means another registration, which takes seconds.
     Scenario(
         "sigkill-ignore",
         "SIGKILL of a replica",

@@ -144,7 +144,7 @@ class Stage:
                 each.stop(crash=True)
                 each.start()
         if failure_policy != self._failure_policy:
-            # Anew, so that it can be seen when the API server acts on both configurations.
+            # Deleted and created again, so that the test sees when the API server acts on both configurations.
             self.group.unregister()
             wait_for(self._nobody_asked, timeout_seconds=SECONDS, what="no webhook to be called")
             self.group.register(failure_policy)

@@ -77,10 +77,11 @@ _FILES = (
 
 def install_crds(plane: ControlPlane) -> None:
     """Install the CRDs of the operators and of those whose pods are made by hand; return once they are served."""
-    for file in _FILES:
-        for crd in read(FOLDER / file):
-            crd["spec"].pop("conversion", None)  # it leads to an operator's webhook
-            plane.kubectl("create", "-f", "-", input=json.dumps(crd, default=str))
+    found = [crd for file in _FILES for crd in read(FOLDER / file)]
+    for crd in found:
+        crd["spec"].pop("conversion", None)  # it leads to an operator's webhook
+    manifest = {"apiVersion": "v1", "kind": "List", "items": found}
+    plane.kubectl("create", "-f", "-", input=json.dumps(manifest, default=str))
     plane.await_crds()
 
 

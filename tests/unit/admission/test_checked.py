@@ -1,4 +1,4 @@
-"""What is too long is told before anything looks at it: counted in calls, for a creation, an update and a judgement."""
+"""Too long lists are refused before anything reads them: counted in calls, for creations, updates and judgements."""
 
 import json
 from collections.abc import Callable
@@ -12,6 +12,7 @@ from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot
+from podberth.admission.workload import validate_workload
 from podberth.kube.budget import ENTRIES, LARGEST
 from podberth.wellknown import APPLIED_ANNOTATION
 from snapshots import policy, snapshot
@@ -129,7 +130,7 @@ def test_the_record_needs_room_too() -> None:
 @pytest.mark.parametrize("make", TOO_LONG)
 def test_of_a_template_the_list_is_named(make: Callable[[], JSON]) -> None:
     request = decode_review(workload_review(deployment(make()), "deployments"))
-    outcome = decided(decide.validate_workload, request)
+    outcome = decided(validate_workload, request)
     assert outcome.verdict == "allowed"
     assert outcome.warnings[0].startswith("podberth: template: the pod is too large to be decided on: spec.")
 
@@ -137,7 +138,7 @@ def test_of_a_template_the_list_is_named(make: Callable[[], JSON]) -> None:
 def test_templates_that_are_too_long_together_are_not_all_judged() -> None:
     jobs = [{"name": f"r{at}", "template": {"spec": {"template": template(tolerating(1_000))}}} for at in range(20)]
     document = workload("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": jobs})
-    outcome = decide.validate_workload(decode_review(workload_review(document, "jobsets")), snapshot(*POLICIES))
+    outcome = validate_workload(decode_review(workload_review(document, "jobsets")), snapshot(*POLICIES))
     assert (
         "got more than 12,000 entries in the lists of all pod templates: only the first 11 are" in outcome.warnings[0]
     )
@@ -147,7 +148,7 @@ def test_templates_that_choose_nodes_in_many_ways_are_not_all_judged() -> None:
     specs = [{"template": template(tolerating(at % 20))} for at in range(40)]
     jobs = [{"name": f"r{at}", "template": {"spec": spec}} for at, spec in enumerate(specs)]
     document = workload("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": jobs})
-    outcome = decide.validate_workload(decode_review(workload_review(document, "jobsets")), snapshot(*POLICIES))
+    outcome = validate_workload(decode_review(workload_review(document, "jobsets")), snapshot(*POLICIES))
     assert "got more than 4 choices of nodes in the pod templates: only the first 4 are judged" in outcome.warnings[0]
 
 

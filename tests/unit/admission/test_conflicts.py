@@ -173,13 +173,13 @@ def test_what_adds_to_the_earlier_is_no_conflict(first: dict[str, Any], second: 
     assert [each.action for each in decisions if each.action != "mutate"] == []
 
 
-def test_a_wider_toleration_is_added_though_the_earlier_says_how_long_the_narrow_taint_is_borne() -> None:
+def test_a_wider_toleration_is_added_though_the_earlier_says_how_long_the_narrow_taint_is_tolerated() -> None:
     of = known(bear(300, "'value': 'x'"), bear(60))
     once = apply(gpu_pod(), (outcome := mutate(gpu_pod(), of)).patch)
 
     assert [each.action for each in outcome.decisions] == ["mutate", "conflict", "mutate"]
     assert [each["tolerationSeconds"] for each in once["spec"]["tolerations"]] == [300, 60]
-    # The earlier policy is not told of the later one, which stands behind it in the list.
+    # The earlier policy does not see the toleration of the later one, which stands behind it in the list.
     again = mutate(once, of)
     assert again.patch == []
     assert [(each.policy, each.action) for each in again.decisions] == [("p1", "conflict")]
@@ -350,7 +350,7 @@ def priority_class(name: str) -> dict[str, Any]:
     return {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": 1}
 
 
-SYSTEM = priority_class("system-node-critical")  # who knows it has been told of all
+SYSTEM = priority_class("system-node-critical")  # a cluster in which it is known has brought all its classes
 PATCHED = "[{'op': 'add', 'path': '/spec/priorityClassName', 'value': 'urgent'}]"
 
 

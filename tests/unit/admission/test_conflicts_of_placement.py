@@ -59,7 +59,7 @@ def mutate(document: dict[str, Any], of: Snapshot) -> Outcome:
     return decide.mutate(decode_review(review(document)), of)
 
 
-def told(outcome: Outcome) -> list[tuple[str, str]]:
+def actions(outcome: Outcome) -> list[tuple[str, str]]:
     return [(each.policy, each.action) for each in outcome.decisions]
 
 
@@ -96,25 +96,25 @@ def test_terms_that_leave_no_node_are_not_joined_to_the_earlier_policys(
     outcome = mutate(gpu_pod(), of)
 
     assert outcome.patch == mutate(gpu_pod(), known(first)).patch
-    assert told(outcome) == [("p0", "mutate"), ("p1", "conflict")]
+    assert actions(outcome) == [("p0", "mutate"), ("p1", "conflict")]
     assert outcome.warnings[0].startswith(f"podberth p1: conflict with policy p0 at {PATH}: {why}")
     assert outcome.warnings[0].endswith("; p0 comes first and its value stays")
     again = mutate(apply(gpu_pod(), outcome.patch), of)
     assert again.patch == []
-    assert ("p1", "conflict") in told(again)
+    assert ("p1", "conflict") in actions(again)
     assert any(PATH in each and "policy p0" in each for each in again.warnings)
 
 
 def test_each_alone_and_the_earlier_twice_conflict_with_nothing() -> None:
     for first, second, _ in CONFLICTS:
         for of in (known(first, first), known(second)):
-            assert "conflict" not in {action for _, action in told(mutate(gpu_pod(), of))}
+            assert "conflict" not in {action for _, action in actions(mutate(gpu_pod(), of))}
 
 
 def test_terms_that_leave_nodes_are_joined() -> None:
     outcome = mutate(gpu_pod(), known(require(product=["NVIDIA-L4"]), require(zone=["b"])))
 
-    assert told(outcome) == [("p0", "mutate"), ("p1", "mutate")]
+    assert actions(outcome) == [("p0", "mutate"), ("p1", "mutate")]
 
 
 def test_terms_are_joined_to_a_choice_that_had_no_node_left_before() -> None:
@@ -138,18 +138,18 @@ def test_what_a_policy_tolerates_itself_counts_for_its_own_terms() -> None:
     more = simulate("a100-pcie-4", "more", placement={ZONE: "b"})
     outcome = mutate(gpu_pod(), snapshot(first, second, objects=[*nodes, *more]))
 
-    assert "conflict" not in {action for _, action in told(outcome)}
+    assert "conflict" not in {action for _, action in actions(outcome)}
 
 
 def test_without_known_nodes_only_terms_that_contradict_each_other_conflict() -> None:
-    assert told(mutate(gpu_pod(), known(*(each for each in CONFLICTS[0][:2]), nodes=False)))[1] == ("p1", "conflict")
-    assert told(mutate(gpu_pod(), known(*(each for each in CONFLICTS[1][:2]), nodes=False)))[1] == ("p1", "mutate")
+    assert actions(mutate(gpu_pod(), known(*(each for each in CONFLICTS[0][:2]), nodes=False)))[1] == ("p1", "conflict")
+    assert actions(mutate(gpu_pod(), known(*(each for each in CONFLICTS[1][:2]), nodes=False)))[1] == ("p1", "mutate")
 
 
 def test_of_three_the_one_is_named_that_leaves_no_node() -> None:
     outcome = mutate(gpu_pod(), known(require(zone=["a", "b"]), require(product=[H100]), require(zone=["b"])))
 
-    assert told(outcome) == [("p0", "mutate"), ("p1", "mutate"), ("p2", "conflict")]
+    assert actions(outcome) == [("p0", "mutate"), ("p1", "mutate"), ("p2", "conflict")]
     assert "conflict with policy p1" in outcome.warnings[0]
 
 
@@ -173,10 +173,10 @@ def test_policies_that_only_together_with_the_user_leave_no_node_are_found(key: 
     first = mutate(document, of)
     second = mutate(apply(document, first.patch), of)
 
-    assert told(first) == [("p0", "mutate"), ("p1", "conflict")]
+    assert actions(first) == [("p0", "mutate"), ("p1", "conflict")]
     assert second.patch == []
-    # What the user said cannot be told from what the policy made of it any more.
-    assert told(second) == [("p1", again)]
+    # The user's words can no longer be distinguished from what the policy made of them.
+    assert actions(second) == [("p1", again)]
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_what_the_user_alone_makes_impossible_is_no_conflict_of_policies(
 ) -> None:
     outcome = mutate(document, known(require(product=[H100, "other"]), require(zone=["b"])))
 
-    assert told(outcome)[-1] == ("p1", action)
+    assert actions(outcome)[-1] == ("p1", action)
     assert said in outcome.decisions[-1].message
 
 
@@ -209,18 +209,18 @@ def test_a_gang_is_drawn_together_as_the_first_policy_says(first: dict[str, Any]
     outcome = mutate(member(), of)
 
     assert outcome.patch == mutate(member(), known(first, nodes=False)).patch
-    assert told(outcome) == [("p0", "mutate"), ("p1", "conflict")]
+    assert actions(outcome) == [("p0", "mutate"), ("p1", "conflict")]
     assert outcome.warnings[0].startswith(
         "podberth p1: conflict with policy p0 at /spec/affinity/podAffinity: p0 comes"
     )
     again = mutate(apply(member(), outcome.patch), of)
     assert again.patch == []
-    assert ("p1", "conflict") in told(again)
+    assert ("p1", "conflict") in actions(again)
 
 
 def test_what_is_required_already_is_no_conflict_and_neither_is_no_level() -> None:
     for second in (draw("rack"), draw("rack", "preferred"), draw("", "preferred")):
-        assert told(mutate(member(), known(draw("rack"), second, nodes=False))) == [("p0", "mutate")]
+        assert actions(mutate(member(), known(draw("rack"), second, nodes=False))) == [("p0", "mutate")]
 
 
 MARK = {"labels": {"podberth.io/colocated": "'x'"}}
@@ -230,7 +230,7 @@ MARK = {"labels": {"podberth.io/colocated": "'x'"}}
 def test_the_label_that_a_gang_is_drawn_by_is_a_field_too(first: dict[str, Any], second: dict[str, Any]) -> None:
     outcome = mutate(member(), known(first, second, nodes=False))
 
-    assert told(outcome) == [("p0", "mutate"), ("p1", "conflict")]
+    assert actions(outcome) == [("p0", "mutate"), ("p1", "conflict")]
     assert "at /metadata/labels/podberth.io~1colocated:" in outcome.warnings[0]
 
 
@@ -238,4 +238,4 @@ def test_what_the_user_has_drawn_together_is_no_conflict_of_policies() -> None:
     document = gpu_pod(labels={"podberth.io/gang": "g", "podberth.io/colocated": "g"})
     first = affine({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}})
 
-    assert told(mutate(document, known(first, draw("zone"), nodes=False))) == [("p0", "mutate")]
+    assert actions(mutate(document, known(first, draw("zone"), nodes=False))) == [("p0", "mutate")]

@@ -3,7 +3,7 @@
 from typing import Any
 
 from builders import gpu_pod, review
-from podberth.admission.explain import Asking, Explanation, explain
+from podberth.admission.explain import Explanation, PolicyExplained, explain
 from podberth.admission.review import decode_review
 from snapshots import policy, snapshot
 
@@ -32,14 +32,14 @@ def explained(document: dict[str, Any], *policies: str, **fields: Any) -> Explan
     return explain(decode_review(review(document, **fields)), snapshot(*policies))
 
 
-def asking(found: Explanation, name: str, phase: str = "mutate") -> Asking:
+def asking(found: Explanation, name: str, phase: str = "mutate") -> PolicyExplained:
     (one,) = (
         each for policy in found.policies if policy.policy == name for each in policy.askings if each.phase == phase
     )
     return one
 
 
-def test_a_policy_that_applies_is_told_with_its_expressions_its_variables_and_what_it_wrote() -> None:
+def test_a_policy_that_applies_is_explained_with_its_expressions_its_variables_and_what_it_wrote() -> None:
     found = explained(gpu_pod(2), WRITES)
     one = asking(found, "writes")
     assert (one.matched, one.why, found.verdict) == (True, "", "mutated")
@@ -54,7 +54,7 @@ def test_a_policy_that_applies_is_told_with_its_expressions_its_variables_and_wh
     ]
 
 
-def test_a_later_policy_is_told_of_the_pod_as_the_earlier_left_it() -> None:
+def test_a_later_policy_sees_the_pod_as_the_earlier_left_it() -> None:
     later = policy(
         "later", "  mutations:\n  - {when: \"object.metadata.labels.team == 'vision'\", labels: {b: \"'1'\"}}", order=9
     )
@@ -63,7 +63,7 @@ def test_a_later_policy_is_told_of_the_pod_as_the_earlier_left_it() -> None:
     assert [part.answer.value for part in one.expressions[0].tree.parts] == ["vision"]
 
 
-def test_a_validation_is_told_and_its_message() -> None:
+def test_a_validation_is_explained_with_its_message() -> None:
     found = explained(gpu_pod(4), JUDGES)
     one = asking(found, "judges", "validate")
     assert [each.answer.value for each in one.expressions] == [False, "got 4"]
@@ -105,7 +105,7 @@ def test_after_a_denial_by_mutate_nobody_else_is_asked() -> None:
     assert "no such key" in one.answer.error
 
 
-def test_one_policy_alone_is_told_and_all_are_asked() -> None:
+def test_one_policy_alone_is_explained_and_all_are_asked() -> None:
     known = snapshot(WRITES, JUDGES)
     found = explain(decode_review(review(gpu_pod(2))), known, policy="judges")
     assert [each.policy for each in found.policies] == ["judges"]

@@ -50,7 +50,7 @@ CONFLICTS = [
 
 
 @pytest.mark.parametrize(("first", "second", "where"), CONFLICTS)
-def test_the_later_policy_is_told_who_comes_first(first: dict[str, Any], second: dict[str, Any], where: str) -> None:
+def test_the_later_policys_note_says_who_is_first(first: dict[str, Any], second: dict[str, Any], where: str) -> None:
     [note] = notes(first, second)
 
     assert f"spec.mutations[0].{where}:" in note

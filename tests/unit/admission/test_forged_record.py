@@ -12,7 +12,7 @@ import pytest
 
 from builders import gpu_container, gpu_pod, pod, review
 from podberth.admission import decide
-from podberth.admission.mutate import afresh
+from podberth.admission.decide import afresh
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
@@ -186,7 +186,7 @@ ENFORCED = [
 
 @pytest.mark.parametrize("name", ENFORCED)
 def test_these_are_written_over_what_the_pod_has(name: str) -> None:
-    """The others never write over a user's value; there a record only had a say in what the user is told."""
+    """The others never write over a user's value; there a record only changed the warnings."""
     case = CASES[name]
     assert any(each.action == "mutate" for each in decided(arrived(case.pod), known(case)).decisions)
 

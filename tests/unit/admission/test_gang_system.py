@@ -10,6 +10,7 @@ from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
+from podberth.admission.workload import validate_workload
 from podberth.errors import PolicyError
 from podberth.kube.patch import apply
 from podberth.mutation.membership import REFERENCES
@@ -274,7 +275,7 @@ def test_a_member_that_comes_after_its_group_has_the_spec_of_those_before() -> N
     assert later["metadata"]["annotations"]["podberth.io/gang-level"] == "elsewhere"
 
 
-def test_a_gang_that_starts_anew_under_a_group_on_its_way_out_says_its_level_to_the_next() -> None:
+def test_a_gang_that_starts_again_under_a_group_on_its_way_out_says_its_level_to_the_next() -> None:
     known = snapshot(chooses("'native'"), draws(mode="required"), objects=[OWNER, *SERVED, group("native")])
     outcome = mutate(member(), known)
     annotations = apply(member(), outcome.patch)["metadata"]["annotations"]
@@ -352,7 +353,7 @@ def test_a_launcher_without_a_gpu_joins_with_its_gang() -> None:
     assert reference(made(launcher, snapshot(chooses("'native'"), objects=SERVED))) == {"native": "g"}
 
 
-# ---- what authors are told -------------------------------------------------------------------------------------------
+# ---- warnings for authors --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -362,11 +363,11 @@ def test_a_launcher_without_a_gpu_joins_with_its_gang() -> None:
         ({"podManagementPolicy": "Parallel"}, "joins native PodGroup statefulset-"),
     ],
 )
-def test_the_author_of_a_stateful_set_is_told_to_make_its_pods_at_once(spec: JSON, said: str) -> None:
+def test_a_warning_asks_the_author_of_a_stateful_set_to_make_its_pods_at_once(spec: JSON, said: str) -> None:
     template = {"metadata": {"annotations": {"podberth.io/gang-size": "4"}}, "spec": gpu_pod(8)["spec"]}
     document = workload("apps/v1", "StatefulSet", {"replicas": 4, "template": template, **spec})
     known = snapshot(chooses("'native'"), objects=[*SERVED, *cluster(hgx_h100_8=1)])
-    outcome = decide.validate_workload(decode_review(workload_review(document, "statefulsets")), known)
+    outcome = validate_workload(decode_review(workload_review(document, "statefulsets")), known)
     assert [line for line in outcome.warnings if said in line], outcome.warnings
 
 
@@ -377,10 +378,10 @@ def test_the_author_of_a_stateful_set_is_told_to_make_its_pods_at_once(spec: JSO
         ("LeaderCreated", "joins native PodGroup lws-"),
     ],
 )
-def test_the_author_of_a_leader_worker_set_is_told_to_make_its_pods_at_once(policy_: str, said: str) -> None:
+def test_a_warning_asks_the_author_of_a_leader_worker_set_to_make_its_pods_at_once(policy_: str, said: str) -> None:
     inner = {"size": 3, "workerTemplate": {"spec": gpu_pod(8)["spec"]}}
     spec = {"startupPolicy": policy_, "leaderWorkerTemplate": inner}
     document = workload("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", spec)
     known = snapshot(chooses("'native'"), objects=[*SERVED, *cluster(hgx_h100_8=1)])
-    outcome = decide.validate_workload(decode_review(workload_review(document, "leaderworkersets")), known)
+    outcome = validate_workload(decode_review(workload_review(document, "leaderworkersets")), known)
     assert [line for line in outcome.warnings if said in line], outcome.warnings

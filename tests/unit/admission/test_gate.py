@@ -11,7 +11,7 @@ from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
 from snapshots import policy, snapshot
 
-KUEUE = {"labels": {"kueue.x-k8s.io/queue-name": "q"}}
+KUEUE: dict[str, Any] = {"labels": {"kueue.x-k8s.io/queue-name": "q"}}
 KAI = {"schedulerName": "kai-scheduler"}
 
 
@@ -57,3 +57,48 @@ def test_affinity_is_left_to_whoever_places_the_group(system: dict[str, Any]) ->
 
     assert outcome.patch == []
     assert "places this pod's group" in outcome.decisions[0].message
+
+
+NEAR = policy("near", "  mutations:\n  - topology: {level: \"'topology.kubernetes.io/zone'\", mode: preferred}")
+CHOSEN = policy(
+    "chosen",
+    "  mutations:\n  - nodeAffinity: {required: \"[{'matchExpressions': [{'key': 'a', 'operator': 'Exists'}]}]\"}",
+)
+
+
+def said(document: dict[str, Any], known: Any) -> list[str]:
+    outcome = decide.mutate(decode_review(review(document)), snapshot(known))
+    assert outcome.patch == []
+    return list(outcome.warnings)
+
+
+def test_where_topology_is_asked_for_is_said_only_where_topology_was_wanted() -> None:
+    [line] = said(gpu_pod(**KAI), NEAR)
+    assert line.endswith(
+        "kai places this pod's group; for topology set annotations kai.scheduler/topology and "
+        "kai.scheduler/topology-preferred-placement of the workload"
+    )
+    assert said(gpu_pod(**KAI), CHOSEN) == []
+
+
+@pytest.mark.parametrize(
+    ("system", "key"),
+    [
+        (KAI, "kai.scheduler/topology-required-placement"),
+        ({"schedulerName": "volcano"}, "volcano.sh/network-topology-mode"),
+        ({"schedulerName": "slurm-bridge-scheduler"}, "slurmjob.slinky.slurm.net/constraints"),
+        ({"schedulerName": "koord-scheduler"}, "gang.scheduling.koordinator.sh/network-topology-spec"),
+    ],
+)
+def test_nothing_is_said_where_the_pod_asks_its_system_already(system: dict[str, Any], key: str) -> None:
+    assert said(gpu_pod(**system), NEAR)
+    assert said(gpu_pod(**system, annotations={key: "x"}), NEAR) == []
+
+
+def test_nothing_is_said_where_the_pod_has_affinity_to_others_of_its_own() -> None:
+    assert said(gpu_pod(**KAI, affinity={"podAffinity": {}}), NEAR) == []
+
+
+def test_nothing_is_said_of_kueue_whose_flavors_nobody_knows() -> None:
+    """Without topologyName in the ResourceFlavor Kueue refuses a workload that asks for topology."""
+    assert said(gpu_pod(**KUEUE), NEAR) == []

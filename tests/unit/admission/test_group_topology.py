@@ -1,4 +1,4 @@
-"""One domain for a gang that a policy has joined to a group: what the group is told; its pods get no affinity."""
+"""One domain for a gang that a policy has joined to a group: the group gets the level, and its pods get no affinity."""
 
 import json
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod, job, workload_review
-from podberth.admission import decide
 from podberth.admission.review import decode_review
+from podberth.admission.workload import validate_workload
 from podberth.kube.patch import apply
 from podberth.wellknown import APPLIED_ANNOTATION
 from podberth.workload.systems import JOINED
@@ -20,7 +20,7 @@ JSON = dict[str, Any]
 
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("objects", [[OWNER, *SERVED], SERVED], ids=["its size", "its owner's size"])
-def test_a_native_group_to_be_made_is_told_its_level(*, together: bool, objects: list[JSON]) -> None:
+def test_a_native_group_to_be_made_gets_its_level(*, together: bool, objects: list[JSON]) -> None:
     mode = "required"
     leaves = json.dumps({"level": f"'{RACK}'", "mode": mode})
     one = [chooses("'native'", more=f"  - topology: {leaves}")]
@@ -45,7 +45,7 @@ def test_a_native_group_has_no_preferred_level_and_that_is_said() -> None:
     assert f"podberth draws: {said}" in outcome.warnings
 
 
-def test_somebody_elses_native_group_is_told_nothing_and_its_field_is_named() -> None:
+def test_somebody_elses_native_group_gets_nothing_and_its_field_is_named() -> None:
     document = gpu_pod(8, schedulingGroup={"podGroupName": "theirs"})
     outcome = mutate(document, snapshot(draws(), objects=SERVED))
 
@@ -72,10 +72,10 @@ def test_a_native_group_has_no_slices_and_that_is_said(mode: str) -> None:
     assert any("a native PodGroup has no field for slices" in line for line in outcome.warnings)
 
 
-def test_the_author_of_a_workload_is_told_what_becomes_of_its_pods() -> None:
+def test_a_warning_tells_the_author_of_a_workload_what_becomes_of_its_pods() -> None:
     known = snapshot(chooses("'native'"), draws(mode="required"), objects=[*SERVED, *cluster(hgx_h100_8=1)])
     template = job(gpu_pod(8, annotations={"podberth.io/gang-size": "4"}), indexed=True, parallelism=4)
-    outcome = decide.validate_workload(decode_review(workload_review(template, "jobs")), known)
+    outcome = validate_workload(decode_review(workload_review(template, "jobs")), known)
 
     assert any("joins native PodGroup job-" in line for line in outcome.warnings)
     assert any(f"gang required in one domain of {RACK}" in line for line in outcome.warnings)

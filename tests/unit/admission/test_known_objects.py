@@ -5,10 +5,9 @@ from typing import Any
 import pytest
 
 from builders import container, gpu_pod, job, job_pod, pod, review
-from podberth.admission.mutate import mutate
+from podberth.admission.decide import mutate, validate
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
-from podberth.admission.validate import validate
 from podberth.facts.cluster import ClusterFacts, collect
 from podberth.kube.patch import apply
 from shipped import POLICIES
@@ -86,7 +85,7 @@ def test_what_becomes_known_decides_the_next_review_and_what_was_remembered_is_n
         assert seen(PODS[2], after)["gpus"] == "2"
 
 
-def test_answers_are_kept_while_nothing_is_learnt_but_what_pods_are_told_apart_by() -> None:
+def test_answers_are_kept_while_nothing_changes_but_the_facts_that_distinguish_pods() -> None:
     first = snapshot(SEEN).with_workloads(collect(OBJECTS[-1:], now=None))
     seen(job_pod(), first)
     more = first.with_workloads(known())

@@ -9,9 +9,9 @@ import pytest
 
 from builders import gpu_pod, template, workload, workload_review
 from calls import calls_of
-from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
+from podberth.admission.workload import validate_workload
 from podberth.group_checks.case import MOST_ROLES
 from podberth.workload.extent import MOST_OBJECTS, MOST_VALUES
 from snapshots import cluster, policy, snapshot
@@ -24,15 +24,15 @@ BY_HAND = "yunikorn.apache.org/task-group-name", "yunikorn.apache.org/task-group
 
 def review(document: JSON, objects: Sequence[JSON] = ()) -> Outcome:
     by = snapshot(WRITES, objects=[*cluster(hgx_h100_8=1), *objects])
-    return decide.validate_workload(decode_review(workload_review(document, "many")), by)
+    return validate_workload(decode_review(workload_review(document, "many")), by)
 
 
 def work(document: JSON, objects: Sequence[JSON] = ()) -> int:
     """Count the calls of a review; those of the first one fill what is remembered."""
     by = snapshot(WRITES, objects=[*cluster(hgx_h100_8=1), *objects])
     asked = decode_review(workload_review(document, "many"))
-    decide.validate_workload(asked, by)
-    return calls_of(partial(decide.validate_workload, asked, by))
+    validate_workload(asked, by)
+    return calls_of(partial(validate_workload, asked, by))
 
 
 def job_set(jobs: int, waits: int = 0, **fields: Any) -> JSON:

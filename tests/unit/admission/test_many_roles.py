@@ -16,10 +16,9 @@ from bench.many_roles import workloads
 from builders import gpu_pod, owned, template, workload, workload_review
 from checking import checked
 from named_owners import gang_of
-from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
-from podberth.admission.workload import MOST_CHOICES, decide_on
+from podberth.admission.workload import MOST_CHOICES, decide_on, validate_workload
 from podberth.check.model import Report
 from podberth.check.report.difference import difference
 from podberth.check.report.excerpt import excerpts
@@ -63,7 +62,7 @@ def calls(run: Callable[[], object]) -> Counter[CodeType]:
 
 def review(document: JSON) -> Outcome:
     by = snapshot(WRITES, objects=cluster(hgx_h100_8=3))
-    return decide.validate_workload(decode_review(workload_review(document, "many")), by)
+    return validate_workload(decode_review(workload_review(document, "many")), by)
 
 
 def check(document: JSON) -> Report:

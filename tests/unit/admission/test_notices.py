@@ -1,4 +1,4 @@
-"""Which reviews are told of in Events, and what an Event says of which owner."""
+"""The reviews that give Events, the owner that each Event is about, and its text."""
 
 from dataclasses import replace
 from typing import Any
@@ -39,7 +39,7 @@ def owned(*owners: dict[str, Any]) -> dict[str, Any]:
     return pod
 
 
-def told(request: AdmissionRequest, *policies: str) -> tuple[Notice, ...]:
+def noted(request: AdmissionRequest, *policies: str) -> tuple[Notice, ...]:
     return notices(request, decide.validate(request, snapshot(*policies)))
 
 
@@ -54,10 +54,10 @@ def told(request: AdmissionRequest, *policies: str) -> tuple[Notice, ...]:
         ("v1", "ReplicationController"),
     ],
 )
-def test_a_warning_is_told_of_the_pods_controller_whatever_it_is(api_version: str, kind: str) -> None:
+def test_the_event_of_a_warning_is_about_the_pods_controller_whatever_it_is(api_version: str, kind: str) -> None:
     owner = {**JOB, "apiVersion": api_version, "kind": kind}
     other = {"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": "o-1"}
-    [notice] = told(asked(owned(other, owner)), WARNS)
+    [notice] = noted(asked(owned(other, owner)), WARNS)
     assert notice == Notice(
         regarding=Regarding(api_version=api_version, kind=kind, namespace="team", name="train", uid="j-1"),
         type="Warning",
@@ -67,26 +67,26 @@ def test_a_warning_is_told_of_the_pods_controller_whatever_it_is(api_version: st
     )
 
 
-def test_an_error_that_is_let_pass_is_told_too() -> None:
-    [notice] = told(asked(owned(JOB)), ERRS)
+def test_an_error_that_is_let_pass_gives_an_event_too() -> None:
+    [notice] = noted(asked(owned(JOB)), ERRS)
     assert (notice.reason, notice.note.partition(":")[0]) == ("PolicyError", "podberth errs")
 
 
-def test_two_pods_of_one_controller_are_told_of_in_the_same_words() -> None:
-    first, second = (told(asked(owned(JOB), name=name), WARNS) for name in ("train-0", "train-1"))
+def test_two_pods_of_one_controller_give_the_same_event() -> None:
+    first, second = (noted(asked(owned(JOB), name=name), WARNS) for name in ("train-0", "train-1"))
     assert first == second != ()
 
 
 @pytest.mark.parametrize(
     "fields", [{"dryRun": True}, {"operation": "UPDATE", "oldObject": owned(JOB)}], ids=["dry run", "update"]
 )
-def test_dry_runs_and_updates_are_not_told(fields: dict[str, Any]) -> None:
-    assert told(asked(owned(JOB), **fields), WARNS) == ()
+def test_dry_runs_and_updates_give_no_event(fields: dict[str, Any]) -> None:
+    assert noted(asked(owned(JOB), **fields), WARNS) == ()
 
 
 @pytest.mark.parametrize("owners", [(), ({**JOB, "controller": False},)])
-def test_a_pod_without_a_controller_is_not_told(owners: tuple[dict[str, Any], ...]) -> None:
-    assert told(asked(owned(*owners)), WARNS) == ()
+def test_a_pod_without_a_controller_gives_no_event(owners: tuple[dict[str, Any], ...]) -> None:
+    assert noted(asked(owned(*owners)), WARNS) == ()
 
 
 ABOUT = Regarding(api_version="batch/v1", kind="Job", namespace="team", name="train", uid="j-1")
@@ -151,7 +151,7 @@ def _saying(text: str) -> dict[str, Any]:
     return pod
 
 
-def test_what_the_policys_author_wrote_is_told_word_for_word() -> None:
+def test_an_event_repeats_the_words_of_the_policys_author() -> None:
     assert _distrusted(owned(JOB), WARNS) == ["podberth warns: look here"]
     [note_] = _distrusted(
         owned(JOB), policy("p", "  validations:\n  - {expression: 1 > 2}\n  validationActions: [Warn]")
@@ -159,14 +159,14 @@ def test_what_the_policys_author_wrote_is_told_word_for_word() -> None:
     assert note_ == "podberth p: failed expression: 1 > 2"
 
 
-def test_nothing_that_a_stranger_has_written_is_told() -> None:
-    trusted = [each.note for each in told(asked(_saying(TEXT)), SAYS, ERRS)]
+def test_an_event_repeats_nothing_that_a_stranger_has_written() -> None:
+    trusted = [each.note for each in noted(asked(_saying(TEXT)), SAYS, ERRS)]
     assert sum(TEXT in each for each in trusted) >= 2
-    told_of = _distrusted(_saying(TEXT), SAYS, ERRS)
-    assert len(told_of) >= 3
-    assert not [each for each in told_of if TEXT in each]
-    assert f"podberth says: it warns of a pod; {LEFT_OUT}" in told_of
-    assert f"podberth errs: it has an error on a pod; {LEFT_OUT}" in told_of
+    notes = _distrusted(_saying(TEXT), SAYS, ERRS)
+    assert len(notes) >= 3
+    assert not [each for each in notes if TEXT in each]
+    assert f"podberth says: it warns of a pod; {LEFT_OUT}" in notes
+    assert f"podberth errs: it has an error on a pod; {LEFT_OUT}" in notes
 
 
 LEFT_OUT = "what it says of the pod is left out, for anybody may call podberth (docs/operating.md, Events)"
@@ -181,7 +181,7 @@ def test_whatever_a_stranger_writes_the_notes_are_podberths_and_the_policys(text
         return
 
 
-def test_only_what_is_known_is_told_of_where_its_kind_is_followed() -> None:
+def test_only_an_owner_that_is_known_gets_an_event_if_its_kind_is_followed() -> None:
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}}
     job = {
         "apiVersion": "batch/v1",
@@ -199,11 +199,11 @@ def test_only_what_is_known_is_told_of_where_its_kind_is_followed() -> None:
 
 
 def test_a_denied_pod_is_left_to_its_controller_to_tell() -> None:
-    assert told(asked(owned(JOB)), WARNS, DENIES) == ()
+    assert noted(asked(owned(JOB)), WARNS, DENIES) == ()
 
 
 def test_nothing_to_warn_of_is_nothing_to_tell() -> None:
-    assert told(asked(owned(JOB))) == ()
+    assert noted(asked(owned(JOB))) == ()
 
 
 @pytest.mark.parametrize(

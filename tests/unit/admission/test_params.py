@@ -23,8 +23,8 @@ def judged(scene: Scene, *, times: int = 1) -> list[Outcome]:
 @pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
 def test_as_on_the_apiserver(scene: Scene) -> None:
     for outcome in judged(scene, times=3):
-        told = [each for each in outcome.decisions if each.action == "warn"]
-        assert (outcome.verdict == "denied", len(told)) == (scene.denied, scene.warnings)
+        warned = [each for each in outcome.decisions if each.action == "warn"]
+        assert (outcome.verdict == "denied", len(warned)) == (scene.denied, scene.warnings)
 
 
 def test_missing_params_say_so_whatever_the_actions() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from builders import pod, review
-from podberth.admission.decide import validate_policy
+from podberth.admission.policy import validate_policy
 from podberth.admission.review import decode_review
 from podberth.errors import ReviewError
 from podberth.kube.documents import load_documents

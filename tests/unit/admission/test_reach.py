@@ -21,7 +21,7 @@ def test_taints_and_devices_keep_a_pod_off() -> None:
     assert NODES.reach(gpu_pod(8, tolerations=EVERYWHERE)).nodes == ("hgx-h100-8-0",)
 
 
-def test_what_is_preferred_is_told_where_it_makes_a_difference() -> None:
+def test_a_preference_is_named_if_it_makes_a_difference() -> None:
     pod = gpu_pod(1, tolerations=EVERYWHERE, affinity=preferring("NVIDIA-L4"))
     assert NODES.reach(pod).preferred == ("l4-1-0", "l4-1-1")
     assert NODES.reach(gpu_pod(8, tolerations=EVERYWHERE, affinity=preferring("NVIDIA-L4"))) == Reach(

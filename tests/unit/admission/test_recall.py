@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from builders import gpu_container, gpu_pod, job_pod, review
+from podberth.admission.decide import mutate
 from podberth.admission.messages import MAX_LINE
-from podberth.admission.mutate import mutate
 from podberth.admission.recall import Recall
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot

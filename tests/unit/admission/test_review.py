@@ -98,7 +98,7 @@ def test_a_review_of_a_sub_resource_has_a_kind_of_its_own() -> None:
     assert decode_review(review(eviction, kind=kind, subResource="eviction")).kind == "Eviction"
 
 
-def test_no_more_than_five_problems_are_told() -> None:
+def test_no_more_than_five_problems_are_named() -> None:
     with pytest.raises(ReviewError) as caught:
         decode_review(review(gpu_pod(), userInfo={"groups": [1] * 1000}))
     assert str(caught.value).count("got integer") == 5

@@ -20,7 +20,7 @@ POLICIES = {f"p{number}" for number in range(20)}
 
 
 def key(document: dict[str, Any]) -> str:
-    return rollout_key("p", document, decode_review(review(document)), snapshot(), {})
+    return rollout_key("p", document, decode_review(review(document)).namespace, snapshot(), {})
 
 
 NOTED = arrived(gpu_pod())["metadata"]["managedFields"]

@@ -56,7 +56,7 @@ def test_members_have_one_spec_and_the_label_of_their_slice() -> None:
     assert affinity == {"requiredDuringSchedulingIgnoredDuringExecution": [term("rack", slices=True)]}
 
 
-def test_it_is_told_recorded_and_not_done_twice() -> None:
+def test_a_slice_is_explained_recorded_and_not_written_twice() -> None:
     outcome = mutate(job_pod(), KNOWN)
     final = apply(job_pod(), outcome.patch)
 
@@ -119,7 +119,7 @@ def test_who_says_its_slice_itself_needs_no_number() -> None:
     assert final["spec"]["affinity"]["podAffinity"]
 
 
-def test_numbers_begin_anew_with_each_role() -> None:
+def test_numbers_begin_again_with_each_role() -> None:
     def replica(role: str, index: int) -> str:
         labels = {"training.kubeflow.org/job-name": "ring", "training.kubeflow.org/replica-type": role}
         labels["training.kubeflow.org/replica-index"] = str(index)
@@ -152,10 +152,8 @@ def test_other_slices_of_a_later_policy_conflict_and_the_gang_at_a_wider_level_d
         assert any("conflict with policy near" in line for line in outcome.warnings) == conflicts
 
 
-def test_kueues_own_words_for_slices_are_named() -> None:
+def test_slices_of_kueues_group_are_left_to_it_without_a_word() -> None:
     document = gpu_pod(8, labels={"kueue.x-k8s.io/queue-name": "q"})
-    slices = policy("near", f"  mutations: [{json.dumps({'topology': level('rack', every='2')})}]")
-    whole = policy("near", f"  mutations: [{json.dumps({'topology': level('rack')})}]")
-
-    assert "podset-slice-required-topology and podset-slice-size" in mutate(document, snapshot(slices)).warnings[0]
-    assert "podset-preferred-topology" in mutate(document, snapshot(whole)).warnings[0]
+    for topology in (level("rack", every="2"), level("rack")):
+        outcome = mutate(document, snapshot(policy("near", f"  mutations: [{json.dumps({'topology': topology})}]")))
+        assert (outcome.patch, outcome.warnings) == ([], ())

@@ -8,9 +8,9 @@ import pytest
 from builders import gpu_pod, review
 from podberth.admission import decide
 from podberth.admission.awaited import Awaited
+from podberth.admission.description import gang_in
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
-from podberth.admission.state import gang_in
 from podberth.conventions import Conventions, GroupSystem
 from snapshots import policy, snapshot
 
@@ -37,7 +37,7 @@ def member(**fields: Any) -> JSON:
 
 
 def system(document: JSON, namespace: str, snapshot: Snapshot) -> str:
-    return gang_in(document, decode_review(review(document, namespace=namespace)), snapshot).system
+    return gang_in(document, namespace, snapshot).system
 
 
 @pytest.mark.parametrize(

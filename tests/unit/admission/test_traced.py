@@ -1,9 +1,9 @@
-"""Which mutation wrote what: the same decision as /mutate's, told apart."""
+"""The writes of each mutation apart: together they are the decision of /mutate."""
 
 from typing import Any
 
 from builders import gpu_pod, review
-from podberth.admission.mutate import mutate, traced
+from podberth.admission.decide import mutate, traced
 from podberth.admission.outcome import Written
 from podberth.admission.review import decode_review
 from podberth.kube.patch import apply
@@ -28,7 +28,7 @@ def written(document: dict[str, Any], *policies: str) -> tuple[Written, ...]:
     return steps
 
 
-def test_each_mutation_is_told_with_its_policy_its_words_and_its_operations() -> None:
+def test_each_mutation_is_listed_with_its_policy_its_words_and_its_operations() -> None:
     steps = written(gpu_pod(labels={"app": "a"}), policy("a", _TWO, order=1), policy("b", _THIRD, order=2))
 
     assert [(step.policy, step.mutation) for step in steps] == [

@@ -103,7 +103,7 @@ def test_an_error_of_an_audit_annotation_denies_under_fail_whatever_the_actions(
     assert judge("  - {expression: 'true'}", "Warn", more=annotation).verdict == "denied"
 
 
-def test_an_unreadable_gang_size_is_told() -> None:
+def test_an_unreadable_gang_size_gives_a_warning() -> None:
     document = gpu_pod(labels={"podberth.io/gang": "g"}, annotations={"podberth.io/gang-size": "many"})
 
     assert "podberth.io/gang-size" in judge("  - {expression: 'true'}", "Warn", document=document).warnings[0]
@@ -120,7 +120,7 @@ def test_a_message_expression_without_a_usable_value_falls_back_to_the_message(e
     assert judge(validation, "Warn").warnings == ("podberth p: plain",)
 
 
-def test_an_unreadable_memory_need_is_told() -> None:
+def test_an_unreadable_memory_need_gives_a_warning() -> None:
     outcome = judge(
         "  - {expression: 'true'}", "Warn", document=gpu_pod(annotations={"podberth.io/gpu-memory": "lots"})
     )

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from bench.fleet.churn import Machine, show
 
-from podberth.agent.labels import FeatureFile, link_labels
+from podberth.agent.publish import FeatureFile, link_labels
 from podberth.topology.codec import decode_topology
 from podberth.topology.model import NodeTopology
 from podberth.topology.shapes import simulate

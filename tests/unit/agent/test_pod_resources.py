@@ -3,7 +3,6 @@
 import os
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -89,10 +88,7 @@ def test_a_node_without_pods_has_an_answer(kubelet: KubeletSocket) -> None:
 
 def test_a_kubelet_that_hangs_is_given_up_after_the_deadline(kubelet: KubeletSocket) -> None:
     kubelet.answer("hang")
-    started = time.monotonic()
     assert refusal(kubelet.path) == f"{kubelet.path}: no kubelet; got no answer within 2 s"
-    # How much later depends on the machine: a busy one took more than 8 s.
-    assert time.monotonic() - started > 1.5
 
 
 def test_a_refusal_is_reported_on_one_line(kubelet: KubeletSocket) -> None:

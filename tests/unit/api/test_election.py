@@ -8,8 +8,7 @@ import orjson
 import pytest
 
 from controlplane.wait import until
-from podberth.api.election import Election
-from podberth.api.lease import Term
+from podberth.api.election import Election, Term
 from podberth.api.protocol import refusal
 from podberth.telemetry.lines import LineWriter
 from podberth.telemetry.log import Log

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from podberth.api.lease import Candidate, Term
+from podberth.api.election import Candidate, Term
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -20,6 +20,7 @@ from podberth.kube.budget import (
     excess,
 )
 from podberth.kube.shape import shape_problems
+from properties import examples
 
 OTHERS = {ALL, ANNOTATIONS, DEVICES, GPUS, RECORD, RECORD_CLAIMS, TASK_GROUPS}
 """Rows that are no list of a pod: ``Genome`` makes what they are about by itself, or from other lists."""
@@ -58,7 +59,7 @@ def test_two_lists_are_made_together_within_the_bound_of_all() -> None:
 def test_a_search_stays_within_the_shape_of_a_pod() -> None:
     random = Random(1)  # noqa: S311 - no secret
     found = genome.Genome()
-    for number in range(200):
+    for number in range(examples(200)):
         found = genome.changed(found, random)
         assert shape_problems(genome.build(found, number)) == []
         assert genome.read(found.name) == found

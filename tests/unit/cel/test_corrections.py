@@ -3,8 +3,8 @@
 import pytest
 
 from podberth.cel import ast
+from podberth.cel.correcting import guessed
 from podberth.cel.engine import Environment, Want
-from podberth.cel.guessed import guessed
 
 from .conftest import Evaluate
 

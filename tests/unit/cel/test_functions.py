@@ -67,6 +67,7 @@ def test_equal_questions_of_one_review_get_the_same_number(review: ReviewContext
         ("topology.memoryMiB('NVIDIA-B200')", 183359),  # no node has it
         ("topology.memoryMiB('1g.10gb')", 10240),
         ("topology.memoryMiB('none')", 0),
+        ("topology.nodes(gpu).linksKnown", True),
         ("topology.nodes(gpu).leastMemoryMiB", 81559),
         ("topology.nodes(gpu).mostMemoryMiB", 95830),
         ("shell.commands(['sh', '-c', 'a b; c'])", [["a", "b"], ["c"]]),

@@ -40,8 +40,8 @@ def test_differences_are_as_explained(evaluate: Evaluate, expression: str, ours:
 
 
 def test_every_function_has_a_vector() -> None:
-    told = " ".join(vector.expression for vector in VECTORS)
-    silent = {row.name for row in LIBRARIES if not re.search(rf"(?<![\w]){re.escape(row.name)}\(", told)}
+    expressions = " ".join(vector.expression for vector in VECTORS)
+    silent = {row.name for row in LIBRARIES if not re.search(rf"(?<![\w]){re.escape(row.name)}\(", expressions)}
     assert not silent
 
 

@@ -5,6 +5,7 @@ from contextlib import suppress
 from itertools import groupby
 
 import pytest
+from google.protobuf.message import DecodeError
 
 from conformance.cel_spec import read_cases
 from conftest import SHARED
@@ -152,7 +153,7 @@ def functions_in(checker: Checker, sources: Iterable[str]) -> set[str]:
     """Return what is called in those of the expressions that check."""
     found: set[str] = set()
     for source in sources:
-        with suppress(RuntimeError, ast.DecodeError):
+        with suppress(RuntimeError, DecodeError):
             found |= ast.functions(ast.decode(checker.check(source, {})))
     return found
 

@@ -6,8 +6,8 @@ import pytest
 
 from builders import gpu_pod, review
 from podberth.admission.checked import checked
-from podberth.admission.matching import Matcher
 from podberth.admission.review import decode_review
+from podberth.admission.under_review import PodUnderReview
 from podberth.cel.engine import Activation, Expression, Want
 from podberth.cel.trace import Answer, Traced, Tracer
 from snapshots import cluster, environment, snapshot
@@ -15,7 +15,7 @@ from snapshots import cluster, environment, snapshot
 
 def activation(document: dict[str, Any], *, nodes: list[dict[str, Any]] | None = None) -> Activation:
     known = snapshot(objects=nodes or [])
-    return Matcher("mutate", checked(decode_review(review(document))), known)._activate(None)
+    return PodUnderReview(checked(decode_review(review(document))), known).activation(None)
 
 
 def compiled(**sources: str) -> dict[str, Expression]:

@@ -1,4 +1,4 @@
-"""Live workloads: who speaks for whom, what is a change and what is one already, what policies are judged as."""
+"""Live workloads: which object is judged, what is a change and what was changed already, and suppositions."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -67,7 +67,7 @@ def names(who: Speakers) -> list[str]:
     return [f"{each.source.kind}/{each.source.name}" for each in who.speakers]
 
 
-def told(objects: Sequence[Document], *policies: str, as_if: Sequence[Supposition] = ()) -> Report:
+def judged(objects: Sequence[Document], *policies: str, as_if: Sequence[Supposition] = ()) -> Report:
     """Judge live objects by policies."""
     parsed = parse_policies([(f"{number}.yaml", text) for number, text in enumerate(policies)])
     snapshot = load_snapshot(suppose(parsed, as_if), ClusterFacts(), environment(), Conventions())
@@ -174,7 +174,7 @@ def test_workflows_that_are_done_are_no_findings() -> None:
 
 
 def test_a_workload_is_counted_once_and_by_policy() -> None:
-    report = told([workload("Deployment", "d", gpus=8), pod("bare")], LABEL, FEW)
+    report = judged([workload("Deployment", "d", gpus=8), pod("bare")], LABEL, FEW)
     found = live(report)
     assert (found.workloads, found.denied, found.changed, found.warned) == (2, 0, 2, 1)
     counts = {each.policy: each for each in found.policies}
@@ -184,7 +184,7 @@ def test_a_workload_is_counted_once_and_by_policy() -> None:
 
 
 def test_as_deny_says_who_would_be_denied_and_what_the_policy_says_today() -> None:
-    report = told([workload("Deployment", "d", gpus=8), pod("bare")], FEW, QUIET, as_if=["deny"])
+    report = judged([workload("Deployment", "d", gpus=8), pod("bare")], FEW, QUIET, as_if=["deny"])
     found = live(report)
     assert (found.denied, found.warned) == (1, 0)
     assert {each.policy: (each.denied, each.actions) for each in found.policies} == {
@@ -195,7 +195,7 @@ def test_as_deny_says_who_would_be_denied_and_what_the_policy_says_today() -> No
 
 
 def test_audits_are_findings_of_live_workloads() -> None:
-    report = told([workload("Deployment", "d", gpus=8)], QUIET)
+    report = judged([workload("Deployment", "d", gpus=8)], QUIET)
     [result] = report.as_json()["results"]
     assert [each["message"] for each in result["audits"]] == ["too many"]
     assert live(report).policies[0].audited == 1
@@ -203,7 +203,7 @@ def test_audits_are_findings_of_live_workloads() -> None:
 
 def test_what_live_pods_hold_by_their_record_is_no_change_again() -> None:
     deployment = workload("Deployment", "d")
-    report = told([deployment, pod("d-x", deployment, applied=True), pod("bare", applied=True)], LABEL)
+    report = judged([deployment, pod("d-x", deployment, applied=True), pod("bare", applied=True)], LABEL)
     assert (live(report).changed, live(report).unchanged, live(report).policies[0].in_force) == (0, 2, 1)
     assert report.results[0].changes == ()
     assert "in force: label has written what it would on live pods of 1 of 2 workloads" in text(report)
@@ -212,7 +212,7 @@ def test_what_live_pods_hold_by_their_record_is_no_change_again() -> None:
 def test_a_policy_that_writes_more_than_it_did_is_a_change() -> None:
     deployment = workload("Deployment", "d")
     more = LABEL + "  - {annotations: {example.com/note: \"'b'\"}}\n"
-    report = told([deployment, pod("d-x", deployment, applied=True)], more)
+    report = judged([deployment, pod("d-x", deployment, applied=True)], more)
     assert live(report).changed == 1
 
 
@@ -220,32 +220,32 @@ def test_a_record_that_the_pod_does_not_bear_out_counts_for_nothing() -> None:
     deployment = workload("Deployment", "d")
     forged = pod("d-x", deployment, applied=True)
     forged["metadata"]["labels"] = {"team": "b"}
-    assert live(told([deployment, forged], LABEL)).changed == 1
+    assert live(judged([deployment, forged], LABEL)).changed == 1
 
 
 def test_a_rollout_is_reported_and_can_be_thought_away() -> None:
     slow = LABEL.replace("spec:", "spec:\n  rollout: {percent: 0}", 1)
     objects = [workload("Deployment", f"d{number}") for number in range(3)]
-    report = told(objects, slow)
+    report = judged(objects, slow)
     assert (live(report).changed, live(report).policies[0].held_back, live(report).policies[0].percent) == (0, 3, 0)
     assert "rollout: label is asked about 0 of 3 workloads (0 percent)" in text(report)
-    assert live(told(objects, slow, as_if=["rolled-out"])).changed == 3
+    assert live(judged(objects, slow, as_if=["rolled-out"])).changed == 3
 
 
 @pytest.mark.parametrize("percent", [10, 50])
 def test_a_workload_is_reached_as_its_pods_are(percent: int) -> None:
-    """The Deployment's predicted pod and a live one of it, which speaks for itself, are of one mind."""
+    """The Deployment's predicted pod and a live one of it, which is judged by itself, get the same answer."""
     slow = LABEL.replace("spec:", f"spec:\n  rollout: {{percent: {percent}}}", 1)
     for number in range(20):
         deployment = workload("Deployment", f"d{number}")
         replicas = workload("ReplicaSet", f"d{number}-1f", owner=deployment)
         alone = pod("x", replicas, labels={"pod-template-hash": "1f"})
-        assert live(told([deployment], slow)).changed == live(told([alone], slow)).changed
+        assert live(judged([deployment], slow)).changed == live(judged([alone], slow)).changed
 
 
 def test_what_cannot_be_judged_is_an_error() -> None:
     broken = workload("Deployment", "d")
     broken["spec"]["template"]["spec"]["containers"] = "none"
-    report = told([broken], LABEL)
+    report = judged([broken], LABEL)
     assert (live(report).error, report.count("error")) == (1, 1)
     assert "1 could not be checked" in text(report)

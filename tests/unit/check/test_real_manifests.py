@@ -214,14 +214,23 @@ def test_22_privileged_pods_and_devices_by_hand_are_judged_like_others() -> None
     assert one(pod(container=by_hand)).verdict == "mutated"
 
 
-def test_23_duplicate_resources_are_refused_at_the_second() -> None:
+def test_23_of_duplicate_resources_the_last_are_judged_with_a_warning() -> None:
     text = (
         "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - name: c\n"
         "    resources: {}\n    image: i\n    resources: {limits: {nvidia.com/gpu: 1}}\n"
     )
     result = one(text)
-    assert (result.verdict, result.errors[0].line) == ("error", 9)
-    assert "duplicate key 'resources'" in result.errors[0].message
+    assert (result.verdict, result.warnings[0].line) == ("mutated", 9)
+    assert "duplicate key 'resources': kubectl takes this one" in result.warnings[0].message
+
+
+def test_23_duplicate_keys_of_a_list_belong_to_their_item() -> None:
+    report = checked(
+        "apiVersion: v1\nkind: List\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n"
+        "- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: b, name: c}\n"
+    )
+    found = {each.name: [warning.line for warning in each.warnings] for each in report.results}
+    assert found == {"a": [3], "c": [10]}
 
 
 def test_23_anchors_merge_keys_kyaml_crlf_nulls_and_empty_documents_are_read() -> None:
@@ -255,7 +264,8 @@ def test_23_a_placeholder_where_a_number_belongs_says_expand_first(text: str) ->
     )
     assert result.verdict == "error"
     assert result.errors[0].field == "spec.containers[0].resources.limits[nvidia.com/gpu]"
-    assert "helm template" in result.errors[0].message
+    command = "helm template" if "{{" in text else "envsubst" if "$" in text else "fill it in first"
+    assert command in result.errors[0].message
 
 
 def test_24_gpus_outside_of_a_pod_spec_are_seen() -> None:

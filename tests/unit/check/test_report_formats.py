@@ -282,12 +282,12 @@ def test_every_object_of_the_schema_is_closed_and_names_what_must_be_there() -> 
 
 
 def test_each_finding_that_has_a_file_is_reported_once_with_what_gitlab_asks_for() -> None:
-    told = gitlab.as_code_quality(report())
+    issues = gitlab.as_code_quality(report())
 
     findings = [each for result in report().results for each in (*result.denials, *result.errors, *result.warnings)]
-    assert 0 < len(told) <= len(findings)
-    assert len({each["fingerprint"] for each in told}) == len(told)
-    for each in told:
+    assert 0 < len(issues) <= len(findings)
+    assert len({each["fingerprint"] for each in issues}) == len(issues)
+    for each in issues:
         assert set(each) == {"description", "check_name", "fingerprint", "severity", "location"}
         assert each["severity"] in {"info", "minor", "major", "critical", "blocker"}
         assert each["location"]["path"]

@@ -124,10 +124,45 @@ def test_kinds_without_pods_are_skipped_quietly_and_unknown_ones_with_a_warning(
     )
     secret, flow, values = report.results
     assert {each.verdict for each in report.results} == {"skipped"}
-    assert secret.warnings == ()
-    assert (flow.warnings[0].line, "--template-path" in flow.warnings[0].message) == (6, True)
+    assert secret.warnings == flow.warnings == ()
     assert "no object of Kubernetes" in values.warnings[0].message
     assert report.skipped_kinds == {"": 1, "v1 Secret": 1, "x.io/v1 Flow": 1}
+
+
+UNKNOWN = "got x.io/v1 Flow, a kind that podberth does not know; nothing of it is checked"
+PLACES = "give the place of its pods: --template-path 'Flow=spec.roles.A.pod' --template-path 'Flow=spec.roles.B.pod'"
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        (
+            "{steps: [{template: {spec: {containers: [{name: c}]}}}]}",
+            [f"{UNKNOWN}; give the place of its pods: --template-path 'Flow=spec.steps[*].template.spec'"],
+        ),
+        (
+            "{roles: {A: {pod: {containers: [{name: c}]}}, B: {pod: {containers: [{name: c}]}}}}",
+            [f"{UNKNOWN}; {PLACES}"],
+        ),
+        ("{engine: {runner: {image: i}}}", [UNKNOWN]),
+        ("{worker: {limits: {nvidia.com/gpu: 1}}}", [UNKNOWN]),
+        ("{resourceName: nvidia.com/gpu}", [UNKNOWN]),
+        ("{containers: []}", []),
+        ("{steps: [{name: a}]}", []),
+    ],
+)
+def test_of_an_unknown_kind_a_warning_is_said_where_pods_or_accelerators_are_in_it(spec: str, said: list[str]) -> None:
+    result = one(f"apiVersion: x.io/v1\nkind: Flow\nmetadata: {{name: f}}\nspec: {spec}\n")
+    assert (result.verdict, [each.message for each in result.warnings]) == ("skipped", said)
+
+
+def test_the_place_that_is_advised_is_one_that_finds_the_pods() -> None:
+    pod = "{containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}"
+    flow = f"apiVersion: x.io/v1\nkind: Flow\nmetadata: {{name: f}}\nspec: {{steps: [{{pod: {pod}}}]}}\n"
+    [warning] = one(flow).warnings
+    place = warning.message.partition("Flow=")[2].rstrip("'")
+    steps = tuple(place.replace("[*]", ".*").split("."))
+    assert one(flow, settings=Settings(template_paths={"Flow": [steps]})).verdict == "mutated"
 
 
 def test_a_path_to_the_templates_of_another_kind_makes_them_known() -> None:
@@ -142,6 +177,8 @@ def test_a_path_to_the_templates_of_another_kind_makes_them_known() -> None:
     paths = {"Flow": [("spec", "steps", "*", "template")]}
     result = one(flow, settings=Settings(template_paths=paths))
     assert (result.verdict, result.path) == ("mutated", "spec.steps[0].template")
+    [warning] = one(flow, settings=Settings(template_paths={"Flow": [("spec", "step", "*", "template")]})).warnings
+    assert warning.message.startswith("got no pod template at spec.step[*].template, the place that --template-path")
 
 
 def test_namespaces_and_parameters_of_the_checked_files_count() -> None:
@@ -190,7 +227,7 @@ WRONG = {
     "- a": ("", 1, "got a list"),
     "a: b\n<<<<<<< HEAD\nc: d": ("", 2, "Git conflict"),
     "a: {{ .Values.b }}\nc: {{- x }}": ("", 1, "a template and no YAML yet"),
-    "a: b\na: c": ("", 2, "duplicate key"),
+    "a: b\n? [a]\n: c": ("", 2, "got a list, want a string as the key"),
     "a: [" * 200: ("", 1, "deep"),
 }
 
@@ -264,7 +301,7 @@ def test_the_namespaces_left_out_are_those_of_the_webhooks() -> None:
     assert all(each == {"matchExpressions": want} for each in selectors)
 
 
-def test_a_template_whose_containers_the_operator_adds_is_decided_on() -> None:
+def test_a_template_whose_containers_the_operator_adds_is_skipped_with_a_note() -> None:
     report = checked(
         """
         apiVersion: serving.kserve.io/v1beta1
@@ -279,7 +316,19 @@ def test_a_template_whose_containers_the_operator_adds_is_decided_on() -> None:
             alibi: {type: AnchorImages, storageUri: "gs://models/explainer"}
         """
     )
-    assert {each.verdict for each in report.results} == {"unchanged"}
+    by_path = {each.path: each for each in report.results}
+    assert by_path.pop("spec.predictor").verdict == "unchanged"
+    assert {each.verdict for each in by_path.values()} == {"skipped"}
+    assert all("no containers" in note.message for each in by_path.values() for note in each.notes)
+
+
+@pytest.mark.parametrize("spec", ["{template: {metadata: {labels: {a: b}}}}", "{template: {spec: {}}}"])
+def test_a_template_without_containers_is_not_denied_by_a_policy_that_reads_them(spec: str) -> None:
+    text = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: t}\n"
+    text += f"spec: {{pytorchReplicaSpecs: {{Worker: {spec}}}}}\n"
+    for result in checked(text).results:
+        assert (result.verdict, result.denials, result.warnings) == ("skipped", (), ())
+        assert all("no containers" in note.message for note in result.notes)
 
 
 def test_without_nodes_nothing_is_placed() -> None:

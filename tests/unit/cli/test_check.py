@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -55,7 +54,8 @@ def test_exit_codes_say_what_came_of_it(place: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_warning_fails_when_it_is_said_so(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (place / "pods" / "b.yaml").write_text("apiVersion: x/v1\nkind: Flow\n", encoding="utf-8")
+    flow = "apiVersion: x/v1\nkind: Flow\nspec: {runner: {image: i}}\n"
+    (place / "pods" / "b.yaml").write_text(flow, encoding="utf-8")
     assert run(place, "@/pods", capsys=capsys)[0] == 0
     assert run(place, "@/pods", "--fail-on", "warn", capsys=capsys)[0] == 1
 
@@ -97,6 +97,7 @@ def test_a_directory_without_policies_or_manifests_is_no_success(
         ["--fail-on", "nothing", "@/pods"],
         ["-o", "json=@/no/such/folder", "@/pods"],
         ["--topology", "@/nowhere", "@/pods"],
+        ["--topology", "@/pods", "@/pods"],
     ],
 )
 def test_mistakes_are_2(arguments: list[str], place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,28 +123,34 @@ def test_stdout_is_data_and_the_talk_says_which_policies_decide(
     assert "no node is known" in talk
 
 
+def test_the_place_of_templates_of_a_kind_that_is_never_met_is_reported(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert (
+        "--template-path Flow: no document is of this kind"
+        in run(place, "--template-path", "Flow=spec.template", "@/pods", capsys=capsys)[2]
+    )
+    assert "no document" not in run(place, "--template-path", "Pod=spec.x", "@/pods", capsys=capsys)[2]
+
+
 def test_standard_input_is_checked(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(POD.encode())))
     assert main(["check", "-o", "json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["results"][0]["file"] == "-"
 
 
-@pytest.mark.parametrize("name", ["json", "text", "yaml"])
-def test_several_processes_say_the_same_as_one(name: str) -> None:
+def test_several_processes_say_the_same_as_one(tmp_path: Path) -> None:
     environment = {"PYTHONPATH": str(ROOT / "webhook"), "PATH": os.environ["PATH"]}
-    arguments = ["check", "-o", name, "examples", "tests/manifests"]
-    ran: list[Any] = [
-        subprocess.run(
-            [sys.executable, "-m", "podberth", *arguments, "--jobs", jobs],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            check=False,
-        )
-        for jobs in ("1", "3")
-    ]
-    assert ran[0].stdout
-    assert (ran[0].returncode, ran[0].stdout) == (ran[1].returncode, ran[1].stdout)
+    names = ("json", "text", "yaml")
+    codes, texts = [], []
+    for jobs in ("1", "3"):
+        outputs = [part for name in names for part in ("-o", f"{name}={tmp_path / name}")]
+        arguments = ["check", *outputs, "examples", "tests/manifests", "--jobs", jobs]
+        command = [sys.executable, "-m", "podberth", *arguments]
+        codes.append(subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, check=False).returncode)
+        texts.append({name: (tmp_path / name).read_text(encoding="utf-8") for name in names})
+    assert all(texts[0].values())
+    assert (codes[0], texts[0]) == (codes[1], texts[1])
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

@@ -12,6 +12,8 @@ from snapshots import cluster
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 POD = str(EXAMPLES / "cuda-pod.yaml")
+# One policy compiles in a tenth of the time of the library.
+ONE = ("--policies", str(EXAMPLES.parent / "policies" / "gpu-tolerations"))
 
 
 @pytest.fixture
@@ -22,7 +24,7 @@ def nodes(tmp_path: Path) -> str:
     return str(file)
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+def explained(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     assert main(["explain", *arguments, "-o", "json"]) == 0
     document: dict[str, Any] = json.loads(capsys.readouterr().out)
     return document
@@ -43,7 +45,7 @@ def test_the_text_tells_each_policy_its_values_and_where_the_pod_can_run(
 
 
 def test_json_holds_every_value(nodes: str, capsys: pytest.CaptureFixture[str]) -> None:
-    document = told(capsys, POD, "--topology", nodes, "--policy", "gpu-tolerations")
+    document = explained(capsys, POD, "--topology", nodes, "--policy", "gpu-tolerations")
     (result,) = document["results"]
     assert (document["version"], result["verdict"], result["nodes"]["known"]) == (1, "mutated", 3)
     (policy,) = result["policies"]
@@ -57,13 +59,13 @@ def test_json_holds_every_value(nodes: str, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_each_template_of_a_workload_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    (result,) = told(capsys, str(EXAMPLES / "llm-deployment.yaml"))["results"]
+    (result,) = explained(capsys, str(EXAMPLES / "llm-deployment.yaml"), *ONE)["results"]
     assert (result["kind"], result["path"], result["nodes"]) == ("Deployment", "spec.template", None)
 
 
 def test_a_pod_may_come_from_stdin(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(Path(POD).read_text(encoding="utf-8")))
-    (result,) = told(capsys, "-", "--namespace", "ml")["results"]
+    (result,) = explained(capsys, "-", "--namespace", "ml", *ONE)["results"]
     assert (result["file"], result["namespace"]) == ("stdin", "ml")
 
 
@@ -93,11 +95,13 @@ def test_what_is_no_pod_is_reported_and_is_a_usage_error(
 ) -> None:
     file = tmp_path / "pod.yaml"
     file.write_text(text, encoding="utf-8")
-    assert main(["explain", str(file)]) == 2
+    assert main(["explain", str(file), *ONE]) == 2
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("arguments", [["nowhere.yaml"], [POD, "--policy", "nobody"], [POD, "--policies", "nowhere"]])
+@pytest.mark.parametrize(
+    "arguments", [["nowhere.yaml", *ONE], [POD, "--policy", "nobody", *ONE], [POD, "--policies", "nowhere"]]
+)
 def test_what_is_not_there_is_a_usage_error(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["explain", *arguments]) == 2
     assert capsys.readouterr().err.startswith("podberth: ")

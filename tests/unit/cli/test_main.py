@@ -101,10 +101,10 @@ def test_one_policy_and_several_are_one_command(capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     "arguments",
     [
-        "lint policies --level note",
-        "lint policies -o json",
-        "explain -",
-        "explain - -o json",
+        "lint policies/gpu-tolerations --level note",
+        "lint policies/gpu-tolerations -o json",
+        "explain - --policies policies/gpu-tolerations",
+        "explain - --policies policies/gpu-tolerations -o json",
         "policies schema",
         "completion bash",
         "test policies/gpu-tolerations -o json",

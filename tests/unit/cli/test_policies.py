@@ -92,9 +92,9 @@ def test_a_first_policy_passes_its_tests_and_lint_as_it_is(
     assert written == {"policy.yaml", "tests.yaml"} | ({"params.yaml"} if kind != "mutate" else set())
     assert main(["test", directory]) == 0
     assert main(["lint", directory]) == 0
-    told = capsys.readouterr().out
-    assert f"{2 if kind == 'mutate' else 3} cases" in told
-    assert "warning" not in told
+    printed = capsys.readouterr().out
+    assert f"{2 if kind == 'mutate' else 3} cases" in printed
+    assert "warning" not in printed
 
 
 @pytest.mark.parametrize("kind", ["mutate", "validate", "both"])

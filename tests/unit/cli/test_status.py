@@ -112,8 +112,8 @@ def test_the_json_is_valid_by_the_schema() -> None:
 
 def test_the_page_has_a_row_for_each_line_of_the_schema() -> None:
     table = PAGE.partition("\n| line |")[2].partition("\n\n")[0]
-    told = {name for row in table.splitlines()[2:] for name in re.findall(r"`([\w ]+)`", row.split(" | ")[0])}
-    assert told == set(SCHEMA["$defs"]["row"]["properties"]["name"]["enum"])
+    documented = {name for row in table.splitlines()[2:] for name in re.findall(r"`([\w ]+)`", row.split(" | ")[0])}
+    assert documented == set(SCHEMA["$defs"]["row"]["properties"]["name"]["enum"])
 
 
 def test_the_page_shows_what_is_printed() -> None:

@@ -202,10 +202,10 @@ def test_json_and_junit_tell_the_same_as_the_text(tmp_path: Path, capsys: pytest
     folder(tmp_path, verdict="denied")
     junit = tmp_path / "junit.xml"
     assert main(["test", str(tmp_path), "-o", "json", "-o", f"junit={junit}"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert told["version"] == 1
-    assert told["summary"] == {"suites": 1, "cases": 1, "failedCases": 1, "findings": 0, "passed": False}
-    (case,) = told["suites"][0]["cases"]
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["version"] == 1
+    assert printed["summary"] == {"suites": 1, "cases": 1, "failedCases": 1, "findings": 0, "passed": False}
+    (case,) = printed["suites"][0]["cases"]
     assert (case["name"], case["line"], case["verdict"]) == ("a GPU", 3, "unchanged")
     assert case["findings"][0]["message"] == "got unchanged, want denied"
     root = ET.fromstring(junit.read_text(encoding="utf-8"))  # noqa: S314 - our own

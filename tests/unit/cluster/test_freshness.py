@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from podberth.cluster.freshness import Freshness, Settled
-from podberth.cluster.policy_status import status_due
+from podberth.cluster.policy_status import Freshness, Settled, status_due
 from podberth.files.source import Verdict
 from unit.cluster.test_policy_status import GOOD, NOW
 

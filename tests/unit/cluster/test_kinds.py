@@ -150,7 +150,7 @@ def test_only_changes_of_read_fields_count() -> None:
     assert stirred.count == 2
     assert first.known["uid-x"]["spec"]["parallelism"] == 4, "what was handed on stays as it was"
     filed.put("team/x", named({**job(gpu_pod(1), parallelism=5), **DONE}))
-    assert (stirred.count, filed.table().known) == (3, {})
+    assert (stirred.count, dict(filed.table().known)) == (3, {})
     filed.drop("team/x")
     assert stirred.count == 3
 
@@ -227,7 +227,7 @@ def test_the_object_that_has_waited_longest_comes_in_when_there_is_room(monkeypa
     filed.put("team/f", named(job(gpu_pod(1)), "f"))
     assert set(filed.table().known) == {"uid-c", "uid-f"}
     filed.forget()
-    assert (filed.table().known, filed.left_out) == ({}, set())
+    assert (dict(filed.table().known), filed.left_out) == ({}, set())
 
 
 def test_an_object_that_is_made_again_keeps_its_own_room(monkeypatch: pytest.MonkeyPatch) -> None:

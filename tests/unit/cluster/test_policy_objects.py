@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from podberth.api.protocol import POLICIES
+from podberth.cel import bounds
 from podberth.cel.bounds import MAX_ENTRIES
 from podberth.cluster.policy_objects import PolicyObjects
 from podberth.conventions import Conventions
@@ -69,8 +70,10 @@ def test_the_last_good_one_stays(what: str) -> None:
     assert [each.name for each in source.load().snapshot.policies] == ["one"]
 
 
-def test_policies_in_force_come_first_if_there_is_no_room_for_all() -> None:
-    wide = judging(["[" + ", ".join(["1"] * 1_200) + "].size() > 0"] * 8, [])
+def test_policies_in_force_come_first_if_there_is_no_room_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A fiftieth of the bound; tests/unit/policy/test_bounds.py has the bound itself.
+    monkeypatch.setattr(bounds, "MAX_SET_PARTS", bounds.MAX_SET_PARTS // 50)
+    wide = judging(["[" + ", ".join(["1"] * 190) + "].size() > 0"], [])
     source = PolicyObjects(Conventions(), PodSchema.packaged())
     old = [stored(f"m{at}", 1, wide) for at in range(10)]
     assert {state for state, _ in loaded(source, *old).values()} == {"active"}

@@ -54,3 +54,21 @@ def test_an_owner_that_no_pod_has_is_not_looked_up() -> None:
     assert known.due(1e9) == [LOOK_UP]
     known.keep(set())
     assert (known.due(1e9), known.controllers) == ([], {})
+
+
+def test_the_kept_fields_of_an_owner_are_those_that_the_tables_of_gangs_read() -> None:
+    metadata = {"name": "train", "namespace": "team", "uid": "j-1"}
+    document = {"metadata": metadata, "spec": {"parallelism": 4, "completions": 4, "template": {"spec": {}}}}
+    kept = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"parallelism": 4, "completions": 4}}
+    done = {"conditions": [{"type": "Complete", "status": "True"}]}
+    large = {"metadata": metadata, "spec": {"replicatedJobs": [{}] * 300}}
+    sets = OwnerReference("jobset.x-k8s.io/v1alpha2", "JobSet", "train", "j-1")
+    for owner, read, expected in [
+        (JOB, document, kept),
+        (JOB, {**document, "status": done}, None),
+        (sets, large, None),
+    ]:
+        known = LookedUp()
+        known.found(LookUp("team", owner), read)
+        assert known.documents.get(("team", owner)) == expected
+        assert ("team", owner) in known.controllers

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from podberth.admission.notices import Regarding
-from podberth.api.lease import Term
+from podberth.api.election import Term
 from podberth.api.protocol import AnswerLimits, refusal
 from podberth.controller.plan.model import Action, Change, Create, LookUp
-from podberth.controller.requests import Answer, Requests, keeps_minimum, kept_of
+from podberth.controller.requests import Answer, Requests, keeps_minimum
 from podberth.kube.pod import OwnerReference
 
 if TYPE_CHECKING:
@@ -70,19 +70,6 @@ def test_a_name_that_could_change_the_path_is_refused_without_a_request(namespac
 def test_an_owner_of_the_core_group_has_another_root() -> None:
     owner = OwnerReference("v1", "Pod", "serve-0", "p-1")
     assert sent(LookUp("team", owner)).paths == ["/api/v1/namespaces/team/pods/serve-0"]
-
-
-def test_the_kept_fields_of_an_owner_are_those_that_the_tables_of_gangs_read() -> None:
-    job = OwnerReference("batch/v1", "Job", "train", "j-1")
-    metadata = {"name": "train", "namespace": "team", "uid": "j-1"}
-    document = {"metadata": metadata, "spec": {"parallelism": 4, "completions": 4, "template": {"spec": {}}}}
-    kept = kept_of(document, job)
-    spec = {"parallelism": 4, "completions": 4}
-    assert kept == {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
-    done = {"conditions": [{"type": "Complete", "status": "True"}]}
-    assert kept_of({**document, "status": done}, job) is None
-    large = {"metadata": metadata, "spec": {"replicatedJobs": [{}] * 300}}
-    assert kept_of(large, OwnerReference("jobset.x-k8s.io/v1alpha2", "JobSet", "train", "j-1")) is None
 
 
 def test_a_write_is_of_one_object_whatever_its_name() -> None:

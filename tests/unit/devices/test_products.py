@@ -1,8 +1,8 @@
 import pytest
 
 from podberth.devices import mig
+from podberth.devices.mig import MEMORY_MIB, most_memory_mib
 from podberth.devices.mig_tables import TABLES
-from podberth.devices.products import MEMORY_MIB, most_memory_mib
 from podberth.topology.shape_tables import SHAPES
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from podberth.errors import PolicyError, TopologyError, UsageError
-from podberth.files.loading import FileSource, read_objects, read_pod_schema, read_policy_texts
+from podberth.files.loading import FileSource, read_objects, read_pod_schema, read_policy_texts, read_topology
 from podberth.topology.shapes import simulate
 
 _POLICY = """
@@ -94,6 +94,12 @@ def test_snapshot_that_is_no_yaml_is_refused_with_its_place(tmp_path: Path, text
     file = _write(tmp_path / "nodes.yaml", text)
     with pytest.raises(TopologyError, match=f"^{file}:"):
         read_objects(file)
+
+
+def test_a_topology_without_a_node_is_refused(tmp_path: Path) -> None:
+    assert [node.name for node in read_topology(_write(tmp_path / "a.json", _node("a"))).nodes] == ["a"]
+    with pytest.raises(TopologyError, match=r"pod\.yaml: got no Node, want what kubectl get nodes,configmaps"):
+        read_topology(_write(tmp_path / "pod.yaml", "apiVersion: v1\nkind: Pod\n"))
 
 
 def test_missing_snapshot_is_refused(tmp_path: Path) -> None:

@@ -1,11 +1,10 @@
 import re
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from pages import OPERATING
-from podberth.conventions import LABEL_KEYS, LEVELS, Conventions, GroupSystemName, LabelKey
+from podberth.conventions import LABEL_KEYS, LEVELS, Conventions, LabelKey
 from podberth.errors import UsageError
 from podberth.files.naming import read_conventions
 from podberth.workload.systems import SYSTEMS
@@ -52,8 +51,12 @@ def test_a_namespace_is_given_to_the_system_that_takes_its_pods_over(tmp_path: P
     assert (found.system, dict(found.namespace_selector)["matchLabels"]) == ("yunikorn", {"team": "a"})
 
 
-def test_every_system_may_be_named() -> None:
-    assert set(get_args(GroupSystemName)) == {each.name for each in SYSTEMS}
+def test_every_system_may_be_named_and_no_other(tmp_path: Path) -> None:
+    for name in (each.name for each in SYSTEMS):
+        [found] = read(tmp_path, f"groupSystems: [{{system: {name}, namespaceSelector: {{}}}}]\n").group_systems
+        assert found.system == name
+    with pytest.raises(UsageError, match="native"):
+        read(tmp_path, "groupSystems: [{system: slurm, namespaceSelector: {}}]\n")
 
 
 def test_the_documented_example_is_read(tmp_path: Path) -> None:

@@ -11,13 +11,14 @@ import pytest
 
 import group_scenes as scenes
 from checking import ROOT, checked, shipped
-from group_scenes import QUEUES, Scene, job, known, kubeflow, role, told
+from group_scenes import QUEUES, Scene, job, known, kubeflow, role, warned
 from podberth.admission.messages import MAX_LINE
 from podberth.errors import ReviewError
 from podberth.group_checks.case import MOST_ROLES
 from podberth.group_checks.checks import CHECKS
 from podberth.group_checks.together import RULES
 from podberth.workload.templates import templates
+from properties import thinned
 from right_groups import RIGHT
 from snapshots import cluster, snapshot
 from wrong_groups import WRONG, job_set, replicated
@@ -31,7 +32,7 @@ def name_of(scene: Scene) -> str:
 
 @pytest.mark.parametrize("scene", WRONG, ids=name_of)
 def test_a_wrong_group_is_reported_where_what_and_what_to_write(scene: Scene) -> None:
-    lines = told(scene.document, known(scene))
+    lines = warned(scene.document, known(scene))
     assert lines == (f"podberth: {scene.line}",)
     assert len(lines[0]) <= MAX_LINE
 
@@ -48,7 +49,7 @@ def test_check_says_the_same_at_its_field(scene: Scene) -> None:
 @pytest.mark.parametrize("scene", [each for each in WRONG if not each.objects], ids=name_of)
 def test_what_the_shipped_policies_write_hides_nothing(scene: Scene) -> None:
     if scene.check != scenes.DOMAIN:
-        assert f"podberth: {scene.line}" in told(scene.document, shipped(nodes=False))
+        assert f"podberth: {scene.line}" in warned(scene.document, shipped(nodes=False))
 
 
 def test_every_check_has_its_scenes() -> None:
@@ -57,20 +58,22 @@ def test_every_check_has_its_scenes() -> None:
 
 @pytest.mark.parametrize("scene", WRONG, ids=name_of)
 def test_of_a_cluster_that_nobody_knows_only_the_document_speaks(scene: Scene) -> None:
-    lines = told(scene.document, snapshot())
+    lines = warned(scene.document, snapshot())
     alone = not scene.objects and scene.check != scenes.DOMAIN
     assert lines == ((f"podberth: {scene.line}",) if alone else ())
 
 
 @pytest.mark.parametrize("scene", WRONG, ids=name_of)
 def test_a_group_without_gpus_is_not_ours(scene: Scene) -> None:
-    assert told(json.loads(json.dumps(scene.document).replace("nvidia.com/gpu", "example.com/nic")), known(scene)) == ()
+    assert (
+        warned(json.loads(json.dumps(scene.document).replace("nvidia.com/gpu", "example.com/nic")), known(scene)) == ()
+    )
 
 
 @pytest.mark.parametrize("which", RIGHT)
 def test_what_is_right_or_nobodys_to_say_is_not_reported(which: str) -> None:
     scene = _scene(which)
-    assert told(scene.document, known(scene)) == ()
+    assert warned(scene.document, known(scene)) == ()
 
 
 @pytest.mark.parametrize("which", RIGHT)
@@ -106,7 +109,7 @@ def test_a_transient_node_is_room_all_the_same() -> None:
     nodes = [
         {**node, "spec": {"unschedulable": True}} if node["kind"] == "Node" else node for node in cluster(hgx_h100_8=2)
     ]
-    assert told(scene.document, snapshot(objects=nodes)) == ()
+    assert warned(scene.document, snapshot(objects=nodes)) == ()
 
 
 @pytest.mark.parametrize(
@@ -122,7 +125,7 @@ def test_a_document_of_a_wrong_shape_raises_nothing(spoiled: JSON) -> None:
     document = Scene("", kubeflow("PyTorchJob", role("Worker", 2)), "").document
     for key, value in spoiled.items():
         document[key] |= value
-    assert told(document, known(Scene("", "", "", QUEUES))) == ()
+    assert warned(document, known(Scene("", "", "", QUEUES))) == ()
 
 
 @pytest.mark.parametrize(
@@ -138,7 +141,7 @@ def test_of_queues_in_files_it_is_said_what_is_true(named: str, namespace: str, 
     scene = Scene("", job(f", labels: {{kueue.x-k8s.io/queue-name: {named}}}"), "", QUEUES)
     document = {**scene.document, "metadata": {**scene.document["metadata"], "namespace": namespace}}
     of_files = replace(known(scene), facts=replace(known(scene).facts, listed=False))
-    lines = [line for line in told(document, of_files) if "queue-name" in line]
+    lines = [line for line in warned(document, of_files) if "queue-name" in line]
     assert [said in line for line in lines] == ([True] if said else [])
 
 
@@ -153,24 +156,28 @@ def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
 @pytest.mark.parametrize("value", [3, [1], {"a": 1}])
 def test_whatever_stands_in_the_place_of_something_raises_nothing(value: Any) -> None:
     by = known(Scene("", "", "", QUEUES))
-    for manifest in [*(scene.manifest for scene in WRONG), *(manifest for manifest, _ in RIGHT.values())]:
-        [document] = scenes.documents(manifest)
-        for path in places(document):
-            if path[0] not in ("spec", "metadata") or path in (("metadata",), ("metadata", "namespace")):
-                continue
-            spoiled = copy.deepcopy(document)
-            holder: Any = spoiled
-            for step in path[:-1]:
-                holder = holder[step]
-            holder[path[-1]] = value
-            with suppress(ReviewError):  # a template of a wrong shape, which the API server lets nobody make
-                told(spoiled, by)
+    manifests = [*(scene.manifest for scene in WRONG), *(manifest for manifest, _ in RIGHT.values())]
+    spoiled_at = [
+        (document, path)
+        for manifest in manifests
+        for document in scenes.documents(manifest)
+        for path in places(document)
+        if path[0] in ("spec", "metadata") and path not in (("metadata",), ("metadata", "namespace"))
+    ]
+    for document, path in thinned(spoiled_at):
+        spoiled = copy.deepcopy(document)
+        holder: Any = spoiled
+        for step in path[:-1]:
+            holder = holder[step]
+        holder[path[-1]] = value
+        with suppress(ReviewError):  # a template of a wrong shape, which the API server lets nobody make
+            warned(spoiled, by)
 
 
 def test_objects_of_more_roles_than_anybody_has_are_not_compared() -> None:
     def lines(roles: int) -> Sequence[str]:
         manifest = job_set(*(replicated(f"a{number}", 1) for number in range(roles)))
-        return told(Scene("", manifest, "").document, known(Scene("", "", "")))
+        return warned(Scene("", manifest, "").document, known(Scene("", "", "")))
 
     assert len(lines(MOST_ROLES)) == 1
     [line] = lines(MOST_ROLES + 1)

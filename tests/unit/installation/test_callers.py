@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from podberth.installation.model import Unread
-from podberth.installation.options import option
+from podberth.installation.model import Unread, option
 from status_scenes import replica, row, rows, workload
 
 OPEN = "any client in the cluster's network is answered: no client certificate is required"
@@ -13,7 +12,7 @@ GUARDED = ("ok", "only clients with a client certificate are answered")
 REFUSED = Unread("forbidden", "get deployments.apps in podberth-system")
 
 
-def _told(**container: Any) -> dict[str, Any]:
+def _deployed(**container: Any) -> dict[str, Any]:
     deployment = workload(readyReplicas=2, updatedReplicas=2)
     deployment["spec"]["template"]["spec"]["containers"][0] |= container
     return deployment
@@ -48,8 +47,8 @@ def test_replicas_that_differ_are_named() -> None:
     ids=["flag", "flag with =", "variable"],
 )
 def test_without_metrics_the_deployment_says_it(container: dict[str, Any]) -> None:
-    assert row("callers", replicas=(), deployment=_told(**container)) == GUARDED
-    assert row("callers", replicas=(), deployment=_told())[0] == "note"
+    assert row("callers", replicas=(), deployment=_deployed(**container)) == GUARDED
+    assert row("callers", replicas=(), deployment=_deployed())[0] == "note"
 
 
 def test_what_nobody_says_is_not_known() -> None:
@@ -59,6 +58,6 @@ def test_what_nobody_says_is_not_known() -> None:
 
 
 def test_an_option_is_a_flag_or_a_variable() -> None:
-    assert option(_told(args=["serve", "--client-ca", "x"], env=[]), "client-ca") == "x"
-    assert option(_told(), "policies") == "cluster"
+    assert option(_deployed(args=["serve", "--client-ca", "x"], env=[]), "client-ca") == "x"
+    assert option(_deployed(), "policies") == "cluster"
     assert option(None, "policies") == option(REFUSED, "policies") == ""

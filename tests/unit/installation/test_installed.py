@@ -6,7 +6,7 @@ from podberth.installation.model import Unread
 from status_scenes import CA, configuration, observed, report, row, rows, workload
 
 
-def test_an_installation_that_is_well_has_nothing_to_mend() -> None:
+def test_an_installation_without_faults_has_no_findings() -> None:
     found = report()
     assert found.troubles == 0
     assert {row.state for section in found.sections for row in section.rows} == {"ok"}

@@ -1,10 +1,12 @@
 """The list of dossiers is whole, and no two of them say different things of one kind."""
 
+import ast
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+import podberth
 from podberth.kinds import dossiers
 from podberth.kinds.dossier import Dossier
 from podberth.kinds.dossiers import DOSSIERS
@@ -53,3 +55,46 @@ def test_no_key_speaks_for_two_systems() -> None:
         *zip(*((each.schedulers, each.labels, each.annotations, each.fields) for each in systems), strict=True),
     ):
         assert max(Counter(key for each in keys for key in each).values()) == 1
+
+
+# The places outside of kinds where a name of a dossier stands, each with the reason.
+ELSEWHERE = {
+    ("group_checks/levels.py", "kueue.x-k8s.io/podset"): "how Kueue is asked for topology is a check of its own",
+    ("group_checks/levels.py", "ray.io"): "how Kueue counts the pods of Ray's kinds: no fact of Ray's",
+    ("kube/budget.py", "yunikorn.apache.org/task-groups"): "kube is below kinds, and bounds what is parsed",
+    ("lint/rules/deprecated_version.py", "scheduling.k8s.io"): "a version of Kubernetes' own API, for PriorityClass",
+    ("wellknown.py", "batch.kubernetes.io/job-completion-index"): "wellknown is below kinds; several rooms read it",
+}
+
+
+def _names() -> set[str]:
+    """Return the API groups and keys that dossiers have, apart from words that say too little alone."""
+    found: set[str] = set()
+    for row in DOSSIERS:
+        found |= {version.rpartition("/")[0] for kind in row.kinds for version in kind.api_versions}
+        found |= {each.group for each in row.owners} | {each.kind[0] for each in row.queues} | row.affinity_keys
+        found |= {each.kind[0] for each in row.group_rules} | {each.key for each in row.stated_minimums}
+        found |= {each.label for each in row.queues} | {each.annotation for each in row.queues} | row.elastic_keys
+        found |= set(row.pod_groups.api_groups) if row.pod_groups is not None else set()
+        if row.system is not None:
+            found |= row.system.labels | row.system.annotations | row.system.schedulers
+        for each in (*row.memberships, *row.groups, *row.last_memberships):
+            found |= {each.label, each.annotation}
+    return {each for each in found if ("." in each or "-" in each) and "podberth.io" not in each}
+
+
+def test_a_name_of_a_dossier_stands_nowhere_else_in_the_product() -> None:
+    names, root = _names(), Path(podberth.__file__).parent
+    found = {
+        (str(file.relative_to(root)), node.value)
+        for file in root.rglob("*.py")
+        if "kinds" not in file.relative_to(root).parts[:1]
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names
+    }
+    assert found == ELSEWHERE.keys()
+
+
+def test_whoever_may_be_chosen_says_where_its_group_is_named() -> None:
+    for system in (row.system for row in DOSSIERS if row.system is not None):
+        assert bool(system.reference) == bool(system.pod_groups)

@@ -188,7 +188,11 @@ CASES: list[tuple[str, JSON, JSON, str, tuple[int, int]]] = [
             {
                 "roles": [
                     {"name": "router", "template": CPU},
-                    {"name": "decode", "template": EIGHT, "leaderWorkerSet": {"size": 2, "patchLeaderTemplate": {}}},
+                    {
+                        "name": "decode",
+                        "template": EIGHT,
+                        "leaderWorkerSet": {"size": 2, "patchLeaderTemplate": {"spec": {}}},
+                    },
                 ]
             },
         ),

@@ -184,3 +184,24 @@ def test_patches_of_any_shape_are_accepted(rubbish: Any) -> None:
     whole = {"trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [rubbish]}}}}
     for said in (rubbish, whole, patch(rubbish), patch({"containers": rubbish}), patch({"containers": [rubbish]})):
         assert len(found(read(TORCH), {}, said)) == 1
+
+
+OVERRIDE: JSON = {
+    "targetJobs": [{"name": "node"}],
+    "spec": {
+        "volumes": [{"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "64Gi"}}],
+        "containers": [{"name": "node", "volumeMounts": [{"name": "shm", "mountPath": "/dev/shm"}]}],  # noqa: S108
+    },
+}
+
+
+@pytest.mark.parametrize("known", [[read(TORCH)], []], ids=["its runtime is known", "its runtime is not known"])
+def test_the_overrides_of_older_trainers_are_laid_over_the_runtime(known: list[JSON]) -> None:
+    job = train_job(read(TORCH), {"numNodes": 2, "resourcesPerNode": GPUS})
+    job["spec"]["podTemplateOverrides"] = [OVERRIDE, {"targetJobs": [{"name": "other"}], "spec": {"volumes": []}}, 3]
+    [template] = templates(job, namespace="team", known=known)
+    spec = template.pod["spec"]
+    assert [each["name"] for each in spec["volumes"]] == ["shm"]
+    assert [each["mountPath"] for each in spec["containers"][0]["volumeMounts"]] == ["/dev/shm"]  # noqa: S108
+    assert spec["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == "8"
+    assert template.replicas == 2

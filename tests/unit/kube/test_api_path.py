@@ -111,10 +111,10 @@ def test_what_makes_a_path_by_hand_is_found(code: str) -> None:
 
 def _made_by_hand(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """Yield the places where a module makes a path of the API without the builder."""
-    told = _not_code(tree)
+    skipped = _not_code(tree)
     for node in ast.walk(tree):
         match node:
-            case ast.Constant(value=str(text)) if id(node) not in told and _looks_like_a_path(text):
+            case ast.Constant(value=str(text)) if id(node) not in skipped and _looks_like_a_path(text):
                 yield node.lineno, repr(text)
             case ast.Call(func=ast.Name(id="cast"), args=[ast.Name(id="ApiPath") | ast.Constant(value="ApiPath"), _]):
                 yield node.lineno, "cast"

@@ -34,7 +34,13 @@ def refused(text: str) -> list[str]:
         ('{"a": [1, {"b": null}]}', [{"a": [1, {"b": None}]}]),
         ("{a: 1, b: [x, z,], }", [{"a": 1, "b": ["x", "z"]}]),
         ("a: \"yes\"\nb: '1'\nc: ! 1\nd: !!str 1\ne: yes\n", [{"a": "yes", "b": "1", "c": "1", "d": "1", "e": True}]),
-        ("1: a\n-2: b\n", [{"1": "a", "-2": "b"}]),
+        ("1: a\n-2: b\ny: c\n'n': d\nOff: e\n", [{"1": "a", "-2": "b", "true": "c", "n": "d", "false": "e"}]),
+        ("a: !Ref 12\nb: !Sub {c: 1}\nd: !!map [1]\n", [{"a": "12", "b": {"c": 1}, "d": [1]}]),
+        ("a: !!binary aGk=\nb: !!binary /w==\n", [{"a": "hi", "b": "\ufffd"}]),
+        (
+            "a: !!int '12'\nb: !!float 12\nc: !!bool 'yes'\nd: !!null ''\ne: !!timestamp 2001-01-01\n",
+            [{"a": 12, "b": 12, "c": True, "d": None, "e": "2001-01-01"}],
+        ),
         ("a:\tb\t# c\nd: [\te ]\n", [{"a": "b", "d": ["e"]}]),
         ("a: [-, b:c, --d]\n", [{"a": ["-", "b:c", "--d"]}]),
         ("a:\n- b\n-\n- - c\nd:\n", [{"a": ["b", None, ["c"]], "d": None}]),
@@ -52,11 +58,27 @@ def test_documents_are_read_as_kubectl_reads_them(text: str, documents: list[dic
     assert loaded(text) == documents
 
 
+def test_for_a_reader_that_wants_it_the_last_of_a_duplicate_key_counts() -> None:
+    [first, second], problems = load_documents("a: 1\na: 2\na: {b: 3}\n---\nc: 1\n", "f.yaml", last_wins=True)
+    assert (first.document, second.document, problems) == ({"a": {"b": 3}}, {"c": 1}, [])
+    assert [str(each) for each in first.repeated] == [
+        "f.yaml:2:1: duplicate key 'a': kubectl takes this one and not that of line 1; remove one",
+        "f.yaml:3:1: duplicate key 'a': kubectl takes this one and not that of line 2; remove one",
+    ]
+    assert (first.positions.at(("a", "b")).line, second.repeated) == (3, ())
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a: 1\nb:\n  c: 1\n  c: 2\n", "f.yaml:4:3: duplicate key 'c'; the first is in line 3"),
-        ('{"a": 1,\n "a": 2}', "f.yaml:2:2: duplicate key 'a'; the first is in line 1"),
+        (
+            "a: 1\nb:\n  c: 1\n  c: 2\n",
+            "f.yaml:4:3: duplicate key 'c': kubectl takes this one and not that of line 3; remove one",
+        ),
+        (
+            '{"a": 1,\n "a": 2}',
+            "f.yaml:2:2: duplicate key 'a': kubectl takes this one and not that of line 1; remove one",
+        ),
         ("a: {", "f.yaml:1:5: this is no YAML: did not find expected node content; got the end"),
         ("a: @x # y\n", "f.yaml:1:4: this is no YAML: found character that cannot start any token; got @x # y"),
         (
@@ -77,10 +99,10 @@ def test_documents_are_read_as_kubectl_reads_them(text: str, documents: list[dic
         ),
         ("a: *b\n", "f.yaml:1:4: the alias *b names no anchor above it"),
         ("a: &a [*a]\n", "f.yaml:1:8: the alias *a holds itself"),
-        ("a: !Ref b\n", "f.yaml:1:4: got the tag !Ref, want none; write the value plainly"),
-        ("a: !!binary aGk=\n", "f.yaml:1:4: got the tag tag:yaml.org,2002:binary, want none; write the value plainly"),
+        ("a: !!binary '%'\n", "f.yaml:1:4: got '%', which the tag tag:yaml.org,2002:binary does not allow"),
+        ("a: !!int x\n", "f.yaml:1:4: got 'x', which the tag tag:yaml.org,2002:int does not allow"),
+        ("a: !!int yes\n", "f.yaml:1:4: got 'yes', which the tag tag:yaml.org,2002:int does not allow"),
         ("a: .nan\n", "f.yaml:1:4: got .nan, want a number that JSON has"),
-        ("y: 1\n", "f.yaml:1:1: got y, which kubectl reads as a boolean, want a string as the key; put it in quotes"),
         (
             "1.5: 1\n",
             "f.yaml:1:1: got 1.5, which kubectl reads as a number, want a string as the key; put it in quotes",
@@ -135,7 +157,7 @@ def test_a_number_beyond_float64_is_text_to_kubectl() -> None:
 
 
 def test_all_problems_of_all_documents_are_reported_and_the_others_are_returned() -> None:
-    documents, problems = load_documents("a: [\n---\nb: 1\n---\nc: 1\nc: 2\nd: !x 1\n", "f.yaml")
+    documents, problems = load_documents("a: [\n---\nb: 1\n---\nc: 1\nc: 2\nd: !!int x\n", "f.yaml")
     assert [each.document for each in documents] == [{"b": 1}]
     assert [(problem.line, problem.column) for problem in problems] == [(2, 1), (6, 1), (7, 4)]
 

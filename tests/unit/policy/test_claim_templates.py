@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from builders import container, gpu_pod, pod, review
-from podberth.admission.mutate import mutate
+from podberth.admission.decide import mutate
 from podberth.admission.review import decode_review
 from podberth.devices.claims import DeviceRequest
 from podberth.facts.cluster import ClusterFacts
@@ -167,7 +167,7 @@ def test_a_claim_stands_for_as_many_gpus_as_it_has_or_is_left_out_with_one_line(
     made = apply(gpu_pod(gpus), outcome.patch)
     assert ("resourceClaims" in made["spec"]) == written_of
     assert ("nvidia.com/gpu" in str(made["spec"])) != written_of
-    told = [each.message for each in outcome.decisions if each.action == "skip"]
+    skipped = [each.message for each in outcome.decisions if each.action == "skip"]
     left = f"claim p: got 2 from template {written()}, want {gpus}: container main asks for {gpus} nvidia.com/gpu"
-    assert told == ([] if written_of else [f"resourceClaims left as it is: {left}"])
+    assert skipped == ([] if written_of else [f"resourceClaims left as it is: {left}"])
     assert made["metadata"]["labels"]["example.com/by"] == "claim"

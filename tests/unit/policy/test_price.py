@@ -7,12 +7,12 @@ import pytest
 from podberth.errors import PolicyError
 from snapshots import policy, snapshot
 
-DEAR = "object.spec.tolerations.filter(t, t.key == 'a').size() == 0"
+EXPENSIVE = "object.spec.tolerations.filter(t, t.key == 'a').size() == 0"
 
 
 def problems(spec: str) -> list[str]:
     with pytest.raises(PolicyError) as caught:
-        snapshot(policy("dear", spec))
+        snapshot(policy("expensive", spec))
     return [str(problem) for problem in caught.value.problems]
 
 
@@ -23,8 +23,8 @@ def test_it_is_refused_at_its_place_with_its_cost_and_what_to_write_instead() ->
     message: fine
   - expression: >-
       gpu.count > 1
-      || {DEAR}
-    message: dear
+      || {EXPENSIVE}
+    message: expensive
   validationActions: [Warn]
 """
     (problem,) = problems(spec)
@@ -36,10 +36,10 @@ def test_it_is_refused_at_its_place_with_its_cost_and_what_to_write_instead() ->
 def test_a_expensive_variable_is_reported_at_the_variable() -> None:
     spec = f"""
   variables:
-  - name: dear
-    expression: {DEAR}
+  - name: expensive
+    expression: {EXPENSIVE}
   mutations:
-  - when: variables.dear
+  - when: variables.expensive
     labels: {{a: "'b'"}}
 """
     (problem,) = problems(spec)
@@ -49,8 +49,8 @@ def test_a_expensive_variable_is_reported_at_the_variable() -> None:
 def test_a_variable_that_nobody_needs_costs_nothing() -> None:
     spec = f"""
   variables:
-  - name: dear
-    expression: {DEAR}
+  - name: expensive
+    expression: {EXPENSIVE}
   mutations:
   - labels: {{a: "'b'"}}
 """

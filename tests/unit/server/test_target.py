@@ -1,7 +1,7 @@
 import pytest
 
 from podberth.admission.decide import mutate
-from podberth.server.target import resolve, timeout_seconds
+from podberth.server.handler import resolve, timeout_seconds
 
 
 @pytest.mark.parametrize(

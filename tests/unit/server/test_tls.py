@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from podberth.errors import CertificateError
-from podberth.server.port_tls import PortTls
+from podberth.server.port_tls import CertificateFiles, PortTls, new_context, read_pair
 from podberth.server.self_signed import ensure
-from podberth.server.tls import CertificateFiles, new_context, read_pair
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -1,9 +1,8 @@
 """Coverage: how often expressions were evaluated, and which conditions had one value only."""
 
 from podberth.policy.parse import parse_policies
-from podberth.suite.coverage import Covered, coverage, percent
+from podberth.suite.coverage import Covered, Observer, coverage, percent
 from podberth.suite.model import parse_suite
-from podberth.suite.observe import Observer
 from podberth.suite.runner import run_suite, unmatched
 from snapshots import environment, policy
 

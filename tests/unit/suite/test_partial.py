@@ -1,6 +1,6 @@
 import pytest
 
-from podberth.suite.partial import differences
+from podberth.suite.runner import differences
 
 POD = {
     "metadata": {"name": "a", "labels": {}},

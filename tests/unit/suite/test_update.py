@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from podberth.policy.parse import parse_policies
 from podberth.suite.model import parse_suite
-from podberth.suite.partial import differences
-from podberth.suite.runner import run_suite
+from podberth.suite.runner import differences, run_suite
 from podberth.suite.update import Update, _fitting, update_of
 from snapshots import environment, policy
 

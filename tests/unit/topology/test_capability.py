@@ -64,10 +64,12 @@ AMD = "amd.com/gpu"
         (7, True, 7, 196592, True),
         # CPX under resource_naming_strategy=single: a part is called as a GPU is
         (64, True, 0, 0, False),
-        (8, False, 0, 0, False),
+        # a board of eight is known by its product, as the label has it
+        (8, False, 8, 0, True),
+        (4, False, 0, 0, False),
     ],
 )
-def test_amds_gpus_are_linked_as_their_document_says(
+def test_amds_gpus_are_linked_as_their_document_or_their_board_says(
     amount: int, document: bool, domain: int, memory: int, known: bool
 ) -> None:
     (machine,) = nodes_of(machines("mi300x-8", 1))

@@ -1,4 +1,4 @@
-"""What a real apiserver sent (tools/capture_reviews.py): pods are as `present` foretells them, decisions replay."""
+"""Reviews from a real apiserver (tools/capture_reviews.py): pods are as `present` predicts them, decisions replay."""
 
 import json
 import re
@@ -11,6 +11,7 @@ from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot, load_snapshot
+from podberth.admission.workload import validate_workload
 from podberth.cel.engine import Environment
 from podberth.conventions import Conventions
 from podberth.facts.cluster import collect
@@ -27,7 +28,7 @@ CAPTURED = sorted((ROOT / "tests" / "captured").glob("*.json"))
 DECIDERS = {
     "/mutate": decide.mutate,
     "/validate": decide.validate,
-    "/validate-workload": decide.validate_workload,
+    "/validate-workload": validate_workload,
 }
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -52,7 +53,7 @@ ALL = [
 
 
 def pairs() -> list[Any]:
-    """Return each captured workload with its first pod: of a gang only index 0 is foretold."""
+    """Return each captured workload with its first pod: only index 0 of a gang is predicted."""
     return [
         pytest.param(workload["request"], pod, id=f"{file.stem}-{workload['request']['kind']['kind']}")
         for file in CAPTURED
@@ -112,27 +113,27 @@ def test_every_scenario_has_its_reviews() -> None:
 
 
 @pytest.mark.parametrize(("workload", "pod"), pairs())
-def test_the_foretold_pod_is_the_one_that_came(workload: JSON, pod: JSON) -> None:
-    foretold = present(workload["object"], namespace=workload["namespace"]).pod
-    assert in_no_order(comparable(foretold)) == in_no_order(comparable(pod))
+def test_the_predicted_pod_is_the_one_that_came(workload: JSON, pod: JSON) -> None:
+    predicted = present(workload["object"], namespace=workload["namespace"]).pod
+    assert in_no_order(comparable(predicted)) == in_no_order(comparable(pod))
 
 
 @pytest.mark.parametrize(("workload", "pod"), pairs())
-def test_the_manifest_as_its_user_wrote_it_foretells_the_same(workload: JSON, pod: JSON) -> None:
+def test_the_manifest_as_its_user_wrote_it_predicts_the_same(workload: JSON, pod: JSON) -> None:
     written = workload["object"]["metadata"].get("annotations", {}).get(_LAST_APPLIED)
     manifest = json.loads(written) if written else workload["object"]
-    foretold = present(manifest, namespace=workload["namespace"]).pod
-    assert in_no_order(comparable(foretold)) == in_no_order(comparable(pod))
+    predicted = present(manifest, namespace=workload["namespace"]).pod
+    assert in_no_order(comparable(predicted)) == in_no_order(comparable(pod))
 
 
 @pytest.mark.parametrize("file", CAPTURED, ids=lambda file: str(file.stem))
-def test_a_bare_pod_is_foretold_as_it_came(file: Path) -> None:
+def test_a_bare_pod_is_predicted_as_it_came(file: Path) -> None:
     for review in reviews(file, "/mutate", "CREATE"):
         pod = review["request"]["object"]
         written = pod["metadata"].get("annotations", {}).get(_LAST_APPLIED)
         if written:
-            foretold = present(json.loads(written), namespace=pod["metadata"]["namespace"]).pod
-            assert comparable(foretold) | {"status": {}} == comparable(pod)
+            predicted = present(json.loads(written), namespace=pod["metadata"]["namespace"]).pod
+            assert comparable(predicted) | {"status": {}} == comparable(pod)
 
 
 @pytest.mark.parametrize(("path", "review"), ALL)

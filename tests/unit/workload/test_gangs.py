@@ -318,7 +318,7 @@ def test_a_queue_on_the_owners_owner_makes_the_system_kueue() -> None:
         {"kind": "JobSet", "spec": {"replicatedJobs": {}}},
     ],
 )
-def test_an_owner_of_any_shape_is_borne(owner: Any) -> None:
+def test_an_owner_of_any_shape_causes_no_fault(owner: Any) -> None:
     assert gang(job_pod(), {"job-uid": owner}).size == 0
     assert gang(job_set_pod(), {"js-uid": owner, "job-uid": owner}).size >= 0
 

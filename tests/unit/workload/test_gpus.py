@@ -26,7 +26,7 @@ def test_a_pod_without_accelerators_has_no_facts() -> None:
     assert facts.totals == ()
 
 
-def test_a_request_is_told_in_full() -> None:
+def test_a_request_is_read_in_full() -> None:
     facts = gpu_facts(gpu_pod("2", resource="nvidia.com/mig-1g.10gb"))
     assert facts.as_cel() == {
         "count": 2,
@@ -163,7 +163,7 @@ def test_per_container_is_the_most_that_one_container_has() -> None:
     assert gpu_facts(pod(together, gpu_container("b", 4))).per_container == 5
 
 
-def test_an_init_container_is_told_from_a_sidecar() -> None:
+def test_an_init_container_is_distinguished_from_a_sidecar() -> None:
     """tests/real-manifests.md 20: GPUs in a native sidecar, and in a plain init container."""
     document = pod(init=[gpu_container("warmup"), sidecar("dcgm", limits={"nvidia.com/gpu": 1})])
     assert [(request.container, request.init) for request in gpu_facts(document).requests] == [
@@ -369,7 +369,7 @@ def test_amounts_stay_within_cels_integers() -> None:
     assert max(quantity for _, quantity in facts.totals) == 2**63 - 1
 
 
-def test_the_dialect_is_told_beside_the_facts() -> None:
+def test_the_dialect_is_named_beside_the_facts() -> None:
     """tests/real-manifests.md 8: a sharing dialect changes nothing of what is asked."""
     document = pod(container(limits={"nvidia.com/gpu": 1, "nvidia.com/gpumem": 3000}))
     facts = gpu_facts(document)

@@ -47,6 +47,8 @@ def found_in(document: JSON) -> list[Template]:
 
 _RAY_CRON = "spec.jobTemplate.rayClusterSpec"
 _ISVC = ("InferenceService", "isvc-llama-0000000000")
+_SERVING = ("ModelServing", "modelserving-llama-0", 2, "volcano")
+_BOOSTED = ("ModelServing", "modelserving-llama-vllm-0", 3, "volcano")
 _FLEET = ("RayCluster", f"raycluster-{UID}", 2, "plain")
 FOUND: dict[str, list[Row]] = {
     "app-wrapper": [
@@ -98,13 +100,31 @@ FOUND: dict[str, list[Row]] = {
     "deployment": [
         Row("spec.template", "", 8, 2, "", "", 0, "plain"),
     ],
+    "volcano-cron-job": [
+        Row(
+            "spec.jobTemplate.spec.tasks[0].template",
+            *("worker", 8, 2, "VolcanoJob", "vcjob-00000000-0000-0000-0000-000000000000", 2, "volcano"),
+        ),
+    ],
+    "volcano-job-template": [
+        Row(
+            "spec.tasks[0].template",
+            *("worker", 8, 2, "VolcanoJob", "vcjob-00000000-0000-0000-0000-000000000000", 2, "volcano"),
+        ),
+    ],
+    "role-based-group-set": [
+        Row(
+            "spec.groupTemplate.spec.roles[0].standalonePattern.template",
+            *("decode", 8, 6, "RoleBasedGroup", "rbg-pool-0000000000", 3, "plain"),
+        ),
+    ],
     "dynamo-graph-deployment-v1beta1": [
-        Row("spec.components[1].podTemplate", "decode", 4, 2, "PodCliqueSet", "disagg-0", 0, "plain"),
+        Row("spec.components[1].podTemplate", "decode", 4, 2, "PodCliqueSet", "disagg-0", 3, "plain"),
     ],
     "dynamo-graph-deployment": [
-        Row("spec.services.Frontend", "Frontend", 0, 1, "PodCliqueSet", "disagg-0", 0, "plain"),
-        Row("spec.services.Prefill", "Prefill", 4, 2, "PodCliqueSet", "disagg-0", 0, "plain"),
-        Row("spec.services.Decode", "Decode", 8, 2, "PodCliqueSet", "disagg-0", 0, "plain"),
+        Row("spec.services.Frontend", "Frontend", 0, 1, "PodCliqueSet", "disagg-0", 5, "plain"),
+        Row("spec.services.Prefill", "Prefill", 4, 2, "PodCliqueSet", "disagg-0", 5, "plain"),
+        Row("spec.services.Decode", "Decode", 8, 2, "PodCliqueSet", "disagg-0", 5, "plain"),
     ],
     "inference-service": [
         Row("spec.predictor", "predictor", 2, 2, *_ISVC, 0, "plain"),
@@ -139,9 +159,13 @@ FOUND: dict[str, list[Row]] = {
         Row("spec.worker", "worker", 8, 2, "LeaderWorkerSet", ANY_GROUP, 2, "plain"),
         Row("spec.prefill.template", "prefill", 4, 1, "", "", 0, "plain"),
     ],
+    "model-booster": [
+        Row("spec.backend.workers[0]", "prefill", 4, 2, *_BOOSTED),
+        Row("spec.backend.workers[1]", "decode", 8, 1, *_BOOSTED),
+    ],
     "model-serving": [
-        Row("spec.template.roles[0].entryTemplate", "decode", 8, 1, "", "", 0, "volcano"),
-        Row("spec.template.roles[0].workerTemplate", "decode", 8, 1, "", "", 0, "volcano"),
+        Row("spec.template.roles[0].entryTemplate", "decode", 8, 1, *_SERVING),
+        Row("spec.template.roles[0].workerTemplate", "decode", 8, 1, *_SERVING),
     ],
     "mpi-job-v1": [
         Row("spec.mpiReplicaSpecs.Launcher.template", "Launcher", 0, 1, "MPIJob", "mpijob-train", 4, "plain"),
@@ -360,7 +384,7 @@ def test_a_path_of_the_users_own_leads_to_a_template_or_a_pod_spec() -> None:
     assert [gpu_facts(each.pod).count for each in found] == [2, 2]
 
 
-def test_what_stands_where_a_list_belongs_is_told() -> None:
+def test_a_string_in_the_place_of_a_list_is_reported() -> None:
     [found] = found_in({"apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": {"replicatedJobs": "x"}})
     assert found.problems == ("spec.replicatedJobs: got string, want a list or an object",)
     [found] = found_in({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {}})
@@ -377,3 +401,30 @@ def test_a_train_job_without_its_runtime_still_shows_the_gpus_of_a_node() -> Non
     assert gpu_facts(found.pod).count == 4
     [with_runtime] = found_in(document)
     assert with_runtime.pod["spec"]["containers"][0]["image"] == "example.com/train:1"
+
+
+# Of no namespace, made by nobody as such, or of API groups that are gone.
+NOT_SENT = {
+    ("", "lists"),
+    ("", "podtemplates"),
+    ("argoproj.io", "clusterworkflowtemplates"),
+    ("serving.kserve.io", "clusterservingruntimes"),
+    ("trainer.kubeflow.org", "clustertrainingruntimes"),
+    ("serving.kubeflow.org", "inferenceservices"),
+    *(("extensions", each) for each in ("daemonsets", "deployments", "jobs", "replicasets")),
+}
+
+
+def test_every_kind_that_is_applied_is_sent_to_podberth() -> None:
+    [entries] = documents(ROOT / "manifests" / "base" / "validating-webhook.yaml")
+    sent = {
+        (group, plural)
+        for webhook in entries["webhooks"]
+        if webhook["clientConfig"]["service"]["path"] == "/validate-workload"
+        for rule in webhook["rules"]
+        for group in rule["apiGroups"]
+        for plural in rule["resources"]
+    }
+    kinds = {(version.rpartition("/")[0], f"{each.kind.lower()}s") for each in KINDS for version in each.api_versions}
+    assert kinds - sent == NOT_SENT
+    assert sent <= kinds

@@ -86,14 +86,20 @@ def test_every_kind_that_is_asked_for_owns_a_pod_of_a_case() -> None:
     assert asked <= {owner["kind"] for case in CASES for owner in (*case.owners.values(), CRON_JOB)}
 
 
-def test_every_key_that_names_a_gang_sends_its_pods_to_podberth() -> None:
+CONDITIONS = ("base/mutating-webhook.yaml", "base/validating-webhook.yaml", "components/all-pods/kustomization.yaml")
+
+
+@pytest.mark.parametrize("file", CONDITIONS)
+def test_every_key_that_names_a_gang_sends_its_pods_to_podberth(file: str) -> None:
     """Rule 10. Pods of an Indexed Job are all alike, so those without a GPU have no one to belong to."""
-    condition = (ROOT / "manifests/base/mutating-webhook.yaml").read_text().partition("- name: gpu-or-gang")[2]
-    labels, _, annotations = condition.partition("- name: no-mirror-pod")[0].partition("metadata.annotations.exists")
-    for row in MEMBERSHIPS:
-        if row is not LAST[0]:
-            assert not row.label or f"'{row.label}'" in labels
-            assert not row.annotation or f"'{row.annotation}'" in annotations
+    conditions = (ROOT / "manifests" / file).read_text().split(f"'{GANG_LABEL}'")[1:]
+    assert conditions
+    for labels, _, rest in (each.partition("metadata.annotations.exists") for each in conditions):
+        annotations = rest.partition("]")[0]
+        for row in MEMBERSHIPS:
+            if row is not LAST[0]:
+                assert not row.label or f"'{row.label}'" in labels
+                assert not row.annotation or f"'{row.annotation}'" in annotations
 
 
 # ---- what is no gang -----------------------------------------------------------------------------------------------
@@ -120,7 +126,7 @@ def test_half_of_a_multi_node_service_and_a_connect_server_are_replicas() -> Non
 
 
 @pytest.mark.parametrize("env", [None, {}, "x", 3, [None, 3, "x", [], {}, {"name": "RAY_NODE_COUNT", "value": 3}]])
-def test_an_environment_of_any_shape_is_borne(env: Any) -> None:
+def test_an_environment_of_any_shape_causes_no_fault(env: Any) -> None:
     document = of_kserve("kserve-container")
     document["spec"]["containers"][0]["env"] = env
     assert gang_of(document, "default", {}).size == 0

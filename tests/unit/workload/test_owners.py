@@ -48,7 +48,7 @@ def test_what_stands_between_a_pod_and_the_object_that_counts_is_followed(case: 
     for document, _, _ in case.members:
         [controller] = document["metadata"]["ownerReferences"]
         known = case.owners.get(controller["uid"], {"kind": "StatefulSet"})
-        expected = 0 if known["kind"] in UNFOLLOWED else case.size
+        expected = case.alone if known["kind"] in UNFOLLOWED else case.size
         assert gang_of(document, "default", kept).size == expected
 
 

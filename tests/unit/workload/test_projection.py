@@ -37,7 +37,7 @@ def test_a_list_of_the_users_grows_at_its_end_and_keeps_what_was_there() -> None
     assert step.operations == [{"op": "add", "path": "/spec/template/spec/tolerations/-", "value": TOLERATION}]
 
 
-def test_a_list_written_anew_loses_what_was_taken_away_and_no_default_comes_in() -> None:
+def test_a_list_that_is_written_again_loses_what_was_taken_away_and_no_default_comes_in() -> None:
     document = deployment(gpu_pod(tolerations=[{"key": "a"}, {"key": "b"}]))
     shown = only(document).pod["spec"]["tolerations"]
     patch = [{"op": "replace", "path": "/spec/tolerations", "value": [TOLERATION, *shown[1:]]}]

@@ -1,4 +1,4 @@
-"""Every key that speaks for a system, as its own source spells it: one too few puts affinity into its group."""
+"""Every key that shows a system, as its own source spells it: a missing key would put affinity into its group."""
 
 import pytest
 

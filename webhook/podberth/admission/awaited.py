@@ -1,8 +1,8 @@
-"""What a review may wait for: objects that were made a moment ago, of which the watch has not told yet.
+"""The objects that a review may wait for: made a moment ago, and not yet reported by the watch.
 
-A controller makes pods within milliseconds of their Job, and whoever makes a Namespace fills it. Deciding without them
-would be an error of a policy that reads the Namespace, or another preference for the first members of a gang than for
-the rest.
+A controller makes pods within milliseconds of their Job, and the maker of a Namespace fills it at once. A decision
+without them would be an error of a policy that reads the Namespace, or another preference for the first members of a
+gang than for the rest.
 """
 
 from collections.abc import Callable
@@ -12,14 +12,14 @@ from ..kube.pod import OwnerReference, controller_in, is_owner
 from .review import AdmissionRequest
 from .snapshot import Snapshot
 
-# No name, uid or kind is longer, and no apiVersion that is followed. A pod that nobody has checked may name megabytes,
-# and who waits keeps the names.
+# No name, uid, kind or followed apiVersion is longer. The pod is not checked yet, so its owner's fields may have
+# megabytes, and a waiting review keeps them.
 _LONGEST_FIELD = 253
 
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """What a review is about that may have to become known. It holds nothing of the review's document."""
+    """The Namespace and the owner that a review needs, which the watch may not have reported yet."""
 
     namespace: str
     owner: OwnerReference | None
@@ -28,19 +28,19 @@ class Sought:
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """Tells what a review lacks that is followed, and so will be known."""
+    """Finds the objects that a review needs, that the snapshot lacks, and that a watch will soon report."""
 
     follows_owner: Callable[[str, str, str], bool]
-    """Tells whether the owner of an API group, a kind and a uid is; not one that was seen and is left out."""
+    """Whether a watch will report the owner with this API group, kind and uid; False if the watch leaves it out."""
 
     def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> Sought | None:
-        """Return what the review lacks: its Namespace, if a policy reads it, or its pod's owner; None: nothing."""
+        """Return the needed Namespace and owner, if the snapshot lacks one that a watch will report; else None."""
         new_pod = review.resource == "pods" and review.operation == "CREATE"
         sought = Sought(review.namespace, _owner(review) if new_pod else None)
         return sought if self.is_lacking(sought, snapshot) else None
 
     def is_lacking(self, sought: Sought, snapshot: Snapshot) -> bool:
-        """Tell whether it is still not known."""
+        """Tell whether a needed object is still unknown."""
         if sought.namespace and snapshot.lacks_namespace(sought.namespace):
             return True
         owner = sought.owner
@@ -50,7 +50,7 @@ class Awaited:
 
 
 def _owner(review: AdmissionRequest) -> OwnerReference | None:
-    """Return the pod's controller; nobody has checked the pod yet."""
+    """Return the pod's controller; None if it has none, or one with a field that is too long (the pod is unchecked)."""
     owner = controller_in(review.object)
     if owner is None or not owner.uid:
         return None

@@ -1,6 +1,6 @@
-"""The pod of a review once it may be looked at: within its bounds (``kube.budget``), and of a Pod's shape.
+"""The check of a review's pod before anything else reads it: its size (``kube.budget``), then its shape.
 
-The bounds come first, for whatever walks a pod takes time in proportion to it, the shape check included.
+The size comes first, because every walk over a pod, the shape check included, takes time in proportion to the size.
 """
 
 from collections.abc import Mapping
@@ -13,42 +13,41 @@ from ..kube.shape import shape_problems
 from ..wellknown import APPLIED_ANNOTATION
 from .review import AdmissionRequest
 
-_MOST_TOLD = 5
-# What policies write is some kilobytes; only a pod that is nearly as large as it may be is measured once more.
+_MOST_SHOWN = 5
+# Policies write some kilobytes; so only a pod that is this close to the limit is measured again.
 _ROOM_FOR_POLICIES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """A review that everything behind can rely on."""
+class CheckedReview:
+    """A review with a checked pod: later stages rely on its size and shape."""
 
     request: AdmissionRequest
-    """The review; of one beyond its bounds the objects have nothing but their labels, which say whether a policy is
-    about them."""
+    """The review. If it is beyond its bounds, its objects have their labels alone, which matching needs."""
     pod: dict[str, Any]
-    """Its object."""
+    """The request's object."""
     excess: str = ""
-    """What of the two objects is beyond its bound; empty: nothing."""
+    """The bound that one of the two objects exceeds, as a message; empty if none does."""
 
 
-def checked(request: AdmissionRequest) -> Checked:
-    """Return the review with its pod, and the pod before an update.
+def checked(request: AdmissionRequest) -> CheckedReview:
+    """Return the review after a check of its object and old object; objects beyond their bounds are outlined.
 
     Raises:
-        ReviewError: one of them is no Pod; names the first places that are wrong.
+        ReviewError: one of the objects is no Pod; the message names the first wrong places.
     """
     if request.object is not None and (found := excess_of(request)):
         old = request.old_object
         outlined = replace(request, object=_outline(request.object), old_object=old and _outline(old))
-        return Checked(outlined, outlined.object or {}, found)
+        return CheckedReview(outlined, outlined.object or {}, found)
     pod = checked_pod(request)
     if request.old_object is not None and (wrong := shape_problems(request.old_object)):
-        raise ReviewError(400, "; ".join(f"request.oldObject: {problem}" for problem in wrong[:_MOST_TOLD]))
-    return Checked(request, pod)
+        raise ReviewError(400, "; ".join(f"request.oldObject: {problem}" for problem in wrong[:_MOST_SHOWN]))
+    return CheckedReview(request, pod)
 
 
 def excess_of(request: AdmissionRequest) -> str:
-    """Say what of the review's two objects is beyond its bound; empty if nothing."""
+    """Return the message about the bound that one of the review's two objects exceeds; empty if none does."""
     found = excess(request.object, request.size_bytes)
     if found or request.old_object is None:
         return found
@@ -57,9 +56,9 @@ def excess_of(request: AdmissionRequest) -> str:
 
 
 def outgrown(pod: Mapping[str, Any], request: AdmissionRequest) -> str:
-    """Say what of a pod policies have made too long; empty: nothing. The record, which comes last, counts.
+    """Return the bound that a pod exceeds after the writes of policies, as a message; empty if it exceeds none.
 
-    A pod that they make too large would be an error of every policy in its next review.
+    The record, which is written last, counts. With a pod beyond a bound, every policy would fail at the next review.
     """
     near = request.size_bytes is not None and request.size_bytes > MAX_BYTES - _ROOM_FOR_POLICIES
     found = excess(pod, None if near else 0)
@@ -69,14 +68,14 @@ def outgrown(pod: Mapping[str, Any], request: AdmissionRequest) -> str:
 
 
 def checked_pod(request: AdmissionRequest) -> dict[str, Any]:
-    """Return the review's pod, of whatever size, of a shape that everything behind relies on.
+    """Return the review's pod after a check of its shape, whatever its size.
 
     Raises:
-        ReviewError: it is none; names the first places that are wrong.
+        ReviewError: the object is no Pod; the message names the first wrong places.
     """
     problems = ["request.object: got null, want a Pod"] if request.object is None else shape_problems(request.object)
     if problems or request.object is None:
-        raise ReviewError(400, "; ".join(problems[:_MOST_TOLD]))
+        raise ReviewError(400, "; ".join(problems[:_MOST_SHOWN]))
     return request.object
 
 

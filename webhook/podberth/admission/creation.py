@@ -1,4 +1,4 @@
-"""The review that the API server would send for a pod's creation, for those who ask before any pod exists."""
+"""The review that the API server would send for a pod's creation; for questions before the pod exists."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from ..errors import ReviewError
 from .review import API_VERSION, KIND, AdmissionRequest, decode_review
 
 AUTHOR = "author"
-"""Who creates the pod unless somebody is named: the author of a manifest, with no groups."""
+"""The user who creates the pod, unless another is named: the author of a manifest, with no groups."""
 DEFAULT_NAMESPACE = "default"
 
 
@@ -25,7 +25,7 @@ OF_A_CREATION: Mapping[str, Any] = {
     "operation": "CREATE",
     "options": _options("CREATE"),
 }
-"""What every creation of a pod says of itself."""
+"""The fields that every review of a pod's creation has in common."""
 
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 
@@ -33,10 +33,10 @@ _NOBODY = "00000000-0000-0000-0000-000000000000"
 def request_of(given: Mapping[str, Any]) -> AdmissionRequest:
     """Return the creation of ``given["object"]``; other fields of an AdmissionReview's ``request`` replace its own.
 
-    The namespace is the object's, ``default`` where it names none.
+    The namespace is that of the object, or ``default`` if the object names none.
 
     Raises:
-        ReviewError: this makes no review.
+        ReviewError: the given fields do not make a valid review.
     """
     pod = given.get("object") or given.get("oldObject")
     metadata = (pod.get("metadata") if isinstance(pod, dict) else None) or {}

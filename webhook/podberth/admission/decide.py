@@ -1,8 +1,125 @@
-"""The four decisions, one for each path that the apiserver calls. Pure and total but for ReviewError."""
+"""The decisions on pods: /mutate and /validate, each as its stages in order. Pure and total but for ReviewError.
 
-from .mutate import mutate
-from .policy import validate_policy
-from .validate import validate
-from .workload import validate_workload
+``checked`` checks the pod, ``description`` reads its requests and its gang. Then ``matching`` finds the policies that
+apply, ``asking`` evaluates them, ``writing`` (or ``judging``) applies their answers, and ``answering``
+makes the outcome. /mutate denies for one reason only: a policy with mutations that could not be asked, under
+failurePolicy Fail.
+"""
 
-__all__ = ["mutate", "validate", "validate_policy", "validate_workload"]
+from ..errors import EvaluationError
+from ..policy.evaluate import Watch
+from . import answering
+from .asking import Asking
+from .checked import checked
+from .groups import wrong_in_pod
+from .judging import judge
+from .matching import Fault, Matched, Matching
+from .outcome import Decision, Outcome, Written
+from .replay import KeptDecision, keep, key_of
+from .restore import restored
+from .review import AdmissionRequest
+from .snapshot import Phase, Snapshot
+from .under_review import PodUnderReview
+from .writing import Writing
+
+_SUB_RESOURCES = ("", "ephemeralcontainers")
+
+
+def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Outcome:
+    """Decide what policies write on a pod; a ``watch`` observes the decision, and then nothing is remembered.
+
+    An update gets back the fields that policies wrote on the pod and that the update lacks (``restore``).
+
+    Raises:
+        ReviewError: the review's object is no pod.
+    """
+    if not _is_of_pods(request) or request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
+        return answering.unchanged(request)
+    if request.operation == "UPDATE":
+        return restored(request, snapshot)
+    matching = _matching("mutate", request, snapshot, watch)
+    key = key_of(matching) if watch is None else None
+    kept: KeptDecision | None = None if key is None else snapshot.recall.find(key.values)
+    if kept is not None:
+        return kept.again(matching.under)
+    writing = Writing(matching.asking)
+    outcome = _written(matching, writing)
+    if key is not None:
+        keep(key, outcome, matching, writing)
+    return outcome
+
+
+def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Outcome:
+    """Judge the final pod; a ``watch`` observes the decision, and then nothing is remembered.
+
+    Raises:
+        ReviewError: the review's object is no pod.
+    """
+    judged_here = _is_of_pods(request) and request.sub_resource in _SUB_RESOURCES
+    if not judged_here or request.operation not in ("CREATE", "UPDATE"):
+        return answering.unchanged(request)
+    matching = _matching("validate", request, snapshot, watch)
+    under = matching.under
+    problems = [*under.description.gpu.problems, *under.description.gang.problems]
+    if request.operation == "CREATE" and not request.sub_resource and not under.beyond_bounds:
+        problems += wrong_in_pod(under.pod, under.description, request.namespace, snapshot)
+    judged = judge(matching)
+    decisions = [*(Decision("", "warn", problem) for problem in problems), *judged.decisions]
+    return answering.of_validations(request, decisions, judged.reasons, judged.audit)
+
+
+def afresh(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
+    """Decide on the creation of a pod as ``mutate`` does, but never return a remembered decision.
+
+    Raises:
+        ReviewError: the review's object is no pod.
+    """
+    matching = _matching("mutate", request, snapshot)
+    return _written(matching, Writing(matching.asking))
+
+
+def traced(
+    request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None
+) -> tuple[Outcome, tuple[Written, ...]]:
+    """Decide on the creation of a pod as ``mutate`` does; return the outcome, and the writes of each mutation.
+
+    Raises:
+        ReviewError: the review's object is no pod.
+    """
+    matching = _matching("mutate", request, snapshot, watch)
+    writing = Writing(matching.asking, traced=True)
+    return _written(matching, writing), tuple(writing.written)
+
+
+def _is_of_pods(request: AdmissionRequest) -> bool:
+    return (request.group, request.version, request.resource) == ("", "v1", "pods")
+
+
+def _matching(phase: Phase, request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Matching:
+    """Check and describe the pod; return the matching of policies with it.
+
+    Raises:
+        ReviewError: the review's object is no pod.
+    """
+    under = PodUnderReview(checked(request), snapshot)
+    return Matching(Asking(snapshot.plan(phase, request), under, watch))
+
+
+def _written(matching: Matching, writing: Writing) -> Outcome:
+    """Let each matching policy write in turn: a later policy is matched with the pod as the earlier ones left it."""
+    request = matching.under.request
+    for item in matching:
+        fault = item if isinstance(item, Fault) else _write(matching.asking, item, writing)
+        if fault is not None:
+            writing.fault(fault)
+            if fault.fatal:
+                return answering.of_fault(request, writing.decisions, fault.policy.name, fault.message)
+    return answering.of_mutations(request, writing.decisions, writing.finish())
+
+
+def _write(asking: Asking, matched: Matched, writing: Writing) -> Fault | None:
+    try:
+        asked = asking.mutations(matched.policy, matched.params)
+    except EvaluationError as error:
+        return Fault(matched.policy, str(error))
+    return writing.write(matched, asked)

@@ -1,7 +1,7 @@
-"""Why a pod came out as it did: the decision itself, with every value that it was made from.
+"""The explanation of the decisions on a pod, with every value that they were made from.
 
-What is told comes from the deciding code while it decides (``policy.evaluate.Watch``, ``mutate.traced``); only the
-values of an expression's parts are asked for beside it, of the same engine with the same names (``cel.trace``).
+The deciding code reports while it decides (``policy.evaluate.Watch``, ``decide.traced``). Only the values of an
+expression's parts are evaluated separately, by the same engine with the same names (``cel.trace``).
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,14 +14,13 @@ from ..errors import EvaluationError
 from ..kube.patch import Patch, apply
 from ..kube.positions import render_path
 from ..policy.compile import Bound, CompiledPolicy
-from ..policy.evaluate import Evaluation
+from ..policy.evaluate import Params
 from ..policy.places import Placed, expressions_of
 from .checked import checked_pod
-from .mutate import traced
+from .decide import traced, validate
 from .outcome import Decision, Outcome, Written
 from .review import AdmissionRequest
 from .snapshot import Phase, Snapshot, takes_part
-from .validate import validate
 
 Verdict: TypeAlias = Literal["mutated", "unchanged", "denied"]
 
@@ -31,7 +30,7 @@ _DENIED = "not asked: the pod was denied before"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """One expression of a policy, and what it came to in the decision."""
+    """One expression of a policy, with its value or error in the decision."""
 
     path: str
     """Its place in the policy, as people write it: ``spec.matchConditions[0].expression``."""
@@ -41,32 +40,32 @@ class Evaluated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class PolicyExplained:
     """One policy in one of the two reviews of a creation."""
 
     phase: Phase
     matched: bool
     why: str
-    """Why not; empty where it matched."""
+    """The reason why the policy did not match; empty if it matched."""
     params: tuple[str, ...]
-    """The ConfigMaps that it was asked with, as ``namespace/name``."""
+    """The ConfigMaps that the policy was asked with, as ``namespace/name``."""
     expressions: tuple[Evaluated, ...]
     """In the order in which they were asked; once for each params object."""
     variables: tuple[Evaluated, ...]
-    """The variables that those needed, in the policy's order."""
+    """The variables that these expressions needed, in the policy's order."""
     written: tuple[Written, ...]
-    """What its mutations wrote."""
+    """The writes of the policy's mutations."""
     decisions: tuple[Decision, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
-    """One policy: /mutate first, then /validate, as far as it has something to do there."""
+    """One policy: in /mutate first, then in /validate; a review in which it has nothing to do is left out."""
 
     policy: str
     description: str
     order: int
-    askings: tuple[Asking, ...]
+    askings: tuple[PolicyExplained, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,16 +84,17 @@ class Explanation:
 def explain(
     request: AdmissionRequest, snapshot: Snapshot, *, policy: str = "", tracers: dict[str, Tracer] | None = None
 ) -> Explanation:
-    """Decide on the creation of a pod by /mutate and /validate, and say how; ``policy``: tell of that one alone.
+    """Decide on the creation of a pod by /mutate and /validate, and explain the decisions of all policies or of one.
 
-    ``tracers`` are those of earlier calls with the same policies, by policy; it is filled.
+    With ``policy`` only the policy of this name is explained. ``tracers`` keeps the tracers, by policy, for later calls
+    with the same policies; this call adds to it.
 
     Raises:
         ReviewError: the review's object is no pod.
     """
-    told = [each for each in snapshot.policies if policy in ("", each.name)]
+    explained = [each for each in snapshot.policies if policy in ("", each.name)]
     kept = {} if tracers is None else tracers
-    asked = {phase: _Notes(snapshot, {each.name for each in told}, kept) for phase in _PHASES}
+    asked = {phase: _Notes(snapshot, {each.name for each in explained}, kept) for phase in _PHASES}
     mutated, written = traced(request, snapshot, asked["mutate"])
     outcomes: dict[Phase, Outcome] = {"mutate": mutated}
     pod = None
@@ -108,7 +108,7 @@ def explain(
         denial=denial,
         patch=mutated.patch,
         pod=pod,
-        policies=tuple(_explained(each, asked, outcomes, written) for each in told),
+        policies=tuple(_explained(each, asked, outcomes, written) for each in explained),
     )
 
 
@@ -131,7 +131,7 @@ def _explained(
         faults = [f"could not be asked: {each.message}" for each in decisions if each.action in ("deny", "error")]
         why = next(filter(None, [note.why, *faults]), _RULES if phase in outcomes else _DENIED)
         askings.append(
-            Asking(
+            PolicyExplained(
                 phase=phase,
                 matched=note.matched,
                 why="" if note.matched else why,
@@ -148,44 +148,43 @@ def _explained(
 
 @dataclass(slots=True, kw_only=True)
 class _Note:
-    """What was seen of one policy."""
+    """The observations of one policy in one review."""
 
     matched: bool = False
     why: str = ""
     params: list[str] = field(default_factory=list)
     expressions: list[Evaluated] = field(default_factory=list)
     variables: dict[int, Evaluated] = field(default_factory=dict)
-    """By place among the policy's variables."""
+    """The variables that were needed, by their place among the policy's variables."""
 
 
 class _Notes:
     """The watch of one review."""
 
-    def __init__(self, snapshot: Snapshot, told: set[str], tracers: dict[str, Tracer]) -> None:
+    def __init__(self, snapshot: Snapshot, wanted: set[str], tracers: dict[str, Tracer]) -> None:
         self.of: dict[str, _Note] = {}
-        self._told = told
+        self._wanted = wanted
         self._snapshot = snapshot
         self._tracers = tracers
         self._places: dict[str, list[Placed]] = {}
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
-        if policy.name in self._told:
+        if policy.name in self._wanted:
             self._note(policy).why = why
 
-    def matched(self, evaluation: Evaluation) -> None:
-        policy = evaluation.policy
-        if policy.name not in self._told:
+    def matched(self, policy: CompiledPolicy, params: Params | None) -> None:
+        if policy.name not in self._wanted:
             return
         note = self._note(policy)
         note.matched = True
-        if evaluation.params is not None:
-            metadata = evaluation.params["metadata"]
+        if params is not None:
+            metadata = params["metadata"]
             note.params.append(f"{metadata.get('namespace', '')}/{metadata['name']}")
 
     def answered(
         self, policy: CompiledPolicy, bound: Bound, activation: Activation, answer: Any | EvaluationError
     ) -> None:
-        if policy.name not in self._told:
+        if policy.name not in self._wanted:
             return
         note, tracer = self._note(policy), self._tracers[policy.name]
         path = next(each.path for each in self._places[policy.name] if each.bound is bound)

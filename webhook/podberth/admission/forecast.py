@@ -1,8 +1,8 @@
-"""Conflicts of policies that can be seen in constants, before any pod comes.
+"""Conflicts between the constants of policies, found when the policies are loaded, before any pod comes.
 
-An expression that reads nothing has one value. So a mutation of such can be tried: on a pod that has what the policies
-would rewrite and a gang, and nothing else, with the rules of a review (``mutation.standing``). For mutations of which
-fields and expressions alone say too little; the others are ``policy.clashes``'s. As there, what is said is a note.
+An expression that reads nothing has one value. So a mutation of such expressions can be tried, by the rules of a review
+(``mutation.standing``), on a pod that has a gang and the resources that the policies would rewrite. ``policy.clashes``
+compares the mutations that need no values for this. Both modules report notes.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,9 +26,9 @@ from ..wellknown import GANG_LABEL
 def forecasts(
     parsed: Iterable[ParsedPolicy], policies: Iterable[CompiledPolicy], environment: Environment, review: ReviewContext
 ) -> tuple[Problem, ...]:
-    """Return a note for each constant that a policy before makes impossible, at its place, sorted.
+    """Return a note for each constant that conflicts with an earlier policy's, at the place of the later one, sorted.
 
-    ``policies`` are in order. A constant that its builder refuses is left for the first pod to show.
+    ``policies`` are in order. A constant that its concern refuses has no note: the first pod will show the error.
     """
     places = {item.policy.name: item for item in parsed}
     constants = [
@@ -59,7 +59,7 @@ def forecasts(
 def _constants(
     policy: CompiledPolicy, environment: Environment, review: ReviewContext
 ) -> Iterator[tuple[int, Proposal]]:
-    """Yield what a policy would write whatever the pod, with the place among its mutations."""
+    """Yield the constant mutations of a policy, with their places among its mutations."""
     for index, mutation in enumerate(policy.mutations):
         reads = mutation.facts or any(bound.reads for bound in mutation.leaves.values())
         if pipeline.CONCERNS[mutation.concern].forecast and not reads:
@@ -76,7 +76,7 @@ def _values(mutation: CompiledMutation, environment: Environment, review: Review
 
 
 def _pod(proposals: Iterable[Proposal]) -> dict[str, Any]:
-    """Return a member of a gang that has each resource which is to be rewritten, in a container of the name."""
+    """Return a member of a gang with the containers, and their resources, that the proposals would rewrite."""
     limits: dict[str, dict[str, str]] = {}
     for proposal in proposals:
         items = proposal.leaves[""] if proposal.concern == "resources" else ()

@@ -8,24 +8,25 @@ from ..mutation.membership import GangFacts
 from ..mutation.pipeline import CONCERNS
 from ..policy.compile import CompiledMutation, CompiledPolicy, depends_on_snapshot
 from ..workload.systems import ACCOUNTING, SYSTEMS
-from .state import meets
+from .description import meets
 
 _ROWS = {row.name: row for row in SYSTEMS}
 _PLACING: tuple[Path, ...] = (("spec", "affinity"), ("spec", "schedulerName"), ("spec", "schedulingGroup"))
+_POD_AFFINITY: Path = ("spec", "affinity", "podAffinity")
 _LISTS = frozenset((each,) for each in RESOURCED_LISTS)
-# What counts of a pod beside its containers' resources (component-helpers resource/helpers.go, PodRequests).
+# Fields of a pod that count as requests besides its containers' (component-helpers resource/helpers.go, PodRequests).
 _OF_THE_POD = frozenset({"resources", "resourceClaims", "overhead"})
 
 
 def refusal(policy: CompiledPolicy, mutation: CompiledMutation, draft: Draft, known: GangFacts) -> str | None:
-    """Return why a mutation does not apply to a pod that a system schedules: None if it does, "" if silently not."""
-    system, concern = known.system, CONCERNS[mutation.concern]
+    """Return why a mutation does not apply to a pod of a group system; None if it applies, "" for no message."""
+    system, concern = known.gang.system, CONCERNS[mutation.concern]
     if system == "plain" or concern.in_group(draft, known):
         return None
     if concern.decides == "placement":
-        return _ROWS[system].places(slices="slice" in {**mutation.leaves, **mutation.facts})
+        return _advice(system, draft) if mutation.concern == "topology" else ""
     if concern.decides == "grouping":
-        # The group's system has said who schedules the pod, and to which group it belongs.
+        # The group system has already set the pod's scheduler and its group.
         return ""
     if system not in ACCOUNTING:
         return None
@@ -36,16 +37,23 @@ def refusal(policy: CompiledPolicy, mutation: CompiledMutation, draft: Draft, kn
 
 
 def overreach(system: str, written: Iterable[Path]) -> str:
-    """Return why what was written on a pod that ``system`` schedules may not stay; empty if it may.
+    """Return why writes on a pod that ``system`` schedules may not stay; empty if they may.
 
-    For mutations of which nothing but their result tells what they write.
+    It is for mutations that can write any field: only their result shows which paths they write.
     """
     if system == "plain":
         return ""
     paths = tuple(written)
     if meets(paths, _PLACING):
-        return _ROWS[system].places()
+        return f"{system} places this pod's group"
     return _accounted(system) if system in ACCOUNTING and any(map(_is_accounted, paths)) else ""
+
+
+def _advice(system: str, draft: Draft) -> str:
+    """Return where the author asks the system for topology; empty where the pod asks already, or none can be given."""
+    row = _ROWS[system]
+    has_asked = any(draft.get(path) is not None for path in (_POD_AFFINITY, *row.asked_at))
+    return "" if has_asked or not row.topology else row.places()
 
 
 def _accounted(system: str) -> str:

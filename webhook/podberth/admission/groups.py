@@ -1,4 +1,4 @@
-"""The problems of a group that ``group_checks`` finds with the facts of a snapshot: warnings of no policy."""
+"""The problems that ``group_checks`` finds in groups with the facts of a snapshot: warnings that no policy makes."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -8,43 +8,36 @@ from ..group_checks.checks import names_a_group, wrong_groups
 from ..kinds.places import BARE
 from ..kube import pod as pods
 from ..workload.templates import Template
-from .review import AdmissionRequest
+from .description import Description, describe
 from .snapshot import Snapshot
-from .state import PodState, observe
 
 
 def wrong_in_workload(
     document: Mapping[str, Any],
     made: Iterable[tuple[Template, dict[str, Any]]],
-    request: AdmissionRequest,
+    namespace: str,
     snapshot: Snapshot,
 ) -> tuple[Wrong, ...]:
-    """Return what is wrong with the groups of a workload; ``made`` are its templates and the pods that come of them.
-
-    ``request`` is the review of such a pod, or of the workload: of it counts the namespace.
-    """
+    """Return the problems of the groups of a workload; ``made`` has its templates, each with the pod made from it."""
     found = [
-        _pods(template, pod, observe(pod, request, snapshot.with_owners(template.owners))) for template, pod in made
+        _pods(template, pod, describe(pod, namespace, snapshot.with_owners(template.owners))) for template, pod in made
     ]
-    return wrong_groups(
-        document, request.namespace, found, KnownCluster(topology=snapshot.topology, facts=snapshot.facts)
-    )
+    return wrong_groups(document, namespace, found, _known(snapshot))
 
 
-def wrong_in_pod(pod: dict[str, Any], state: PodState, request: AdmissionRequest, snapshot: Snapshot) -> list[str]:
-    """Return what a Pod that nobody owns shows by itself; of a controller's pods the workload was told of it."""
-    if not (state.concerned and names_a_group(pod)) or pods.controller(pod) is not None:
+def wrong_in_pod(pod: dict[str, Any], description: Description, namespace: str, snapshot: Snapshot) -> list[str]:
+    """Return the problems of a Pod without an owner; a workload's review has those of the pods that it makes."""
+    if not (description.concerned and names_a_group(pod)) or pods.controller(pod) is not None:
         return []
     document = {"apiVersion": "v1", "kind": "Pod", **pod}
     template = Template(pod=pod, path=(), kind="Pod", document=document, own=pod, form=BARE)
-    one = _pods(template, pod, state)
-    return [
-        str(each)
-        for each in wrong_groups(
-            document, request.namespace, [one], KnownCluster(topology=snapshot.topology, facts=snapshot.facts)
-        )
-    ]
+    made = [_pods(template, pod, description)]
+    return [str(each) for each in wrong_groups(document, namespace, made, _known(snapshot))]
 
 
-def _pods(template: Template, pod: dict[str, Any], state: PodState) -> Pods:
-    return Pods(template=template, pod=pod, gang=state.gang, gpu=state.gpu, need=state.need)
+def _known(snapshot: Snapshot) -> KnownCluster:
+    return KnownCluster(topology=snapshot.topology, facts=snapshot.facts)
+
+
+def _pods(template: Template, pod: dict[str, Any], description: Description) -> Pods:
+    return Pods(template=template, pod=pod, gang=description.gang, gpu=description.gpu, need=description.need)

@@ -1,127 +1,68 @@
-"""Does a policy apply to this review, and with which params: everything between the static plan and the expressions."""
+"""Matching: which policies apply to the pod under review, and with which params.
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from copy import copy
+The order is upstream's: constraints, rollout, params, then the conditions with each params object. All conditions are
+evaluated together once. After a policy has written, the conditions of a later policy are evaluated again only if they
+read a part of the pod that was written.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
-from ..cel.engine import Activation
 from ..errors import EvaluationError
-from ..kinds.systems import NATIVE_GROUP
 from ..kube import pod as pods
-from ..kube.budget import DEVICES, GPUS, beyond
-from ..kube.patch import Path
 from ..kube.selector import label_selector_matches
-from ..mutation import record
-from ..mutation.membership import GangFacts
 from ..policy.compile import CompiledPolicy
-from ..policy.evaluate import Asked, Evaluation, Failure, Watch, combine
+from ..policy.evaluate import Params, combine
 from ..policy.match import MatchRequest, SetUpError, mismatch
-from .checked import Checked
-from .recall import Footprint
+from .asking import Asking
+from .description import meets, parts_of
 from .rollout import rolled_out, rollout_key
-from .snapshot import Phase, Plan, Snapshot
-from .state import PodState, fact_of, fingerprint, follow, meets, observe, parts_of, unread
 
-_Answer = TypeVar("_Answer")
 _CONDITION_FALSE = "matchConditions: one is false"
 
 
 @dataclass(frozen=True, slots=True)
+class Matched:
+    """A policy that applies, with one of its params objects; ``params`` is None for a policy without params."""
+
+    policy: CompiledPolicy
+    params: Params | None
+
+
+@dataclass(frozen=True, slots=True)
 class Fault:
-    """A policy that could not be asked on this pod."""
+    """A policy that could not be asked about this pod."""
 
     policy: CompiledPolicy
     message: str
     of_set_up: bool = False
-    """What it is to be asked with is missing, so it denies whatever its validationActions: upstream's error of
+    """Whether an input of the policy is missing. Then it denies, whatever its validationActions: upstream's error of
     configuration (plugin/policy/validating/dispatcher.go, addConfigError)."""
 
     @property
     def fatal(self) -> bool:
-        """Say whether the policy's failurePolicy makes this a denial."""
+        """Whether the policy's failurePolicy makes this a denial."""
         return self.policy.source.spec.failure_policy == "Fail"
 
 
-def known_of(matcher: "Matcher") -> GangFacts:
-    """Return what is known of the pod's gang as it is, and of the groups that it may join."""
-    gang, snapshot = matcher.state.gang, matcher.snapshot
-    return GangFacts(
-        name=gang.name,
-        size=gang.size,
-        apart=gang.apart,
-        by_role=gang.by_role,
-        is_accelerated=matcher.state.gpu.kind != "none",
-        system=gang.system,
-        index=gang.index,
-        role=gang.role,
-        namespace=matcher.request.namespace,
-        native=matcher.pod_groups,
-        groups=snapshot.facts.pod_groups,
-        minimum=snapshot.facts.group_sizes.get((NATIVE_GROUP, matcher.request.namespace, gang.name), 0),
-        served=snapshot.facts.served_groups,
-        staged=gang.staged,
-        sized_by_owner=matcher.sized_by_owner,
-    )
+class Matching:
+    """The policies of one plan, in order; each is matched with the pod as the policies before it left it."""
 
-
-class Matcher:
-    """Asks the policies of one plan, in order, whether they match, against the pod as it then is.
-
-    All conditions are asked together once. After a policy has written something, the conditions of a later one are
-    asked again only if what they read was written.
-    """
-
-    def __init__(
-        self,
-        phase: Phase,
-        review: Checked,
-        snapshot: Snapshot,
-        *,
-        watch: Watch | None = None,
-    ) -> None:
-        """Observe the pod and ask all conditions; do neither where the review is beyond its bounds.
-
-        With a ``watch`` nothing is remembered, so that it sees every answer.
-        """
-        request, pod = review.request, review.pod
-        self._watch = watch
-        self.request = request
-        self.snapshot = snapshot
-        self.pod_groups = snapshot.facts.native_groups.get(request.namespace, frozenset())
-        """Names of the native PodGroups in the pod's namespace."""
-        self.observed_again: set[str] = set()
-        """Which of ``gpu`` and ``gang`` were observed again because of what was written."""
-        self.asked: set[str] = set()
-        """Which policies were asked what they want, by name."""
-        self.asked_again: list[Footprint | None] = []
-        """The footprints of conditions that were asked again because of what was written."""
-        self.plan: Plan = snapshot.plan(phase, request)
-        self.found = record.find(pod, request.namespace, snapshot.sealer)
-        """What the pod's record said when it came; of a pod beyond its bounds the outline has none."""
-        self._state: PodState = unread(pod, snapshot) if review.excess else observe(pod, request, snapshot)
-        gang = self._state.gang
-        self.sized_by_owner = gang.name if gang.sized_by_owner else ""
-        """The gang's name where an owner is to say its size: as the pod came, for a group that it joins says none."""
-        self._unseen: tuple[Path, ...] = ()
-        self._pod = pod
-        self._written: tuple[Path, ...] = ()
-        self._activation: Activation | None = None
+    def __init__(self, asking: Asking) -> None:
+        """Ask all conditions, unless the review is beyond its bounds."""
+        self.asking = asking
+        self.under = asking.under
+        self.plan = asking.plan
         self._answers: Sequence[bool | EvaluationError] = ()
-        gpu = self._state.gpu
-        self.excess = review.excess or beyond(GPUS, len(gpu.requests)) or beyond(DEVICES, len(gpu.claims))
-        """Why no expression is asked about this pod; empty for a pod within its bounds (``kube.budget``)."""
-        batch = self.plan.batch
-        if not self.excess and batch is not None and any(map(self._in_scope, self.plan.policies)):
-            question = ("conditions", id(self.plan))
-            self._answers = self._recall(question, self.plan.batch_reads, lambda: batch.evaluate(self._activate(None)))
+        if not self.under.excess and any(map(self._in_scope, self.plan.policies)):
+            self._answers = asking.all_conditions()
 
-    def __iter__(self) -> Iterator[Evaluation | Fault]:
-        """Yield, for each policy that matches, an evaluation per params object; a fault where that cannot be said."""
+    def __iter__(self) -> Iterator[Matched | Fault]:
+        """Yield each policy that matches, once for each params object, or a fault if the match cannot be decided."""
         for index, policy in enumerate(self.plan.policies):
             if not self._in_scope(policy):
-                shared = self.state.gpu.dialect
-                has = f"leaves its share of a device to {shared}" if shared else "asks for no devices"
+                dialect = self.under.description.gpu.dialect
+                has = f"leaves its share of a device to {dialect}" if dialect else "asks for no devices"
                 self._pass_over(policy, f"scope: GPU, and the pod {has}")
                 continue
             try:
@@ -133,18 +74,19 @@ class Matcher:
 
     @property
     def question(self) -> Hashable:
-        """What decides which policies match the pod as it came; None where they have to be asked."""
-        if self.excess or self._watch is not None or not all(isinstance(answer, bool) for answer in self._answers):
+        """The values that decide which policies match the pod as it came; None if the policies have to be asked."""
+        under, answers = self.under, self._answers
+        if under.excess or self.asking.watch is not None or not all(isinstance(each, bool) for each in answers):
             return None
-        state = self.state
-        gang = state.gang
-        facts = (state.concerned, gang.known, gang.staged, gang.by_role, gang.sized_by_owner, state.gpu.dialect)
-        return id(self.plan), tuple(self._answers), *facts
+        description = under.description
+        gang = description.gang
+        facts = (gang.known, gang.staged, gang.by_role, gang.sized_by_owner, description.gpu.dialect)
+        return id(self.plan), tuple(answers), description.concerned, *facts
 
-    def matching(self) -> list[CompiledPolicy] | None:
-        """Return the policies that match the pod as it came; None where ``question`` alone cannot tell.
+    def policies(self) -> list[CompiledPolicy] | None:
+        """Return the policies that match the pod as it came; None if ``question`` alone does not decide it.
 
-        Nor may anything but the pod decide, within one snapshot, what one of them says.
+        None as well if, within one snapshot, the answer of one of them depends on more than the pod: on its namespace.
         """
         found: list[CompiledPolicy] = []
         for policy, span in zip(self.plan.policies, self.plan.slices, strict=True):
@@ -166,86 +108,16 @@ class Matcher:
             found.append(policy)
         return found
 
-    @property
-    def pod(self) -> dict[str, Any]:
-        """The pod as it is now."""
-        return self._pod
-
-    def wrote(self, pod: dict[str, Any], paths: tuple[Path, ...]) -> None:
-        """Take note that the pod is now ``pod``, which differs at ``paths``."""
-        self._pod = pod
-        self._written += paths
-        self._unseen += paths
-        self._activation = None
-
-    def again(self, evaluation: Evaluation, pod: dict[str, Any], paths: tuple[Path, ...]) -> list[Asked]:
-        """Return what a policy that has just written ``paths`` would want of the pod as it has left it.
-
-        To this matcher the pod stays as it was.
-
-        Raises:
-            EvaluationError: as ``mutations`` says.
-        """
-        later = copy(self)
-        later.wrote(pod, paths)
-        later._watch = None  # noqa: SLF001 - one of this class
-        asked = Evaluation(evaluation.policy, evaluation.params, later._activate)  # noqa: SLF001 - as above
-        return later.mutations(asked) if asked.conditions() else []
-
-    @property
-    def state(self) -> PodState:
-        """The pod as it is now; observed again only when somebody asks."""
-        if self._unseen:
-            before = self._state
-            self._state = follow(before, self._pod, self._unseen, (self.request, self.snapshot))
-            self._unseen = ()
-            if self._state.gpu is not before.gpu:
-                self.observed_again.add("gpu")
-            if self._state.gang is not before.gang:
-                self.observed_again.add("gang")
-        return self._state
-
     def _in_scope(self, policy: CompiledPolicy) -> bool:
-        return policy.source.spec.scope == "All" or self.state.concerned
+        return policy.source.spec.scope == "All" or self.under.description.concerned
 
-    def mutations(self, evaluation: Evaluation) -> list[Asked]:
-        """Return what the policy wants of the pod as it now is: remembered, or asked.
-
-        Raises:
-            EvaluationError: as ``Evaluation.mutations`` says; then none of the policy's mutations applies.
-        """
-        name = evaluation.policy.name
-        self.asked.add(name)
-        asked = self._recall((name, id(evaluation.params)), self.plan.footprints[name], evaluation.mutations)
-        return [self._with_facts(entry) for entry in asked]
-
-    def _with_facts(self, asked: Asked) -> Asked:
-        facts = asked.mutation.facts
-        if not facts:
-            return asked
-        values = {leaf: fact_of(self.state, *field) for leaf, field in facts.items()}
-        return Asked(mutation=asked.mutation, leaves={**asked.leaves, **values}, reason=asked.reason)
-
-    def failures(self, evaluation: Evaluation) -> list[Failure]:
-        """Return the policy's validations that do not hold: remembered, or asked."""
-        name = evaluation.policy.name
-        question = ("validations", name, id(evaluation.params))
-        return self._recall(question, self.plan.footprints[name], evaluation.failures)
-
-    def _recall(self, question: Hashable, read: Footprint | None, ask: Callable[[], _Answer]) -> _Answer:
-        seen = fingerprint(self.state, read) if self._watch is None else None
-        return self.snapshot.recall.answer(None if seen is None else (question, seen), ask)
-
-    def _matches(self, index: int, policy: CompiledPolicy) -> Iterator[Evaluation | Fault]:
-        """Yield what is asked of a policy, one for each params object; a fault in the place of each that errs.
-
-        In upstream's order: constraints, params, then the conditions with each of the params.
-        """
+    def _matches(self, index: int, policy: CompiledPolicy) -> Iterator[Matched | Fault]:
+        """Yield the policy with each params object for which its conditions are true, or a fault for an error."""
         if why := self._other_request(policy):
             self._pass_over(policy, why)
             return
-        if self.excess:
-            raise EvaluationError(self.excess)
+        if self.under.excess:
+            raise EvaluationError(self.under.excess)
         if why := self._not_rolled_out(policy):
             self._pass_over(policy, why)
             return
@@ -256,51 +128,51 @@ class Matcher:
         answers = self._answers_of(index, policy)
         if answers is None or self._all_hold(policy, answers):
             for params in found:
-                yield from self._asked_with(params, index, policy)
+                yield from self._matches_with(params, index, policy)
 
-    def _asked_with(
-        self, params: Mapping[str, Any] | None, index: int, policy: CompiledPolicy
-    ) -> Iterator[Evaluation | Fault]:
-        evaluation = Evaluation(policy, params, self._activate, self._watch)
+    def _matches_with(self, params: Params | None, index: int, policy: CompiledPolicy) -> Iterator[Matched | Fault]:
         try:
-            # Once more: with an earlier params object the policy itself may have changed what its conditions read.
-            holds = self._answers_of(index, policy) is not None or self._still_matches(evaluation)
+            # Asked for each params object: with an earlier one the policy may have changed what its conditions read.
+            holds = self._answers_of(index, policy) is not None or self.asking.still_matches(policy, params)
         except EvaluationError as error:
             yield Fault(policy, str(error))
             return
         if not holds:
             self._pass_over(policy, _CONDITION_FALSE)
             return
-        if policy.reads_namespace and self.request.namespace not in self.snapshot.facts.namespaces:
-            raise SetUpError(f"namespaceObject: namespace {self.request.namespace!r} is not known")
-        if self._watch is not None:
-            self._watch.matched(evaluation)
-        yield evaluation
-
-    def _still_matches(self, evaluation: Evaluation) -> bool:
-        """Say whether conditions hold that were not asked with all others, or no longer are true of the pod.
-
-        Raises:
-            EvaluationError: as ``combine`` says.
-        """
-        name = evaluation.policy.name
-        read = self.plan.condition_footprints[name]
-        self.asked_again.append(read)
-        return self._recall(("matches", name, id(evaluation.params)), read, evaluation.conditions)
+        namespace = self.under.request.namespace
+        if policy.reads_namespace and namespace not in self.under.snapshot.facts.namespaces:
+            raise SetUpError(f"namespaceObject: namespace {namespace!r} is not known")
+        if self.asking.watch is not None:
+            self.asking.watch.matched(policy, params)
+        yield Matched(policy, params)
 
     def _other_request(self, policy: CompiledPolicy) -> str:
-        """Return which constraint says that the policy is not about this request; empty if it is."""
+        """Return the constraint that excludes this request; empty if none does."""
         if policy.matches_statically:
             return ""
-        constraint = mismatch(policy.source, self._match_request(), self.snapshot.facts.namespaces)
+        request = self.under.request
+        asked = MatchRequest(
+            operation=request.operation,
+            group=request.group,
+            version=request.version,
+            resource=request.resource,
+            sub_resource=request.sub_resource,
+            name=request.name,
+            namespace=request.namespace,
+            object=self.under.pod,
+            old_object=request.old_object,
+        )
+        constraint = mismatch(policy.source, asked, self.under.snapshot.facts.namespaces)
         return f"matchConstraints.{constraint}: not this request" if constraint else ""
 
     def _not_rolled_out(self, policy: CompiledPolicy) -> str:
-        """Say that the policy is not rolled out to the pod's workload yet; empty if it is."""
+        """Return the message that the policy is not rolled out to the pod's workload yet; empty if it is."""
         rollout = policy.source.spec.rollout
         if rollout is None:
             return ""
-        key = rollout_key(policy.name, self._pod, self.request, self.snapshot, self.found.standing)
+        under = self.under
+        key = rollout_key(policy.name, under.pod, under.request.namespace, under.snapshot, under.found.standing)
         if rolled_out(rollout.percent, policy.name, key):
             return ""
         return f"rollout: this workload is not among the first {rollout.percent} of 100"
@@ -311,9 +183,10 @@ class Matcher:
         Raises:
             EvaluationError: as ``combine`` says.
         """
-        if self._watch is not None:
+        if self.asking.watch is not None:
+            activation = self.under.activation(None)
             for (_, bound), answer in zip(policy.conditions, answers, strict=True):
-                self._watch.answered(policy, bound, self._activate(None), answer)
+                self.asking.watch.answered(policy, bound, activation, answer)
         holds = combine(policy, answers)
         if not holds:
             name, _ = policy.conditions[list(answers).index(False)]
@@ -321,49 +194,17 @@ class Matcher:
         return holds
 
     def _pass_over(self, policy: CompiledPolicy, why: str) -> None:
-        if self._watch is not None:
-            self._watch.passed_over(policy, why)
+        if self.asking.watch is not None:
+            self.asking.watch.passed_over(policy, why)
 
     def _answers_of(self, index: int, policy: CompiledPolicy) -> Sequence[bool | EvaluationError] | None:
-        """Return what the policy's conditions answered together with all others; None where that does not hold."""
+        """Return the policy's part of the answers of all conditions; None if it has no part or an outdated one."""
         span = self.plan.slices[index]
-        outdated = self._written and meets(self._written, parts_of(policy.conditions_read))
+        outdated = self.under.written and meets(self.under.written, parts_of(policy.conditions_read))
         return None if span is None or outdated else self._answers[span]
 
-    def _activate(self, params: Mapping[str, Any] | None) -> Activation:
-        """Return the activation of the pod as it is; the one without params is shared by all policies."""
-        if params is None and self._activation is not None:
-            return self._activation
-        bindings = {
-            "object": self._pod,
-            "gpu": self.state.gpu.as_cel(),
-            "gang": self.state.gang.as_cel(),
-            "oldObject": self.request.old_object,
-            "request": self.request.envelope,
-            "params": params,
-            "namespaceObject": self.snapshot.facts.namespaces.get(self.request.namespace),
-        }
-        activation = self.snapshot.environment.activation(bindings, self.state.review)
-        if params is None:
-            self._activation = activation
-        return activation
-
-    def _match_request(self) -> MatchRequest:
-        request = self.request
-        return MatchRequest(
-            operation=request.operation,
-            group=request.group,
-            version=request.version,
-            resource=request.resource,
-            sub_resource=request.sub_resource,
-            name=request.name,
-            namespace=request.namespace,
-            object=self._pod,
-            old_object=request.old_object,
-        )
-
-    def _params(self, policy: CompiledPolicy) -> list[Mapping[str, Any] | None]:
-        """Return the params objects to evaluate with: one None for a policy without, nothing where they may be missing.
+    def _params(self, policy: CompiledPolicy) -> list[Params | None]:
+        """Return the params objects: ``[None]`` for a policy without params, empty if they are missing and may be.
 
         Raises:
             SetUpError: params are missing and parameterNotFoundAction is Deny.
@@ -371,9 +212,9 @@ class Matcher:
         reference = policy.source.spec.param_ref
         if reference is None:
             return [None]
-        config_maps = self.snapshot.facts.config_maps
-        namespace = reference.namespace or self.request.namespace
-        found: list[Mapping[str, Any] | None]
+        config_maps = self.under.snapshot.facts.config_maps
+        namespace = reference.namespace or self.under.request.namespace
+        found: list[Params | None]
         if reference.name is not None:
             one = config_maps.get((namespace, reference.name))
             found = [] if one is None else [one]

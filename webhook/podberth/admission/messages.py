@@ -1,4 +1,4 @@
-"""The lines a user reads: one line each, bounded, the most important first (docs/rules.md, rule 14).
+"""The messages that a user reads: one line each, bounded, the most important first (docs/rules.md, rule 14).
 
 The apiserver's budget: 4,096 runes of warnings for one request, all webhooks together; beyond it each is cut to 256
 (apiserver pkg/endpoints/filters/warning.go). podberth takes half and cuts itself.
@@ -12,7 +12,7 @@ from .outcome import Decision
 MAX_LINE = 256
 MAX_TOTAL = 2048
 _FIRST = {"error": 0, "conflict": 1}
-"""What /mutate tells before anything else."""
+"""The actions that come first among the warnings of /mutate, with their places."""
 
 
 def line(policy: str, text: str) -> str:
@@ -22,13 +22,13 @@ def line(policy: str, text: str) -> str:
 
 
 def whole(policy: str, text: str) -> str:
-    """Return the same line, however long it is."""
+    """Return the line as ``line`` does, but not cut."""
     author = f"podberth {policy}" if policy else "podberth"
     return " ".join(f"{author}: {text}".split())
 
 
 def within_budget(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the lines, first ones first, without repeats, as far as MAX_TOTAL reaches; a last one counts the rest."""
+    """Return the lines in order, without repeats, up to MAX_TOTAL; a last line counts those that are left out."""
     unique = list(dict.fromkeys(lines))
     if sum(map(len, unique)) <= MAX_TOTAL:
         return tuple(unique)
@@ -43,10 +43,10 @@ def within_budget(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def of_mutations(decisions: Iterable[Decision], patch: Patch) -> tuple[str, ...]:
-    """Return what /mutate says of its decisions, errors first; of what comes to nothing in the end, nothing."""
-    told = [item for item in decisions if item.action != "mutate" or patch]
-    told.sort(key=lambda item: _FIRST.get(item.action, len(_FIRST)))
-    return within_budget(line(item.policy, item.message) for item in told)
+    """Return the warnings of /mutate, errors first; with an empty patch, the messages of changes are left out."""
+    shown = [item for item in decisions if item.action != "mutate" or patch]
+    shown.sort(key=lambda item: _FIRST.get(item.action, len(_FIRST)))
+    return within_budget(line(item.policy, item.message) for item in shown)
 
 
 def joined(lines: Sequence[str]) -> str:

@@ -1,8 +1,8 @@
-"""What is to be told in Events, and of which object. Sending them is ``cluster.events``'.
+"""The notices about a decision: texts for Events, each with its object. ``cluster.events`` sends them.
 
-A controller throws away the warnings that the apiserver sends it, so a pod of its making is warned of to nobody. A
-denial is not told here: the controller tells of it itself, in an Event of its own (ReplicaSet: FailedCreate), and so do
-Job, StatefulSet and DaemonSet.
+A controller drops the warnings that the API server sends it, so nobody reads the warnings about a pod that a controller
+makes. A denial needs no notice: a ReplicaSet, Job, StatefulSet or DaemonSet reports it in an Event of its own
+(FailedCreate).
 """
 
 from collections.abc import Mapping
@@ -17,10 +17,10 @@ from .outcome import Action, Decision, Outcome
 from .review import AdmissionRequest
 from .snapshot import Snapshot
 
-# Of bytes, for Go counts these: NoteLengthLimit in kubernetes pkg/apis/core/validation/events.go.
+# Bytes, because Go counts bytes: NoteLengthLimit in kubernetes pkg/apis/core/validation/events.go.
 MAX_NOTE_BYTES = 1024
 _REASONS: Mapping[Action, str] = {"warn": "PolicyWarning", "error": "PolicyError"}
-"""Which decisions are told: those that a person at kubectl reads as warnings."""
+"""The reasons of Events, for the decisions that kubectl shows as warnings."""
 _LEFT_OUT: Final = "what it says of the pod is left out, for anybody may call podberth (docs/operating.md, Events)"
 _IN_OTHER_WORDS: Final[Mapping[Action, str]] = {
     "warn": f"it warns of a pod; {_LEFT_OUT}",
@@ -32,7 +32,7 @@ NoticeType: TypeAlias = Literal["Normal", "Warning"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regarding:
-    """The object that an Event is about. ``namespace`` is empty for one that belongs to none."""
+    """The object that an Event is about. ``namespace`` is empty for an object of the cluster."""
 
     api_version: str
     kind: str
@@ -42,7 +42,7 @@ class Regarding:
 
     @property
     def can_exist(self) -> bool:
-        """Whether an object can be called so: an ownerReference may hold anything, megabytes of it too."""
+        """Whether the API server accepts these names: an ownerReference may hold any text of any length."""
         return (
             (not self.namespace or is_label(self.namespace))
             and is_api_version(self.api_version)
@@ -54,26 +54,26 @@ class Regarding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """One thing to tell. Equal ones are one series: they make one Event, which counts them."""
+    """One text for an Event. Equal notices become one Event, which counts them."""
 
     regarding: Regarding
     type: NoticeType
     reason: str
     """One word in CamelCase."""
     action: str
-    """What was being done."""
+    """The action of the webhook, as the Event's ``action`` names it."""
     note: str
     """One line, of at most MAX_NOTE_BYTES."""
 
 
 def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | None = None) -> tuple[Notice, ...]:
-    """Return what /validate's answer calls for, with ``outcome`` made of ``request``; nothing for most reviews.
+    """Return the notices about /validate's ``outcome`` of ``request``; none for most reviews.
 
-    A dry run has no side effects, a pod without a controller is somebody's who reads the warnings, and an update's
-    warnings were those of the creation.
+    There are none for a dry run, which has no side effects, for a pod without a controller, whose author reads the
+    warnings, and for an update, because the creation had the same warnings.
 
-    Where anybody may have sent the review, ``distrust`` is the snapshot: the notes then hold what its policies say by
-    themselves, and nothing of the pod.
+    If the sender of the review is unknown, ``distrust`` is the snapshot: the notes then have the fixed texts of its
+    policies alone, and nothing of the pod.
     """
     if not outcome.warnings or outcome.verdict == "denied" or request.operation != "CREATE" or request.dry_run:
         return ()
@@ -87,21 +87,21 @@ def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | No
         name=owner.name,
         uid=owner.uid,
     )
-    told = {
+    texts = {
         (_REASONS[each.action], note(messages.whole(each.policy, _words(each, distrust)))): None
         for each in outcome.decisions
         if each.action in _REASONS
     }
     return tuple(
         Notice(regarding=regarding, type="Warning", reason=reason, action="Validate", note=text)
-        for reason, text in told
+        for reason, text in texts
     )
 
 
 def is_founded(regarding: Regarding, snapshot: Snapshot) -> bool:
-    """Tell whether an object may be told of whose name somebody unknown has said.
+    """Tell whether a notice may be about an object that an unknown sender has named.
 
-    Its namespace is known to be there. So is the object itself, where objects of its kind are followed.
+    The namespace must be known. If podberth follows objects of this kind, the object must be known, too.
     """
     if regarding.namespace not in snapshot.facts.namespaces:
         return False
@@ -113,19 +113,19 @@ def is_founded(regarding: Regarding, snapshot: Snapshot) -> bool:
 
 
 def _words(decision: Decision, distrust: Snapshot | None) -> str:
-    """Return what a decision says; to nobody knows whom, only what the policy's author wrote word for word."""
+    """Return the text of a decision; under ``distrust``, a general text unless it is a fixed message of the policy."""
     if distrust is None or decision.message in _own_words(decision.policy, distrust):
         return decision.message
     return _IN_OTHER_WORDS[decision.action]
 
 
 def _own_words(name: str, snapshot: Snapshot) -> set[str]:
-    """Return the messages of a policy's validations that no expression makes."""
+    """Return the fixed messages of a policy's validations: those that do not come from an expression."""
     return {each.fixed_message for policy in snapshot.policies if policy.name == name for each in policy.validations}
 
 
 def note(text: str) -> str:
-    """Return a line cut to what an Event takes."""
+    """Return a line, cut to the length that an Event may have."""
     data = text.encode("utf-8", "replace")
     if len(data) <= MAX_NOTE_BYTES:
         return data.decode()

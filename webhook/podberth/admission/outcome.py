@@ -1,4 +1,4 @@
-"""What comes of a review: the answer, and what each policy had to do with it. The shell logs and counts from here."""
+"""The outcome of a review: the answer, and the decisions of each policy. The server logs and counts these."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -13,22 +13,22 @@ Verdict: TypeAlias = Literal["allowed", "mutated", "denied"]
 class Decision:
     """One thing that one policy decided. ``message`` is the phrase for the user, without the policy's name.
 
-    ``conflict`` is a field that an earlier policy wrote with another value, which stays. ``error`` is a fault of the
-    policy on this pod that its failurePolicy Ignore let pass.
+    The action ``conflict``: an earlier policy wrote the field with another value, which stays. The action ``error``:
+    the policy failed on this pod, and its failurePolicy Ignore admits the pod.
     """
 
     policy: str
     action: Action
     message: str
     fault: bool = False
-    """Whether it is a fault of the policy on this pod, whatever its failurePolicy makes of it."""
+    """Whether the policy failed on this pod, whatever its failurePolicy is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """The whole of an answer. ``response`` is the AdmissionReview to send; ``patch`` is [] where nothing changes.
+    """The outcome of one review. ``response`` is the AdmissionReview to send; ``patch`` is [] if nothing changes.
 
-    To be read only: other reviews may get parts of it, too.
+    Callers must not change it, because other reviews may share parts of it.
     """
 
     response: dict[str, Any]
@@ -39,17 +39,17 @@ class Outcome:
 
     @property
     def denial(self) -> str:
-        """What the user reads of a denial; empty where there is none."""
+        """The message of a denial; empty if the review is not denied."""
         response = self.response["response"]
         return "" if response["allowed"] else str(response["status"]["message"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """What one mutation of one policy wrote on a pod; ``patch`` leads from the pod before it to the pod behind it."""
+    """The write of one mutation of one policy; ``patch`` turns the pod before the mutation into the pod after it."""
 
     policy: str
     mutation: str
-    """Its name, or its place in the policy, as messages have it."""
+    """The mutation's name, or its place in the policy, as messages have it."""
     reason: str
     patch: Patch

@@ -1,7 +1,7 @@
-"""Judges a GPUPolicy that is about to be stored: a broken one is refused in the words of ``podberth lint``.
+"""The review of a GPUPolicy before it is stored: a broken policy is denied with the messages of ``podberth lint``.
 
-Whoever reaches the port may ask, with any document: what it holds is measured before it is read, and ``cel.bounds``
-says what it may grow to. It is asked where no review waits for it (``server.judge``).
+Any client of the port may send any document. So its size is measured before it is read, and ``cel.bounds`` limits its
+expressions. The review runs apart from the reviews of pods, so that none of them waits for it (``server.judge``).
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,27 +14,27 @@ from ..kube.yaml_text import as_yaml
 from ..policy.compile import compile_policies
 from ..policy.parse import excess_of_document, parse_policies
 from ..wellknown import POLICY_KIND
-from . import response
+from . import answering, response
 from .outcome import Outcome
 from .review import AdmissionRequest
 
 _SERVERS = frozenset({"creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"})
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-# More than a screen; whoever has more mends these first.
+# More than a screen; an author with more problems fixes these first.
 _MAX_PROBLEMS = 20
 _MOST_MISFITS = 5
 
 
 def validate_policy(request: AdmissionRequest, environment: Environment, late: Late = never) -> Outcome:
-    """Refuse a policy that does not compile; other policies are of no account.
+    """Return the denial of a policy that does not compile, else the admission; other policies are not compared.
 
     Args:
         request: the review.
-        environment: what the expressions may name; of the thread that asks.
-        late: asked before each expression whether an answer would come too late.
+        environment: the names that expressions may use; it belongs to the calling thread.
+        late: called before each expression; it returns whether an answer would come too late.
 
     Raises:
-        ReviewError: it is no GPUPolicy, or no object of Kubernetes at all.
+        ReviewError: the object is no GPUPolicy, or no object of Kubernetes at all.
     """
     policy = request.object
     if request.kind != POLICY_KIND or policy is None:
@@ -48,7 +48,7 @@ def validate_policy(request: AdmissionRequest, environment: Environment, late: L
     _, problems = compile_policies(parsed.policies, environment, late=late)
     found = sorted([*parsed.problems, *problems])[:_MAX_PROBLEMS]
     if not found:
-        return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
+        return answering.unchanged(request)
     return _denied(request, found)
 
 
@@ -58,7 +58,7 @@ def _denied(request: AdmissionRequest, found: Iterable[Problem]) -> Outcome:
 
 
 def _as_written(policy: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the policy without what others than its author have added: keys in kubectl's order."""
+    """Return the policy as its author wrote it: without the fields that others added, keys in kubectl's order."""
     metadata = {key: value for key, value in (policy.get("metadata") or {}).items() if key not in _SERVERS}
     annotations = dict(metadata.pop("annotations", None) or {})
     annotations.pop(_LAST_APPLIED, None)

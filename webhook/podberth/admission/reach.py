@@ -1,6 +1,6 @@
-"""Where a pod could run: the question that the scheduler's filters answer, asked of the cluster's nodes.
+"""The nodes that could run a pod, as the scheduler's filters would select them.
 
-Devices, taints, nodeSelector and required node affinity decide; CPU and memory are taken to be plenty.
+Devices, taints, nodeSelector and required node affinity decide; CPU and memory are assumed to suffice.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,13 +14,13 @@ from ..topology.model import Node
 from ..topology.need import NODE_NAME_FIELD
 from ..workload.gpus import gpu_facts
 
-# PreferNoSchedule keeps nothing away.
+# PreferNoSchedule excludes no node.
 _REPELLING = frozenset({"NoSchedule", "NoExecute"})
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The nodes that could run a pod, and those of them that its node affinity prefers most (none: no difference)."""
+    """The nodes that could run a pod, and those that its node affinity prefers most; empty if all are equal."""
 
     nodes: tuple[str, ...]
     preferred: tuple[str, ...]
@@ -36,11 +36,11 @@ class Cluster:
 
     @property
     def node_count(self) -> int:
-        """How many nodes there are."""
+        """The number of nodes."""
         return len(self._nodes)
 
     def reach(self, pod: Mapping[str, Any]) -> Reach:
-        """Say where a pod could run; nodes in the order of their names."""
+        """Return the nodes that could run a pod, in the order of their names."""
         spec = pod["spec"]
         # Declared GPU memory is left out: the scheduler knows nothing of it.
         need = Need(gpu_facts(pod).totals, selector=NodeSelection.of(spec))

@@ -1,8 +1,8 @@
-"""What a policy answered before: its answer again for a pod that is the same in everything the policy reads.
+"""The memory of answers: a policy's answer is used again for a pod that is equal in everything the policy reads.
 
-Pods differ in names, images and environment; the policies of GPU clusters read what a pod asks for and whose it is. An
-answer is a pure function of what the expressions read, which the compiler knows path by path. So it is remembered under
-the values at those paths, within one snapshot. A policy that reads the whole pod or the request is always asked.
+Pods differ in names, images and environment, but the policies of GPU clusters read requests and owners. An answer is a
+pure function of the values that the expressions read, and the compiler knows their paths. So an answer is remembered
+under the values at these paths, within one snapshot. A policy that reads the whole pod or the request is always asked.
 """
 
 from collections import OrderedDict
@@ -18,45 +18,45 @@ _Answer = TypeVar("_Answer")
 _NOTHING: Any = object()
 
 
-# A cluster's pods ask for a few hundred different things; beyond this somebody plays, and forgetting all is cheap.
+# The pods of a cluster have a few hundred different requests. More comes from misuse, and forgetting all is cheap.
 _REMEMBERED = 4096
-# Of the pods of 2,000 workloads (bench.reviews), 256 have 8 % more of what is shared asked again, and 1,024 have
-# 7 % less; each is some 6 KiB.
+# For the pods of 2,000 workloads (bench.reviews), with 256 instead of 512, 8 % more of the shared questions are asked
+# again; with 1,024, 7 % fewer. An answer takes some 6 KiB.
 _ON_TRIAL = 512
 
 _POD, _GPU, _GANG = "object", "gpu", "gang"
 _OF_THE_NEED = frozenset({"topology", "mig"})
-# Params belong to the question; what variables read is among the paths. There is nothing in the others but functions
-# of their arguments.
+# These names add nothing to a footprint: params are part of the question, the reads of variables are among the paths,
+# and the others only have functions of their arguments.
 _ELSEWHERE = frozenset({"params", "variables", "jsonpatch", "shell", "models"})
 _REQUESTS = "requests"
 _PART_OF_EACH = 3
-"""("requests", ELEMENT, <part>)."""
+"""The length of ("requests", ELEMENT, <part>)."""
 _SHORTEST_PATH = 3
-"""("object", "spec", <field>): what is shorter is most of the pod."""
+"""The length of ("object", "spec", <field>): a shorter path is most of the pod."""
 
 
 Tree: TypeAlias = "tuple[tuple[str, Tree | None], ...]"
-"""Steps of paths, ELEMENT first, each with what lies below it; None below a last one."""
+"""The steps of paths, ELEMENT first, each with the tree below it; None below a last step."""
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """What expressions read, by field."""
+    """The parts of a pod and its surroundings that the expressions of policies read."""
 
     gpu: tuple[str, ...]
     gang: tuple[str, ...]
-    """Fields of these two, as CEL names them; ``requests.kind`` is that of each request."""
+    """The fields of ``gpu`` and ``gang`` by their names in CEL; ``requests.kind`` is the kind of each request."""
     need: bool
-    """Whether nodes are asked for."""
+    """Whether an expression asks for nodes."""
     paths: tuple[tuple[str, ...], ...]
     """Paths below the pod."""
     containers: bool = False
-    """Whether names and resources of all containers are read: all that ``gpu`` is made from, and changed by."""
+    """Whether the names and resources of all containers are read, which ``gpu`` is computed from."""
 
     @cached_property
     def tree(self) -> Tree:
-        """The paths, those with a common beginning together; without those that lie below another."""
+        """The paths as a tree; a path below another path is left out."""
         root: dict[str, Any] = {}
         for path in sorted(self.paths, key=len):
             branch = root
@@ -75,7 +75,7 @@ def _tree(branch: Mapping[str, Any]) -> Tree:
 
 
 def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
-    """Return the footprint of static access paths; None where it is too large to be worth comparing."""
+    """Return the footprint of static access paths; None if it is too large for a comparison to be worth it."""
     gpu: set[str] = set()
     gang: set[str] = set()
     paths: set[tuple[str, ...]] = set()
@@ -98,9 +98,9 @@ def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
 
 
 def _gpu_field(path: tuple[str, ...]) -> str:
-    """Return the field that a path below ``gpu`` reads; of the requests one part of each, where it reads no more.
+    """Return the field that a path below ``gpu`` reads; ``requests.kind`` if it reads one part of each request alone.
 
-    ``requests.`` is how many there are.
+    ``requests.``, with nothing behind the dot, is the number of requests.
     """
     parts = path[1:]
     of_each = len(parts) >= _PART_OF_EACH and parts[:2] == (_REQUESTS, ELEMENT)
@@ -108,11 +108,10 @@ def _gpu_field(path: tuple[str, ...]) -> str:
 
 
 class Recall:
-    """Answers by what they were made from. Belongs to one snapshot: topology, params and policies are the same.
+    """Remembered answers, each under the inputs that it was computed from. All belong to one snapshot.
 
-    An answer that was wanted once is on trial: it makes room for the next ones, and is kept when it is wanted again. So
-    what no other pod will repeat, as arguments with the pod's name in them, neither fills the memory nor drives out
-    what most pods share.
+    A new answer is on trial: newer answers replace it, unless another pod needs it first. So an answer that only one
+    pod needs, such as one about the pod's name, neither fills the memory nor removes the answers that most pods share.
     """
 
     __slots__ = ("_kept", "_on_trial")
@@ -127,9 +126,9 @@ class Recall:
         return len(self._kept) + len(self._on_trial)
 
     def answer(self, key: Hashable | None, ask: Callable[[], _Answer]) -> _Answer:
-        """Return what ``ask`` returned for an equal key, or ask; None always asks. An exception is not remembered.
+        """Return the remembered answer of an equal key; else call ``ask`` and remember its answer, no exception.
 
-        The answer must not be changed afterwards.
+        Without a key (None) nothing is remembered. The answer must not be changed afterwards.
         """
         if key is None:
             return ask()
@@ -140,7 +139,7 @@ class Recall:
         return found
 
     def find(self, key: Hashable, default: Any = None) -> Any:
-        """Return what was kept under an equal key, or the default."""
+        """Return the answer that was kept under an equal key, or the default."""
         found = self._kept.get(key, _NOTHING)
         if found is not _NOTHING:
             return found

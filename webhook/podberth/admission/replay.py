@@ -1,128 +1,121 @@
-"""Decide on a creation again: for a pod that is equal in everything that the earlier decision was made from.
+"""Whole decisions that are remembered, for pods that are equal in all inputs of the decision.
 
-``recall`` remembers single answers of policies; a course is a whole decision, with what it wrote. Its basis is what the
-matching policies' expressions read of the pod as it came, and what their builders read and write
-(``Concern.visits``). A decision that looked further than its basis is not kept: the draft knows every path
-that was read, the matcher whether a fact was observed or a condition asked again after a write.
+``recall`` remembers single answers of policies; this module remembers decisions with their patches. The key of a
+decision has the values that the matching policies' expressions read of the pod as it came, and those that their
+concerns read and write (``Concern.visits``). A decision that read more than its key has is not kept: the draft knows
+every path that was read, the pod under review knows whether a fact changed, and ``asking`` knows whether a condition
+was asked again after a write.
 """
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from ..kube.patch import Draft, Patch, apply
 from ..kube.paths import pointer
 from ..mutation import record
 from ..mutation.concerns.resources import VISITS as CONTAINERS
 from ..mutation.pipeline import CONCERNS
-from ..mutation.seal import Sealer, bearer_of
-from . import response
-from .matching import Matcher, known_of
-from .outcome import Decision, Outcome, Verdict
+from ..mutation.seal import bearer_of
+from . import answering
+from .fingerprint import fingerprint
+from .matching import Matching
+from .outcome import Decision, Outcome
 from .recall import Footprint, footprint
-from .review import AdmissionRequest
-from .state import fingerprint
+from .under_review import PodUnderReview
+from .writing import Writing
 
-# Beside its containers and its annotations, what ``gpu`` is made from.
+# The inputs of ``gpu`` besides the pod's containers and annotations.
 _OF_GPUS = frozenset({("spec", "resourceClaims"), ("spec", "schedulerName")})
-# And beside the pod: what the claims that it names ask for, in its namespace, and which of them its group shares.
+# The inputs of ``gpu`` outside the pod: the requests of the claims that it names, and which claims its group shares.
 _CLAIMS = ("gpu", "claims")
-# What a footprint with containers holds of each; a path is ("spec", "containers", 0, "resources", ...), or ends before.
+# The fields of each container in a footprint with containers; a path is ("spec", "containers", 0, "resources", ...) or
+# shorter.
 _OF_A_CONTAINER = ((), ("name",), ("resources",))
-# Ten times what the shipped policies write; anybody can send a pod that has them write more.
-_LONGEST_COURSE = 16 * 1024
+# Ten times the size of the shipped policies' writes; anybody can send a pod that makes the policies write more.
+_LONGEST_DECISION = 16 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
-    """The inputs of every decision that is made under the same answers of all conditions."""
+class Inputs:
+    """The inputs of a decision, equal for all pods that get the same answers to all conditions."""
 
     footprint: Footprint
     policies: frozenset[str]
     """The policies that match the pod as it came."""
 
 
+@dataclass(frozen=True, slots=True)
+class DecisionKey:
+    """The inputs of one decision, with their values for one pod."""
+
+    values: Hashable
+    inputs: Inputs
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Basis:
-    """The inputs of one decision; ``key`` holds their values."""
-
-    key: Hashable
-    ground: Ground
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
-    """A decision as it is kept."""
+class KeptDecision:
+    """A remembered decision."""
 
     patch: Patch
-    """With the seal of the pod that it was made for."""
+    """The patch, with the seal of the pod that it was made for."""
     record: str
     """The text of the record in the patch, for which each pod gets a seal of its own; empty for none."""
     decisions: tuple[Decision, ...]
     warnings: tuple[str, ...]
-    verdict: Verdict
 
-    def again(self, request: AdmissionRequest, pod: dict[str, Any], sealer: Sealer) -> Outcome:
-        """Return the decision for another pod of the same basis.
+    def again(self, under: PodUnderReview) -> Outcome:
+        """Return the decision for another pod of the same key.
 
         Raises:
             UnprovedError: the patch does not apply to the pod (a bug).
         """
         patch = self.patch
         if self.record:
-            seal = sealer.seal(bearer_of(pod, request.namespace), self.record)
+            seal = under.snapshot.sealer.seal(bearer_of(under.pod, under.request.namespace), self.record)
             patch = _with_record(patch, record.sealed(self.record, seal))
-        apply(pod, patch)
-        return Outcome(
-            response=response.patched(request.uid, patch, self.warnings),
-            verdict=self.verdict,
-            decisions=self.decisions,
-            patch=patch,
-            warnings=self.warnings,
-        )
+        apply(under.pod, patch)
+        return answering.of_patch(under.request, self.decisions, patch, self.warnings)
 
 
-def basis_of(matcher: Matcher) -> Basis | None:
-    """Return the basis of the decision on a pod that has just come; None where it is everything, or too large."""
-    question = matcher.question
-    # What is taken out of ``managedFields`` depends on where the record is named there.
-    if question is None or matcher.found.sent is not False:
+def key_of(matching: Matching) -> DecisionKey | None:
+    """Return the key of the decision on a pod that has just come; None if it has too many inputs to be remembered."""
+    question, under = matching.question, matching.under
+    # The write to ``managedFields`` depends on the place of the record there, which is not in the key.
+    if question is None or under.found.sent is not False:
         return None
-    name = matcher.state.gang.name
-    if name and known_of(matcher).group_of(name):
-        return None  # which namespace the group is in counts, too
-    ground = matcher.snapshot.recall.answer(("ground", question), lambda: _ground(matcher))
-    values = fingerprint(matcher.state, ground.footprint) if ground is not None else None
-    if ground is None or values is None:
+    name = under.description.gang.name
+    if name and under.gang_facts.group_of(name):
+        return None  # the group's namespace counts, too, and is not in the key
+    inputs = under.snapshot.recall.answer(("inputs", question), lambda: _inputs(matching))
+    values = fingerprint(under.pod, under.description, inputs.footprint) if inputs is not None else None
+    if inputs is None or values is None:
         return None
-    # What is written may name any of the namespace's PodGroups.
-    # Whether a record counts is seen by the pod's name, which is not among the values.
-    key = ("course", question, matcher.pod_groups, values, matcher.found)
-    return Basis(key=key, ground=ground)
+    # ``native_groups``: a write may name any PodGroup of the namespace. ``found``: whether a record counts depends on
+    # the pod's name, which is not among the values.
+    return DecisionKey(("decision", question, under.native_groups, values, under.found), inputs)
 
 
-def course_of(outcome: Outcome, text: str, matcher: Matcher, draft: Draft, basis: Basis) -> Course | None:
-    """Return what is worth keeping of a decision; None where it looked further than its basis.
-
-    ``text`` is that of the record that was written, without its seal.
-    """
+def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writing) -> None:
+    """Remember a decision, unless it read more than its key has, has a fault or is too long."""
     faulty = any(each.action in ("deny", "error", "conflict") for each in outcome.decisions)
-    if faulty or not _within(basis.ground.footprint, draft) or not _foreseen(basis.ground, matcher):
-        return None
+    if faulty or not _within(key.inputs.footprint, writing.draft) or not _expected(key.inputs, matching):
+        return
     encoded = outcome.response["response"].get("patch", "")
-    if len(encoded) + sum(len(each.message) for each in outcome.decisions) > _LONGEST_COURSE:
-        return None
-    return Course(
-        patch=outcome.patch,
-        record=text,
-        decisions=outcome.decisions,
-        warnings=outcome.warnings,
-        verdict=outcome.verdict,
+    if len(encoded) + sum(len(each.message) for each in outcome.decisions) > _LONGEST_DECISION:
+        return
+    matching.under.snapshot.recall.keep(
+        key.values,
+        KeptDecision(
+            patch=outcome.patch,
+            record=writing.record_text,
+            decisions=outcome.decisions,
+            warnings=outcome.warnings,
+        ),
     )
 
 
 def _with_record(patch: Patch, annotation: str) -> Patch:
-    """Return the patch with another record, which it adds to the annotations or together with them."""
+    """Return the patch with another record; the patch adds the record alone, or all annotations at once."""
     return [
         {**each, "value": {**each["value"], record.PATH[-1]: annotation}}
         if each["path"] == _ANNOTATIONS
@@ -136,14 +129,14 @@ def _with_record(patch: Patch, annotation: str) -> Patch:
 _ANNOTATIONS, _RECORD = pointer(record.PATH[:-1]), pointer(record.PATH)
 
 
-def _ground(matcher: Matcher) -> Ground | None:
-    """Return what the policies that match are asked, and their builders visit; None where it is not bounded."""
-    policies = matcher.matching()
+def _inputs(matching: Matching) -> Inputs | None:
+    """Return the inputs of the policies that match and of their concerns; None if they may be the whole pod."""
+    policies = matching.policies()
     if policies is None:
         return None
     mutations = [mutation for policy in policies for mutation in policy.mutations]
-    # The group's system decides what is written at all (``gate``). What is said may name how many nodes fit: that is
-    # the whole of the pod's need.
+    # The group system decides what may be written (``gate``). A message may have the number of nodes that fit, which
+    # depends on the whole need of the pod.
     reads: set[tuple[str, ...]] = {("gang", "system"), ("topology",)}
     visited: set[tuple[str, ...]] = {record.PATH}
     for mutation in mutations:
@@ -154,23 +147,23 @@ def _ground(matcher: Matcher) -> Ground | None:
         visited.update(paths)
         reads |= mutation.reads.union(concern.reads(leaves), mutation.facts.values())
     rewritten = visited.intersection(CONTAINERS)
-    if rewritten and matcher.state.gpu.dialect:
-        return None  # it may come from annotations, which are read again after a rewrite
+    if rewritten and matching.under.description.gpu.dialect:
+        return None  # the dialect may come from annotations, which are read again after a rewrite
     if rewritten:
         visited = visited - rewritten | _OF_GPUS
         reads.add(_CLAIMS)
-        reads = reads.union(*(policy.conditions_read for policy in matcher.plan.policies))
+        reads = reads.union(*(policy.conditions_read for policy in matching.plan.policies))
     asked = footprint(reads)
     if asked is None:
         return None
-    return Ground(
+    return Inputs(
         footprint=replace(asked, paths=tuple(sorted({*asked.paths, *visited})), containers=bool(rewritten)),
         policies=frozenset(policy.name for policy in policies),
     )
 
 
 def _within(known: Footprint, draft: Draft) -> bool:
-    """Say whether the builders stayed in what the footprint says that they visit."""
+    """Return whether the concerns read no path outside the footprint."""
     places = frozenset(known.paths)
     return all(
         not places.isdisjoint(path[:length] for length in range(1, len(path) + 1))
@@ -179,17 +172,17 @@ def _within(known: Footprint, draft: Draft) -> bool:
     )
 
 
-def _foreseen(ground: Ground, matcher: Matcher) -> bool:
-    """Say whether whatever was observed and asked again, because of what was written, is made from the ground, too.
+def _expected(inputs: Inputs, matching: Matching) -> bool:
+    """Return whether the facts and conditions that a write made to be computed again depend on the inputs alone.
 
-    A gang is made from all labels and annotations, and few of them are in the ground.
+    A gang depends on all labels and annotations, and few of them are among the inputs.
     """
-    known = ground.footprint
+    known, changed = inputs.footprint, matching.under.changed_facts
     return (
-        matcher.asked <= ground.policies
-        and "gang" not in matcher.observed_again
-        and (known.containers or "gpu" not in matcher.observed_again)
-        and all(read is not None and _covers(known, read) for read in matcher.asked_again)
+        matching.asking.asked <= inputs.policies
+        and "gang" not in changed
+        and (known.containers or "gpu" not in changed)
+        and all(read is not None and _covers(known, read) for read in matching.asking.asked_again)
     )
 
 

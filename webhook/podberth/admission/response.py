@@ -1,7 +1,8 @@
-"""The reply vocabulary: every AdmissionReview answer that podberth gives is built by one of these functions.
+"""The answers to reviews: one of these functions builds each AdmissionReview that podberth sends.
 
-What the apiserver accepts: reference apiserver pkg/admission/plugin/webhook/request/admissionreview.go. patch and
-patchType go both or neither; a code below 400 on a denial would become 400; warnings become HTTP Warning headers.
+The rules of the API server are in kubernetes pkg/admission/plugin/webhook/request/admissionreview.go. An answer has
+both patch and patchType, or none of them. A denial with a code below 400 gets the code 400. Warnings become HTTP
+Warning headers.
 """
 
 import base64
@@ -19,12 +20,12 @@ CODES: Mapping[str, int] = {"Invalid": 422, "Unauthorized": 401, "Forbidden": 40
 
 
 def allowed(uid: str, warnings: Sequence[str] = (), audit: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Admit as it is."""
+    """Return the answer that admits the object as it is."""
     return _review(uid, {"allowed": True}, warnings, audit)
 
 
 def patched(uid: str, patch: Patch, warnings: Sequence[str] = ()) -> dict[str, Any]:
-    """Admit with ``patch``; an empty one is no patch."""
+    """Return the answer that admits the object with ``patch``; an empty patch is left out."""
     if not patch:
         return allowed(uid, warnings)
     try:
@@ -42,7 +43,7 @@ def denied(
     warnings: Sequence[str] = (),
     audit: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Refuse, with the text that the user will read."""
+    """Return the denial, with the message that the user will read."""
     status = {"status": "Failure", "message": message, "reason": reason, "code": CODES[reason]}
     return _review(uid, {"allowed": False, "status": status}, warnings, audit)
 

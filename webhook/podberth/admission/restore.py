@@ -1,21 +1,47 @@
-"""An update that merely fails to repeat what podberth wrote gets it back; nothing else of an update is touched.
+"""Restores podberth's writes in an update that lacks them; nothing else in an update is changed.
 
-``kubectl apply`` of the manifest that made a pod sends the pod without our additions: ``tolerations`` and
-``nodeSelectorTerms`` are atomic lists, and a rewritten resource key comes back. The apiserver would refuse each of
-these changes. Whatever the record says, only mutations with a ``restore`` are restored, and only to what the old pod
-really holds. An update that changes these fields in any other way is left for the apiserver to judge.
+A user may apply the manifest of a running pod again. Then ``kubectl apply`` sends the pod without podberth's additions:
+``tolerations`` and ``nodeSelectorTerms`` are atomic lists, and a rewritten resource key comes back. The apiserver would
+refuse each of these changes. Whatever the record says, only concerns with a ``restore`` are restored, and only to the
+values of the old pod. The apiserver judges updates that change these fields in any other way.
 """
 
 from typing import Any
 
+from ..errors import ReviewError
 from ..kube.patch import Draft
 from ..mutation import record
 from ..mutation.change import Record
 from ..mutation.pipeline import PIPELINE
+from . import answering
+from .checked import checked
+from .outcome import Decision, Outcome
+from .review import AdmissionRequest
+from .snapshot import Snapshot
+
+
+def restored(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
+    """Decide on an update.
+
+    Raises:
+        ReviewError: an object of the review is no pod, or there is no pod before the update.
+    """
+    if request.old_object is None:
+        raise ReviewError(400, "request.oldObject: got null, want the Pod before the update")
+    review = checked(request)
+    if review.excess:
+        return answering.unread(request, f"nothing is restored: {review.excess}")
+    draft = Draft(review.pod)
+    found = record.find(request.old_object, request.namespace, snapshot.sealer)
+    # The record comes with the pod: a name in it that no policy has must not get into metrics and logs.
+    names = {policy.name for policy in snapshot.policies}
+    phrases = restore(draft, request.old_object, found.claims)
+    decisions = tuple(Decision(policy, "restore", text) for policy, text in phrases if policy in names)
+    return answering.of_patch(request, decisions, draft.patch())
 
 
 def restore(draft: Draft, old: dict[str, Any], known: Record) -> list[tuple[str, str]]:
-    """Give the draft of the new pod back what policies wrote on ``old``, as far as it is ``known``.
+    """Restore in the draft of the new pod the writes of policies on ``old`` that the record ``known`` has.
 
     Returns:
         Policy name and a phrase, for each concern restored.

@@ -1,6 +1,6 @@
-"""The envelope of an AdmissionReview (admission.k8s.io/v1), checked before anybody reads it.
+"""The envelope of an AdmissionReview (admission.k8s.io/v1), decoded and checked.
 
-The object stays a plain dict; its own shape is checked by those who read it.
+The object stays a plain dict; the code that reads it checks its shape (``checked``).
 
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-request-and-response
 """
@@ -17,13 +17,13 @@ API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
 _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _BAD_REQUEST = 400
-# CEL has object and oldObject as names of their own, and no uid: apiserver pkg/admission/plugin/cel/compile.go.
+# CEL has object and oldObject as separate variables, and no uid: apiserver pkg/admission/plugin/cel/compile.go.
 _OUTSIDE_ENVELOPE = frozenset({"uid", "object", "oldObject"})
 # Names, groups and resources are DNS-1123 subdomains or shorter (DNS1123SubdomainMaxLength), a uid is a UUID of 36
 # characters. The answer, the log and traces repeat them.
 _LONGEST_TEXT = 253
 # The sub-resources whose reviews hold a Pod: kubernetes pkg/registry/core/pod/storage. The others have kinds of their
-# own (Binding, Eviction, PodExecOptions), and nobody here reads those.
+# own (Binding, Eviction, PodExecOptions), which podberth does not read.
 _PODS = frozenset({"", "ephemeralcontainers"})
 _POD_KIND = ("", "v1", "Pod")
 _MOST_PROBLEMS = 5
@@ -36,8 +36,8 @@ class AdmissionRequest:
     ``object`` and ``old_object`` are decoded JSON or None. ``envelope`` is the request as received without these two
     and the uid: CEL's ``request``.
     ``name`` is empty on creation by generateName. On creation it may hold any characters: the API server asks mutating
-    webhooks before it checks the name, and refuses a wrong one in its own words afterwards. Whoever makes a path or an
-    Event of a name checks it there (``kube.api_path``, ``notices.Regarding``).
+    webhooks before it checks the name, and refuses a wrong one afterwards. Code that makes a path or an Event from a
+    name has to check it (``kube.api_path``, ``notices.Regarding``).
     """
 
     uid: str
@@ -54,14 +54,14 @@ class AdmissionRequest:
     dry_run: bool
     envelope: Mapping[str, Any]
     size_bytes: int | None = None
-    """Length of the review as it came, which no object in it exceeds; None where it did not come as text."""
+    """Length of the review's text, a bound for each object in it; None if the review did not come as text."""
 
 
 def decode_review(document: object, size_bytes: int | None = None) -> AdmissionRequest:
-    """Return the request of an AdmissionReview v1 of that length.
+    """Return the request of an AdmissionReview v1; ``size_bytes`` is the length of its text.
 
     Raises:
-        ReviewError: it is none; the message names the field, what it holds and what it should.
+        ReviewError: the document is no AdmissionReview; the message names the field, its value and the wanted one.
     """
     review = _object(document, "body")
     if review.get("apiVersion") != API_VERSION or review.get("kind") != KIND:
@@ -103,18 +103,18 @@ def _check_values(request: AdmissionRequest) -> None:
         want = f"a DNS-1123 label of at most {MAX_LABEL} characters"
         raise ReviewError(_BAD_REQUEST, f"request.namespace: got {request.namespace[:80]!r}, want {want}")
     if request.operation == "CREATE" and request.old_object is not None:
-        # Policies would see it, and nobody checks what is in it: the API server sends null.
+        # Policies would see it, but nothing checks its content. The API server sends null.
         raise ReviewError(_BAD_REQUEST, "request.oldObject: got an object, want null on CREATE")
 
 
 def _check_kinds(request: AdmissionRequest, kind: tuple[str, str, str]) -> None:
-    """Make sure that resource, kind and the objects are of one kind.
+    """Check that resource, kind and the objects are of one kind.
 
     The API server converts the objects to the kind that it names: apiserver
     pkg/admission/plugin/webhook/request/admissionreview.go.
 
     Raises:
-        ReviewError: they are not.
+        ReviewError: they are of different kinds.
     """
     pods = (request.group, request.version, request.resource) == ("", "v1", "pods") and request.sub_resource in _PODS
     if pods and kind != _POD_KIND:
@@ -147,7 +147,7 @@ def _object(value: object, where: str) -> dict[str, Any]:
 
 
 def _text(holder: Mapping[str, Any], key: str, inside: str = "") -> str:
-    """Return a field that is a string, or absent, or null."""
+    """Return a field that is a string; empty if it is absent or null."""
     value: str = holder.get(key) or ""
     if len(value) > _LONGEST_TEXT:
         got = f"{len(value):,} characters"

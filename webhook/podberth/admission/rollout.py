@@ -1,4 +1,4 @@
-"""Which pods a policy that rolls out by percent applies to: never a part of a gang, and the same ones tomorrow."""
+"""The choice of pods for a policy with a rollout percentage: whole gangs, and always the same pods."""
 
 import hashlib
 from itertools import dropwhile
@@ -10,22 +10,21 @@ from ..kube.patch import Draft
 from ..mutation import membership, record
 from ..mutation.change import Record
 from ..workload.memberships import OPERATORS
-from .review import AdmissionRequest
+from .description import gang_in
 from .snapshot import Snapshot
-from .state import gang_in
 
 _POD_TEMPLATE_HASH = "pod-template-hash"
 
 
-def rollout_key(policy: str, pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot, known: Record) -> str:
-    """Return what a policy's rollout hashes: the operator's object, the group, or the top owner, by name.
+def rollout_key(policy: str, pod: dict[str, Any], namespace: str, snapshot: Snapshot, known: Record) -> str:
+    """Return the text that a policy's rollout hashes: the operator's object, the group, or the top owner, by name.
 
-    Never a uid or a pod-template-hash, so that a new revision does not roll the dice again; and nothing that the policy
-    did not see on /mutate, so that /validate agrees: no generated name, and no gang that came behind it, which is
-    ``known`` to be podberth's.
+    It has no uid and no pod-template-hash, so that a new revision gets the same answer. It has only fields that the
+    policy saw on /mutate, so that /validate agrees: no generated name, and no gang that this policy or a later one
+    wrote according to the record ``known``.
     """
-    pod, namespace = _as_seen_by(policy, pod, snapshot, known), request.namespace
-    group = gang_in(pod, request, snapshot)
+    pod = _as_seen_by(policy, pod, snapshot, known)
+    group = gang_in(pod, namespace, snapshot)
     labels = pods.labels(pod)
     for row in OPERATORS:
         if row.label and labels.get(row.label):
@@ -56,6 +55,6 @@ def _as_seen_by(policy: str, pod: dict[str, Any], snapshot: Snapshot, known: Rec
 
 
 def rolled_out(percent: int, policy: str, key: str) -> bool:
-    """Say whether ``key`` is among the first ``percent`` of a hundred; stable, and independent between policies."""
+    """Return whether a hash of policy and ``key``, from 0 to 99, is below ``percent``; equal keys get equal results."""
     digest = hashlib.sha256(f"{policy}\n{key}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") % 100 < percent

@@ -35,7 +35,7 @@ Phase: TypeAlias = Literal["mutate", "validate"]
 
 _NEW_POD: Final[Route] = ("CREATE", "", "v1", "pods", "")
 _JOINED_GROUPS = frozenset(row.pod_groups for row in JOINED.values())
-# What a shared evaluation of all policies' conditions cannot have, because it differs from policy to policy.
+# Names that a shared evaluation of all policies' conditions cannot have: their values differ from policy to policy.
 _OWN_BINDINGS = frozenset({"params"})
 
 
@@ -52,63 +52,63 @@ class Plan:
     batch_reads: Footprint | None
     slices: tuple[slice | None, ...]
     footprints: Mapping[str, Footprint | None]
-    """What each policy's mutations (or validations) read, by its name."""
+    """The footprint of each policy's mutations (or validations), by the policy's name."""
     condition_footprints: Mapping[str, Footprint | None]
-    """What each policy's conditions read, likewise."""
+    """The footprint of each policy's conditions, by the policy's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """One moment of policies and cluster."""
+    """The policies and the known state of the cluster at one moment."""
 
     policies: tuple[CompiledPolicy, ...]
-    """Sorted by (order, name)."""
+    """The policies, sorted by (order, name)."""
     environment: Environment
     topology: TopologyIndex
-    """The index of the nodes, which ``facts`` do not repeat."""
+    """The index of the nodes; ``facts`` have no nodes."""
     facts: ClusterFacts
-    """What is known of the cluster's other objects. ConfigMaps beside the policies are among them."""
+    """The known facts of the cluster's other objects, with the ConfigMaps from the policies' files."""
     declared: Mapping[str, tuple[DeviceRequest, ...]]
-    """What the claim templates of policies ask for, by the names that are written on pods."""
+    """The requests of the policies' claim templates, by the names that are written on pods."""
     conventions: Conventions
     notes: tuple[Problem, ...]
-    """What is worth saying of the policies; none keeps them from being used."""
+    """Notes about the policies; no note stops a policy from being used."""
     sealer: Sealer = OFFLINE
-    """Seals the records that are written on pods, and tells which of them to believe."""
-    foretold: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Owners that will be made, by uid: they count before those of the cluster."""
+    """Seals the records that are written on pods, and verifies the records of pods that come."""
+    predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Owners that will be made, by uid; they take precedence over the owners of the cluster."""
     owners: Mapping[str, Mapping[str, Any]] = field(init=False, repr=False, compare=False)
     """Owners of gangs by uid."""
     devices: KnownDevices = field(init=False, repr=False, compare=False)
-    """What claims ask for, those of the policies' templates included, and what DeviceClasses hand out."""
+    """The requests of claims, those of the policies' templates included, and the resources of DeviceClasses."""
     plans: dict[tuple[Phase, Route], Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Plans made so far; at most one for each phase, operation and resource that reviews name."""
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
-    """Answers given so far."""
+    """The answers that are remembered."""
 
     def __post_init__(self) -> None:
-        """Put together what the facts and the policies say."""
-        # Of a cluster there may be tens of thousands of owners, which are not copied for the few of one workload.
-        owners = ChainMap(cast("dict[str, Any]", self.foretold), *_layers(self.facts.owners))
-        object.__setattr__(self, "owners", owners if self.foretold else self.facts.owners)
+        """Combine the owners and devices of the facts with those of the policies."""
+        # A cluster may have tens of thousands of owners. They are not copied to add the few of one workload.
+        owners = ChainMap(cast("dict[str, Any]", self.predicted), *_layers(self.facts.owners))
+        object.__setattr__(self, "owners", owners if self.predicted else self.facts.owners)
         object.__setattr__(self, "devices", replace(self.facts.devices, declared=self.declared))
 
     @property
     def known_priority_classes(self) -> frozenset[str] | None:
-        """The PriorityClasses that the cluster has; None: it has others, too."""
+        """The PriorityClasses of the cluster; None if not all of them are known."""
         known = self.facts.priority_classes
         return known if SYSTEM_CLASS in known else None
 
     def with_owners(self, owners: Mapping[str, Mapping[str, Any]]) -> "Snapshot":
-        """Return the snapshot with more owners of gangs by uid; plans and answers, which go by the gang, are shared."""
-        return self._sharing(replace(self, foretold={**self.foretold, **owners}))
+        """Return the snapshot with more owners of gangs by uid; plans, and answers by gang, are shared."""
+        return self._sharing(replace(self, predicted={**self.predicted, **owners}))
 
     def with_workloads(self, known: ClusterFacts) -> "Snapshot":
-        """Return the snapshot with these facts in the place of its own, but for Namespaces and ConfigMaps.
+        """Return the snapshot with these facts instead of its own, except Namespaces and ConfigMaps.
 
-        Plans are shared. So are answers, which go by the facts of a pod: what its claims ask for and how many its gang
-        has are among them. Which resources and groups are served, and which native groups and PriorityClasses there
-        are, is seen beside them.
+        Plans are shared. Answers are shared too, because their keys have a pod's facts, with the requests of its claims
+        and the size of its gang. Served resources and groups, native groups and PriorityClasses are read outside the
+        answers.
         """
         changed = replace(self, facts=self.facts.with_workloads(known))
         if _seen_beside(changed) == _seen_beside(self):
@@ -124,7 +124,7 @@ class Snapshot:
         return known
 
     def with_topology(self, topology: TopologyIndex) -> "Snapshot":
-        """Return the snapshot with another topology; plans, which go by the policies, are shared, answers are not."""
+        """Return the snapshot with another topology; plans depend on policies alone and are shared, answers are not."""
         return self._planned(replace(self, topology=topology))
 
     def with_objects(
@@ -134,18 +134,18 @@ class Snapshot:
     ) -> "Snapshot":
         """Return the snapshot with the cluster's own objects; plans are shared, answers are not.
 
-        ConfigMaps come on top of those that are known: they win over defaults of the same name.
+        ConfigMaps are added to the known ones, and replace defaults of the same name.
         """
         params = {**self.facts.config_maps, **config_maps}
-        tables = {NAMESPACE_KIND: Table(namespaces, namespaces), CONFIG_MAP: Table(params, params)}
+        tables = {NAMESPACE_KIND: Table.of(namespaces), CONFIG_MAP: Table.of(params)}
         return self._planned(replace(self, facts=self.facts.with_tables(tables)))
 
     def with_sealer(self, sealer: Sealer) -> "Snapshot":
-        """Return the snapshot with other keys; plans are shared, answers are not: they go by which records count."""
+        """Return the snapshot with other keys; plans are shared. Answers are not: they depend on the valid records."""
         return self._planned(replace(self, sealer=sealer))
 
     def lacks_namespace(self, name: str) -> bool:
-        """Tell whether a review of that namespace cannot be decided for want of its Namespace."""
+        """Return whether a review in that namespace needs its Namespace object, and the snapshot lacks it."""
         return name not in self.facts.namespaces and (
             bool(self.conventions.group_systems)
             or any(
@@ -155,7 +155,7 @@ class Snapshot:
         )
 
     def plan(self, phase: Phase, request: AdmissionRequest) -> Plan:
-        """Return the plan for a review; made once."""
+        """Return the plan for a review; a plan is made once and kept."""
         route = (request.operation, request.group, request.version, request.resource, request.sub_resource)
         plan = self.plans.get((phase, route))
         if plan is None:
@@ -187,7 +187,7 @@ class Snapshot:
 
 
 def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
-    """Say whether a policy has anything to do in a phase, whatever the pod."""
+    """Return whether a policy has entries for a phase, whatever the pod."""
     spec = policy.source.spec
     return bool(spec.mutations if phase == "mutate" else spec.validations or spec.audit_annotations)
 
@@ -206,13 +206,13 @@ def for_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:
 
 
 def reads_topology(policy: CompiledPolicy) -> bool:
-    """Say whether something of a policy asks for nodes, or for MIG instances on them."""
+    """Return whether an expression of a policy reads ``topology`` or ``mig``."""
     writes, judges = (each.reads for each in policy.mutations), (each.reads for each in policy.validations)
     return any(path[0] in {"topology", "mig"} for part in (policy.conditions_read, *writes, *judges) for path in part)
 
 
 class _Footprints(dict[str, Footprint | None]):
-    """What something of each policy reads, by the policy's name; known when it is asked for."""
+    """The footprints of policies by name, each computed when it is first needed."""
 
     def __init__(
         self, reads: Callable[[CompiledPolicy], frozenset[tuple[str, ...]]], policies: Iterable[CompiledPolicy]
@@ -239,7 +239,7 @@ def load_snapshot(
 ) -> Snapshot:
     """Compile policies and index the cluster's nodes.
 
-    ConfigMaps that stand beside the policies are the params' defaults: the cluster's own of the same name win.
+    ConfigMaps in the policies' files are default params; a ConfigMap of the cluster with the same name replaces them.
 
     Raises:
         PolicyError: a policy cannot be read or does not compile; all problems at once.
@@ -251,10 +251,10 @@ def load_snapshot(
 
 
 def with_notes(snapshot: Snapshot, parsed: Sequence[ParsedPolicy]) -> Snapshot:
-    """Return the snapshot with what is worth saying of its policies."""
+    """Return the snapshot with the notes about its policies."""
     review = ReviewContext(snapshot.topology, Need(), snapshot.facts.class_resources)
-    foreseen = forecasts(parsed, snapshot.policies, snapshot.environment, review)
-    return replace(snapshot, notes=tuple(sorted([*clashes(parsed), *foreseen])))
+    forecast = forecasts(parsed, snapshot.policies, snapshot.environment, review)
+    return replace(snapshot, notes=tuple(sorted([*clashes(parsed), *forecast])))
 
 
 def load_working(
@@ -265,10 +265,10 @@ def load_working(
     *,
     checked: bool = False,
 ) -> tuple[Snapshot, tuple[Problem, ...]]:
-    """Make a snapshot as ``load_snapshot`` does, of the policies that can be used; return every problem of the others.
+    """Make a snapshot as ``load_snapshot`` does, from the policies that compile; return every problem of the others.
 
-    For whoever checks manifests: the policies that work have something to say, too. Nobody asks there for ``notes``,
-    and there are none. ``checked`` is ``compile_policies``'.
+    It is for checks of manifests, which go on with the policies that work. The snapshot has no ``notes``. ``checked``
+    is passed to ``compile_policies``.
     """
     policies, problems = compile_policies(parsed.policies, environment, checked=checked)
     params = {**parsed.params, **facts.config_maps}
@@ -276,7 +276,7 @@ def load_working(
         policies=policies,
         environment=environment,
         topology=TopologyIndex.build(facts.nodes, conventions),
-        facts=facts.without_nodes().with_tables({CONFIG_MAP: Table(params, params)}),
+        facts=facts.without_nodes().with_tables({CONFIG_MAP: Table.of(params)}),
         declared=_declared(policies),
         notes=(),
         conventions=conventions,
@@ -285,7 +285,7 @@ def load_working(
 
 
 def _declared(policies: Iterable[CompiledPolicy]) -> dict[str, tuple[DeviceRequest, ...]]:
-    """Return what the claim templates of policies ask for, by the names that are written on pods."""
+    """Return the requests of the policies' claim templates, by the names that are written on pods."""
     templates = (each for policy in policies for each in policy.source.spec.claim_templates)
     return {each.written_name: read_declared(each.document) for each in templates}
 
@@ -298,5 +298,5 @@ def _seen_beside(snapshot: Snapshot) -> tuple[object, ...]:
 
 
 def _layers(owners: Mapping[str, Mapping[str, Any]]) -> list[MutableMapping[str, Mapping[str, Any]]]:
-    """Return the maps that a map of owners is made of, so that layers upon layers stay one list."""
+    """Return the maps that a map of owners consists of, so that chained maps stay one flat chain."""
     return owners.maps if isinstance(owners, ChainMap) else [cast("MutableMapping[str, Mapping[str, Any]]", owners)]

@@ -1,6 +1,7 @@
-"""/validate-workload: what would become of the pods of a workload, as warnings when the workload itself is applied.
+"""/validate-workload: the decisions on a workload's pods, as warnings when the workload itself is applied.
 
-It never denies and never patches: the pods are decided when they come. Would-be denials are warnings that say so.
+It never denies and never patches, because the pods get reviews of their own. A denial that a pod would get is a warning
+here.
 """
 
 from collections import Counter
@@ -18,22 +19,21 @@ from ..workload.extent import excess_of_workload
 from ..workload.gpus import gpu_facts
 from ..workload.kinds import row_for
 from ..workload.templates import Template, each_template
-from . import messages, response
+from . import answering, messages
 from .creation import OF_A_CREATION
+from .decide import mutate, validate
 from .groups import wrong_in_workload
-from .mutate import mutate
 from .outcome import Decision, Outcome
 from .review import AdmissionRequest
 from .snapshot import Snapshot
-from .validate import validate
 
 _ONLY: Final = "only the first {} are judged, and groups and queues not at all; for all of them: podberth check"
 _MANY: Final = f"got more than {MOST_ROLES} pod templates: {_ONLY}"
 _CHOOSING: Final = ("nodeSelector", "affinity", "tolerations")
 MOST_CHOICES: Final = 4
-"""Of nodes, by the templates of one object, the accelerators that they ask for included: each is looked up among all
-classes of nodes, for every policy that asks, which takes up to 15 ms (``bench.hostile``). Of the workloads among this
-repository's manifests and tests none has more than three."""
+"""The bound on different needs in the templates of one object: choices of nodes, with requests of accelerators.
+Each need is looked up among all classes of nodes, for every policy that asks, in up to 15 ms (``bench.hostile``). No
+workload among this repository's manifests and tests has more than three."""
 _UNLIKE: Final = f"got more than {MOST_CHOICES} choices of nodes in the pod templates: {_ONLY}"
 _LONG: Final = f"got more than {ALL_ENTRIES:,} entries in the lists of all pod templates: {_ONLY}"
 
@@ -45,9 +45,9 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
         ReviewError: a template of the workload is no pod template.
     """
     if not _concerns_pods(request):
-        return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
+        return answering.unchanged(request)
     if excess := excess_of_workload(request.object or {}):
-        return _unjudged(request, f"{excess}; for all of it: podberth check")
+        return answering.unread(request, f"{excess}; for all of it: podberth check")
     found, left_out = _judged(each_template(request.object or {}, namespace=request.namespace))
     named = Counter(each.role for each in found)
     too_large = [f"{_place(each, named)}: {each.too_large}" for each in found if each.too_large]
@@ -58,12 +58,13 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     made = [(each, *decide_on(each, request, snapshot)) for each in found]
     decisions = [(each, item) for each, items, _ in made for item in items]
     pods = [(each, pod) for each, _, pod in made]
-    # What is known of some roles alone is no ground to say that a group is too small, or a launcher not counted.
+    # Some roles alone do not show whether a group is too small, or whether a launcher is not counted.
     wrong = (
         ()
         if left_out or too_large
         else [
-            Decision("", "warn", str(each)) for each in wrong_in_workload(request.object or {}, pods, request, snapshot)
+            Decision("", "warn", str(each))
+            for each in wrong_in_workload(request.object or {}, pods, request.namespace, snapshot)
         ]
     )
     lines = [
@@ -71,44 +72,24 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
         for each, item in decisions
         if item.action != "audit"
     ]
-    # A group that never starts makes whatever else is said of its pods idle
-    warnings = messages.within_budget(
+    return answering.of_warnings(
+        request,
+        [*(Decision("", "warn", each) for each in too_large), *(item for _, item in decisions), *wrong],
+        # The problems of groups come before other warnings: in a group that never starts, nothing else matters.
         [
             *([messages.line("", left_out)] if left_out else ()),
             *(messages.line("", each) for each in too_large),
             *(line for item, line in lines if item.action == "deny"),
             *(messages.line("", each.message) for each in wrong),
             *(line for item, line in lines if item.action != "deny"),
-        ]
-    )
-    return Outcome(
-        response=response.allowed(request.uid, warnings),
-        verdict="allowed",
-        decisions=(
-            *(Decision("", "warn", each) for each in too_large),
-            *(item for _, item in decisions),
-            *wrong,
-        ),
-        patch=[],
-        warnings=warnings,
-    )
-
-
-def _unjudged(request: AdmissionRequest, why: str) -> Outcome:
-    warnings = messages.within_budget([messages.line("", why)])
-    return Outcome(
-        response=response.allowed(request.uid, warnings),
-        verdict="allowed",
-        decisions=(Decision("", "warn", why),),
-        patch=[],
-        warnings=warnings,
+        ],
     )
 
 
 def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
-    """Return the templates that are judged, and why others are not; together they may be as long as one pod.
+    """Return the templates to judge, and the message about those that are left out; empty if none is.
 
-    The first that is left out is the last that is read.
+    Together the templates may have as many list entries as one pod. Reading stops at the first one that is left out.
     """
     judged, entries, choices = list[Template](), 0, set[bytes]()
     for each in found:
@@ -126,7 +107,7 @@ def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
 
 
 def _choice(template: Template) -> bytes:
-    """Return what is equal for templates whose pods are looked up among the nodes as one."""
+    """Return a key for the need of a template's pods; templates with equal keys need one look-up among the nodes."""
     if template.too_large or template.problems:
         return b""
     spec, gpu = mapping_at(template.own, "spec"), gpu_facts(template.pod)
@@ -136,7 +117,7 @@ def _choice(template: Template) -> bytes:
 def decide_on(
     template: Template, request: AdmissionRequest, snapshot: Snapshot
 ) -> tuple[list[Decision], dict[str, Any]]:
-    """Return what the policies would decide on the pods of a template, and what they would make of them."""
+    """Return the decisions of the policies on a pod of a template, and the pod after their writes."""
     known = snapshot.with_owners(template.owners)
     pod_request = _pod_request(request, template.pod)
     mutated = mutate(pod_request, known)
@@ -147,14 +128,14 @@ def decide_on(
 
 
 def _concerns_pods(request: AdmissionRequest) -> bool:
-    """Say whether the review changes what pods come: a creation, or an update of the spec, of a kind we know."""
+    """Return whether the review can change pods: a creation, or an update of the spec, of a known kind."""
     if request.operation not in ("CREATE", "UPDATE") or request.object is None or row_for(request.object) is None:
         return False
     return request.operation == "CREATE" or (request.old_object or {}).get("spec") != request.object.get("spec")
 
 
 def _place(template: Template, among: Counter[str]) -> str:
-    """Name a template: by its role, where no other has the same; ``among`` is how many have which."""
+    """Return a template's name: its role, or its path if others share the role; ``among`` counts templates by role."""
     if among.total() == 1:
         return "template"
     named = template.role and among[template.role] == 1

@@ -40,7 +40,9 @@ def _gpu(asking: Asking, index: int, address: str, device: Any) -> GpuUsage:
         index=index,
         address=address,
         minor=ask("minor number", whose, _minor, device),
-        utilization=ask("utilization", whose, _utilization, device),
+        utilization=ask(
+            "utilization", whose, lambda gpu: int(pynvml.nvmlDeviceGetUtilizationRates(gpu).gpu) / _PERCENT, device
+        ),
         memory_used_bytes=used,
         memory_total_bytes=total,
         instances=tuple(
@@ -55,7 +57,7 @@ def _instance(asking: Asking, index: int, device: Any) -> InstanceUsage | None:
     """Read a MIG device; None: it is gone, or does not identify itself."""
     ask, whose = asking.ask, (index,)
     uuid = ask("MIG devices", whose, nvml.uuid, device)
-    gpu_instance = ask("MIG devices", whose, _gpu_instance, device)
+    gpu_instance = ask("MIG devices", whose, nvml.gpu_instance, device)
     name = ask("MIG devices", whose, nvml.product, device)
     if uuid is None or gpu_instance is None or name is None:
         return None
@@ -67,10 +69,6 @@ def _instance(asking: Asking, index: int, device: Any) -> InstanceUsage | None:
         memory_used_bytes=used,
         memory_total_bytes=total,
     )
-
-
-def _utilization(gpu: Any) -> float:
-    return int(pynvml.nvmlDeviceGetUtilizationRates(gpu).gpu) / _PERCENT
 
 
 def _memory(device: Any) -> tuple[int, int]:
@@ -88,19 +86,6 @@ def _minor(gpu: Any) -> int:
     return int(pynvml.nvmlDeviceGetMinorNumber(gpu))
 
 
-def _gpu_instance(device: Any) -> int:
-    return int(pynvml.nvmlDeviceGetGpuInstanceId(device))
-
-
 def _mig_devices(gpu: Any) -> list[Any]:
     """Return the handles of the MIG devices; none if the GPU is not in MIG mode."""
-    if not nvml.mig_mode(gpu)[0]:
-        return []
-    found = []
-    for slot in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(gpu)):
-        try:
-            found.append(pynvml.nvmlDeviceGetMigDeviceHandleByIndex(gpu, slot))
-        except pynvml.NVMLError as error:
-            if int(error.value) not in {pynvml.NVML_ERROR_NOT_FOUND, pynvml.NVML_ERROR_INVALID_ARGUMENT}:
-                raise
-    return found
+    return list(nvml.mig_handles(gpu)) if nvml.mig_mode(gpu)[0] else []

@@ -15,8 +15,9 @@ disappeared during it.
 """
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 import pynvml
@@ -63,6 +64,8 @@ _GONE = frozenset(
 )
 # The GPU does not have the feature: that is an answer.
 _NOTHING = frozenset({pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_NOT_FOUND})
+_NO_SUCH = frozenset({pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_INVALID_ARGUMENT})
+_NO_DEVICE = frozenset({pynvml.NVML_ERROR_NOT_FOUND, pynvml.NVML_ERROR_INVALID_ARGUMENT})
 _WORDS = {
     pynvml.NVML_ERROR_NO_PERMISSION: "needs privilege",
     pynvml.NVML_ERROR_FUNCTION_NOT_FOUND: "the driver is too old for it",
@@ -80,6 +83,16 @@ _CANNOT_START = {
 
 class Gone(Exception):  # noqa: N818 - a state of the driver, not a fault
     """The driver was unloaded or restarted: every handle is void. Its text is the error."""
+
+
+def _unless(codes: frozenset[int], call: Callable[..., T], *arguments: object) -> T | None:
+    """Make a call; None if it ends with one of these errors."""
+    try:
+        return call(*arguments)
+    except pynvml.NVMLError as error:
+        if int(error.value) not in codes:
+            raise
+    return None
 
 
 def name_of(code: int) -> str:
@@ -166,7 +179,7 @@ def product(gpu: Any) -> str:
 
 
 def pci(gpu: Any) -> tuple[str, str]:
-    """Return the address as sysfs writes it, and the device id as the model does."""
+    """Return the PCI address in the form of sysfs, and the device id in the form of ``topology.model``."""
     info = pynvml.nvmlDeviceGetPciInfo_v3(gpu)
     return _address(info), f"{info.pciDeviceId >> 16:04X}"
 
@@ -190,29 +203,29 @@ def profiles(gpu: Any) -> tuple[ObservedProfile, ...]:
     """Return the MIG profiles of a GPU."""
     found = []
     for profile in range(pynvml.NVML_GPU_INSTANCE_PROFILE_COUNT):
-        try:
-            info = pynvml.nvmlDeviceGetGpuInstanceProfileInfo(gpu, profile, version=2)
-        except pynvml.NVMLError as error:
-            # A profile that this model lacks, or that this driver has never heard of
-            if int(error.value) not in {pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_INVALID_ARGUMENT}:
-                raise
-        else:
+        # A profile that this model lacks, or that this driver has never heard of, is left out.
+        info = _unless(_NO_SUCH, partial(pynvml.nvmlDeviceGetGpuInstanceProfileInfo, version=2), gpu, profile)
+        if info is not None:
             found.append(ObservedProfile(name=info.name, instances=info.instanceCount, memory_mib=info.memorySizeMB))
     return tuple(found)
 
 
 def mig_devices(gpu: Any) -> tuple[tuple[int, str], ...]:
     """List the MIG devices: the GPU instance and the name of each. Needs no privilege, unlike the instances."""
-    found = []
-    for index in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(gpu)):
-        try:
-            one = pynvml.nvmlDeviceGetMigDeviceHandleByIndex(gpu, index)
-        except pynvml.NVMLError as error:
-            if int(error.value) not in {pynvml.NVML_ERROR_NOT_FOUND, pynvml.NVML_ERROR_INVALID_ARGUMENT}:
-                raise
-        else:
-            found.append((int(pynvml.nvmlDeviceGetGpuInstanceId(one)), product(one)))
-    return tuple(found)
+    return tuple((gpu_instance(one), product(one)) for one in mig_handles(gpu))
+
+
+def mig_handles(gpu: Any) -> Iterator[Any]:
+    """Yield the handles of the MIG devices; a slot may be empty."""
+    for slot in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(gpu)):
+        one = _unless(_NO_DEVICE, pynvml.nvmlDeviceGetMigDeviceHandleByIndex, gpu, slot)
+        if one is not None:
+            yield one
+
+
+def gpu_instance(mig_device: Any) -> int:
+    """Return the number of a MIG device's GPU instance."""
+    return int(pynvml.nvmlDeviceGetGpuInstanceId(mig_device))
 
 
 def placement(gpu: Any, instance: int) -> tuple[int, int]:
@@ -223,17 +236,8 @@ def placement(gpu: Any, instance: int) -> tuple[int, int]:
 
 def active_links(gpu: Any) -> tuple[ObservedLink, ...]:
     """Return the NVLinks that are up. Behind an NVSwitch no link names the GPU at its far end."""
-    found = []
-    for link in range(pynvml.NVML_NVLINK_MAX_LINKS):
-        try:
-            active = pynvml.nvmlDeviceGetNvLinkState(gpu, link)
-        except pynvml.NVMLError as error:
-            if int(error.value) not in {pynvml.NVML_ERROR_NOT_SUPPORTED, pynvml.NVML_ERROR_INVALID_ARGUMENT}:
-                raise
-        else:
-            if active:
-                found.append(_link(gpu, link))
-    return tuple(found)
+    links = range(pynvml.NVML_NVLINK_MAX_LINKS)
+    return tuple(_link(gpu, link) for link in links if _unless(_NO_SUCH, pynvml.nvmlDeviceGetNvLinkState, gpu, link))
 
 
 def _link(gpu: Any, link: int) -> ObservedLink:

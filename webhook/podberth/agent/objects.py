@@ -18,7 +18,7 @@ from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 
 FIELD_MANAGER = "podberth-agent"
 LABEL_MANAGER = "podberth-agent-labels"
-"""The manager of the labels on the Node: a separate one, so that giving them up changes nothing else."""
+"""The field manager of the labels on the Node. It is separate, so that removing the labels changes nothing else."""
 
 NFD_NODE_LABEL = "nfd.node.kubernetes.io/node-name"
 """The label with the Node of the features:
@@ -102,7 +102,7 @@ def write_config_map(node: str, uid: str, text: str) -> Request:
 
 
 def renew_lease(node: str, uid: str, now: datetime, seconds: int) -> Request:
-    """Apply the heartbeat Lease: held from now on for that many seconds."""
+    """Return the request that renews the node's heartbeat Lease for so many seconds."""
     manifest = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",

@@ -34,38 +34,31 @@ _OPTIONS = (
     ("grpc.use_local_subchannel_pool", 1),
 )
 
-_TEXT = FieldDescriptorProto.TYPE_STRING
-_FIELDS: Mapping[str, Mapping[str, tuple[int, bool, int | str]]] = {
-    "ListPodResourcesRequest": {},
-    "ListPodResourcesResponse": {"pod_resources": (1, True, "PodResources")},
-    "PodResources": {
-        "name": (1, False, _TEXT),
-        "namespace": (2, False, _TEXT),
-        "containers": (3, True, "ContainerResources"),
-    },
-    "ContainerResources": {
-        "name": (1, False, _TEXT),
-        "devices": (2, True, "ContainerDevices"),
-        "dynamic_resources": (5, True, "DynamicResource"),
-    },
-    "ContainerDevices": {"resource_name": (1, False, _TEXT), "device_ids": (2, True, _TEXT)},
-    "DynamicResource": {"claim_resources": (4, True, "ClaimResource")},
-    "ClaimResource": {"driver_name": (2, False, _TEXT), "device_name": (4, False, _TEXT)},
+_FIELDS: Mapping[str, str] = {
+    "ListPodResourcesRequest": "",
+    "ListPodResourcesResponse": "repeated PodResources pod_resources = 1",
+    "PodResources": "string name = 1; string namespace = 2; repeated ContainerResources containers = 3",
+    "ContainerResources": (
+        "string name = 1; repeated ContainerDevices devices = 2; repeated DynamicResource dynamic_resources = 5"
+    ),
+    "ContainerDevices": "string resource_name = 1; repeated string device_ids = 2",
+    "DynamicResource": "repeated ClaimResource claim_resources = 4",
+    "ClaimResource": "string driver_name = 2; string device_name = 4",
 }
-"""The fields of each message: number, whether repeated, and type or the name of a message."""
+"""The fields of each message, as api.proto declares them."""
 
 
 def _messages() -> dict[str, type[Message]]:
     file = FileDescriptorProto(name="podresources.proto", package="v1", syntax="proto3")
     for name, fields in _FIELDS.items():
         message = file.message_type.add(name=name)
-        for field, (number, repeated, kind) in fields.items():
-            made = message.field.add(name=field, number=number)
+        for field in filter(None, fields.split("; ")):
+            *repeated, kind, field_name, _, number = field.split()
+            made = message.field.add(name=field_name, number=int(number))
             made.label = FieldDescriptorProto.LABEL_REPEATED if repeated else FieldDescriptorProto.LABEL_OPTIONAL
-            if isinstance(kind, str):
+            made.type = FieldDescriptorProto.TYPE_STRING
+            if kind in _FIELDS:
                 made.type, made.type_name = FieldDescriptorProto.TYPE_MESSAGE, f".v1.{kind}"
-            else:
-                made.type = FieldDescriptorProto.Type.ValueType(kind)
     pool = DescriptorPool()  # separate: another library in the process may know the file, too
     pool.Add(file)
     return {name: GetMessageClass(pool.FindMessageTypeByName(f"v1.{name}")) for name in _FIELDS}

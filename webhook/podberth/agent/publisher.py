@@ -1,4 +1,4 @@
-"""What to publish now: a state machine without a clock, a network or random numbers of its own.
+"""Decides what to publish: a state machine without a clock, a network or random numbers of its own.
 
 The caller offers documents, takes the next request, passes on the answer, and asks when to come again; it sends the
 requests itself (``publish``). Three objects are kept up to date, each with its own

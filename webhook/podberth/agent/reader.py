@@ -25,15 +25,12 @@ class Reader(Protocol):
         Raises:
             DeviceError: the driver does not answer.
         """
-        ...
 
     def wait(self, seconds: float) -> bool:
         """Wait until a device reports a change (True), or until the time is over (False)."""
-        ...
 
     def close(self) -> None:
         """Close the driver."""
-        ...
 
 
 class UsageReader(Reader, Protocol):
@@ -45,7 +42,6 @@ class UsageReader(Reader, Protocol):
         Raises:
             DeviceError: the driver no longer answers.
         """
-        ...
 
 
 def _nvidia(_sysfs: Sysfs) -> UsageReader:
@@ -82,7 +78,7 @@ def open_reader(sysfs: Sysfs, vendor: Vendor | None = None) -> UsageReader:
 
 
 def observe(reader: Reader, sysfs: Sysfs) -> Observation:
-    """Read the accelerators, and the places of them and the NICs.
+    """Read the accelerators, and where they and the NICs are on the PCI bus.
 
     Raises:
         DeviceError: the driver does not answer.

@@ -15,7 +15,6 @@ class Asks(Protocol):
 
     async def get(self, path: ApiPath, query: dict[str, str]) -> bytes:
         """Return the body of an answer."""
-        ...
 
 
 async def pages(client: Asks, resource: Resource, *, size: int = PAGE) -> AsyncIterator[Page]:
@@ -27,7 +26,8 @@ async def pages(client: Asks, resource: Resource, *, size: int = PAGE) -> AsyncI
     token = ""
     while True:
         asked = {**resource.selection, "limit": str(size), **({"continue": token} if token else {})}
-        page = read_page(await client.get(resource.path, asked), f"list of {resource.name}")
+        body = await client.get(resource.path, asked)
+        page = read_page(body, f"list of {resource.name}", of_all_namespaces=resource.of_all_namespaces)
         yield page
         token = page.next_page
         if not token:

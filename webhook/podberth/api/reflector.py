@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ..errors import ClusterError
 from ..telemetry.log import Log
+from .paging import pages
 from .protocol import (
     Document,
     Drop,
@@ -24,7 +25,6 @@ from .protocol import (
     Resource,
     Timing,
     read_event,
-    read_page,
 )
 
 if TYPE_CHECKING:
@@ -43,19 +43,15 @@ class Sink(Protocol):
 
     def put(self, name: str, document: Document) -> None:
         """Take an object as it is now."""
-        ...
 
     def drop(self, name: str) -> None:
         """Remove an object that no longer exists."""
-        ...
 
     def lost(self, at: float) -> None:
         """Note that nothing has been received since ``at``, by the monotonic clock."""
-        ...
 
     def regained(self, at: float) -> None:
         """Note that the resource can be followed again."""
-        ...
 
 
 class Counts(Protocol):
@@ -63,11 +59,9 @@ class Counts(Protocol):
 
     def restarted(self, resource: str, reason: str) -> None:
         """Count a watch that ended."""
-        ...
 
     def listed(self, resource: str, reason: str) -> None:
-        """Count a list."""
-        ...
+        """Count a list request and its reason."""
 
 
 class Reflector:
@@ -165,21 +159,16 @@ class Reflector:
         with any past state, even one older than the known objects. Since 1.34 it pages from its watch cache either way
         (docs/adr/0018-watching-the-cluster.md has the measurement).
         """
-        path, name, why = self.resource.path, self.resource.name, self._why
-        began, seen, token = time.monotonic(), set[str](), ""
-        while True:
-            limit = _LATER_PAGE if self.listed.is_set() else _FIRST_PAGE
-            query = {"limit": str(limit), **self.resource.selection, **({"continue": token} if token else {})}
-            body = await self._client.get(path, query)
-            page = read_page(body, f"list of {name}", of_all_namespaces=self.resource.of_all_namespaces)
+        name, why = self.resource.name, self._why
+        began, seen, version = time.monotonic(), set[str](), ""
+        size = _LATER_PAGE if self.listed.is_set() else _FIRST_PAGE
+        async for page in pages(self._client, self.resource, size=size):
             self._heard()
             await self._take(page.items)
             seen.update(item.name for item in page.items)
-            token = page.next_page
-            if not token:
-                break
-        await self._take(Drop(gone, page.version) for gone in self._versions.keys() - seen)
-        self._version = page.version
+            version = page.version
+        await self._take(Drop(gone, version) for gone in self._versions.keys() - seen)
+        self._version = version
         self._resync_at = time.monotonic() + self._timing.resync_seconds * (1 + random.random()) / 2  # noqa: S311 - to spread
         self._metrics.listed(name, why)
         seconds = round(time.monotonic() - began, 3)

@@ -12,100 +12,50 @@ from typing import Any, TypeAlias
 
 from google.protobuf import any_pb2, descriptor_pb2, message_factory
 from google.protobuf.descriptor_pool import DescriptorPool
-from google.protobuf.message import DecodeError
 
 from .types import DYN, CelType
 
 Node: TypeAlias = Any
 """A ``cel.expr`` message: CheckedExpr, Expr or Type."""
 
-__all__ = [
-    "DecodeError",
-    "Node",
-    "children",
-    "copy_of",
-    "decode",
-    "encode",
-    "functions",
-    "has_type",
-    "kind",
-    "new_checked",
-    "position",
-    "size",
-    "type_of",
-    "walk",
-]
-
-# message -> (number, name, type); type = a protobuf scalar, a message of this table, list(...) or map(int64, ...).
-_MESSAGES: Mapping[str, tuple[tuple[int, str, str], ...]] = {
+# "type name = number" for each field. The type is a protobuf scalar, a message of this table, list(...) or map(...).
+# The keys of a map are int64.
+_MESSAGES: Mapping[str, str] = {
     "CheckedExpr": (
-        (2, "reference_map", "map(Reference)"),
-        (3, "type_map", "map(Type)"),
-        (4, "expr", "Expr"),
-        (5, "source_info", "SourceInfo"),
-        (6, "expr_version", "string"),
+        "map(Reference) reference_map = 2; map(Type) type_map = 3; Expr expr = 4; "
+        "SourceInfo source_info = 5; string expr_version = 6"
     ),
-    "SourceInfo": ((3, "line_offsets", "list(int32)"), (4, "positions", "map(int32)")),
-    "Reference": ((1, "name", "string"), (3, "overload_id", "list(string)"), (4, "value", "Constant")),
+    "SourceInfo": "list(int32) line_offsets = 3; map(int32) positions = 4",
+    "Reference": "string name = 1; list(string) overload_id = 3; Constant value = 4",
     "Expr": (
-        (2, "id", "int64"),
-        (3, "const_expr", "Constant"),
-        (4, "ident_expr", "Ident"),
-        (5, "select_expr", "Select"),
-        (6, "call_expr", "Call"),
-        (7, "list_expr", "CreateList"),
-        (8, "struct_expr", "CreateStruct"),
-        (9, "comprehension_expr", "Comprehension"),
+        "int64 id = 2; Constant const_expr = 3; Ident ident_expr = 4; Select select_expr = 5; "
+        "Call call_expr = 6; CreateList list_expr = 7; CreateStruct struct_expr = 8; "
+        "Comprehension comprehension_expr = 9"
     ),
-    "Ident": ((1, "name", "string"),),
-    "Select": ((1, "operand", "Expr"), (2, "field", "string"), (3, "test_only", "bool")),
-    "Call": ((1, "target", "Expr"), (2, "function", "string"), (3, "args", "list(Expr)")),
-    "CreateList": ((1, "elements", "list(Expr)"), (2, "optional_indices", "list(int32)")),
-    "CreateStruct": ((1, "message_name", "string"), (2, "entries", "list(Entry)")),
-    "Entry": (
-        (1, "id", "int64"),
-        (2, "field_key", "string"),
-        (3, "map_key", "Expr"),
-        (4, "value", "Expr"),
-        (5, "optional_entry", "bool"),
-    ),
+    "Ident": "string name = 1",
+    "Select": "Expr operand = 1; string field = 2; bool test_only = 3",
+    "Call": "Expr target = 1; string function = 2; list(Expr) args = 3",
+    "CreateList": "list(Expr) elements = 1; list(int32) optional_indices = 2",
+    "CreateStruct": "string message_name = 1; list(Entry) entries = 2",
+    "Entry": "int64 id = 1; string field_key = 2; Expr map_key = 3; Expr value = 4; bool optional_entry = 5",
     "Comprehension": (
-        (1, "iter_var", "string"),
-        (2, "iter_range", "Expr"),
-        (3, "accu_var", "string"),
-        (4, "accu_init", "Expr"),
-        (5, "loop_condition", "Expr"),
-        (6, "loop_step", "Expr"),
-        (7, "result", "Expr"),
-        (8, "iter_var2", "string"),
+        "string iter_var = 1; Expr iter_range = 2; string accu_var = 3; Expr accu_init = 4; "
+        "Expr loop_condition = 5; Expr loop_step = 6; Expr result = 7; string iter_var2 = 8"
     ),
     # Zero is a value here, so presence has to be kept: see _ONE_OF.
     "Constant": (
-        (1, "null_value", "int32"),
-        (2, "bool_value", "bool"),
-        (3, "int64_value", "int64"),
-        (4, "uint64_value", "uint64"),
-        (5, "double_value", "double"),
-        (6, "string_value", "string"),
-        (7, "bytes_value", "bytes"),
+        "int32 null_value = 1; bool bool_value = 2; int64 int64_value = 3; uint64 uint64_value = 4; "
+        "double double_value = 5; string string_value = 6; bytes bytes_value = 7"
     ),
     "Type": (
-        (1, "dyn", "Empty"),
-        (2, "null", "int32"),
-        (3, "primitive", "int32"),
-        (4, "wrapper", "int32"),
-        (5, "well_known", "int32"),
-        (6, "list_type", "ListType"),
-        (7, "map_type", "MapType"),
-        (9, "message_type", "string"),
-        (10, "type_param", "string"),
-        (11, "type", "Type"),
-        (14, "abstract_type", "AbstractType"),
+        "Empty dyn = 1; int32 null = 2; int32 primitive = 3; int32 wrapper = 4; int32 well_known = 5; "
+        "ListType list_type = 6; MapType map_type = 7; string message_type = 9; string type_param = 10; "
+        "Type type = 11; AbstractType abstract_type = 14"
     ),
-    "ListType": ((1, "elem_type", "Type"),),
-    "MapType": ((1, "key_type", "Type"), (2, "value_type", "Type")),
-    "AbstractType": ((1, "name", "string"), (2, "parameter_types", "list(Type)")),
-    "Empty": (),
+    "ListType": "Type elem_type = 1",
+    "MapType": "Type key_type = 1; Type value_type = 2",
+    "AbstractType": "string name = 1; list(Type) parameter_types = 2",
+    "Empty": "",
 }
 _ONE_OF = frozenset({"Constant", "Type", "Expr"})
 
@@ -120,8 +70,9 @@ def _file() -> descriptor_pb2.FileDescriptorProto:
         message = file.message_type.add(name=name)
         if name in _ONE_OF:
             message.oneof_decl.add(name="which")
-        for number, field_name, spelled in fields:
-            field = _add_field(message, name, number, field_name, spelled)
+        for declared in filter(None, fields.split("; ")):
+            spelled, field_name, _, number = declared.split(" ")
+            field = _add_field(message, name, int(number), field_name, spelled)
             if name in _ONE_OF and field_name != "id":
                 field.oneof_index = 0
     return file
@@ -273,3 +224,17 @@ def position(checked: Node, node_id: int) -> tuple[int, int]:
 def functions(checked: Node) -> frozenset[str]:
     """Return the names of the called functions and operators."""
     return frozenset(node.call_expr.function for node in walk(checked.expr) if kind(node) == "call_expr")
+
+
+def added(loop: Node) -> Node | None:
+    """Return the element that ``map`` or ``filter`` adds, ``r + [x]`` or ``c ? r + [x] : r``; None for other loops."""
+    step, accumulated = loop.loop_step.call_expr, loop.accu_var
+    if step.function == "_?_:_":
+        if step.args[2].ident_expr.name != accumulated:
+            return None
+        step = step.args[1].call_expr
+    starts_empty = kind(loop.accu_init) == "list_expr" and not any(children(loop.accu_init))
+    if not starts_empty or step.function != "_+_" or loop.result.ident_expr.name != accumulated:
+        return None
+    elements = step.args[1].list_expr.elements
+    return elements[0] if step.args[0].ident_expr.name == accumulated and len(elements) == 1 else None

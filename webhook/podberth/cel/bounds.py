@@ -17,30 +17,30 @@ from .libraries.native import MACROS
 from .problems import TOO_DEEP, CelProblem
 
 MAX_TEXT_BYTES = 512 * 1024
-"""For a file or an object with policies: reading YAML takes 10 us for each value, and two bytes may hold one. All
-shipped policies have 85 kB, the largest file of them 12."""
+"""The limit for a file or an object with policies: reading YAML takes 10 us for each value, and two bytes may hold one.
+All shipped policies have 85 kB, the largest file of them 12."""
 MAX_DEPTH = 100
-"""For nested objects and lists in a document, as in any that podberth reads (``kube.json_text``)."""
+"""The limit for nested objects and lists in a document, as in any that podberth reads (``kube.json_text``)."""
 MAX_ENTRIES = 64
-"""For variables, validations, mutations and the keys of one of these, each: upstream's bound of matchConditions
-(apiserver validation.go). Shipped policies have 30 variables at most."""
+"""The limit for variables, validations, mutations and the keys of one of these, each: upstream's bound of
+matchConditions (apiserver validation.go). Shipped policies have 30 variables at most."""
 MAX_POLICY_BYTES = 64 * 1024
-"""For all expressions of a policy together: ten times the largest shipped policy."""
+"""The limit for all expressions of a policy together: ten times the largest shipped policy."""
 MAX_EXPRESSION_BYTES = 5 * 1024
 """Upstream's bound of an audit annotation's expression (apiserver validation.go), here for every expression: five times
 the longest shipped one. The engine checks one for up to 35 ms, in one call that keeps the interpreter lock."""
 MAX_NESTING = 32
-"""For brackets: the engine's parser accepts no more levels (cel-cpp ParserOptions.max_recursion_depth)."""
+"""The limit for brackets: the engine's parser accepts no more levels (cel-cpp ParserOptions.max_recursion_depth)."""
 MAX_EXPRESSION_PARTS = 5_000
-"""For one expression with its macros and library functions expanded: fifteen times the largest shipped one."""
+"""The limit for one expression with its macros and library functions expanded: 15 times the largest shipped one."""
 MAX_PROGRAM_PARTS = 10_000
-"""For one expression with all variables that it needs, each once: thirteen times the largest shipped one. Loading one
-keeps the interpreter lock for 10 ms."""
+"""The limit for one expression with all variables that it needs, each once: 13 times the largest shipped one. Loading a
+program of this size keeps the interpreter lock for 10 ms."""
 MAX_POLICY_PARTS = 20_000
-"""For all expressions of a policy, and for all its programs, together: nine times the largest shipped policy, half a
-second."""
+"""The limit for all expressions of a policy, and for all its programs, together: nine times the largest shipped policy,
+half a second."""
 MAX_SET_PARTS = 200_000
-"""For all policies that are compiled together, likewise: twelve times the shipped library, 5 s and 100 MiB."""
+"""The limit for all policies that are compiled together: twelve times the shipped library, 5 s and 100 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ _TWICE = _Call(receiver=2, beside=9)
 _MACRO = _Call(beside=16)
 # A body in CEL (cel.bodies) takes each operand once; the longest has 44 parts including the binding of operands.
 _BODY = _Call(beside=45)
-# Where the receiver may be a string or a list, a choice between the engine's function and the body (cel.program).
+# If the receiver may be a string or a list: a choice between the engine's function and the body (cel.program).
 _EITHER = _Call(receiver=3, arguments=2, beside=50)
 
 
@@ -93,7 +93,7 @@ Late: TypeAlias = Callable[[], bool]
 
 
 def never() -> bool:
-    """Return that there is time: compilation is bounded by its size alone."""
+    """Return False: there is no limit of time, and the size alone bounds the compilation."""
     return False
 
 
@@ -106,11 +106,11 @@ class Room:
     """The thing that has the bound: "the policy"."""
     most: int
     within: "Room | None" = None
-    """Parts are taken from this one, too."""
+    """A larger room; the parts that are taken from this room are taken from the larger one, too."""
 
     @classmethod
     def of_policy(cls, within: "Room | None" = None) -> "Room":
-        """Return the room of one policy, one of a set or alone."""
+        """Return the room of one policy; ``within`` is the room of its set, None if it is compiled alone."""
         return cls(MAX_POLICY_PARTS, "the policy", MAX_POLICY_PARTS, within)
 
     @classmethod

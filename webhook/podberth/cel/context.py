@@ -20,7 +20,7 @@ class ReviewContext:
     members: int = 0
     """The number of the gang's pods that ask for accelerators; 0: unknown."""
     roles: Roles = ()
-    """The needs of these, where they differ."""
+    """The needs of the gang's roles, if they differ; else empty."""
     _sets: list[NodeSet] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def handle(self, nodes: NodeSet) -> int:
@@ -47,7 +47,10 @@ class ReviewContext:
         return self.index.nodes(replace(self.need, requests=((_NVIDIA_GPU, 1),), per_container=1, memory_mib=0))
 
     def levels_of_gang(self) -> tuple[str, str]:
-        """Return the narrowest level that holds the gang, and the narrowest safe one; empty: there is none."""
+        """Return the narrowest level with a domain that holds the gang, and the narrowest whose every domain does.
+
+        Empty if there is no such level.
+        """
         if self.roles:
             return self.index.levels(self.roles) if self.need.requests else ("", "")
         nodes = self.index.nodes(self.need)

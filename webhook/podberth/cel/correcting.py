@@ -6,7 +6,6 @@ from typing import Final, TypeAlias
 from . import ast
 from .ast import Node
 from .corrections import CORRECTIONS, Body, Call, has, item, present
-from .guessed import guessed
 from .libraries.conversions import INSTANT, INSTANT_OF_UTC, TIME_TEXT
 from .types import DYN, OPTIONAL, CelType
 from .typing import UNESCAPED
@@ -17,6 +16,9 @@ Apply: TypeAlias = Callable[[Body, list[Node]], Node]
 _OBJECT: Final = "object"
 _OPTIONAL_FIELD: Final = "_?._"
 _TIME_OF_TEXT: Final = "string_to_timestamp"
+_ANY = frozenset({DYN, CelType(OPTIONAL, (DYN,))})
+# Nothing reads a part of these, so a guess does not matter.
+_WHOLE = frozenset({"bool", "int", "uint", "double", "string", "bytes", "null_type"})
 
 
 class Correcting:
@@ -108,3 +110,43 @@ def forget_offsets(node: Node) -> None:
     """Make a program that writes times as text refuse times with an offset, which the text would lack."""
     if ast.kind(node) == "call_expr" and node.call_expr.function == INSTANT:
         node.call_expr.function = INSTANT_OF_UTC
+
+
+def guessed(checked: Node) -> frozenset[int]:
+    """Return the ids of expressions whose type the checker may have guessed: those made from a value of any type.
+
+    For ``dyn(x)[?'a']['b']`` it knows that a value is absent or present, and concludes from ``['b']`` that it is a map.
+    At run time it may be of any type.
+    """
+    nodes = list(reversed(list(ast.walk(checked.expr))))  # children first
+    found: set[int] = set()
+    names: set[str] = set()
+    known = -1
+    while known != len(found) + len(names):  # a loop's variables come before the expressions that they stand for
+        known = len(found) + len(names)
+        for node in nodes:
+            if ast.kind(node) == "ident_expr":
+                is_guess = node.ident_expr.name in names
+            else:
+                is_guess = any(_spreads(checked, each, found) for each in ast.children(node))
+            if is_guess and ast.type_of(checked, node).name not in _WHOLE:
+                found.add(node.id)
+            if ast.kind(node) == "comprehension_expr":
+                names |= _names(checked, node.comprehension_expr, found)
+    return frozenset(found)
+
+
+def _spreads(checked: Node, node: Node, found: set[int]) -> bool:
+    if ast.kind(node) == "const_expr":  # the field of a.?b has no type of its own
+        return False
+    return node.id in found or ast.type_of(checked, node) in _ANY
+
+
+def _names(checked: Node, loop: Node, found: set[int]) -> set[str]:
+    """Return the variables of a loop that have a guessed type."""
+    names: set[str] = set()
+    if _spreads(checked, loop.iter_range, found):
+        names |= {loop.iter_var, loop.iter_var2}
+    if any(_spreads(checked, each, found) for each in (loop.accu_init, loop.loop_step)):
+        names.add(loop.accu_var)
+    return names - {""}

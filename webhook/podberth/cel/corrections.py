@@ -19,12 +19,12 @@ from .typing import NULLABLE
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A native call after the checker."""
+    """A checked call of a native function of the engine: the types and literals that its correction depends on."""
 
     kinds: Sequence[CelType]
     """The types of its operands, the receiver first."""
     may_hold_optional: bool
-    """An optional may be in a value whose type does not show it."""
+    """Whether an optional may be in a value whose type does not show it."""
     listed: Sequence[CelType] | None = None
     """The types of the items in the list literal that is its last operand; None where that is no literal."""
     literal: str | None = None

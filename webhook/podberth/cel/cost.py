@@ -19,6 +19,7 @@ from . import ast, patterns
 from .ast import Node
 from .dispatch import LONGEST_TEXT
 from .functions import FUNCTIONS
+from .guards import longest_texts
 from .libraries import LIBRARIES
 from .patterns import Pattern
 from .prices import field_price, price_of
@@ -36,6 +37,7 @@ from .sizes import (
 )
 from .types import NODES
 from .typing import VARIABLES
+from .values import MOST_VALUES
 
 MAX_MICROSECONDS = 100_000
 """The time that a policy may take of a worker, all its expressions together: the apiserver aims at 1 s for the whole
@@ -45,6 +47,7 @@ request (sig-scalability, API call latency), and a worker answers 25 connections
 _PART, _COPY, _PATTERN, _SEARCH, _APPEND, _PAIR, _DEEP, _STATE = (
     price_of(name).entry for name in ("part", "copy", "pattern", "search", "append", "pair", "deep", "state")
 )
+_TEXT, _HANDED, _STRUCTURE, _CHECKED = (price_of(name).entry for name in ("text", "handed", "structure", "checked"))
 _HANDED_OVER = price_of("size").byte
 # The most values of the largest cluster by which a set of nodes can be narrowed: sizes of link domains (1, 2, 4, 8, 16,
 # 36, 72 GPUs) and MIG profiles.
@@ -63,6 +66,8 @@ _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 _SAME = frozenset({"orValue", "or", "value", "optional.of", "optional.ofNonZeroValue", "dyn", "string", "bytes"})
 _FREE = frozenset({"_&&_", "_||_", "_?_:_", "!_", "@not_strictly_false"})
 """Operators that read only a bool; all() and exists() expand to the last of them. Their price is that of a part."""
+_CHOICES: Mapping[str, tuple[bool, ...]] = {"_&&_": (True,), "_||_": (False,), "_?_:_": (True, False)}
+"""Operators whose first operand decides whether the others are evaluated, with its value if they are."""
 _OURS = frozenset(row.name for row in FUNCTIONS)
 _FOLDS = frozenset(row.name for row in LIBRARIES if row.body and row.parameters[0].startswith("list("))
 _CALLED = frozenset(row.name for row in LIBRARIES if not row.is_native) - _FOLDS
@@ -80,6 +85,9 @@ _LOOP_ADVICE = (
 _REGEX_ADVICE = (
     "a pattern is compiled each time; ask ==, startsWith(), endsWith() or contains(), or first what is cheap"
 )
+_RESULT_ADVICE = "all that the value refers to is copied, each time that it is named; make a smaller value"
+_LEAST_BYTES = 10
+"""Bytes of a value in a structure that the API server sends, with its key: `{"name":"A"}`."""
 _TEXT_ADVICE = "a text of any length is read or made each time; compare first, or take it out of the loop"
 
 
@@ -97,7 +105,17 @@ class Cost:
     value: Bounds = field(default_factory=Bounds)
     """The largest size of its value."""
     remembered: Mapping[str, float] = field(default_factory=dict)
-    """Microseconds among these for answers that the review remembers, by question."""
+    """The part of the microseconds for answers that the review remembers, by question: paid once for each review."""
+    handed: float = 0.0
+    """Microseconds that are not among these: handing the value to Python. A variable's value stays in the engine."""
+
+    @property
+    def with_result(self) -> "Cost":
+        """The same with the price of handing over the value."""
+        whole = replace(self, microseconds=self.microseconds + self.handed, handed=0.0)
+        if self.handed <= self.worst:
+            return whole
+        return replace(whole, worst=self.handed, line=1, column=1, advice=_RESULT_ADVICE)
 
 
 def total_of(costs: Iterable[Cost]) -> float:
@@ -147,10 +165,38 @@ class _Meter:
             advice=advice,
             value=value,
             remembered=self._remembered,
+            handed=self._result_price(value),
         )
+
+    def _result_price(self, value: Bounds) -> float:
+        """Return the price of the value of the whole expression, which becomes plain Python and is checked."""
+        node = self._checked.expr
+        handed = self._handed(node, value, 1)
+        if ast.type_of(self._checked, node).name in _TEXTS | _SCALARS:
+            return handed
+        within = value.values + (value.total / _LEAST_BYTES if value.has_parts else 0)
+        return handed + _CHECKED * min(within, MOST_VALUES)
+
+    def _handed(self, node: Node, value: Bounds, times: float) -> float:
+        """Return the price of handing a value to Python ``times`` times: all that it refers to is copied."""
+        kind = ast.type_of(self._checked, node).name
+        if kind in _SCALARS:
+            return 0.0
+        byte = _STRUCTURE if value.has_parts and kind not in _TEXTS else _TEXT
+        return byte * value.bytes_at(times) + _HANDED * times * value.values
 
     def visit(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
         """Charge for an expression that is evaluated ``times`` times; return the bounds of its value."""
+        found = self._visit(node, times, scope)
+        kind = ast.type_of(self._checked, node)
+        if kind.name in _TEXTS | _SCALARS:
+            return replace(found, values=1, has_parts=False)
+        if found.has_parts and kind.parameters and all(each.name in _TEXTS | _SCALARS for each in kind.parameters):
+            return replace(found, values=1 + found.length * len(kind.parameters), has_parts=False)
+        return found
+
+    def _visit(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
+        """Do the same, without what the type of the value says about its size."""
         self._sum += _PART * times
         match ast.kind(node):
             case "const_expr":
@@ -181,15 +227,31 @@ class _Meter:
             return scope[name]
         first, _, rest = name.partition(".")
         if first == "variables" and rest in self._variables:
-            known = self._variables[rest]
-            return replace(known, total=known.size * times, times=times, whole=times)
+            return self._variable(rest, times)
         return self._read(node, tuple(name.split(".")) if first in VARIABLES else ("params",), times)
+
+    def _variable(self, name: str, times: float) -> Bounds:
+        known = self._variables[name]
+        return replace(known, total=known.size * times, times=times, whole=times)
+
+    def _where(
+        self, condition: Node, times: float, scope: Mapping[str, Bounds], *, holds: bool
+    ) -> Mapping[str, Bounds]:
+        """Return the scope of what is evaluated only if a condition is not the opposite of ``holds``."""
+        inside = dict(scope)
+        for name, longest in longest_texts(self._checked, condition, holds=holds).items():
+            of_policy = name.partition(".")[2]
+            known = scope.get(name) or (self._variable(of_policy, times) if of_policy in self._variables else None)
+            if known is not None:
+                total = min(known.total, known.times * longest)
+                inside[name] = replace(known, size=min(known.size, longest), total=total)
+        return inside
 
     def _read(self, node: Node, path: tuple[str, ...], times: float) -> Bounds:
         """Return the bounds of the value at a path: of the pod, or of a value that is no longer than a pod."""
         scalar = ast.type_of(self._checked, node).name in _SCALARS
         size = SCALAR_BYTES if scalar else most_bytes(path)
-        return Bounds(most(path), size, times * size, times, path, whole=times)
+        return Bounds(most(path), size, times * size, times, path, whole=times, has_parts=True)
 
     def _field(self, node: Node, operand: Bounds, field: str, times: float) -> Bounds:
         if operand.path is None and operand.element is not None:
@@ -206,12 +268,23 @@ class _Meter:
     def _made(self, entries: Sequence[Bounds], times: float) -> Bounds:
         size = sum(entry.size for entry in entries) + 2
         total = sum(entry.bytes_at(times) for entry in entries) + 2 * times
-        return Bounds(length=len(entries), size=size, total=total, times=times, element=largest(entries))
+        return Bounds(
+            length=len(entries),
+            size=size,
+            total=total,
+            times=times,
+            element=largest(entries),
+            values=1 + sum(entry.values for entry in entries),
+            has_parts=any(entry.has_parts for entry in entries),
+        )
 
     def _call(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
         call = node.call_expr
         nodes = [*([call.target] if call.HasField("target") else []), *call.args]
-        values = [self.visit(each, times, scope) for each in nodes]
+        scopes = [scope] * len(nodes)
+        if call.function in _CHOICES:
+            scopes[1:] = [self._where(nodes[0], times, scope, holds=holds) for holds in _CHOICES[call.function]]
+        values = [self.visit(each, times, within) for each, within in zip(nodes, scopes, strict=True)]
         if call.function in _INDEX:
             key = nodes[1].const_expr
             by_name = ast.kind(nodes[1]) == "const_expr" and key.WhichOneof("which") == "string_value"
@@ -224,7 +297,7 @@ class _Meter:
             if call.function == "commands":
                 return Bounds(most(COMMANDS), LINE_BYTES, LINE_BYTES * times, times, COMMANDS, whole=times)
             size = LINE_BYTES if call.function in _TEXT_FUNCTIONS else ENTRIES
-            return Bounds(ENTRIES, size, size * times, times)
+            return Bounds(ENTRIES, size, size * times, times, values=ENTRIES)
         if call.function not in _FREE:
             self._charge_bytes(node, nodes, values, times)
         if call.function in _SAME or not values:
@@ -258,13 +331,18 @@ class _Meter:
         for each, value in zip(nodes, values, strict=True):
             kind = ast.type_of(self._checked, each).name
             read = value.bytes_at(times)
+            if function in _OURS and kind == "list":
+                charged += _TEXT * read  # the entries are in the function's own price
             if function in _CALLED:
-                # Of a longer text the function reads no more; it is handed over whole.
+                # The function reads a longer text no further, but the whole text is handed over.
                 charged += _HANDED_OVER * max(read - times * LONGEST_TEXT, 0)
                 read = min(read, times * LONGEST_TEXT)
-            # What is formatted stands in a list, and is read to its end.
+            # The values to format are in a list, and are read to their ends.
             if kind in _TEXTS or kind == "dyn" or function == "format":
                 charged += price.byte * read
+            if function == "format":
+                parts = read / _LEAST_BYTES if value.has_parts else 0
+                charged += price.entry * (times * value.values + parts)
             if kind not in _TEXTS | _SCALARS:
                 charged += price.entry * times * value.length
         self._charge(node, charged, _TEXT_ADVICE if price.byte else _LOOP_ADVICE)
@@ -299,6 +377,12 @@ class _Meter:
                 self._charge(node, price.call * times + price.byte * min(read), _TEXT_ADVICE)
             case "string" if ast.type_of(self._checked, nodes[0]).name in ("string", "dyn"):
                 self._charge(node, price_of("dyn").call * times, _TEXT_ADVICE)
+            case "@in":
+                self._charge_plain(node, nodes, values, times)
+                self._charge_compared(node, nodes[1], (read[0], 1), (read[1], values[1].length), times)
+            case "lists.range":
+                length = self._result(node, values, times).length
+                self._charge(node, price.call * times + price.entry * times * length, _LOOP_ADVICE)
             case _ if lists:
                 self._charge_listed(node, nodes, values, times)
             case _:
@@ -316,9 +400,14 @@ class _Meter:
             self._charge(node, price.call * times + price.entry * times * values[0].length + texts, _LOOP_ADVICE)
         elif function == "size":
             self._charge(node, price.call * times, _LOOP_ADVICE)
+        elif function == "flatten":
+            length = self._result(node, values, times).length
+            self._charge(node, price.call * times + price.entry * times * length, _LOOP_ADVICE)
         elif function in _PAIRED:
             pairs = times * values[0].length * values[-1].length * (2 if function == "sets.equivalent" else 1)
             self._charge(node, price.call * times + _PAIR * pairs, _LOOP_ADVICE)
+            left, right = ((values[at].bytes_at(times), values[at].length) for at in (0, -1))
+            self._charge_compared(node, nodes[0], left, right, times)
         elif function in _ORDERED:
             turns = max(log2(max(values[0].length, 1)), 1) if function == "sort" else 1
             texts = price_of("_<_").byte * values[0].bytes_at(times) * turns
@@ -326,9 +415,24 @@ class _Meter:
         else:
             self._charge_plain(node, nodes, values, times)
 
+    def _charge_compared(
+        self, node: Node, listed: Node, left: tuple[float, float], right: tuple[float, float], times: float
+    ) -> None:
+        """Charge for lists and objects that are compared, each of one list with each of another.
+
+        ``left`` and ``right`` are the lists' bytes and lengths. Two elements are compared as far as the shorter one
+        goes. Texts are a part of the price of a pair: their first difference ends the comparison.
+        """
+        kind = ast.type_of(self._checked, listed)
+        elements = kind.parameters[0].name if kind.name == "list" else kind.name
+        if kind.name != "map" and elements not in _TEXTS | _SCALARS:
+            pairs = price_of("_==_").call * times * left[1] * right[1]
+            self._charge(node, pairs + _DEEP * min(left[0] * right[1], right[0] * left[1]), _LOOP_ADVICE)
+
     def _result(self, node: Node, values: Sequence[Bounds], times: float) -> Bounds:
         size, length, element = SCALAR_BYTES * 1.0, 0.0, None
         total = size * times
+        made, has_parts = sum(value.values for value in values), any(value.has_parts for value in values)
         match node.call_expr.function:
             case "_+_" | "format" | "join" if ast.type_of(self._checked, node).name not in _SCALARS:
                 # A separator stands between any two elements.
@@ -345,6 +449,7 @@ class _Meter:
                 number = node.call_expr.args[0].const_expr
                 given = number.WhichOneof("which") == "int64_value"
                 length = min(max(number.int64_value, 0), MAX_ITERATIONS) if given else MAX_ITERATIONS
+                made = length
             case function if function in _LIKE_THE_LIST:
                 return replace(values[0], times=times, whole=values[0].whole_at(times))
             case "flatten":
@@ -353,9 +458,10 @@ class _Meter:
             case "split" | "findAll":
                 size, total, length = values[0].size, values[0].bytes_at(times), values[0].size + 1
                 element = Bounds(size=size, total=total, times=times)
+                made = length
             case "substring" | "trim" | "lowerAscii" | "upperAscii" | "find":
                 size, total = values[0].size, values[0].bytes_at(times)
-        return Bounds(length=length, size=size, total=total, times=times, element=element)
+        return Bounds(length, size, total, times, element=element, values=made, has_parts=has_parts)
 
     def _loop(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
         loop = node.comprehension_expr
@@ -370,14 +476,16 @@ class _Meter:
         if turns:
             self.visit(loop.loop_condition, turns, inside)
         result = start
-        added = _added(loop)
+        added = ast.added(loop)
         if turns and added is None:
             self.visit(loop.loop_step, turns, inside)
         elif turns:
             made = self._growing(loop.loop_step, added, turns, inside)
             longest = min(through.length, turns)
             self._charge(node, _COPY * turns * longest, _MAP_ADVICE)
-            result = Bounds(longest, made.size * longest, made.bytes_at(turns), times, element=made)
+            size, total = made.size * longest, made.bytes_at(turns)
+            values = 1 + longest * made.values
+            result = Bounds(longest, size, total, times, element=made, values=values, has_parts=made.has_parts)
         elif ast.kind(loop.loop_step) == "ident_expr":  # the form of optMap: a name for the one value
             result = self.visit(loop.result, times, {**scope, loop.accu_var: start})
         return result
@@ -385,21 +493,10 @@ class _Meter:
     def _growing(self, step: Node, added: Node, rounds: float, scope: Mapping[str, Bounds]) -> Bounds:
         """Charge for the step of ``map`` or ``filter``; return the bounds of the added element."""
         if ast.kind(step) == "call_expr" and step.call_expr.function == "_?_:_":
-            self.visit(step.call_expr.args[0], rounds, scope)
+            condition = step.call_expr.args[0]
+            self.visit(condition, rounds, scope)
+            scope = self._where(condition, rounds, scope, holds=True)
         return self.visit(added, rounds, scope)
-
-
-def _added(loop: Node) -> Node | None:
-    """Return the expression that a loop adds to its own list in each round; None where it makes no list."""
-    step = loop.loop_step
-    if ast.kind(step) == "call_expr" and step.call_expr.function == "_?_:_":
-        step = step.call_expr.args[1]
-    if ast.kind(step) != "call_expr" or step.call_expr.function != "_+_":
-        return None
-    own, entry = step.call_expr.args
-    if own.ident_expr.name != loop.accu_var or ast.kind(entry) != "list_expr":
-        return None
-    return entry.list_expr.elements[0]
 
 
 def _pattern(node: Node, size: float) -> Pattern:

@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from google.protobuf.message import DecodeError
+
 from ..errors import EvaluationError
 from ..kube.schema import PodSchema
 from . import ast, program
@@ -286,7 +288,7 @@ class Environment:
             return ast.decode(self._parsed(source, named))
         except UnicodeEncodeError as error:
             raise CompileError((CelProblem(1, 1, "got half a surrogate pair, want Unicode text"),)) from error
-        except ast.DecodeError as error:
+        except DecodeError as error:
             raise CompileError((CelProblem(1, 1, TOO_DEEP),)) from error
         except RuntimeError as error:
             words = Vocabulary(

@@ -13,7 +13,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any
 
-from ..devices import mig, mig_nearest, mig_placement, products
+from ..devices import mig, mig_nearest, mig_placement
 from ..devices.mig_tables import TABLES
 from ..devices.resources import recognise
 from ..kube.paths import escape
@@ -26,7 +26,7 @@ from .types import NODES
 __all__ = ["CARRIED", "FUNCTIONS", "NODES_FIELDS", "Function", "ReviewContext"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Function:
     """A member function of policies, with the Python function that computes it."""
 
@@ -63,34 +63,14 @@ _PROFILES = tuple(sorted({profile for table in TABLES for profile in table.rows}
 _MOST_SUGGESTIONS = 3
 
 
-def _nodes(review: ReviewContext) -> int:
-    return review.handle(review.index.nodes(review.need))
-
-
-def _with_link_domain(review: ReviewContext, nodes: int, size: int) -> int:
-    return review.handle(review.nodes(nodes).with_link_domain(size))
-
-
-def _narrowest_level(review: ReviewContext, nodes: int, members: int) -> str:
-    return review.nodes(nodes).narrowest_level(max(members, 0))
-
-
-def _narrowest_safe_level(review: ReviewContext, nodes: int, members: int) -> str:
-    return review.nodes(nodes).narrowest_safe_level(max(members, 0))
-
-
 def _smallest(review: ReviewContext, memory_mib: int, slices: int = 0) -> dict[str, Any]:
     offers = review.mig_nodes.mig_offers
     found = mig.smallest(memory_mib, offers, slices=slices)
     return _profile(found, offers[found]) if found else _profile()
 
 
-def _parse(_: ReviewContext, name: str) -> dict[str, Any]:
-    return _profile(name, mig.memory_mib(name))
-
-
 def _profile(name: str = "", memory_mib: int = 0) -> dict[str, Any]:
-    """Make a MigProfile of a name in any spelling; for a text that is no profile, one that does not exist."""
+    """Return the MigProfile of a name in any spelling; if the text names no profile, one with ``exist`` False."""
     try:
         profile = mig.parse(name)
     except ValueError:
@@ -104,10 +84,6 @@ def _profile(name: str = "", memory_mib: int = 0) -> dict[str, Any]:
     }
 
 
-def _known(review: ReviewContext, name: str) -> bool:
-    return mig.known(name) or _profile(name)["profile"] in review.index.mig_profiles
-
-
 def _offered(review: ReviewContext, name: str) -> bool:
     try:
         return _offers(review, name if "/" in name else mig.parse(name).resource)
@@ -119,30 +95,10 @@ def _offers(review: ReviewContext, resource: str) -> bool:
     return review.index.offers(resource) or resource in review.class_resources
 
 
-def _memory_mib(review: ReviewContext, name: str) -> int:
-    return review.index.memory_mib(name) or products.most_memory_mib(name)
-
-
-def _capacity(review: ReviewContext, name: str) -> int:
-    return max((mig_placement.capacity(name, model) for model in review.mig_nodes.mig_models), default=0)
-
-
-def _gpu_nodes(review: ReviewContext, name: str) -> int:
-    return review.handle(review.gpu_nodes.with_instances(_profile(name)["profile"]))
-
-
 def _fits(review: ReviewContext, names: list[Any]) -> bool:
     # An element of a dyn list may be of any type, and a value that is no name fits nowhere.
     wanted = [name if isinstance(name, str) else "" for name in names]
     return any(mig_placement.fits(wanted, model) for model in review.mig_nodes.mig_models)
-
-
-def _nearest(review: ReviewContext, name: str) -> str:
-    return next(_suggested(review, name), "")
-
-
-def _suggestions(review: ReviewContext, name: str) -> list[str]:
-    return list(islice(_suggested(review, name), _MOST_SUGGESTIONS))
 
 
 def _suggested(review: ReviewContext, name: str) -> Iterator[str]:
@@ -166,14 +122,6 @@ def _is_shared_mig(resource: str) -> bool:
     return accelerator is not None and accelerator.kind == "shared" and bool(accelerator.profile)
 
 
-def _commands(_: ReviewContext, line: list[Any]) -> list[list[str]]:
-    return command_line.commands(line) if _are_texts(line) else []
-
-
-def _flag(_: ReviewContext, words: list[Any], names: list[Any]) -> str:
-    return command_line.flag(words, names) if _are_texts([*words, *names]) else ""
-
-
 def _are_texts(found: list[Any]) -> bool:
     """Return whether a list holds only strings: an element of a dyn list may be of any type."""
     return all(isinstance(each, str) for each in found)
@@ -184,187 +132,103 @@ def _named(_: ReviewContext, name: str) -> dict[str, Any]:
     return {"millions": model.millions, "dense": model.is_dense}
 
 
-def _escape_key(_: ReviewContext, key: str) -> str:
-    return escape(key)
+def _row(key: str, signature: str, call: Callable[..., Any], reads: tuple[tuple[str, ...], ...] = ()) -> Function:
+    """Return the function of a signature as policies see it: "Receiver.name(type, type): type"."""
+    path, _, rest = signature.partition("(")
+    inside, _, result = rest.rpartition("): ")
+    receiver, _, name = path.rpartition(".")
+    parameters = tuple(inside.split(", "))
+    return Function(key, name, f"podberth.{receiver}", parameters, result, call, reads)
 
 
 FUNCTIONS: tuple[Function, ...] = (
-    Function(
-        id="topology_nodes",
-        name="nodes",
-        receiver="podberth.Topology",
-        parameters=("podberth.Gpu",),
-        result=NODES.name,
-        call=_nodes,
-        reads=_CHOICE,
+    _row(
+        "topology_nodes",
+        "Topology.nodes(podberth.Gpu): podberth.Nodes",
+        lambda review: review.handle(review.index.nodes(review.need)),
+        _CHOICE,
     ),
-    Function(
-        id="nodes_with_link_domain",
-        name="withLinkDomain",
-        receiver=NODES.name,
-        parameters=("int",),
-        result=NODES.name,
-        call=_with_link_domain,
+    _row(
+        "nodes_with_link_domain",
+        "Nodes.withLinkDomain(int): podberth.Nodes",
+        lambda review, nodes, size: review.handle(review.nodes(nodes).with_link_domain(size)),
     ),
-    Function(
-        id="nodes_narrowest_level",
-        name="narrowestLevel",
-        receiver=NODES.name,
-        parameters=("int",),
-        result="string",
-        call=_narrowest_level,
+    _row(
+        "nodes_narrowest_level",
+        "Nodes.narrowestLevel(int): string",
+        lambda review, nodes, members: review.nodes(nodes).narrowest_level(max(members, 0)),
     ),
-    Function(
-        id="nodes_narrowest_safe_level",
-        name="narrowestSafeLevel",
-        receiver=NODES.name,
-        parameters=("int",),
-        result="string",
-        call=_narrowest_safe_level,
+    _row(
+        "nodes_narrowest_safe_level",
+        "Nodes.narrowestSafeLevel(int): string",
+        lambda review, nodes, members: review.nodes(nodes).narrowest_safe_level(max(members, 0)),
     ),
-    Function(
-        id="topology_narrowest_level",
-        name="narrowestLevel",
-        receiver="podberth.Topology",
-        parameters=("podberth.Gang",),
-        result="string",
-        call=lambda review: review.levels_of_gang()[0],
-        reads=_OF_THE_GANG,
+    _row(
+        "topology_narrowest_level",
+        "Topology.narrowestLevel(podberth.Gang): string",
+        lambda review: review.levels_of_gang()[0],
+        _OF_THE_GANG,
     ),
-    Function(
-        id="topology_narrowest_safe_level",
-        name="narrowestSafeLevel",
-        receiver="podberth.Topology",
-        parameters=("podberth.Gang",),
-        result="string",
-        call=lambda review: review.levels_of_gang()[1],
-        reads=_OF_THE_GANG,
+    _row(
+        "topology_narrowest_safe_level",
+        "Topology.narrowestSafeLevel(podberth.Gang): string",
+        lambda review: review.levels_of_gang()[1],
+        _OF_THE_GANG,
     ),
-    Function(
-        id="topology_offers",
-        name="offers",
-        receiver="podberth.Topology",
-        parameters=("string",),
-        result="bool",
-        call=_offers,
+    _row("topology_offers", "Topology.offers(string): bool", _offers),
+    _row(
+        "topology_memory_mib",
+        "Topology.memoryMiB(string): int",
+        lambda review, name: review.index.memory_mib(name) or mig.most_memory_mib(name),
     ),
-    Function(
-        id="topology_memory_mib",
-        name="memoryMiB",
-        receiver="podberth.Topology",
-        parameters=("string",),
-        result="int",
-        call=_memory_mib,
+    _row("mig_smallest", "Mig.smallest(int): podberth.MigProfile", _smallest, _CHOICE),
+    _row("mig_smallest_slices", "Mig.smallest(int, int): podberth.MigProfile", _smallest, _CHOICE),
+    _row("mig_parse", "Mig.parse(string): podberth.MigProfile", lambda _, name: _profile(name, mig.memory_mib(name))),
+    _row(
+        "mig_known",
+        "Mig.known(string): bool",
+        lambda review, name: mig.known(name) or _profile(name)["profile"] in review.index.mig_profiles,
     ),
-    Function(
-        id="mig_smallest",
-        name="smallest",
-        receiver="podberth.Mig",
-        parameters=("int",),
-        result="podberth.MigProfile",
-        call=_smallest,
-        reads=_CHOICE,
+    _row("mig_offered", "Mig.offered(string): bool", _offered),
+    _row(
+        "mig_capacity",
+        "Mig.capacity(string): int",
+        lambda review, name: max(
+            (mig_placement.capacity(name, each) for each in review.mig_nodes.mig_models), default=0
+        ),
+        _CHOICE,
     ),
-    Function(
-        id="mig_smallest_slices",
-        name="smallest",
-        receiver="podberth.Mig",
-        parameters=("int", "int"),
-        result="podberth.MigProfile",
-        call=_smallest,
-        reads=_CHOICE,
+    _row(
+        "mig_gpu_nodes",
+        "Mig.gpuNodes(string): podberth.Nodes",
+        lambda review, name: review.handle(review.gpu_nodes.with_instances(_profile(name)["profile"])),
+        _CHOICE,
     ),
-    Function(
-        id="mig_parse",
-        name="parse",
-        receiver="podberth.Mig",
-        parameters=("string",),
-        result="podberth.MigProfile",
-        call=_parse,
+    _row("mig_fits", "Mig.fits(list(string)): bool", _fits, _CHOICE),
+    _row(
+        "mig_nearest", "Mig.nearest(string): string", lambda review, name: next(_suggested(review, name), ""), _CHOICE
     ),
-    Function(id="mig_known", name="known", receiver="podberth.Mig", parameters=("string",), result="bool", call=_known),
-    Function(
-        id="mig_offered", name="offered", receiver="podberth.Mig", parameters=("string",), result="bool", call=_offered
-    ),
-    Function(
-        id="mig_capacity",
-        name="capacity",
-        receiver="podberth.Mig",
-        parameters=("string",),
-        result="int",
-        call=_capacity,
-        reads=_CHOICE,
-    ),
-    Function(
-        id="mig_gpu_nodes",
-        name="gpuNodes",
-        receiver="podberth.Mig",
-        parameters=("string",),
-        result=NODES.name,
-        call=_gpu_nodes,
-        reads=_CHOICE,
-    ),
-    Function(
-        id="mig_fits",
-        name="fits",
-        receiver="podberth.Mig",
-        parameters=("list(string)",),
-        result="bool",
-        call=_fits,
-        reads=_CHOICE,
-    ),
-    Function(
-        id="mig_nearest",
-        name="nearest",
-        receiver="podberth.Mig",
-        parameters=("string",),
-        result="string",
-        call=_nearest,
-        reads=_CHOICE,
-    ),
-    Function(
-        id="mig_suggestions",
-        name="suggestions",
-        receiver="podberth.Mig",
-        parameters=("string",),
-        result="list(string)",
-        call=_suggestions,
-        reads=_CHOICE,
+    _row(
+        "mig_suggestions",
+        "Mig.suggestions(string): list(string)",
+        lambda review, name: list(islice(_suggested(review, name), _MOST_SUGGESTIONS)),
+        _CHOICE,
     ),
     # Upstream has it as a function of its own (apiserver pkg/cel/library/jsonpatch.go): here a member of a variable.
-    Function(
-        id="jsonpatch_escape_key",
-        name="escapeKey",
-        receiver="podberth.JsonPatch",
-        parameters=("string",),
-        result="string",
-        call=_escape_key,
+    _row("jsonpatch_escape_key", "JsonPatch.escapeKey(string): string", lambda _, key: escape(key)),
+    _row(
+        "shell_commands",
+        "Shell.commands(list(string)): list(list(string))",
+        lambda _, line: command_line.commands(line) if _are_texts(line) else [],
     ),
-    Function(
-        id="shell_commands",
-        name="commands",
-        receiver="podberth.Shell",
-        parameters=("list(string)",),
-        result="list(list(string))",
-        call=_commands,
+    _row(
+        "shell_flag",
+        "Shell.flag(list(string), list(string)): string",
+        lambda _, words, names: command_line.flag(words, names) if _are_texts([*words, *names]) else "",
     ),
-    Function(
-        id="shell_flag",
-        name="flag",
-        receiver="podberth.Shell",
-        parameters=("list(string)", "list(string)"),
-        result="string",
-        call=_flag,
-    ),
-    Function(
-        id="models_named",
-        name="named",
-        receiver="podberth.Models",
-        parameters=("string",),
-        result="podberth.NamedModel",
-        call=_named,
-    ),
+    _row("models_named", "Models.named(string): podberth.NamedModel", _named),
 )
+
 
 NODES_FIELDS: Mapping[str, Callable[[NodeSet], Any]] = MappingProxyType(
     {
@@ -378,6 +242,7 @@ NODES_FIELDS: Mapping[str, Callable[[NodeSet], Any]] = MappingProxyType(
         "taints": lambda nodes: [taint.as_dict() for taint in nodes.taints],
         "tolerations": lambda nodes: list(nodes.tolerations),
         "shared": lambda nodes: nodes.shared,
+        "linksKnown": lambda nodes: nodes.links_known,
         "leastMemoryMiB": lambda nodes: nodes.memory_mib[0],
         "mostMemoryMiB": lambda nodes: nodes.memory_mib[1],
         "separable": lambda nodes: nodes.placement.separable,

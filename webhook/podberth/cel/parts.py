@@ -6,15 +6,48 @@ expansion of a macro is no part; the parts are its receiver, and those in its bo
 evaluated here.
 """
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from . import ast
 from .ast import Node
 from .program import VARIABLES_PREFIX
-from .tokens import CLOSING, Token, tokens_of
 from .typing import VARIABLES
+
+# ---- tokens: cel-spec doc/langdef.md, Syntax, as far as the text of a part needs them --------------------------------
+
+CLOSING: Final[Mapping[str, str]] = {"(": ")", "[": "]", "[?": "]", "{": "}"}
+"""The closing bracket of each opening one."""
+
+_SPACE = r"(?P<space>\s+|//[^\n]*)"
+_RAW = r"""(?:[rR][bB]?|[bB][rR])(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*')"""
+_QUOTED = r"""[bB]?(?:\"{3}(?:\\.|.)*?\"{3}|'{3}(?:\\.|.)*?'{3}|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`[^`\n]*`)"""
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_NUMBER = r"0[xX][0-9a-fA-F]+[uU]?|[0-9]*\.?[0-9]+(?:[eE][+-]?[0-9]+)?[uU]?"
+_TOKEN = re.compile(rf"{_SPACE}|{_RAW}|{_QUOTED}|{_NAME}|{_NUMBER}|\.\?|\[\?|&&|\|\||[=!<>]=|.", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A piece of the source; offsets count characters from 0, ``end`` is behind the last."""
+
+    text: str
+    start: int
+    end: int
+
+
+def tokens_of(source: str) -> list[Token]:
+    """Return the tokens in order, without blanks and comments."""
+    return [
+        Token(found.group(), found.start(), found.end())
+        for found in _TOKEN.finditer(source)
+        if found.group("space") is None
+    ]
+
+
+# ---- parts ----------------------------------------------------------------------------------------------------------
 
 Kind: TypeAlias = Literal["path", "and", "or", "choice", "macro", "other"]
 
@@ -51,7 +84,7 @@ class Part:
     text: str
     kind: Kind
     children: tuple["Part | None", ...]
-    """None stands for a literal where the index of an operand matters."""
+    """The parts within this part. None is an operand that is a literal: it keeps the indexes of the others right."""
     variable: str = ""
     """The name of the policy's variable; empty for any other part."""
     loop: Loop | None = None

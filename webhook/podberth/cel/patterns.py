@@ -1,4 +1,4 @@
-"""What a regular expression takes to be compiled and to be searched for, read from its text.
+"""The cost of compiling and searching a regular expression, estimated from its text.
 
 RE2 compiles a pattern to a program, where repetitions are written out and a class of Unicode is hundreds of steps. It
 searches by a table of states that it makes on the way. Where a pattern may be at several of its places at once, there
@@ -12,13 +12,13 @@ from typing import Final
 # Steps as the price of a pattern's byte counts them, each measured by itself: `a` is one.
 _CLASS: Final = 5
 _NEGATED: Final = 20
-"""Of what is not ASCII alone: ``.``, ``\\W``, ``[^a]``, a class with other letters."""
+"""Steps of a class that is not ASCII alone: ``.``, ``\\W``, ``[^a]``, a class with other letters."""
 _UNICODE: Final = 6_000
-"""Of ``\\pL`` and the like, to read the tables of Unicode; in a class of several 1.7 ms."""
+"""Steps of a class such as ``\\pL``, to read the tables of Unicode; several in one class take 1.7 ms."""
 _FOLDED: Final = 8
-"""Times as much behind ``(?i)``, where a letter is a class."""
+"""The factor after ``(?i)``, where each letter is a class."""
 _OPTIONAL: Final = 12
-"""Of a repetition that may be left out, beside what is repeated."""
+"""Steps of a repetition that may be absent, besides those of the repeated part."""
 _MOST_REPEATS: Final = 1_000
 """RE2 takes no more (re2/regexp.cc, kMaxRepeat)."""
 _ENDLESS: Final = 1e12
@@ -43,17 +43,23 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 
+_END: Final = re.compile(r"(?<!\\)(?:\\\\)*\$\Z")
+"""The end of the text, and not the character. With a flag such as ``(?m)`` it may be the end of a line, and behind
+``\\Q`` it is the character."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What a pattern is, as far as its price goes."""
+    """The properties of a regular expression that its price depends on."""
 
     steps: float
-    """Of its program: in bytes of a pattern of letters."""
+    """The size of its compiled program, as the bytes of a pattern of letters that compiles to the same size."""
     places: float
-    """At how many of its characters a search may be at once; 0: no more states than a table holds."""
+    """The number of places in the pattern that a search may have reached at once; 0: a table holds all its states."""
     reach: float = float("inf")
-    """The most bytes of a text that are looked at: fewer than all where it has to fit from the beginning."""
+    """The most bytes of a text that a search reads: not all of them if the pattern has to match from the beginning."""
+    longest: float = float("inf")
+    """The most bytes of a text that matches: bounded where the text has to fit from the beginning to the end."""
 
 
 @dataclass(slots=True)
@@ -71,7 +77,7 @@ def unread(size: float) -> Pattern:
 
 
 def read(text: str) -> Pattern:
-    """Return what a literal pattern is; of one that is wrong anything, for it is an error."""
+    """Return the properties of a literal pattern. An invalid pattern may give any: it is an error elsewhere."""
     groups, last, whole_ways = [_Group()], _Group(), 1
     folded = _FOLDED if "(?" in text and re.search(r"\(\?[a-zA-Z]*i", text) else 1
     for token in _TOKEN.finditer(text):
@@ -99,7 +105,12 @@ def read(text: str) -> Pattern:
     anchored = text.startswith("^") and not whole.endless and whole_ways == 1
     places = whole.characters if whole.wide > _FEW else 0
     # A character has four bytes at most; behind the last one it is known that the text does not fit.
-    return Pattern(whole.steps, places, 4 * whole.characters + 4 if anchored else float("inf"))
+    reach = 4 * whole.characters + 4 if anchored else float("inf")
+    return Pattern(whole.steps, places, reach, reach if _ends(text) else float("inf"))
+
+
+def _ends(text: str) -> bool:
+    return bool(_END.search(text)) and "(?" not in text and r"\Q" not in text
 
 
 def _add(group: _Group, more: _Group) -> None:

@@ -1,14 +1,14 @@
-"""The cost of the functions and operations of an expression, from the measurements in ``price_table``.
+"""The cost of the functions and operations of an expression, from the measurements in ``data/turns.json``.
 
 ``python -m bench.cel_prices --write`` writes it (docs/adr/0040-bounds-of-compilation.md). Its figures are *turns*: one
 turn is the time of one round of ``lists.range(1000).all(i, i >= 0)``, measured in the same run, so that the figures
 compare functions on any machine. A bound is in microseconds of one idle core.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-from .price_table import TURNS
+from importlib import resources
 
 TURN_MICROSECONDS = 0.1
 """On an idle core of a virtual Xeon: the copies of `map` over 1,000 elements take 13 ms there (docs/adr/0007-cost.md),
@@ -33,10 +33,16 @@ class Price:
     """The first call of a review on the largest cluster; the answer is remembered."""
 
 
+TURNS: Mapping[str, tuple[float, float, float, float]] = {
+    name: tuple(row)
+    for name, row in json.loads(resources.files(__package__).joinpath("data", "turns.json").read_bytes()).items()
+}
+"""A call, a byte of text, an entry of a list, and the first call of a review on the largest cluster."""
+
 PRICES: Mapping[str, Price] = {
     name: Price(*(SAFETY * TURN_MICROSECONDS * turns for turns in row)) for name, row in TURNS.items()
 }
-"""By the function's name in a checked expression, ``Nodes.<field>`` for the fields of Nodes, and OPERATIONS."""
+"""The prices by the function's name in a checked expression, ``Nodes.<field>`` for fields of Nodes, and OPERATIONS."""
 
 OPERATIONS: Mapping[str, str] = {
     "part": "anything that is evaluated",
@@ -47,6 +53,10 @@ OPERATIONS: Mapping[str, str] = {
     "pair": "an element that is compared with each of a list",
     "deep": "a byte of two lists or maps that are compared",
     "state": "a byte of a text for each character of a pattern that may be at many of them at once",
+    "text": "a byte of a text that the engine hands to Python",
+    "handed": "a value that it hands to Python",
+    "structure": "a byte of a part of the pod, of any structure, that it hands to Python",
+    "checked": "a value that is checked and ordered, to be written into a pod",
 }
 """The entries of the table beside functions. The price of each is its ``entry``."""
 

@@ -68,7 +68,7 @@ class Vocabulary:
     forbidden: frozenset[str]
     """Variables that exist, but not in this place."""
     functions: frozenset[str]
-    """Functions of ours."""
+    """The functions that podberth adds to the engine's."""
     fields: Mapping[str, Iterable[str]]
     """The field names of each message type."""
 

@@ -148,9 +148,9 @@ def assemble(elements: Iterable[Lowered], *, as_list: bool) -> bytes:
 
 
 def assemble_alone(variable: Lowered) -> bytes:
-    """Return a program with an expression in the place of another's variables; its own are left to be looked up.
+    """Return a program that has the variable alone; the variables that its expression names are not included.
 
-    An expression that the engine cannot read there cannot be read in any program that needs the variable.
+    If the engine cannot read the expression in this program, it cannot read any program that needs the variable.
     """
     builder = _Builder()
     builder.add_variable(replace(variable, variables={}))

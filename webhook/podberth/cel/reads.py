@@ -115,7 +115,10 @@ class _Reader:
         return UNESCAPED.get(name, name) if holder.is_message else name
 
     def _loop(self, loop: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
-        """Record the reads of a loop; return the path of its value: the range, where the loop is a filter."""
+        """Record the reads of a loop. Return the path of its value, and whether a field may be added to the path.
+
+        The path of a filter is that of its range. Any other loop makes a value, and has no path.
+        """
         range_path, is_open = self._resolve(loop.iter_range, scope)
         element = range_path
         if range_path and is_open and not loop.iter_var2 and self._is_list(loop.iter_range):
@@ -140,7 +143,7 @@ class _Reader:
 
 
 def _named(name: str, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
-    """Return the path of a name, as ``_resolve`` does."""
+    """Return the path of a name's value, and whether a field may be added to the path."""
     if name.startswith("."):  # absolute: never a loop's variable
         return tuple(name[1:].split(".")), True
     # The checker resolves a declared name with dots (variables.x) to one identifier.
@@ -158,21 +161,7 @@ def _is_constant(node: ast.Node) -> bool:
 
 def _filter_condition(loop: ast.Node) -> ast.Node | None:
     """Return the condition of a loop that the macro ``filter`` made: ``c ? r + [x] : r``; None for any other."""
-    added = _added(loop)
+    added = ast.added(loop)
     if added is None or added.ident_expr.name != loop.iter_var or loop.loop_step.call_expr.function != "_?_:_":
         return None
     return loop.loop_step.call_expr.args[0]
-
-
-def _added(loop: ast.Node) -> ast.Node | None:
-    """Return the element that ``map`` or ``filter`` adds, ``r + [x]`` or ``c ? r + [x] : r``; None for any other."""
-    step, accumulated = loop.loop_step.call_expr, loop.accu_var
-    if step.function == "_?_:_":
-        if step.args[2].ident_expr.name != accumulated:
-            return None
-        step = step.args[1].call_expr
-    starts_empty = ast.kind(loop.accu_init) == "list_expr" and not any(ast.children(loop.accu_init))
-    if not starts_empty or step.function != "_+_" or loop.result.ident_expr.name != accumulated:
-        return None
-    elements = step.args[1].list_expr.elements
-    return elements[0] if step.args[0].ident_expr.name == accumulated and len(elements) == 1 else None

@@ -33,25 +33,29 @@ class Bounds:
     """The largest size of a value."""
 
     length: float = 0
-    """Entries, of a list or map."""
+    """The number of entries of a list or map."""
     size: float = SCALAR_BYTES
-    """Bytes of one such value."""
+    """The bytes of one value."""
     total: float = SCALAR_BYTES
-    """Bytes of all such values, one for each of the ``times`` that it is evaluated."""
+    """The bytes of the values of all ``times`` evaluations together."""
     times: float = 1
     path: tuple[str, ...] | None = None
-    """The path from which it is read, as in ``cel.reads``; None: it is made."""
+    """The path that the value is read from, as in ``cel.reads``; None: the expression makes the value."""
     whole: float = 1
-    """How often the whole value at the path is used by these ``times`` together: once by a loop over all of it."""
+    """How often all ``times`` evaluations together use the whole value at the path; a loop over it is one use."""
     element: "Bounds | None" = None
-    """The largest entry of a list that is made."""
+    """The largest entry of a list that the expression makes."""
+    values: float = 1
+    """The values in it, itself included; a part of the pod counts as one."""
+    has_parts: bool = False
+    """Whether it is, or holds, a part of the pod that may hold others: any structure of that size."""
 
     def bytes_at(self, times: float) -> float:
-        """Return the bytes of all of them, where it is used ``times`` times."""
+        """Return the total bytes if the value is used ``times`` times."""
         return self.total if times <= self.times else times * self.size
 
     def whole_at(self, times: float) -> float:
-        """Return how often the whole value at the path is used, where one element is used ``times`` times.
+        """Return how often the whole value at the path is used if one element is used ``times`` times.
 
         More uses than there are elements may all be of the largest: ``c.args.all(a, c.env.all(e, …))``.
         """
@@ -73,7 +77,7 @@ def entry_of(through: Bounds, turns: float, times: float) -> Bounds:
         return replace(entry, total=total, times=max(turns, 1), whole=entry.whole_at(turns))
     path = (*through.path, ELEMENT)
     total = min(turns * through.size, through.bytes_at(times))
-    return Bounds(most(path), through.size, total, max(turns, 1), path, through.whole_at(times))
+    return Bounds(most(path), through.size, total, max(turns, 1), path, through.whole_at(times), has_parts=True)
 
 
 def most_bytes(path: tuple[str, ...]) -> int:
@@ -110,4 +114,6 @@ def largest(values: Sequence[Bounds]) -> Bounds | None:
         path=paths.pop() if len(paths) == 1 else None,
         whole=max(value.whole_at(times) for value in values),
         element=largest([value.element for value in values if value.element]),
+        values=max(value.values for value in values),
+        has_parts=any(value.has_parts for value in values),
     )

@@ -38,7 +38,7 @@ def is_foreign(file: SourceFile) -> bool:
 
 
 def is_other_data(content: Mapping[str, Any]) -> bool:
-    """Return whether an unreadable file is no manifest: a list, or YAML with another program's tags."""
+    """Return whether a document is no Kubernetes object: it has no apiVersion, and no kind with the form of one."""
     kind = content.get("kind")
     return "apiVersion" not in content and not (isinstance(kind, str) and _KIND.fullmatch(kind))
 
@@ -76,7 +76,7 @@ def only_unexpanded(report: Report) -> bool:
 
 
 def skipped_file(file: str, kind: str = "", line: int = 1) -> Result:
-    """Return the result of a file, or several, of which nothing is checked."""
+    """Return the result of a file, or of several files, without anything to check."""
     return Result(file=file, line=line, api_version="", kind=kind, namespace="", name="", path="", verdict="skipped")
 
 

@@ -88,7 +88,7 @@ def live_report(
     missing: Sequence[str] = (),
 ) -> Report:
     """Join the results of all workloads and of other objects; ``policies`` are without assumptions."""
-    verdicts = [_gravest(each) for each in found]
+    verdicts = [min((one.verdict for one in each), key=VERDICTS.index, default="skipped") for each in found]
     live = Live(
         workloads=len(found),
         denied=verdicts.count("denied"),
@@ -105,10 +105,6 @@ def live_report(
     )
     results = (*unread, *(each for one in found for each in one))
     return Report(results=results, files=len({each.file for each in results}), documents=len(found), live=live)
-
-
-def _gravest(results: Sequence[Result]) -> Verdict:
-    return min((each.verdict for each in results), key=VERDICTS.index, default="skipped")
 
 
 def _counts(found: Sequence[tuple[Result, ...]], policies: Iterable[ParsedPolicy]) -> tuple[PolicyCount, ...]:

@@ -178,7 +178,7 @@ class Report:
     files: int
     """The number of files that were read."""
     documents: int
-    """The number of documents in them, without empty ones."""
+    """The number of documents in these files, without empty ones."""
     live: Live | None = None
     """The results of a cluster's workloads; None for manifests."""
 

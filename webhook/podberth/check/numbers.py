@@ -1,4 +1,4 @@
-"""Checks numbers of manifests: unfilled placeholders, and integers that no API server accepts.
+"""Checks numbers of manifests: unfilled placeholders, and integers and quantities that no API server accepts.
 
 In a name or an image a placeholder does no harm here; in a count it makes every decision on the pod worthless.
 """
@@ -8,12 +8,17 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..kube.patch import Path
+from ..kube.pod import containers, spec
+from ..kube.quantity import parse_count, parse_quantity
 
 # $GPUS, ${GPUS}, $(GPUS), {{ .Values.gpus }}, {% … %}, <gpus>, %GPUS%, __GPUS__, @GPUS@: whole values, one or several.
-_PLACEHOLDER: Final = re.compile(
-    r"\s*(?:\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{.*?\}\}|\{%.*?%\}"
-    r"|<[A-Za-z][\w .-]*>|%[A-Z_]+%|__\w+__|@[A-Z_]+@)[\w.]*\s*"
+_ONE: Final = (
+    r"(?:\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{.*?\}\}|\{%.*?%\}"
+    r"|<[A-Za-z][\w .-]*>|%[A-Z_]+%|__\w+__|@[A-Z_]+@)"
 )
+_PLACEHOLDER: Final = re.compile(rf"\s*{_ONE}[\w.]*\s*")
+# Part of a name, or words in capitals, as in "FILLED BY THE OPERATOR": no name has them.
+_IN_A_NAME: Final = re.compile(rf".*{_ONE}.*|[A-Z]+(?:[ _-][A-Z]+)*", re.DOTALL)
 # The int32 and int64 fields that define the number and order of pods, for every kind in the workload table
 _NUMBERS: Final = frozenset(
     {
@@ -36,13 +41,27 @@ _NUMBERS: Final = frozenset(
 )
 _QUANTITY_HOLDERS: Final = frozenset({("limits",), ("requests",)})
 
+# validation.go, IsNativeResource: amounts of other resources are whole
+_NATIVE_DOMAIN: Final = "kubernetes.io/"
 # Integers of the API are int32 and int64: apimachinery reads no others
 _INT64: Final = 2**63
 _SHOWN: Final = 10**30
 
-ADVICE: Final = (
-    "expand it first, for example: helm template … | podberth check -, or envsubst < FILE | podberth check -"
-)
+_EXPAND: Final = "expand it first, for example: {} | podberth check -"
+
+
+def advice(placeholder: str) -> str:
+    """Return what fills such a placeholder."""
+    if "{{" in placeholder or "{%" in placeholder:
+        return _EXPAND.format("helm template …")
+    if "$" in placeholder:
+        return _EXPAND.format("envsubst < FILE")
+    return "fill it in first"
+
+
+def is_filled_in_later(name: str) -> bool:
+    """Return whether a name holds a placeholder, or is one."""
+    return _IN_A_NAME.fullmatch(name) is not None
 
 
 def is_placeholder(value: object) -> bool:
@@ -50,8 +69,22 @@ def is_placeholder(value: object) -> bool:
     return isinstance(value, str) and _PLACEHOLDER.fullmatch(value) is not None
 
 
+def placeholders(document: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Yield the place of each placeholder that stands for a number in a document, with the placeholder."""
+    for path, value in _values(document):
+        if path and (path[-1] in _NUMBERS or path[-2:-1] in _QUANTITY_HOLDERS) and is_placeholder(value):
+            yield path, value.strip()[:60]
+
+
 def wrong_numbers(document: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield the place of each invalid number of a document, with the problem."""
+    """Yield the place of each integer of a document that no API server accepts, with the problem."""
+    for path, value in _values(document):
+        if type(value) is int and not -_INT64 <= value < _INT64:
+            yield path, f"got {value if abs(value) < _SHOWN else 'a number'} beyond 64 bits, want what an int64 holds"
+
+
+def _values(document: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
+    """Yield each value of a document that is no mapping and no list, in its order."""
     waiting: list[tuple[Path, Any]] = [((), document)]
     while waiting:
         path, value = waiting.pop()
@@ -59,7 +92,36 @@ def wrong_numbers(document: dict[str, Any]) -> Iterator[tuple[Path, str]]:
             waiting += [((*path, key), each) for key, each in reversed(value.items())]
         elif isinstance(value, list):
             waiting += [((*path, at), each) for at, each in reversed(list(enumerate(value)))]
-        elif path and (path[-1] in _NUMBERS or path[-2:-1] in _QUANTITY_HOLDERS) and is_placeholder(value):
-            yield path, f"got the placeholder {value.strip()[:60]}, want a number; {ADVICE}"
-        elif type(value) is int and not -_INT64 <= value < _INT64:
-            yield path, f"got {value if abs(value) < _SHOWN else 'a number'} beyond 64 bits, want what an int64 holds"
+        else:
+            yield path, value
+
+
+def wrong_amounts(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Yield the place of each amount for which the API server refuses a Pod of the right shape, with the problem.
+
+    Source: ValidateResourceQuantityValue and validateEmptyDirVolumeSource (kubernetes pkg/apis/core/validation).
+    """
+    for container in containers(pod):
+        resources = container.body.get("resources") or {}
+        limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
+        # A request that was absent is the limit.
+        asked = {resource: amount for resource, amount in requests.items() if amount != limits.get(resource)}
+        for holder, amounts in (("limits", limits), ("requests", asked)):
+            for resource, amount in amounts.items():
+                is_whole = "/" in resource and _NATIVE_DOMAIN not in resource
+                if wrong := _wrong_amount(amount, is_whole=is_whole):
+                    yield (*container.path, "resources", holder, resource), wrong
+    for at, volume in enumerate(spec(pod).get("volumes") or ()):
+        directory = volume.get("emptyDir") if isinstance(volume, dict) else None
+        if isinstance(directory, dict) and (wrong := _wrong_amount(directory.get("sizeLimit"))):
+            yield ("spec", "volumes", at, "emptyDir", "sizeLimit"), wrong
+
+
+def _wrong_amount(amount: object, *, is_whole: bool = False) -> str:
+    """Return the problem of an amount, empty for none; null is zero."""
+    try:
+        if amount is None or (parse_count(amount) if is_whole else parse_quantity(amount)) >= 0:
+            return ""
+    except ValueError as error:
+        return str(error)
+    return f"got {amount!s:.60}, want 0 or more"

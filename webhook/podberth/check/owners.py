@@ -1,4 +1,4 @@
-"""The objects of a cluster that stand for its workloads: each top owner once, never the objects that it created.
+"""The objects of a cluster that represent its workloads: each top owner once, never the objects that it created.
 
 An owner counts if its pods can be predicted from it. Where the owner is not among the objects, the objects that it
 created stand for themselves.
@@ -28,7 +28,7 @@ _LATER_OF_SPEC: Final = frozenset({"nodeName", "ephemeralContainers"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speaker:
-    """An object that stands for a workload, with the workload's live pods."""
+    """An object that represents a workload, with the workload's live pods."""
 
     source: Source
     pods: tuple[Document, ...]

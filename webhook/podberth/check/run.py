@@ -9,17 +9,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from ..admission.creation import request_of
+from ..admission.decide import traced, validate
 from ..admission.groups import wrong_in_workload
-from ..admission.mutate import traced
 from ..admission.outcome import Decision, Written
 from ..admission.review import AdmissionRequest
 from ..admission.rollout import rolled_out, rollout_key
 from ..admission.snapshot import Snapshot
-from ..admission.validate import validate
 from ..errors import Problem, ReviewError
-from ..kube.mishaps import is_template
+from ..kube.names import MAX_LABEL, is_label
 from ..kube.patch import Patch, Path, apply
 from ..kube.paths import pointer
+from ..kube.positions import render_path
+from ..kube.yaml_parser import is_template
 from ..mutation import record
 from ..mutation.change import Record
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
@@ -29,9 +30,10 @@ from ..workload.projection import Projected, place_of, project
 from ..workload.templates import Template, templates
 from .bystanders import folded, is_foreign, is_other_data, is_part_of_a_tool, patch, skipped_file
 from .model import Change, Finding, Report, Result, Verdict, Wrote
-from .numbers import ADVICE, is_placeholder, wrong_numbers
+from .numbers import advice, is_placeholder, placeholders, wrong_amounts, wrong_numbers
 from .place import field_of, reads_of, steps_of
 from .sources import Document, Source, SourceFile
+from .unknown_kinds import has_pods, places_of_pods
 
 _WARNINGS: Final = frozenset({"skip", "conflict", "warn", "error"})
 """Actions that are warnings. A mutation is a change."""
@@ -43,7 +45,11 @@ _ASKED: Final = {"userInfo": {"username": "podberth:check", "groups": ["system:a
 _BUILT_IN: Final = frozenset(
     {"v1", "apps/v1", "apps/v1beta1", "apps/v1beta2", "batch/v1", "batch/v1beta1", "extensions/v1beta1"}
 )
-_UNKNOWN_KIND: Final = "nothing of it is checked; give the place of its pod templates with --template-path"
+_NO_CONTAINERS: Final = (
+    "this template has no containers (it is a patch, or its operator adds them), so nothing of it is checked"
+)
+# Of the placeholders of one document, of their lines, and of the places of its pods.
+_MOST_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,13 +96,17 @@ def check(file: SourceFile, snapshot: Snapshot, settings: Settings, known: Seque
     elif is_foreign(file):
         results.append(skipped_file(file.name))
     else:
-        results += [_unreadable(problem, file) for problem in file.problems]
+        for problem in file.problems:
+            unexpanded = file.found and is_template(file.text, problem.line)
+            results.append(replace(unreadable(problem), unexpanded=unexpanded))
         for source in file.sources:
             if file.found and is_other_data(source.content):
                 # The place of a document in its own file is known, and a search for it in JSON takes long
                 results.append(skipped_file(file.name, line=source.line() if len(file.documents) > 1 else 1))
             else:
-                results += _Object(source, snapshot, settings, known, named=not file.found).results()
+                first, *others = _Object(source, snapshot, settings, known, named=not file.found).results()
+                repeated = [Finding(policy="", message=at.message, field="", line=at.line) for at in source.repeated]
+                results += [replace(first, warnings=(*repeated, *first.warnings)), *others]
     unread = 1 if is_foreign(file) else len({problem.line for problem in file.problems})
     return Checked(
         file=file.name,
@@ -105,24 +115,10 @@ def check(file: SourceFile, snapshot: Snapshot, settings: Settings, known: Seque
     )
 
 
-def _unreadable(problem: Problem, file: SourceFile) -> Result:
-    return replace(unreadable(problem), unexpanded=file.found and is_template(file.text, problem.line))
-
-
 def unreadable(problem: Problem) -> Result:
     """Return the result of an unreadable document."""
     error = Finding(policy="", message=problem.message, field=problem.where, line=problem.line)
-    return Result(
-        file=problem.file,
-        line=problem.line,
-        api_version="",
-        kind="",
-        namespace="",
-        name="",
-        path="",
-        verdict="error",
-        errors=(error,),
-    )
+    return replace(skipped_file(problem.file, line=problem.line), verdict="error", errors=(error,))
 
 
 def judged(source: Source, snapshot: Snapshot, settings: Settings, known: Sequence[Document]) -> list[Result]:
@@ -168,13 +164,26 @@ class _Object:
         found = self._templates() if self.source.api_version and self.source.kind else []
         if not found:
             yield self._without_templates()
-        unfilled = list(wrong_numbers(self.content))
+        elif self.namespace and not is_label(self.namespace):
+            message = f"got {self.namespace[:80]!r}, want a DNS-1123 label of at most {MAX_LABEL} characters"
+            at = self._finding(message, ("metadata", "namespace"))
+            yield self._result((), "error", errors=(at,))
+            return
+        wrong = list(wrong_numbers(self.content))
+        unfilled = list(placeholders(self.content))
+        expand = [self._unfilled(unfilled)] if unfilled else []
         results: list[Result] = []
         apart = _apart(found)
         for index in range(len(found)):
             template = found[index]
-            mine = [each for each in unfilled if _inside(each[0], template) or not (index or _in_any(each[0], found))]
-            result, patch = self._template(template, [self._finding(message, path) for path, message in mine])
+            errors = [self._finding(message, path) for path, message in wrong if _is_of(path, index, found)]
+            if any(_is_of(path, index, found) for path, _ in unfilled):
+                # One line for the document: what is in its other templates is in it, too.
+                errors, expand = [*expand, *errors], []
+                if not errors:
+                    results.append(self._result(template.path, "skipped"))
+                    continue
+            result, patch = self._template(template, errors)
             results.append(result)
             if patch and index + 1 < len(found):
                 self.content = apply(self.content, patch)
@@ -182,6 +191,10 @@ class _Object:
                 # Places may share metadata: then the next one is written on top.
                 if template.path not in apart or not _all_inside(patch, template):
                     found = self._templates()
+        if found and (placeholder := self.source.unfilled_namespace):
+            said = f"metadata.namespace is the placeholder {placeholder[:60]}: judged as in namespace {self.namespace}"
+            note = self._finding(said, ("metadata", "namespace"))
+            results[0] = replace(results[0], notes=(*results[0].notes, note))
         yield from self._with_groups(results, found)
 
     def _with_groups(self, results: Sequence[Result], found: Sequence[Template]) -> Iterator[Result]:
@@ -192,15 +205,18 @@ class _Object:
         if len(self._made) < len(found) or not found or self.source.kind == "Pod":
             yield from results
             return
-        request = request_of({**_ASKED, "namespace": self.namespace, "object": found[0].pod})
-        wrong = wrong_in_workload(self.source.content, self._made, request, self.snapshot)
-        for index, (result, template) in enumerate(zip(results, found, strict=True)):
-            mine = [
-                self._finding(each.message, each.path)
-                for each in wrong
-                if _inside(each.path, template) or not (index or _in_any(each.path, found))
-            ]
+        wrong = wrong_in_workload(self.source.content, self._made, self.namespace, self.snapshot)
+        for index, result in enumerate(results):
+            mine = [self._finding(each.message, each.path) for each in wrong if _is_of(each.path, index, found)]
             yield replace(result, warnings=(*result.warnings, *mine))
+
+    def _unfilled(self, found: Sequence[tuple[Path, str]]) -> Finding:
+        """Return one problem for all placeholders of the document that stand for numbers, at the first."""
+        names = list(dict.fromkeys(name for _, name in found))
+        lines = sorted({self.source.line(path) for path, _ in found})
+        where = f" (line{'s' if len(lines) > 1 else ''} {_shown([*map(str, lines)])})" if len(found) > 1 else ""
+        what, want = ("placeholders", "numbers") if len(names) > 1 else ("the placeholder", "a number")
+        return self._finding(f"got {what} {_shown(names)}{where}, want {want}; {advice(found[0][1])}", found[0][0])
 
     def _templates(self) -> list[Template]:
         """Return the templates in the order of the file, which is the report's order."""
@@ -222,7 +238,15 @@ class _Object:
                 return self._result((), "error", errors=(self._finding(message, (key,)),))
         if is_known(self.source.content):
             return self._result((), "skipped")
-        message = f"got {version} {kind}, a kind that podberth does not know; {_UNKNOWN_KIND}"
+        found = [f"--template-path '{kind}={place}'" for place in places_of_pods(self.content)]
+        message = f"got {version} {kind}, a kind that podberth does not know; nothing of it is checked"
+        if found:
+            message += f"; give the place of its pods: {_shown(found, ' ')}"
+        if paths := self.settings.template_paths.get(str(kind)):
+            places = " and ".join(".".join(path).replace(".*", "[*]") for path in paths)
+            message = f"got no pod template at {places}, the place that --template-path gives; nothing of it is checked"
+        elif not has_pods(self.content):
+            return self._result((), "skipped")
         return self._result((), "skipped", warnings=(self._finding(message, ("kind",)),))
 
     # ---- one template ------------------------------------------------------------------------------------------------
@@ -234,6 +258,10 @@ class _Object:
         errors = unfilled or self._misshapen(template)
         if errors:
             return self._result(template.path, "error", errors=tuple(errors)), []
+        if not (template.pod.get("spec") or {}).get("containers"):
+            self._made.append((template, template.pod))
+            without = self._finding(_NO_CONTAINERS, place_of(template, ("spec",)))
+            return self._result(template.path, "skipped", notes=(without,)), []
         try:
             decided = self._decide(template)
         except ReviewError as error:
@@ -258,15 +286,17 @@ class _Object:
         )
 
     def _misshapen(self, template: Template) -> list[Finding]:
-        """Return the problems of the template's shape; each ``where: what`` becomes a path and a message."""
+        """Return the problems of the template's shape and amounts, each at its path in the document."""
         found = []
         for problem in template.problems:
             where, _, message = problem.partition(": ")
             path = place_of(template, steps_of(where))
             value = _at(self.content, path)
-            placeholder = f"got the placeholder {value!s:.60}; {ADVICE}" if is_placeholder(value) else ""
+            placeholder = f"got the placeholder {value!s:.60}; {advice(str(value))}" if is_placeholder(value) else ""
             found.append(self._finding(placeholder or message or problem, path))
         spec = template.pod.get("spec")
+        if not found:
+            found += [self._finding(wrong, place_of(template, path)) for path, wrong in wrong_amounts(template.pod)]
         if not found and self.source.api_version in _BUILT_IN and not (spec or {}).get("containers"):
             path = place_of(template, ("spec", "containers"))
             found.append(self._finding("got no containers, want at least one", path))
@@ -296,8 +326,7 @@ class _Object:
         claims = record.find(final, request.namespace, snapshot.sealer).claims
         return decided._replace(projected=projected, wrote=_wrote(written, claims))
 
-    # ---- the report of it
-    # -----------------------------------------------------------------------------------------------
+    # ---- the report of it -------------------------------------------------------------------------------------------
 
     def _about(self, template: Template, phase: str, decision: Decision) -> Finding:
         """Return a decision as a finding at the field that it is about."""
@@ -305,7 +334,9 @@ class _Object:
         reads = reads_of(policy, phase) if policy is not None else frozenset()
         path = field_of(decision.message, reads, template.pod, gpu_facts(template.pod))
         fatal = phase == "mutate" and decision.action == "deny"
-        message = f"cannot be applied: {decision.message} (failurePolicy Fail)" if fatal else decision.message
+        # podberth's own message begins with its field, which the finding has
+        said = decision.message if decision.policy else decision.message.removeprefix(f"{render_path(path)}: ")
+        message = f"cannot be applied: {said} (failurePolicy Fail)" if fatal else said
         found = self._finding(message, place_of(template, path), decision.policy)
         rule = "mutations" if phase == "mutate" else "validations"
         return replace(found, action=decision.action, rule=rule if decision.policy else "")
@@ -319,13 +350,11 @@ class _Object:
             said = " ".join(reason.split())
             if each.left and (policy, reason) != _RECORD:
                 notes.append(self._finding(f"{said}; not in the document: {each.left}", template.path, policy))
-            for operation in map(self._in_file, each.operations):
-                op, path, value = operation["op"], operation["path"], operation.get("value")
+            for operation in each.operations:
+                path = pointer(self.source.root) + operation["path"]
+                op, value = operation["op"], operation.get("value")
                 changes.append(Change(policy=policy, op=op, path=path, value=value, reason=said))
         return tuple(changes), tuple(notes)
-
-    def _in_file(self, operation: dict[str, Any]) -> dict[str, Any]:
-        return {**operation, "path": pointer(self.source.root) + operation["path"]}
 
     def _finding(self, message: str, path: Path, policy: str = "") -> Finding:
         flat = " ".join(message.split())
@@ -354,7 +383,7 @@ def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapsho
     for policy in snapshot.policies:
         rollout = policy.source.spec.rollout
         if rollout is not None:
-            key = rollout_key(policy.name, pod, request, snapshot, known)
+            key = rollout_key(policy.name, pod, request.namespace, snapshot, known)
             if not rolled_out(rollout.percent, policy.name, key):
                 yield policy.name
 
@@ -386,6 +415,16 @@ def _all_inside(patch: Patch, template: Template) -> bool:
 
 def _inside(path: Path, template: Template) -> bool:
     return path[: len(template.path)] == template.path
+
+
+def _shown(names: Sequence[str], separator: str = ", ") -> str:
+    """Return the first few names."""
+    return separator.join([*names[:_MOST_NAMED], *["…"][: len(names) > _MOST_NAMED]])
+
+
+def _is_of(path: Path, index: int, found: Sequence[Template]) -> bool:
+    """Return whether a path belongs to a template; what is in none of them belongs to the first."""
+    return _inside(path, found[index]) or not (index or _in_any(path, found))
 
 
 def _in_any(path: Path, found: Sequence[Template]) -> bool:

@@ -3,13 +3,15 @@
 Texts in, values out. ``run`` interprets the objects.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import Chunk, Path, Place, Position, Positions, render_path
+from .numbers import is_filled_in_later
 
 Document = dict[str, Any]
 
@@ -25,6 +27,8 @@ class Source:
     document: PositionedDocument
     root: Path
     content: Document
+    repeated: tuple[Problem, ...] = ()
+    """The duplicate keys in it."""
 
     @property
     def api_version(self) -> str:
@@ -43,9 +47,19 @@ class Source:
         return _text(metadata.get("name")) or _text(metadata.get("generateName")) if isinstance(metadata, dict) else ""
 
     def namespace(self, default: str) -> str:
-        """Return the namespace, or ``default`` where it names none."""
+        """Return the namespace of the object, or ``default`` if it names none or a placeholder."""
+        named = self._namespace
+        return default if not named or is_filled_in_later(named) else named
+
+    @property
+    def unfilled_namespace(self) -> str:
+        """The placeholder that stands for its namespace; empty for none."""
+        return self._namespace if is_filled_in_later(self._namespace) else ""
+
+    @property
+    def _namespace(self) -> str:
         metadata = self.content.get("metadata")
-        return (_text(metadata.get("namespace")) if isinstance(metadata, dict) else "") or default
+        return _text(metadata.get("namespace")) if isinstance(metadata, dict) else ""
 
     @property
     def positions(self) -> Positions:
@@ -53,7 +67,7 @@ class Source:
         return self.document.positions
 
     def line(self, path: Path = ()) -> int:
-        """Return the line of a path of the object; where it is absent, of its nearest parent."""
+        """Return the line of a path in the object; if the path is absent, the line of its nearest present parent."""
         return self.positions.at((*self.root, *path)).line if path else self.positions.key(self.root).line
 
     def field(self, path: Path) -> str:
@@ -71,17 +85,18 @@ class SourceFile:
     sources: tuple[Source, ...]
     problems: tuple[Problem, ...]
     found: bool = False
-    """Whether it was found in a folder; otherwise the user named it, and wants it checked."""
+    """Whether the file was found in a folder; otherwise the user named the file, and wants it checked."""
     patch_of: str = ""
     """The kustomization that applies it to other objects."""
 
 
 def read(name: str, text: str, *, found: bool = False, patch_of: str = "") -> SourceFile:
     """Read one file; never raises, whatever the text is."""
-    documents, problems = load_documents(text, name)
+    documents, problems = load_documents(text, name, last_wins=True)
     sources: list[Source] = []
     for each in documents:
-        sources += _opened(Source(file=name, document=each, root=(), content=each.document), problems)
+        opened = list(_opened(Source(file=name, document=each, root=(), content=each.document), problems))
+        sources += _with_repeated(opened, each.repeated) if each.repeated else opened
     return SourceFile(
         name=name,
         text=text,
@@ -94,7 +109,7 @@ def read(name: str, text: str, *, found: bool = False, patch_of: str = "") -> So
 
 
 def without_place(file: str, content: Document) -> Source:
-    """Return an object without a text: it has no line."""
+    """Return the source of an object that was not read from a text: it has no line."""
     nowhere = Place(position=Position(0, 0), chunk=Chunk("", 0), index=0)
     return Source(file=file, document=PositionedDocument(content, Positions(lambda: nowhere)), root=(), content=content)
 
@@ -121,6 +136,14 @@ def _opened(source: Source, problems: list[Problem]) -> Iterator[Source]:
             content={**implied, **item} if implied else item,
         )
         yield from _opened(inner, problems)
+
+
+def _with_repeated(sources: Sequence[Source], repeated: Sequence[Problem]) -> Iterator[Source]:
+    """Yield the objects of a document, in order of line, each with the duplicate keys that begin in it."""
+    starts = [source.line() for source in sources]
+    for source, start, end in zip(sources, starts, [*starts[1:], math.inf], strict=True):
+        first = 0 if source is sources[0] else start
+        yield replace(source, repeated=tuple(each for each in repeated if first <= each.line < end))
 
 
 def _text(value: object) -> str:

@@ -1,6 +1,6 @@
-"""What the checked files themselves say of the cluster: namespaces, parameters, groups, runtimes.
+"""The objects of the cluster that are in the checked files: namespaces, parameters, groups, runtimes.
 
-Whoever checks a folder applies it as a whole, so an object in one file counts for the pods in another.
+A folder is applied as a whole, so an object in one file counts for the pods in another.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +18,7 @@ REFERRED: Final = frozenset({"TrainingRuntime", "ClusterTrainingRuntime", "Servi
 
 
 def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
-    """Return the documents that decisions on others go by; the namespaces that the others take for granted come last.
+    """Return the documents that decisions on other documents depend on; last the namespaces that no document defines.
 
     ``namespace`` is that of documents that name none.
     """
@@ -33,17 +33,17 @@ def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
 
 
 def assumed(name: str) -> Document:
-    """Return a namespace that has to exist, for something is applied to it, and of which nothing more is known."""
+    """Return a namespace with nothing but its name. It must exist, because an object is applied to it."""
     labels = {"kubernetes.io/metadata.name": name}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
 def within(snapshot: Snapshot, documents: Sequence[Document]) -> Snapshot:
-    """Return the snapshot of the cluster with these objects in it; of two of a name, the checked files' counts."""
+    """Return the snapshot of the cluster with these objects; the checked files' object replaces one of its name."""
     given = [each for each in documents if _kinds(each)]
     facts = snapshot.facts.fold(*(each for each in given if not _is_assumed(each)))
     lacking = [each for each in given if each["metadata"]["name"] not in facts.namespaces and _is_assumed(each)]
-    # Of a kind of queues that files add to, nobody knows whether these are all.
+    # If files add queues of a kind, it is unknown whether these are all queues of the kind.
     cut = QUEUE_KINDS - snapshot.facts.queues.whole
     return replace(snapshot, facts=replace(facts.fold(*lacking), cut_queues=cut))
 
@@ -75,5 +75,5 @@ def _named(source: Source, namespace: str) -> Document:
 
 
 def referred(documents: Iterable[Document]) -> Iterator[Document]:
-    """Yield those whose templates others use by name."""
+    """Yield the documents whose templates other documents use by name."""
     return (each for each in documents if each["kind"] in REFERRED)

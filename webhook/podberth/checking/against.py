@@ -21,7 +21,7 @@ from ..facts.cluster import ClusterFacts, collect
 from ..facts.kinds import kinds_of
 from ..files.deadline import compile_seconds
 from ..files.library import served
-from ..files.loading import read_objects, read_policy_texts
+from ..files.loading import read_policy_texts, read_topology
 from ..files.manifests import find_manifests, read_manifest
 from ..kube.schema import PodSchema
 from ..policy.parse import ParsedPolicies, parse_policies
@@ -41,7 +41,7 @@ class LiveRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policies:
-    """The policies as text. ``where`` is for people."""
+    """The policies as text. ``where`` names their source for the user."""
 
     texts: Sequence[tuple[str, str]]
     problems: Sequence[Problem]
@@ -143,7 +143,7 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
 
 def _objects(request: LiveRequest, gathered: Gathered) -> ClusterFacts:
     if request.topology is not None:
-        return read_objects(request.topology)
+        return read_topology(request.topology)
     contents = [each.content for file in gathered.files for each in file.sources]
     return replace(collect([each for each in contents if kinds_of(each)], now=gathered.now), listed=True)
 

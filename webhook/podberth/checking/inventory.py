@@ -1,4 +1,4 @@
-"""Lists what there is in a cluster, once: workloads, kind by kind and page by page, and what they are judged by.
+"""Lists the objects of a cluster once: the workloads by kind and page, and the objects that decisions depend on.
 
 Which kinds are served is asked first. A kind that may not be listed is named and costs only itself.
 """
@@ -36,7 +36,7 @@ from ..workload.kinds import KINDS, LINKS, TEMPLATES_ONLY
 from .against import Gathered
 
 FILE: Final = "cluster"
-"""What stands in the place of a file's name."""
+"""The word that messages have in the place of a file's name."""
 # A token of a next page runs out when etcd is compacted, every 5 minutes (kube-apiserver --etcd-compaction-interval): a
 # list that takes longer than that four times takes longer every time.
 _TRIES: Final = 4
@@ -51,7 +51,7 @@ _SURROUNDINGS: Final[tuple[tuple[Resource, str, str], ...]] = (
     *((each, "v1", "Namespace" if each.name == "namespaces" else "ConfigMap") for each in OBJECTS),
 )
 _BESIDES: Final = {(each.group, each.kind): each for each in FOLLOWED if each.role != "owner"}
-"""What ``serve`` follows besides workloads, by group and kind: who judges by less judges otherwise."""
+"""The kinds that ``serve`` follows besides workloads, by group and kind: without one of them decisions may differ."""
 
 _Answer = TypeVar("_Answer")
 
@@ -66,14 +66,14 @@ class Served:
     namespaced: bool
 
     def resource(self, namespace: str) -> Resource:
-        """Return what to list; an empty ``namespace``: everything."""
+        """Return the resource to list; all namespaces if ``namespace`` is empty."""
         path = collection_path(self.version, self.plural, namespace if self.namespaced else "")
         return Resource(self.plural, path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
-    """What was listed."""
+    """The objects that were listed, and the problems of listing them."""
 
     gathered: Gathered
     unserved: tuple[str, ...]
@@ -81,15 +81,14 @@ class Inventory:
 
 
 class Client(Asks, Protocol):
-    """What of ``client.ClusterClient`` is needed here."""
+    """The methods of ``client.ClusterClient`` that the inventory needs."""
 
     async def reset(self) -> None:
         """Close the connections."""
-        ...
 
 
 class Lister:
-    """Asks one API server; what fails for a reason that passes is asked again."""
+    """Lists objects from one API server; repeats a request that fails for a passing reason."""
 
     def __init__(self, client: Client, timing: Timing, *, page: int = PAGE) -> None:
         """Ask for ``page`` objects at a time."""
@@ -164,9 +163,9 @@ class Lister:
 
 
 async def take_inventory(lister: Lister, namespace: str, extra: Collection[str], *, nodes: bool) -> Inventory:
-    """List the workloads of a namespace (empty: of all), and what decisions on them are made from.
+    """List the workloads of a namespace (empty: of all), and the objects that decisions on them depend on.
 
-    ``extra`` are further kinds. Without ``nodes`` what is known of them comes from elsewhere.
+    ``extra`` are further kinds. Nodes and their topology are listed only with ``nodes``.
 
     Raises:
         ClusterError: it cannot even be asked what is served.
@@ -200,7 +199,7 @@ async def take_inventory(lister: Lister, namespace: str, extra: Collection[str],
 
 
 def _discovered(version: str) -> Document:
-    """Return what discovery says of a version that serves PodGroups: there may be none."""
+    """Return API discovery's document of a version that serves PodGroups, even if the cluster has no PodGroup."""
     resources = [{"name": POD_GROUPS}]
     return {
         "apiVersion": "v1",

@@ -53,7 +53,7 @@ class ReportWriter:
         for name, body in wanted.items():
             if any(there.get(name, {}).get(key) != body[key] for key in body):
                 await self._try(name, self._apply(name, body, known=name in there))
-        # Where some kinds could not be listed, reports without new findings are kept.
+        # If some kinds could not be listed, reports without new findings are kept.
         whole = report.live is not None and not report.live.missing
         for name in sorted(there.keys() - wanted.keys()) if whole else ():
             await self._try(name, self._remove(there[name]))

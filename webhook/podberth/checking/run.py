@@ -21,7 +21,7 @@ from ..errors import Problem
 from ..facts.cluster import ClusterFacts
 from ..files.deadline import compile_seconds
 from ..files.library import served
-from ..files.loading import read_objects, read_policy_texts
+from ..files.loading import read_policy_texts, read_topology
 from ..files.manifests import STDIN, Listing, read_manifest
 from ..files.repository import charts, patches
 from ..kube.documents import load_documents
@@ -97,7 +97,7 @@ def _load(request: Request) -> tuple[Snapshot, Sequence[Problem], list[str]]:
     """Return the snapshot, the problems of the policies, and the lines about both."""
     directory = request.policies or served()
     texts, unread = read_policy_texts(directory)
-    objects = read_objects(request.topology) if request.topology is not None else ClusterFacts()
+    objects = read_topology(request.topology) if request.topology is not None else ClusterFacts()
     snapshot, problems = load_working(
         suppose(parse_policies(texts), request.as_if),
         objects,
@@ -229,7 +229,7 @@ def _without_sources(checked: Checked) -> Checked:
 
 def _with_sources(checked: Checked, text: str) -> _Done:
     """Return a file's result with its documents: each ends where the next one starts."""
-    documents = load_documents(text, checked.file)[0]
+    documents = load_documents(text, checked.file, last_wins=True)[0]
     starts = [each.positions.root.position.line for each in documents]
     results = tuple(
         replace(each, source=documents[max(bisect_right(starts, each.line) - 1, 0)]) if each.kind and starts else each

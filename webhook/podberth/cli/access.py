@@ -2,15 +2,19 @@
 
 import argparse
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ..api.kubeconfig import Kubeconfig, find_kubeconfig
 from ..errors import UsageError
-from ..settings import Address, Policies, parse_address, path_or_cluster
+from ..settings import parse_address, path_or_cluster
 
 if TYPE_CHECKING:
     from ..agent.api import Api
+
+T = TypeVar("T")
 
 
 def add_kubeconfig(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +34,7 @@ def kubeconfig_of(arguments: argparse.Namespace) -> Kubeconfig | None:
 
 
 def add_access(parser: argparse.ArgumentParser) -> None:
-    """Add the flags for processes in a pod."""
+    """Add the flags by which a process in a pod reaches the API server."""
     add = parser.add_argument
     add("--api-server", metavar="URL", help="https://HOST:PORT (default: the pod's environment)")
     add("--token-file", metavar="FILE", type=Path, help="the bearer token (default: the pod's service account)")
@@ -42,28 +46,43 @@ def add_access(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def address(text: str) -> Address:
-    """Parse a flag's address to listen on.
+def flag(parse: Callable[[str], T]) -> Callable[[str], T]:
+    """Return the parser of a flag from one that raises a ValueError with what is wanted."""
 
-    Raises:
-        ArgumentTypeError: the text is no address.
-    """
-    try:
-        return parse_address(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"got {text!r}, {error}") from error
+    def parsed(text: str) -> T:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(f"got {text!r}, {error}") from error
+
+    return parsed
 
 
-def policies(text: str) -> Policies:
-    """Parse a flag's policies, as ``podberth serve`` does.
+address = flag(parse_address)
+policies = flag(path_or_cluster)
 
-    Raises:
-        ArgumentTypeError: the text is neither a path nor the word cluster.
-    """
-    try:
-        return path_or_cluster(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"got {text!r}, {error}") from error
+
+def number(least: float, most: float, want: str) -> Callable[[str], float]:
+    """Return the parser of a flag with a number in a range; ``want`` describes it."""
+
+    def parse(text: str) -> float:
+        with suppress(ValueError):
+            if least <= (found := float(text)) <= most:  # nan is neither
+                return found
+        raise ValueError(f"want {want}")
+
+    return flag(parse)
+
+
+def counted(what: str) -> Callable[[str], int]:
+    """Return the parser of a flag with a number of things, from 1 on."""
+
+    def parse(text: str) -> int:
+        if not (text.isascii() and text.isdecimal() and int(text)):
+            raise ValueError(f"want a number of {what} from 1 on")
+        return int(text)
+
+    return flag(parse)
 
 
 def open_api(arguments: argparse.Namespace, *, connections: int) -> "Api":

@@ -16,9 +16,8 @@ from typing import Any, get_args
 import orjson
 
 from ..agent.kubelet import SOCKET
-from ..agent.labels import NFD_FOLDER, FeatureFile
 from ..agent.objects import LabelTarget
-from ..agent.publish import Played, Say, Sight, draw, publish
+from ..agent.publish import NFD_FOLDER, FeatureFile, Played, Say, Sight, draw, publish
 from ..agent.publisher import HEARTBEAT_SECONDS, Publisher
 from ..agent.reader import READERS, Reader, UsageReader, open_reader
 from ..agent.sysfs import Sysfs
@@ -29,12 +28,14 @@ from ..kube.times import as_time
 from ..telemetry.log import Level, Log, standard_output
 from ..topology.codec import decode_topology
 from ..topology.shapes import SHAPES, simulate
-from .access import add_access, address, open_api
+from .access import add_access, address, number, open_api
 from .exitcodes import ExitCode
 from .output import let_go
 
 # Events report faults at once; changes that only a new reading shows (MIG, links, NICs) may be this old.
 _INTERVAL_SECONDS = 30.0
+# Ten times a second to once a day.
+SECONDS = number(0.1, 86400, "seconds from 0.1 to 86400")
 _NFD_FILE = "nfd-file"
 
 
@@ -49,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--interval",
         metavar="SECONDS",
-        type=seconds,
+        type=SECONDS,
         default=_INTERVAL_SECONDS,
         help="between two readings (default 30)",
     )
@@ -65,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--heartbeat",
         metavar="SECONDS",
-        type=seconds,
+        type=SECONDS,
         default=HEARTBEAT_SECONDS,
         help=f"between two heartbeats, at the most (default {HEARTBEAT_SECONDS:g})",
     )
@@ -134,7 +135,7 @@ def _metered(
     if arguments.metrics_listen is None:
         yield reader, lambda: None
         return
-    from ..agent.metering import metering  # noqa: PLC0415 - the metrics' library is memory that others do not pay
+    from ..agent.metrics_server import metering  # noqa: PLC0415 - the metrics' library is memory that others do not pay
 
     with metering(
         reader,
@@ -179,18 +180,3 @@ def _node_name(given: str | None) -> str:
     if not is_subdomain(name):
         raise UsageError(f"--node: got {name!r}, want the name of a Node, a DNS subdomain; the agent's manifest has it")
     return name
-
-
-def seconds(text: str) -> float:
-    """Parse a flag's seconds.
-
-    Raises:
-        ArgumentTypeError: it is no number, or out of range.
-    """
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0.1 <= number <= 86400:  # noqa: PLR2004 - ten times a second to once a day; nan is neither
-        raise argparse.ArgumentTypeError(f"got {text!r}, want seconds from 0.1 to 86400")
-    return number

@@ -13,7 +13,7 @@ from http import HTTPStatus
 from ..api.protocol import Timing
 from ..cluster.shared_ca import ReadConfiguration, ReadSecret, SharedAuthorities, open_shared
 from ..errors import CertificateError, ClusterError, UsageError
-from ..pki.authorities import Signer, life_of
+from ..pki.authorities import life_of
 from ..pki.inspection import Presented, inspect, read_presented
 from ..pki.rotation import new_signer, rotated, stage
 from ..settings import Address, parse_address
@@ -165,7 +165,9 @@ async def _begin(shared: SharedAuthorities, *, force: bool) -> None:
         model = authorities.current or authorities.next
         assert model is not None  # noqa: S101 - decode sees to one or the other
         try:
-            await shared.store(secret, rotated(authorities, _like(model), hurried=force))
+            # With the lifetimes of the present authority: only the replicas have the flags.
+            signer = new_signer(life_of(model.certificate), model.leaf_life, datetime.now(UTC))
+            await shared.store(secret, rotated(authorities, signer, hurried=force))
         except ClusterError as error:
             if error.status != HTTPStatus.CONFLICT:
                 raise
@@ -190,11 +192,6 @@ async def _left(shared: SharedAuthorities) -> str:
             raise
         await shared.reset()
         return str(error)
-
-
-def _like(model: Signer) -> Signer:
-    """Make an authority with the lifetimes of another: only the replicas have the flags."""
-    return new_signer(life_of(model.certificate), model.leaf_life, datetime.now(UTC))
 
 
 async def _trusted(shared: SharedAuthorities, secret: ReadSecret) -> bool:

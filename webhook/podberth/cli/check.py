@@ -3,7 +3,8 @@
 import argparse
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +16,7 @@ from ..checking.run import Done, Request, run_check
 from ..errors import UsageError
 from ..files.manifests import find_manifests
 from . import check_live
+from .access import counted
 from .exitcodes import ExitCode
 from .formats import FORMATS, write
 
@@ -66,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(each.name for each in FORMATS)}; repeatable, one of them at most without a file "
         f"(default {FORMATS[0].name})",
     )
-    add("--jobs", metavar="N", type=_jobs, default=1, help="the number of processes (default 1)")
+    add("--jobs", metavar="N", type=counted("processes"), default=1, help="the number of processes (default 1)")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -101,7 +103,16 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
         ),
         sys.stdin.buffer,
     )
+    done = replace(done, talk=(*done.talk, *_unused(settings.template_paths, done)))
     return _write_all(done, outputs, arguments, listing.empty)
+
+
+def _unused(paths: Iterable[str], done: Done) -> Iterator[str]:
+    """Yield a line for each kind of --template-path of which there is no document, nor an object within one."""
+    met = {result.kind for result in done.report.results}
+    for kind in paths:
+        if kind not in met and not any(kind in text for text in done.texts.values()):
+            yield f"--template-path {kind}: no document is of this kind; check its spelling"
 
 
 def _write_all(
@@ -162,9 +173,3 @@ def _template_paths(given: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:
             raise UsageError(f"--template-path: got {each!r}, want KIND=PATH, as in Flow=spec.steps[*].template")
         found.setdefault(kind, []).append(steps)
     return found
-
-
-def _jobs(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text)):
-        raise argparse.ArgumentTypeError(f"got {text!r}, want a number of processes from 1 on")
-    return int(text)

@@ -1,4 +1,4 @@
-"""The part of ``podberth check`` that checks live workloads: of a snapshot, or of the cluster itself."""
+"""The part of ``podberth check`` that checks live workloads, from a snapshot or from the cluster itself."""
 
 import argparse
 import sys
@@ -12,7 +12,7 @@ from ..check.run import Settings
 from ..checking.against import LiveRequest, Policies, policies_in, read_snapshot, run_live
 from ..checking.run import Done
 from ..errors import ClusterError, UsageError
-from .access import add_kubeconfig, kubeconfig_of
+from .access import add_kubeconfig, counted, kubeconfig_of
 from .formats import FORMATS
 
 if TYPE_CHECKING:
@@ -37,7 +37,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_kubeconfig(parser)
     add("-A", "--all-namespaces", action="store_true", help="those of all namespaces (with --cluster, and its default)")
     add("--report", action="store_true", help="write the findings as PolicyReports, too (with --cluster)")
-    add("--page", metavar="N", type=_page, default=500, help="objects to list at a time (with --cluster; default 500)")
+    add(
+        "--page",
+        metavar="N",
+        type=counted("objects"),
+        default=500,
+        help="objects to list at a time (with --cluster; default 500)",
+    )
     add(
         "--as",
         dest="judged_as",
@@ -78,7 +84,7 @@ def wanted(arguments: argparse.Namespace) -> bool:
 
 
 def run(arguments: argparse.Namespace, settings: Settings, formats: Collection[str]) -> tuple[Done, bool]:
-    """Check them; return the result, and whether it covers all of them.
+    """Check the live workloads; return the result, and whether it covers all workloads.
 
     Raises:
         UsageError: flags that do not go together.
@@ -140,9 +146,3 @@ def _refuse(arguments: argparse.Namespace, formats: Collection[str]) -> None:
             )
     if arguments.jobs > 1:
         raise UsageError(f"--jobs: got {arguments.jobs} for live workloads, want 1")
-
-
-def _page(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and int(text)):
-        raise argparse.ArgumentTypeError(f"got {text!r}, want a number of objects from 1 on")
-    return int(text)

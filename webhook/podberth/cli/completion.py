@@ -5,10 +5,14 @@ upgrade. shtab, the library for this, does not support fish, and would have to b
 """
 
 import argparse
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
 
 from .. import __version__
 from .exitcodes import ExitCode
-from .grammar import grammars
+from .grammar import Flag, Grammar, grammars
+from .main import parser_of_everything
 from .output import write_text
 
 SHELLS = ("bash", "zsh", "fish")
@@ -25,8 +29,165 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the script."""
-    from .completion_scripts import SCRIPTS  # noqa: PLC0415 - what is not printed is not loaded
-    from .main import parser_of_everything  # noqa: PLC0415 - the table of commands has this one, too
-
     write_text(SCRIPTS[arguments.shell](tuple(grammars(parser_of_everything())), __version__))
     return ExitCode.OK
+
+
+# Where no word of podberth fits, the shell offers files.
+_BASH = """\
+# {shell} completion of podberth {version}; made by podberth completion {shell}
+_podberth() {{
+    local current="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" command="" word words="" flags=""
+    # --flag=value comes as three words
+    if [[ $current == "=" ]]; then
+        current=""
+    elif [[ $before == "=" ]]; then
+        before="${{COMP_WORDS[COMP_CWORD-2]}}"
+    fi
+    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
+        case "$command $word" in
+            {commands}) command="${{command:+$command }}$word" ;;
+        esac
+    done
+    case "$command|$before" in
+{values}
+    esac
+    case "$command" in
+{words}
+    esac
+    [[ $current == -* ]] && words="$flags"
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+}}
+complete -o default -F _podberth podberth
+"""
+_ZSH = """\
+autoload -U +X bashcompinit && bashcompinit
+"""
+_FISH = """\
+# fish completion of podberth {version}; made by podberth completion fish
+function __podberth_at
+    set -l command
+    for word in (commandline -opc)[2..-1]
+        if contains -- (string join ' ' $command $word) {commands}
+            set command $command $word
+        end
+    end
+    test "$command" = "$argv"
+end
+"""
+
+
+def bash(grammars: Sequence[Grammar], version: str, shell: str = "bash") -> str:
+    """Return the script for bash."""
+    return _BASH.format(
+        shell=shell,
+        version=version,
+        commands="|".join(f'"{_after(each.path)}"' for each in grammars[1:]),
+        values="\n".join(line for each in grammars for line in _bash_values(each)),
+        words="\n".join(_bash_words(each) for each in grammars),
+    )
+
+
+def _after(path: Sequence[str]) -> str:
+    """Return the words so far, a blank, and the next one; nothing stands before the blank of a first word."""
+    return f"{' '.join(path[:-1])} {path[-1]}"
+
+
+def _bash_values(grammar: Grammar) -> Iterator[str]:
+    """Yield the possible values of flags; behind a flag with any other value, only files are offered."""
+    command = " ".join(grammar.path)
+    for flag in grammar.flags:
+        if flag.takes_value:
+            patterns = "|".join(f'"{command}|{spelling}"' for spelling in flag.spellings)
+            found = f'COMPREPLY=($(compgen -W {_quoted(flag.values)} -- "$current"))' if flag.values else "COMPREPLY=()"
+            yield f"        {patterns}) {found}; return ;;"
+
+
+def _bash_words(grammar: Grammar) -> str:
+    flags = [spelling for flag in grammar.flags for spelling in flag.spellings]
+    words = [word for word, _ in grammar.words]
+    return f'        "{" ".join(grammar.path)}") words={_quoted(words)} flags={_quoted(flags)} ;;'
+
+
+def _quoted(words: Sequence[str]) -> str:
+    return shlex.quote(" ".join(words)) if words else "''"
+
+
+def zsh(grammars: Sequence[Grammar], version: str) -> str:
+    """Return the script for zsh, which runs bash's completions."""
+    return _ZSH + bash(grammars, version, "zsh")
+
+
+def fish(grammars: Sequence[Grammar], version: str) -> str:
+    """Return the script for fish."""
+    commands = " ".join(shlex.quote(" ".join(each.path)) for each in grammars[1:])
+    lines = [line for each in grammars for line in _fish_lines(each)]
+    return _FISH.format(version=version, commands=commands) + "".join(f"{line}\n" for line in lines)
+
+
+def _fish_lines(grammar: Grammar) -> Iterator[str]:
+    start = f"complete -c podberth -n {shlex.quote(' '.join(('__podberth_at', *grammar.path)))}"
+    for word, text in grammar.words:
+        yield f"{start} -f -a {shlex.quote(word)}{_fish_text(text)}"
+    for flag in grammar.flags:
+        yield f"{start}{_fish_flag(flag)}{_fish_text(flag.help)}"
+
+
+def _fish_flag(flag: Flag) -> str:
+    spelled = "".join(
+        f" -l {each.removeprefix('--')}" if each.startswith("--") else f" -s {each.removeprefix('-')}"
+        for each in flag.spellings
+    )
+    if flag.values:
+        return f"{spelled} -x -a {_quoted(flag.values)}"
+    return f"{spelled} -r -F" if flag.takes_value else spelled
+
+
+def _fish_text(text: str) -> str:
+    return f" -d {shlex.quote(text)}" if text else ""
+
+
+SCRIPTS: Mapping[str, Callable[[Sequence[Grammar], str], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
+
+
+# cobra: ShellCompDirectiveDefault lets the shell offer files, ShellCompDirectiveNoFileComp does not.
+_FILES: Final = 0
+_NO_FILES: Final = 4
+
+
+def answer(words: Sequence[str]) -> str:
+    """Return the possible completions of the last word, when somebody presses the tab key behind ``kubectl podberth``.
+
+    kubectl runs ``kubectl_complete-podberth`` with the words so far, the last one unfinished. It reads lines with a
+    word, a tab and a description, and then a colon and a number (kubectl pkg/cmd/plugin_completion.go, cobra's
+    ShellCompDirective).
+    """
+    *before, last = words or ("",)
+    known = {grammar.path: grammar for grammar in grammars(parser_of_everything())}
+    grammar = _at(known, before)
+    flags = {spelling: flag for flag in grammar.flags for spelling in flag.spellings}
+    awaited = flags.get(before[-1]) if before else None
+    offered, directive = _offered(grammar, awaited, last)
+    lines = [f"{word}\t{meaning}" if meaning else word for word, meaning in offered if word.startswith(last)]
+    return "\n".join([*lines, f":{directive}"]) + "\n"
+
+
+def _at(known: Mapping[tuple[str, ...], Grammar], words: Sequence[str]) -> Grammar:
+    """Return the grammar of the command that the words lead to."""
+    path: tuple[str, ...] = ()
+    for word in words:
+        path = (*path, word) if (*path, word) in known else path
+    return known[path]
+
+
+def _offered(grammar: Grammar, awaited: Flag | None, last: str) -> tuple[Sequence[tuple[str, str]], int]:
+    if awaited is not None and awaited.takes_value:
+        return [(value, "") for value in awaited.values], _NO_FILES if awaited.values else _FILES
+    if last.startswith("-"):
+        return list(_spelled(grammar)), _NO_FILES
+    return grammar.words, _NO_FILES if grammar.words else _FILES
+
+
+def _spelled(grammar: Grammar) -> Iterator[tuple[str, str]]:
+    for flag in grammar.flags:
+        yield from ((spelling, flag.help) for spelling in flag.spellings)

@@ -7,7 +7,6 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from functools import partial
 from uuid import uuid4
 
@@ -34,7 +33,7 @@ from ..settings import Address, Policies
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import LibraryHandler, Log, standard_output
 from ..telemetry.metrics import EventMetrics
-from .access import add_kubeconfig, address, kubeconfig_of, policies
+from .access import add_kubeconfig, address, kubeconfig_of, number, policies
 from .exitcodes import ExitCode
 
 _LISTEN = Address("", 8080)
@@ -63,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--missing-after",
         metavar="SECONDS",
-        type=_seconds,
+        type=number(1, _LONGEST_PATIENCE_SECONDS, f"seconds from 1 to {_LONGEST_PATIENCE_SECONDS:g}"),
         default=_PATIENCE_SECONDS,
         help=f"how long a pod waits for its group or template before an Event reports (default {_PATIENCE_SECONDS:g})",
     )
@@ -75,32 +74,22 @@ class EventsOfController(Events):
     controller = "podberth.io/controller"
 
 
-@dataclass(frozen=True, slots=True)
-class _Settings:
-    kubeconfig: Kubeconfig | None
-    listen: Address
-    patience_seconds: float
-    policies: Policies | None
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Lead, or stand by, until a signal ends it."""
-    settings = _Settings(
-        kubeconfig_of(arguments), arguments.metrics_listen, arguments.missing_after, arguments.policies
-    )
+    kubeconfig = kubeconfig_of(arguments)
     writer = standard_output()
     log = Log(writer)
     logging.getLogger().addHandler(LibraryHandler(log))
     try:
-        uvloop.run(_control(settings, log))
+        uvloop.run(_control(arguments, kubeconfig, log))
     finally:
         writer.close()
     return ExitCode.OK
 
 
-async def _control(settings: _Settings, log: Log) -> None:
+async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None, log: Log) -> None:
     timing, make = Timing(), client_class("podberth controller")
-    connect = partial(make, settings.kubeconfig, timing)
+    connect = partial(make, kubeconfig, timing)
     stop = asyncio.Event()
     for each in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(each, stop.set)
@@ -109,10 +98,10 @@ async def _control(settings: _Settings, log: Log) -> None:
     election = Election(connect(), f"{host}_{uuid4().hex[:8]}", log)
     sight = Sight(connect, wake.set, metrics, log, timing)
     events = EventsOfController(connect(), host, EventMetrics(metrics), log, timing=timing)
-    manner = Manner(timing=timing, patience_seconds=settings.patience_seconds, metrics=metrics, log=log)
+    manner = Manner(timing=timing, patience_seconds=arguments.missing_after, metrics=metrics, log=log)
     acting = Acting(sight, Requests(connect()), events.tell, wake, manner)
     followed = _Followed(
-        settings.policies, sight, log, lambda sink: Reflector(POLICIES, connect(), sink, metrics, log, timing)
+        arguments.policies, sight, log, lambda sink: Reflector(POLICIES, connect(), sink, metrics, log, timing)
     )
     metrics.ask(leads=lambda: election.leads, waiting=sight.in_groups, watched=sight.watched, kinds=sight.kinds)
 
@@ -121,10 +110,10 @@ async def _control(settings: _Settings, log: Log) -> None:
         return reasons if election.answered else [*reasons, "the Lease is not known"]
 
     async with AsyncExitStack() as stack:
-        probes, listening_at = await start_probes(make_probes(unready, metrics.exposition), settings.listen)
+        probes, listening_at = await start_probes(make_probes(unready, metrics.exposition), arguments.metrics_listen)
         stack.push_async_callback(probes.stop)
         stack.push_async_callback(events.finish, asyncio.create_task(events.run()))
-        log.event("info", "controller", metrics=list(listening_at), missing_after=settings.patience_seconds)
+        log.event("info", "controller", metrics=list(listening_at), missing_after=arguments.missing_after)
         tasks = [*followed.tasks(), asyncio.create_task(sight.run()), asyncio.create_task(election.run(acting.act))]
         await _until(stop, tasks)
         log.event("info", "ended")
@@ -180,13 +169,3 @@ async def _until(stop: asyncio.Event, tasks: list[asyncio.Task[None]]) -> None:
         for task in (*reversed(tasks), asked):
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
-
-
-def _seconds(text: str) -> float:
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = 0.0
-    if not 1 <= seconds <= _LONGEST_PATIENCE_SECONDS:  # nan is neither
-        raise argparse.ArgumentTypeError(f"got {text!r}, want seconds from 1 to {_LONGEST_PATIENCE_SECONDS:g}")
-    return seconds

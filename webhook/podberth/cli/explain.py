@@ -20,7 +20,7 @@ from ..errors import PolicyError, Problem, ReviewError, UsageError
 from ..facts.cluster import ClusterFacts
 from ..files.deadline import compile_seconds
 from ..files.library import served
-from ..files.loading import read_objects, read_policy_texts, reason_of
+from ..files.loading import read_policy_texts, read_topology, reason_of
 from ..files.naming import read_conventions
 from ..files.reading import MAX_FILE_BYTES, read_given
 from ..kube.documents import PositionedDocument, load_documents
@@ -29,7 +29,7 @@ from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
 from ..workload.templates import Template, templates
 from .exitcodes import ExitCode
-from .explained import Subject
+from .explain_json import Subject
 from .output import write, write_text
 
 _STDIN = "-"
@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain every pod of the file; a denied pod is a finding."""
-    objects = ClusterFacts() if arguments.topology is None else read_objects(arguments.topology)
+    objects = ClusterFacts() if arguments.topology is None else read_topology(arguments.topology)
     for problem in objects.problems:
         print(f"podberth: {problem}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
     conventions = read_conventions(arguments.conventions)

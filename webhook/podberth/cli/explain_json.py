@@ -1,15 +1,32 @@
 """The output of ``podberth explain -o json``. The shape is versioned: ``VERSION`` grows with an incompatible change."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
-from ..admission.explain import Asking, Evaluated, Explained
-from ..admission.outcome import Written
+from ..admission.explain import Evaluated, Explained, Explanation, PolicyExplained
 from ..admission.reach import Reach
 from ..cel.trace import Answer, Traced
-from .explained import Subject
 
 VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """One pod that was explained, with the nodes where it could run; the nodes are unknown without a snapshot."""
+
+    file: str
+    line: int
+    kind: str
+    namespace: str
+    name: str
+    path: str
+    """The template's path in the document; empty for a Pod."""
+    explanation: Explanation
+    node_count: int
+    before: Reach | None
+    after: Reach | None
+    """None where no node is known, and ``after`` also where the pod was denied."""
 
 
 def as_json(subjects: Sequence[Subject]) -> dict[str, Any]:
@@ -54,7 +71,7 @@ def _policy(policy: Explained) -> dict[str, Any]:
     }
 
 
-def _asking(asking: Asking) -> dict[str, Any]:
+def _asking(asking: PolicyExplained) -> dict[str, Any]:
     return {
         "phase": asking.phase,
         "matched": asking.matched,
@@ -62,13 +79,9 @@ def _asking(asking: Asking) -> dict[str, Any]:
         "params": list(asking.params),
         "variables": _evaluated(asking.variables),
         "expressions": _evaluated(asking.expressions),
-        "changes": [_written(each) for each in asking.written],
+        "changes": [{"mutation": each.mutation, "reason": each.reason, "patch": each.patch} for each in asking.written],
         "decisions": [{"action": each.action, "message": each.message} for each in asking.decisions],
     }
-
-
-def _written(written: Written) -> dict[str, Any]:
-    return {"mutation": written.mutation, "reason": written.reason, "patch": written.patch}
 
 
 def _evaluated(expressions: Iterable[Evaluated]) -> list[dict[str, Any]]:

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..admission.explain import Asking, Evaluated, Explained
+from ..admission.explain import Evaluated, Explained, PolicyExplained
 from ..admission.reach import Reach
 from ..cel.trace import Answer, Traced
 from ..check.report.lines import Line, Span, visible
-from .explained import Subject
+from .explain_json import Subject
 from .terminal import Terminal, columns, cut
 
 _NARROWEST_VALUE = 16
@@ -58,16 +58,16 @@ def _named(nodes: Sequence[str]) -> str:
     return f" ({', '.join(nodes[:_MOST_NODES])}{f' and {left} more' if left > 0 else ''})" if nodes else ""
 
 
-def _worth_telling(policy: Explained) -> Iterator[Asking]:
+def _worth_telling(policy: Explained) -> Iterator[PolicyExplained]:
     """Yield the reviews of a policy; once, where both skipped it for the same reason."""
-    shown: list[Asking] = []
+    shown: list[PolicyExplained] = []
     for asking in policy.askings:
         if not any(_same(asking, each) for each in shown):
             shown.append(asking)
             yield asking
 
 
-def _same(one: Asking, other: Asking) -> bool:
+def _same(one: PolicyExplained, other: PolicyExplained) -> bool:
     answers = [[(each.path, each.answer) for each in asking.expressions] for asking in (one, other)]
     return not one.matched and not other.matched and one.why == other.why and answers[0] == answers[1]
 
@@ -99,7 +99,7 @@ class _Row:
         return row
 
 
-def _block(policy: Explained, asking: Asking) -> _Row:
+def _block(policy: Explained, asking: PolicyExplained) -> _Row:
     said = Span("applies", "green") if asking.matched else Span(f"no: {asking.why}", "yellow")
     top = _Row(Span(f"{policy.policy} /{asking.phase}", "bold"), said, "  ")
     for name in asking.params:

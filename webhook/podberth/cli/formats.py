@@ -25,9 +25,9 @@ class Format:
     help: str
     render: Callable[[Done, TextIO], None]
     sources: bool = False
-    """Whether it shows documents."""
+    """Whether the format shows documents."""
     of_manifests: bool = False
-    """Whether live workloads cannot be written in it."""
+    """Whether the format is for manifests alone, and not for live workloads."""
 
 
 def _text(done: Done, stream: TextIO) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from .. import __version__
 from ..cel.engine import Environment
 from ..files.deadline import compile_seconds
-from ..files.loading import LintFiles, find_policies, read_objects
+from ..files.loading import LintFiles, find_policies, read_topology
 from ..kube.schema import PodSchema
 from ..lint.model import Level
 from ..lint.runner import Report, lint
@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Lint; print the findings of ``--level`` and above."""
     files = find_policies(arguments.paths)
-    nodes = None if arguments.topology is None else read_objects(arguments.topology).nodes
+    nodes = None if arguments.topology is None else read_topology(arguments.topology).nodes
     report = _asked(
         lint(
             files.policies,

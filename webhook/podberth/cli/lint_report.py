@@ -13,7 +13,7 @@ from ..lint.rules import RULES
 from ..lint.runner import SUPPRESSION, Report
 
 VERSION: Final = 1
-"""Of the JSON; it grows when a reader of the old shape would misread the new one."""
+"""The version of the JSON. It grows when a reader of the old form would misread the new one."""
 _FINGERPRINT: Final = "podberthLint/v1"
 _COMMANDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
 

@@ -21,11 +21,9 @@ class CommandModule(Protocol):
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
         """Add the command's arguments."""
-        ...
 
     def run(self, arguments: argparse.Namespace) -> int:
         """Run the command; return an exit code or raise a PodberthError."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ PROGRAM: Final = "podberth"
 
 
 def main(argv: Sequence[str], program: str = PROGRAM) -> int:
-    """Run a command line, without the program's name, which help and mistakes show; return the exit code."""
+    """Run the arguments of a command line and return the exit code; help and error messages show ``program``."""
     try:
         return _run(argv, program)
     except PodberthError as error:

@@ -14,14 +14,14 @@ import uvloop
 
 from ..admission import decide
 from ..admission.awaited import Awaited
+from ..admission.workload import validate_workload
 from ..api.protocol import OBJECTS, POLICIES, Timing
-from ..cluster.events import Events
+from ..cluster.events import Events, ReviewEvents
 from ..cluster.follow import LiveCluster, Parts, open_cluster
 from ..cluster.live import LiveTopology
 from ..cluster.objects import LiveObjects
 from ..cluster.policy_objects import PolicyObjects
 from ..cluster.policy_status import Beside, PolicyStatuses
-from ..cluster.review_events import ReviewEvents
 from ..cluster.shared_ca import open_shared
 from ..cluster.workloads import LiveWorkloads
 from ..conventions import Conventions
@@ -36,13 +36,12 @@ from ..server.handler import ReviewHandler
 from ..server.judge import PolicyJudge
 from ..server.listen import ReviewPort
 from ..server.memory import prepare
-from ..server.port_tls import PortTls, WatchedClientAuthority
+from ..server.port_tls import CertificateFiles, PortTls, WatchedClientAuthority
 from ..server.record_key import RecordKeys, WatchedRecordKey
 from ..server.reload import Watched, WatchedCertificate, WatchedSnapshot, following, watch
 from ..server.self_signed import ensure, ensure_record_key
 from ..server.shared_certificate import SharedCertificate, SharedWatching
 from ..server.state import Deciders, ServingState
-from ..server.tls import CertificateFiles
 from ..settings import OPTIONS, Settings, read_settings
 from ..telemetry.log import LibraryHandler, Log, standard_output
 from ..telemetry.metrics import EventMetrics, Metrics
@@ -54,7 +53,7 @@ from .exitcodes import ExitCode
 DECIDERS: Deciders = {
     "/mutate": decide.mutate,
     "/validate": decide.validate,
-    "/validate-workload": decide.validate_workload,
+    "/validate-workload": validate_workload,
     "/validate-policy": PolicyJudge(),
 }
 

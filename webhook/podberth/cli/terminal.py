@@ -62,7 +62,7 @@ class Terminal:
     def of(cls, stream: TextIO, *, widest: int | None = None) -> "Terminal":
         """Read the stream and the environment: colour on a terminal only, and not under NO_COLOR (no-color.org)."""
         if isinstance(stream, io.TextIOWrapper):
-            # Where the locale lacks a character, its code is better than no text
+            # If the locale lacks a character, its code is better than no text
             stream.reconfigure(errors="backslashreplace")
         on_terminal = stream.isatty()
         colour = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
@@ -81,7 +81,7 @@ class Terminal:
         self.put([Line((Span(text, style),))])
 
     def paragraph(self, text: str, style: str = "", *, first: Sequence[Span] = (), hanging: int | None = None) -> None:
-        """Write text behind ``first``; its other lines are indented by ``hanging`` columns, or to its beginning."""
+        """Write text behind ``first``, wrapped. Further lines begin below the text, or at column ``hanging``."""
         lead = sum(len(span.text) for span in first)
         self.put([Line((*first, Span(text, style)), lead if hanging is None else hanging)])
 

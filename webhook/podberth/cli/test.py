@@ -15,17 +15,16 @@ from ..files.loading import SuiteFiles, find_suites
 from ..kube.edit import edited
 from ..kube.schema import PodSchema
 from ..policy.parse import ParsedPolicies, parse_policies
-from ..suite.coverage import coverage, percent
+from ..suite.coverage import Observed, Observer, coverage, percent
 from ..suite.model import Case, parse_suite
-from ..suite.observe import Observed, Observer
 from ..suite.runner import Settings, SuiteResult, run_suite, unmatched
 from ..suite.update import update_of
+from .access import number
 from .exitcodes import ExitCode
 from .output import write_text
 from .tested import Cost, Tested, Tests
 
 _FORMATS = ("text", "json", "junit", "github")
-_ALL = 100.0
 # Evaluations of each expression for its time: enough to measure, few enough to wait for.
 _ROUNDS = 20
 
@@ -56,7 +55,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--coverage", action="store_true", help="report the expressions that no case has evaluated")
     parser.add_argument(
-        "--min-coverage", metavar="PERCENT", type=_percent, help="a lower coverage is a finding; implies --coverage"
+        "--min-coverage",
+        metavar="PERCENT",
+        type=number(0, 100, "a number from 0 to 100"),
+        help="a lower coverage is a finding; implies --coverage",
     )
     parser.add_argument("--cost", action="store_true", help="report each policy's cost bound, and its longest review")
 
@@ -66,16 +68,6 @@ def _pattern(text: str) -> re.Pattern[str]:
         return re.compile(text)
     except re.error as error:
         raise argparse.ArgumentTypeError(f"got {text!r}, want a regular expression: {error}") from error
-
-
-def _percent(text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1
-    if not 0 <= value <= _ALL:
-        raise argparse.ArgumentTypeError(f"got {text!r}, want a number from 0 to 100")
-    return value
 
 
 def _output(text: str) -> tuple[str, str]:

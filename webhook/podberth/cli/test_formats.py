@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..check.report.difference import difference
 from ..check.report.github import escaped, escaped_property
-from ..check.report.junit_document import Case, document
+from ..check.report.junit import Case, document
 from ..check.report.results import number
 from ..errors import Problem
 from ..suite.coverage import Covered

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from difflib import get_close_matches
+from importlib import import_module
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final, Literal, TextIO
 
-from ..conventions import Conventions
 from ..errors import UsageError
 from ..facts.cluster import collect
 from ..facts.kinds import Document
@@ -95,54 +95,23 @@ def _show(arguments: argparse.Namespace) -> int:
     else:
         documents = read_documents([arguments.topology], sys.stdin.buffer)
     nodes = _nodes(documents, arguments.at)
-    render = _node_renderer(arguments.output, _named(nodes, arguments.node), conventions) if arguments.node else None
-    write((render or _cluster_renderer(arguments.output, nodes, conventions)), "")
+    if arguments.node:
+        render = _renderer(arguments.output, "node", picture_of(_named(nodes, arguments.node), conventions))
+    else:
+        render = _renderer(arguments.output, "cluster", overview(nodes, conventions))
+    write(render, "")
     return ExitCode.OK
 
 
-def _node_renderer(form: str, node: Node, conventions: Conventions) -> Callable[[TextIO], None]:
-    """Return the renderer of a node; only the requested one is imported."""
-    picture = picture_of(node, conventions)
-    match form:
-        case "json":
-            from .topology_json import node_json  # noqa: PLC0415
+def _renderer(form: str, subject: Literal["node", "cluster", "difference"], found: object) -> Callable[[TextIO], None]:
+    """Return the renderer of a picture or a difference; only the requested one is imported."""
+    module = import_module(f".topology_{form}", __package__)
+    if form == "text":
+        from .terminal import Terminal  # noqa: PLC0415 - what is not printed is not loaded
 
-            return _text(json.dumps(node_json(picture), indent=2) + "\n")
-        case "svg":
-            from .topology_svg import node_svg  # noqa: PLC0415
-
-            return _text(node_svg(picture))
-        case "html":
-            from .topology_html import node_html  # noqa: PLC0415
-
-            return _text(node_html(picture))
-        case _:
-            from .terminal import Terminal  # noqa: PLC0415
-            from .topology_text import show_node  # noqa: PLC0415
-
-            return lambda stream: show_node(picture, Terminal.of(stream))
-
-
-def _cluster_renderer(form: str, nodes: Sequence[Node], conventions: Conventions) -> Callable[[TextIO], None]:
-    picture = overview(nodes, conventions)
-    match form:
-        case "json":
-            from .topology_json import cluster_json  # noqa: PLC0415
-
-            return _text(json.dumps(cluster_json(picture), indent=2) + "\n")
-        case "svg":
-            from .topology_svg_cluster import cluster_svg  # noqa: PLC0415
-
-            return _text(cluster_svg(picture))
-        case "html":
-            from .topology_html import cluster_html  # noqa: PLC0415
-
-            return _text(cluster_html(picture))
-        case _:
-            from .terminal import Terminal  # noqa: PLC0415
-            from .topology_text import show_cluster  # noqa: PLC0415
-
-            return lambda stream: show_cluster(picture, Terminal.of(stream))
+        return lambda stream: getattr(module, f"show_{subject}")(found, Terminal.of(stream))
+    render = getattr(module, f"{subject}_{form}")
+    return _text(json.dumps(render(found), indent=2) + "\n" if form == "json" else render(found))
 
 
 def _text(text: str) -> Callable[[TextIO], None]:
@@ -171,15 +140,7 @@ def _diff(arguments: argparse.Namespace) -> int:
         _nodes(read_documents([path], sys.stdin.buffer), None) for path in (arguments.before, arguments.after)
     )
     found = difference(before, after, conventions)
-    if arguments.output == "json":
-        from .topology_json import difference_json  # noqa: PLC0415
-
-        write(_text(json.dumps(difference_json(found), indent=2) + "\n"), "")
-    else:
-        from .terminal import Terminal  # noqa: PLC0415
-        from .topology_text import show_difference  # noqa: PLC0415
-
-        write(lambda stream: show_difference(found, Terminal.of(stream)), "")
+    write(_renderer(arguments.output, "difference", found), "")
     return ExitCode.OK if found.empty else ExitCode.FINDINGS
 
 

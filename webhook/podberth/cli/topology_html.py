@@ -7,8 +7,7 @@ from ..check.report.lines import Span
 from ..topology.overview import ClusterPicture
 from ..topology.picture import NodePicture
 from .svg import safe
-from .topology_svg import node_svg
-from .topology_svg_cluster import cluster_svg
+from .topology_svg import cluster_svg, node_svg
 from .topology_tables import (
     Cell,
     Row,

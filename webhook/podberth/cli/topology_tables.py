@@ -110,7 +110,7 @@ def _gpu_row(each: GpuPicture) -> Row:
 
 
 def cuts(node: NodePicture) -> list[tuple[str, GpuPicture]]:
-    """Return the GPUs in MIG mode, equal ones once: ``GPU 2-7`` and one of them."""
+    """Return the GPUs in MIG mode: for each range of equal GPUs its name (``GPU 2-7``) and one GPU of it."""
     alike: dict[tuple[object, ...], list[GpuPicture]] = {}
     for each in node.gpus:
         if each.gpu.mig_enabled:

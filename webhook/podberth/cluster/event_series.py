@@ -1,7 +1,7 @@
-"""Which Events to send, and when: equal notices are one series, and their number is limited. No clock, no I/O.
+"""The Events to send, and their times: equal notices are one series, and the number of Events is limited.
 
 The limits are client-go's wherever it has one: tools/record/events_cache.go (the spam filter of the legacy recorder)
-and tools/events/event_broadcaster.go (series).
+and tools/events/event_broadcaster.go (series). The module has no clock and no I/O.
 """
 
 from collections import OrderedDict
@@ -13,8 +13,8 @@ from ..admission.notices import Notice, Regarding
 from ..telemetry.bucket import Bucket
 
 Fate: TypeAlias = Literal["kept", "limited", "dropped"]
-"""It is sent, or counted with a sent one; its object, or the callers of podberth, have had too many; there are too many
-in all."""
+"""The fate of a notice. kept: it is sent, or counted in a sent Event. limited: its object, or callers without proof,
+have had too many. dropped: there are too many in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Limits:
     object_refill_seconds: float = 300.0
     """The time until the object may have one more (defaultSpamQPS)."""
     objects: int = 4096
-    """The number of objects for which this is remembered (maxLruCacheEntries)."""
+    """The number of objects whose Events are counted for this limit (maxLruCacheEntries)."""
     series: int = 1000
     """The number of series that may be open (maxQueuedEvents)."""
     burst: float = 10.0
@@ -37,21 +37,21 @@ class Limits:
     repeat_seconds: float = 5.0
     """The time between the first and the second request of a series; twice that before the next, and so on."""
     longest_repeat_seconds: float = 300.0
-    """The longest such time: the API server keeps an Event for an hour (--event-ttl), and each change renews it."""
+    """The longest time between repeats. The API server keeps an Event for an hour after a change (--event-ttl)."""
     unproved_burst: float = 25.0
-    """New Events that anybody may have caused: together they count as one object, because their sender names the
-    objects."""
+    """The most new Events at once from callers without proof. They share one limit, because such a caller chooses the
+    objects that it names."""
     unproved_refill_seconds: float = 30.0
     """The time until one more is allowed: the API server, which keeps each for an hour, has 145 of them at most."""
     unproved_namespaces: int = 16
-    """The number of namespaces with open series that anybody may have caused."""
+    """The most namespaces with open series from callers without proof."""
     finish_seconds: float = 360.0
     """A series without a notice for this long is over (finishTime)."""
 
 
 @dataclass(slots=True)
 class Series:
-    """Equal notices."""
+    """The notices with equal text about one object, which become one Event."""
 
     notice: Notice
     first: datetime
@@ -72,7 +72,7 @@ class Series:
 
 @dataclass(slots=True)
 class OpenSeries:
-    """All series that are not over."""
+    """All series that may still get notices."""
 
     limits: Limits
     _series: dict[Notice, Series] = field(default_factory=dict)
@@ -88,9 +88,9 @@ class OpenSeries:
         return len(self._series)
 
     def observe(self, notice: Notice, at: float, now: datetime, *, proved: bool = True) -> Fate:
-        """Take a notice at a time in seconds, and by the clock; as cheap as two look-ups.
+        """Take a notice at a time in seconds and by the clock; as cheap as two look-ups.
 
-        Without ``proved`` anybody may have caused it.
+        Without ``proved`` any caller may have caused the notice.
         """
         limits, series = self.limits, self._series.get(notice)
         if series is not None:

@@ -8,8 +8,9 @@ is lost. An Event that the API server refuses is counted, and blocks nothing.
 import asyncio
 import hashlib
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import astuple
+from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from random import random
@@ -17,7 +18,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import orjson
 
-from ..admission.notices import Notice
+from ..admission.notices import Notice, is_founded, notices
+from ..admission.outcome import Outcome
+from ..admission.review import AdmissionRequest
+from ..admission.snapshot import Snapshot
 from ..api.protocol import MERGE_PATCH, Pace, Timing, garbled
 from ..errors import ClusterError
 from ..kube.api_path import ApiPath, collection_path
@@ -78,7 +82,7 @@ class Events:
         self._well = True
 
     def tell(self, notice: Notice, *, proved: bool = True) -> None:
-        """Queue a notice; returns at once. Without ``proved`` anybody may have caused it."""
+        """Queue a notice; returns at once. Without ``proved`` any caller may have caused the notice."""
         if not notice.regarding.can_exist:
             self.pass_over()
             return
@@ -262,3 +266,34 @@ def _take_in(series: Series, answer: bytes) -> None:
         series.count = int((document.get("series") or {}).get("count") or 1)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise garbled(_path(series.notice), answer) from error
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewEvents:
+    """Listens to answers of /validate: their warnings become Events, as far as the caller is known.
+
+    The API server proves its identity by a client certificate (``--client-ca``). If none is required, anybody who
+    reaches the port can send a review; podberth then writes nothing of its content with its own rights
+    (docs/adr/0042).
+    """
+
+    events: Events
+    snapshot: Callable[[], Snapshot | None]
+    """Returns the snapshot in force."""
+    proved: bool
+    """Whether all clients have shown a certificate."""
+
+    def observe(self, request: AdmissionRequest, outcome: Outcome) -> None:
+        """Take an answer; returns at once."""
+        if self.proved:
+            for notice in notices(request, outcome):
+                self.events.tell(notice)
+            return
+        known = self.snapshot()
+        if known is None:
+            return
+        for notice in notices(request, outcome, known):
+            if notice.regarding.can_exist and is_founded(notice.regarding, known):
+                self.events.tell(notice, proved=False)
+            else:
+                self.events.pass_over()

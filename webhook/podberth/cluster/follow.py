@@ -30,15 +30,12 @@ class Part(Protocol):
     @property
     def sinks(self) -> Mapping[Resource, Sink]:
         """The sinks of its resources."""
-        ...
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
         """Return how many objects of a resource cannot be used, by reason."""
-        ...
 
     async def hand_on(self) -> None:
         """Pass on the facts now, and whenever they change, until cancelled. Started when all objects are listed."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

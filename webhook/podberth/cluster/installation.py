@@ -4,7 +4,7 @@ Every request is a get or a list, none for a Secret; manifests/base/viewer.yaml 
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Coroutine, Iterable, Mapping
 from datetime import datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -58,44 +58,29 @@ class StatusReader:
         self._client = client
 
     async def read(self, now: datetime) -> Observed:
-        """Read all of it.
+        """Read all objects of the report.
 
         Raises:
             ClusterError: the API server cannot be reached, or does not accept the user's credentials.
         """
         # First and alone: a kubeconfig's program for tokens then runs once, and rejected credentials are reported once.
         version = await self._read(ApiPath("version"))
-        async with asyncio.TaskGroup() as group:
-            begin = group.create_task
-            entries = {kind: path.below("podberth") for kind, path in KINDS.items()}
-            configurations = {kind: begin(self._named(path, _ADMISSION)) for kind, path in entries.items()}
-            guards = {key: begin(self._named(path, _ADMISSION)) for key, path in _GUARDS.items()}
-            deployment = begin(self._named(_DEPLOYMENT, "apps"))
-            controller = begin(self._named(_CONTROLLER, "apps"))
-            agents = begin(self._named(_DAEMON_SET, "apps"))
-            served = begin(self._served())
-            policies = begin(self._listed(POLICIES, "gpupolicies.podberth.io"))
-            nodes = begin(self._listed(NODES, "nodes"))
-            topologies = begin(self._listed(TOPOLOGIES, f"configmaps in {NAMESPACE}"))
-            heartbeats = begin(self._listed(HEARTBEATS, f"leases.coordination.k8s.io in {NAMESPACE}"))
-            replicas = begin(self._replicas())
-            events = begin(self._events())
-        return Observed(
-            now=now,
-            kubernetes=str(version.get("gitVersion", "")),
-            deployment=deployment.result(),
-            agents=agents.result(),
-            controller=controller.result(),
-            policies_served=served.result(),
-            configurations={kind: task.result() for kind, task in configurations.items()},
-            guards={key: task.result() for key, task in guards.items()},
-            policies=policies.result(),
-            nodes=nodes.result(),
-            topologies=topologies.result(),
-            heartbeats=heartbeats.result(),
-            replicas=replicas.result(),
-            events=events.result(),
-        )
+        parts: dict[str, Coroutine[Any, Any, Any]] = {
+            "deployment": self._named(_DEPLOYMENT, "apps"),
+            "controller": self._named(_CONTROLLER, "apps"),
+            "agents": self._named(_DAEMON_SET, "apps"),
+            "policies_served": self._served(),
+            "configurations": self._all_named({kind: path.below("podberth") for kind, path in KINDS.items()}),
+            "guards": self._all_named(_GUARDS),
+            "policies": self._listed(POLICIES, "gpupolicies.podberth.io"),
+            "nodes": self._listed(NODES, "nodes"),
+            "topologies": self._listed(TOPOLOGIES, f"configmaps in {NAMESPACE}"),
+            "heartbeats": self._listed(HEARTBEATS, f"leases.coordination.k8s.io in {NAMESPACE}"),
+            "replicas": self._replicas(),
+            "events": self._events(),
+        }
+        read = dict(zip(parts, await _together(parts.values()), strict=True))
+        return Observed(now=now, kubernetes=str(version.get("gitVersion", "")), **read)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -106,6 +91,10 @@ class StatusReader:
         *_, resource, name = path.split("/")
         where = f" in {path.namespace}" if path.namespace else ""
         return await _guarded(self._read(path), f"get {resource}.{group} {name}{where}")
+
+    async def _all_named(self, paths: Mapping[str, ApiPath]) -> dict[str, Found]:
+        found = await _together(self._named(path, _ADMISSION) for path in paths.values())
+        return dict(zip(paths, found, strict=True))
 
     async def _served(self) -> Read[bool]:
         """Tell whether the API server has the kind; every authenticated user may ask."""
@@ -143,7 +132,7 @@ class StatusReader:
         if isinstance(pods, Unread):
             return pods
         running = [pod for pod in pods if _runs(pod)]
-        return tuple(await asyncio.gather(*map(self._replica, running)))
+        return tuple(await _together(map(self._replica, running)))
 
     async def _replica(self, pod: Document) -> Replica:
         name = str(pod["metadata"]["name"])
@@ -165,6 +154,13 @@ def open_status(kubeconfig: Kubeconfig | None) -> StatusReader:
         UsageError: the library of the client is not installed, or no address of the API server is configured.
     """
     return StatusReader(client_class("status")(kubeconfig, _TIMING, brief=True))
+
+
+async def _together(reading: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
+    """Return the results, in order; the first error ends all."""
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(each) for each in reading]
+    return [each.result() for each in tasks]
 
 
 async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:

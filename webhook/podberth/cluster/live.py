@@ -134,8 +134,7 @@ class LiveTopology:
         for name in self._heartbeats.run_out(self._sight.read(time.monotonic())):
             self._known.set_stale(name, stale=True)
 
-    # ---- reports
-    # ------------------------------------------------------------------------------------------------------
+    # ---- reports ----------------------------------------------------------------------------------------------------
 
     def _tell_orphans(self) -> None:
         now = time.monotonic()
@@ -186,13 +185,13 @@ class Documents:
         self._stir()
 
     def drop(self, name: str) -> None:
-        """Pass on that there is none."""
+        """Pass on that the object does not exist."""
         self.left_out.discard(name)
         self._drop(name)
         self._stir()
 
     def lost(self, at: float) -> None:
-        """Keep the facts."""
+        """Keep the last facts while the watch is lost."""
 
     def regained(self, at: float) -> None:
         """Continue."""

@@ -1,12 +1,29 @@
-"""Objects that are kept as they are: by name, and passed on together whenever one of them changes."""
+"""Objects that are kept whole, by name; all are passed on together whenever one of them changes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 from ..api.protocol import Document, Resource
 from ..api.reflector import Sink
-from .rounds import rounds
+
+# Events that arrive together are passed on together: a tenth of the second in which an answer has to follow an event.
+_TOGETHER_SECONDS: Final = 0.1
+
+
+async def rounds(wake: asyncio.Event) -> AsyncIterator[None]:
+    """Yield at once, and again whenever ``wake`` has been set since; for ever.
+
+    After a quiet time the next round is at once: the first pod of a new Namespace, or of a new Job, is on its way.
+    """
+    while True:
+        wake.clear()
+        yield
+        handed_on = time.monotonic()
+        await wake.wait()
+        await asyncio.sleep(max(0.0, handed_on + _TOGETHER_SECONDS - time.monotonic()))
+
 
 # Fields that the API server changes on every write, and that podberth does not read.
 _OF_THE_WRITE = ("resourceVersion", "managedFields")

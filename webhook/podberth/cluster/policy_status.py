@@ -2,8 +2,8 @@
 
 The first follows from the object alone, so all replicas agree, and the first one writes it. Replicas of two versions
 may differ; each then writes once for a generation, and never in answer to the other. The second, only for policies of
-scope All, follows from the webhook configurations, which are read again before it is written; ``freshness`` explains
-its own condition. Nothing here is done inside a review.
+scope All, follows from the webhook configurations, which are read again before it is written. ``Freshness`` explains
+the third, of policies that ask for nodes. Nothing here is done inside a review.
 """
 
 import asyncio
@@ -14,21 +14,143 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from random import random
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..admission.notices import Notice, Regarding, note
-from ..api.protocol import APPLY_PATCH, POLICIES, Document, Pace, Timing
+from ..api.protocol import APPLY_PATCH, POLICIES, Document, Pace, Timing, read_object
 from ..errors import ClusterError
 from ..files.source import Verdict
+from ..kube.api_path import ApiPath
 from ..kube.times import as_time
-from ..policy.every_pod import entries_wanted
+from ..policy.every_pod import entries_wanted, sends_every_pod
 from ..telemetry.log import Log
 from ..wellknown import API_VERSION, POLICY_KIND
-from .every_pod import entries, entries_condition
-from .freshness import Freshness
+from .shared_ca import KINDS
 
 if TYPE_CHECKING:
     from ..api.client import ClusterClient
+
+_EVERY_POD_SENT: Final = "EveryPodSent"
+_TOPOLOGY_FRESH: Final = "TopologyFresh"
+# Without names and numbers, which change with every node: podberth status has them.
+_SILENT: Final = (
+    "heartbeats of agents have run out: policies count on none of these nodes, and deny nothing for it; "
+    "podberth status names them"
+)
+
+Entries: TypeAlias = Mapping[str, bool | str]
+"""By kind of configuration, whether it has an entry for every pod; a text: why that is unknown."""
+
+
+async def entries(client: "ClusterClient", name: str) -> Entries:
+    """Read the two configurations of that name; a missing one has no entry.
+
+    Raises:
+        ClusterError: no answer came; a refusal is a text in the result.
+    """
+    return {kind: await _entry(client, path.below(name)) for kind, path in KINDS.items()}
+
+
+async def _entry(client: "ClusterClient", path: ApiPath) -> bool | str:
+    try:
+        return sends_every_pod(read_object(await client.get(path, {}), path))
+    except ClusterError as error:
+        if error.status == HTTPStatus.FORBIDDEN:
+            return str(error)
+        if error.status != HTTPStatus.NOT_FOUND:
+            raise
+        return False
+
+
+def entries_condition(document: Document, verdict: Verdict, known: Entries) -> dict[str, Any] | None:
+    """Return the condition of a policy that needs entries for every pod; None: it needs none, or does not compile."""
+    wanted = entries_wanted(document)
+    if verdict.problems or not wanted:
+        return None
+    lacking = [kind for kind in wanted if known[kind] is False]
+    unread = [text for kind in wanted if isinstance(text := known[kind], str)]
+    if lacking:
+        got = f"scope All, and the {' and the '.join(lacking)} sends pods with GPUs and of gangs only"
+        status, reason, message = "False", "NoEntry", f"{got}; add the component all-pods (docs/policy.md, Scope)"
+    elif unread:
+        status, reason, message = "Unknown", "NotRead", unread[0]
+    else:
+        status, reason, message = "True", "EntryExists", ""
+    return _condition(_EVERY_POD_SENT, verdict, status, reason, message)
+
+
+def _condition(kind: str, verdict: Verdict, status: str, reason: str, message: str) -> dict[str, Any]:
+    """Return a condition of a status, without the time of its last change."""
+    return {
+        "type": kind,
+        "status": status,
+        "observedGeneration": verdict.generation,
+        "reason": reason,
+        "message": message,
+    }
+
+
+class Settled:
+    """A fact that counts once it has stayed the same for so long; until then ``value`` is None."""
+
+    def __init__(self, seconds: float) -> None:
+        """Start without a fact."""
+        self._seconds = seconds
+        self._seen: bool | None = None
+        self._since = 0.0
+        self.value: bool | None = None
+
+    def see(self, seen: bool, at: float) -> None:
+        """Note the present state at a time in seconds."""
+        if seen != self._seen:
+            self._seen, self._since = seen, at
+        if at - self._since >= self._seconds:
+            self.value = seen
+
+
+class Freshness:
+    """The condition of one replica: the state that it should write for a policy, and the state that it has written.
+
+    It says whether the nodes' agents are heard. It does not follow from the object, and replicas receive heartbeats at
+    different moments. So it is written only after the state has stayed the same for a while, and by each replica once
+    for each change that it has seen itself: replicas do not answer each other, and a short interruption writes nothing.
+    """
+
+    def __init__(self, stale_nodes: Callable[[], int], settle_seconds: float) -> None:
+        """Start without conditions. ``stale_nodes`` returns the number of nodes whose agent is silent."""
+        self._stale_nodes = stale_nodes
+        self._fresh = Settled(settle_seconds)
+        self._said: dict[str, object] = {}
+        self.readers: Collection[str] = ()
+        """The policies that ask for nodes, by name."""
+
+    def look(self, at: float) -> None:
+        """Note the present state at a time in seconds."""
+        self._fresh.see(not self._stale_nodes(), at)
+
+    def keep(self, names: Collection[str]) -> None:
+        """Forget the conditions of policies that no longer exist."""
+        self._said = {name: each for name, each in self._said.items() if name in names}
+
+    def due(self, document: Document, verdict: Verdict) -> dict[str, Any] | None:
+        """Return the condition that a policy should have; its present one if this replica has nothing new to write."""
+        if verdict.problems or verdict.name not in self.readers:
+            return None
+        if self._fresh.value is None or self._said.get(verdict.name) == self._turn(document, verdict):
+            known = (document.get("status") or {}).get("conditions") or ()
+            return next((dict(each) for each in known if each.get("type") == _TOPOLOGY_FRESH), None)
+        fresh = self._fresh.value
+        said = ("True", "NoneSilent", "") if fresh else ("False", "AgentsSilent", _SILENT)
+        return _condition(_TOPOLOGY_FRESH, verdict, *said)
+
+    def said(self, document: Document, verdict: Verdict) -> None:
+        """Note that the object has the due condition, from this replica or another."""
+        if self._fresh.value is not None:
+            self._said[verdict.name] = self._turn(document, verdict)
+
+    def _turn(self, document: Document, verdict: Verdict) -> object:
+        return document["metadata"]["uid"], verdict.generation, self._fresh.value
+
 
 _MANAGER: Final = "podberth-status"
 # The limit of a condition's message (meta/v1 Condition, maxLength).
@@ -108,7 +230,7 @@ class PolicyStatuses:
     async def _write(self) -> None:
         # Both at one moment: a policy that arrives while a status is sent is another, perhaps of the same name.
         documents, verdicts = self._documents, self._verdicts
-        wanted = any(map(_wants_entries, documents.values()))
+        wanted = any(map(entries_wanted, documents.values()))
         known = await entries(self._client, self._configuration) if wanted else {}
         for verdict in verdicts:
             document = documents.get(verdict.name)
@@ -207,20 +329,7 @@ def _conditions(verdict: Verdict) -> list[dict[str, Any]]:
         problems = "\n".join(map(str, verdict.problems))[:_LONGEST_MESSAGE]
         kept = "not compiled; where an earlier generation was in force, that one stays in force"
         said = {"Compiled": ("False", "Broken", problems), "Active": ("False", "NotCompiled", kept)}
-    return [
-        {
-            "type": kind,
-            "status": status,
-            "observedGeneration": verdict.generation,
-            "reason": reason,
-            "message": message,
-        }
-        for kind, (status, reason, message) in said.items()
-    ]
-
-
-def _wants_entries(document: Document) -> bool:
-    return bool(entries_wanted(document))
+    return [_condition(kind, verdict, *each) for kind, each in said.items()]
 
 
 def _says(known: Mapping[str, Any] | None, wanted: Mapping[str, Any]) -> bool:

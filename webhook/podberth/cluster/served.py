@@ -58,7 +58,7 @@ def read_plurals(body: bytes) -> frozenset[str]:
 
 
 def resource_of(kind: Kind, version: str) -> Resource:
-    """Return what is to be watched of a kind where that version is served."""
+    """Return the resource to watch for a kind in a served version."""
     path = collection_path(f"{kind.group}/{version}", kind.plural)
     return Resource(kind.name, path, of_all_namespaces=not kind.of_cluster, optional=True)
 
@@ -102,7 +102,7 @@ class _Followed:
 
 
 class ServedKinds:
-    """Follows those of some kinds that a cluster serves."""
+    """Follows the given kinds, each for as long as the cluster serves it."""
 
     def __init__(
         self,
@@ -274,8 +274,7 @@ class ServedKinds:
         await asyncio.gather(followed.task, return_exceptions=True)
         await followed.reflector.close()
 
-    # ---- reports
-    # ------------------------------------------------------------------------------------------------------
+    # ---- reports ----------------------------------------------------------------------------------------------------
 
     def _state(self, kind: Kind) -> KindState:
         followed = self._followed.get(kind)

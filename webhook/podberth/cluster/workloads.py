@@ -16,7 +16,7 @@ from ..facts.table import Table
 from ..kube.unchecked import text_at
 from ..telemetry.log import Log
 from .live import Documents
-from .rounds import rounds
+from .objects import rounds
 
 # Some 2 KiB each (bench.live_workloads), so a fifth of the memory that the manifests grant.
 MOST_OBJECTS: Final = 100_000
@@ -59,7 +59,7 @@ class LiveWorkloads(LiveKinds):
             self._on_change(self.facts())
 
     def facts(self) -> ClusterFacts:
-        """Return what there is now; what follows from kinds that have not changed is not computed again."""
+        """Return the present facts. Only the facts of changed kinds are computed again."""
         filed = self._filed.items()
         self._facts = self._facts.with_tables(
             {kind: each.table() for kind, each in filed},
@@ -72,13 +72,13 @@ class LiveWorkloads(LiveKinds):
 
 
 class Filed(Documents):
-    """The objects of one kind."""
+    """The objects of one kind that a watch has brought, as facts."""
 
     def __init__(self, kind: Kind, stir: Callable[[], None], log: Log) -> None:
         """Start empty. ``stir`` is called when a fact has changed that the core reads."""
         super().__init__(kind.name, self._file, self._unfile, lambda: None, log)
         self.beyond: set[str] = set()
-        """What is left out because there are too many."""
+        """The names of objects that are left out because there are too many."""
         self._waiting: dict[str, Any] = {}
         self._useless: dict[str, str] = {}
         """The uids of the objects that are left out, by name."""
@@ -92,7 +92,7 @@ class Filed(Documents):
         self._changes: dict[Place, Any] = {}
 
     def table(self) -> Table:
-        """Return all that is known as it is now, which stays as it is."""
+        """Return the facts as they are now; later changes make another table."""
         if self._changes:
             self._table = self._table.changed(self._kind, self._changes)
             self._changes = {}
@@ -111,7 +111,7 @@ class Filed(Documents):
         self._set_useless(name, text_at(document, "metadata", "uid") if name in self.left_out else "")
 
     def drop(self, name: str) -> None:
-        """Note that there is none."""
+        """Note that the object does not exist."""
         super().drop(name)
         self._set_useless(name, "")
 
@@ -128,7 +128,7 @@ class Filed(Documents):
             self._stir_readers()
 
     def forget(self) -> None:
-        """Let go of all objects: nothing is heard of them any more, which says not yet that the kind is gone."""
+        """Forget all objects: the watch ended. The kind may still be served."""
         for name in list(self.left_out):
             self.drop(name)
         for place in self.table().facts:
@@ -160,7 +160,7 @@ class Filed(Documents):
         self._let_in()
 
     def _let_in(self) -> None:
-        """File what has waited longest for room: unchanged, it is never put again."""
+        """File the objects that have waited longest for room: the watch does not report an unchanged object again."""
         while self._waiting and self._count < MOST_OBJECTS:
             name = next(iter(self._waiting))
             self._set(self._kind.place_of(name), self._waiting.pop(name))

@@ -23,7 +23,7 @@ from .plan.model import Action, Change, LookUp, Plan, WaitingPod, World
 from .requests import Answer, Requests, keeps_minimum, word
 from .retries import Waits, key_of
 
-# Pods of one gang arrive together, and so do answers of the watch: as in cluster.rounds.
+# Pods of one gang arrive together, and so do answers of the watch: as in cluster.objects.
 _TOGETHER_SECONDS = 0.1
 # A plan for 100,000 pods takes seconds, in which no answer is handled: it gets a fifth of the time at most.
 _REST = 4.0

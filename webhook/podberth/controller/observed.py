@@ -15,7 +15,7 @@ from ..facts.kinds import Kind, of_role
 from ..kube.pod import OwnerReference
 from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, Watched
-from .plan.intake import made_group, made_template, waiting_pod
+from .plan.intake import made, waiting_pod
 from .plan.model import Made, Owned, Place, WaitingPod, World
 
 if TYPE_CHECKING:
@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 
 def _seen(kind: Kind) -> Kind:
-    """Return a kind of which more is kept than decisions need: whose its objects are, and what the controller wrote."""
+    """Return the kind with a reader for the controller, which keeps owners and ``ours``; decisions need neither."""
 
     def read(document: Document) -> Made:
-        return made_template(document) if kind.role == "template" else made_group(kind.group, document)
+        # A PodGroup without a minimum lets its pods start one by one.
+        return made(document, kind.read(document).size or 1) if kind.role == "pod group" else made(document)
 
     # Policies write specs of v1; v1beta2 has the same, v1beta1 has no `exactly` (kubernetes/api resource).
     versions = tuple(each for each in kind.versions if each != "v1beta1") if kind.role == "template" else kind.versions
@@ -34,7 +35,7 @@ def _seen(kind: Kind) -> Kind:
 
 
 SEEN_KINDS: Final[tuple[Kind, ...]] = tuple(_seen(kind) for kind in of_role("pod group", "template"))
-"""What the controller makes, and what pods may wait for."""
+"""The kinds that the controller makes, and the kinds that pods may wait for."""
 
 
 class Sight:

@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
+from ..kube.pod import controller_in
+from ..kube.unchecked import text_at
+from ..workload.owners import LOOKED_UP, keep
 from .plan.model import LookUp, Owned
-from .requests import above, kept_of
 
 if TYPE_CHECKING:
     from ..kube.pod import OwnerReference
@@ -43,16 +46,16 @@ class LookedUp:
 
     def found(self, action: LookUp, document: Mapping[str, Any]) -> None:
         """Record an owner; an object of that name with another uid is not it."""
-        same, owner = above(document, action.owner)
-        if not same:
+        if text_at(document, "metadata", "uid") != action.owner.uid:
             self.lost(action)
             return
         owned = action.namespace, action.owner
-        kept = kept_of(document, action.owner)
-        self.controllers[owned] = owner
+        self.controllers[owned] = controller_in(document)
         self._ask_at.pop(owned, None)
-        if kept is not None:
-            self.documents[owned] = kept
+        # Nothing is kept of an owner that has finished, or that has too many parts.
+        with suppress(ValueError):
+            kept = keep(LOOKED_UP[action.owner.api_version, action.owner.kind], document)
+            self.documents |= {} if kept is None else {owned: kept}
 
     def lost(self, action: LookUp) -> None:
         """Record that an owner is gone."""

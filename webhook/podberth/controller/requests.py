@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import orjson
 
-from ..api.lease import Term
+from ..api.election import Term
 from ..api.protocol import MERGE_PATCH, AnswerLimits, garbled
 from ..errors import ClusterError
 from ..kube.api_path import ApiPath, collection_path
-from ..kube.pod import OwnerReference, controller
-from ..workload.owners import LOOKED_UP, keep
+from ..workload.owners import LOOKED_UP
 from .plan.model import Action, Change, Create, LookUp
 from .plan.systems import BY_API_GROUP
 
@@ -101,20 +100,6 @@ def _owner_path(action: LookUp) -> ApiPath:
     owner = action.owner
     plural = LOOKED_UP[owner.api_version, owner.kind].plural
     return collection_path(owner.api_version, plural, action.namespace).below(owner.name)
-
-
-def above(document: Mapping[str, Any], owner: OwnerReference) -> tuple[bool, OwnerReference | None]:
-    """Return whether a document is still that owner, and its controller."""
-    same = (document.get("metadata") or {}).get("uid") == owner.uid
-    return same, controller(document)
-
-
-def kept_of(document: Mapping[str, Any], owner: OwnerReference) -> dict[str, Any] | None:
-    """Return the facts of an owner that was looked up; None if it makes no more pods, or has too many parts."""
-    try:
-        return keep(LOOKED_UP[owner.api_version, owner.kind], document)
-    except ValueError:
-        return None
 
 
 def keeps_minimum(action: Change, answer: Answer) -> bool:

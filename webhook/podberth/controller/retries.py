@@ -1,4 +1,4 @@
-"""When a request may be sent again, and the reports about it meanwhile. Pure: times are given.
+"""The time at which a request may be sent again, and the reports until then. Pure: the caller gives the time.
 
 A request waits after a failure, and after a success until its effect is seen.
 """

@@ -1,5 +1,5 @@
-"""The facts of one cluster: which kinds of objects are read, what is kept of each, and the immutable table of all.
+"""The facts of one cluster: the kinds of objects that are read, the kept fields of each, and the table of all facts.
 
-Every object becomes a fact here, whether it comes from a file, a watch, a list or a test. Who places nodes is
-``topology``'s to say, what a pod is part of ``workload``'s.
+Every object becomes a fact here, whether it comes from a file, a watch, a list or a test. ``topology`` interprets the
+facts about nodes, and ``workload`` those about the workload of a pod.
 """

@@ -1,8 +1,8 @@
-"""What is known of one cluster, at one moment: the facts of its objects, and what follows from them.
+"""The facts of one cluster at one moment: those of its objects, and those that follow from several objects.
 
-``fold`` takes in any object and is how facts come to be known; in whatever order objects come, and whatever they were
-before, the facts are those of the objects as they are now. A document that cannot be used is a line in ``problems`` and
-costs only itself. Staleness is decided here, and not in the index, against a time that the caller passes.
+``fold`` takes in any object. The facts are those of the objects as they are now, in whatever order the objects came
+and whatever they were before. A document that cannot be used is a line in ``problems``, and affects no other. It is
+decided here, and not in the index, whether a topology is stale; the caller passes the time.
 """
 
 from collections import ChainMap, Counter
@@ -46,9 +46,10 @@ from .kinds import (
 from .table import Table
 
 SYSTEM_CLASS: Final = "system-node-critical"
-"""The PriorityClass that every API server makes and nobody may delete: who knows it knows all classes."""
+"""The PriorityClass that every API server makes and nobody may delete. If it is known, all classes are."""
 
 _EMPTY: Final = Table()
+_NATIVE: Final = tuple(kind for kind in of_role("pod group") if kind.group == NATIVE_GROUP)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +61,9 @@ class ClusterFacts:
     unusable: Mapping[tuple[Kind, Place], str] = field(default_factory=dict)
     """Why the object at a place cannot be read."""
     remarks: tuple[str, ...] = ()
-    """What else is wrong with the documents that the facts come from."""
+    """Further problems of the documents that the facts come from."""
     now: datetime | None = None
-    """The time to hold heartbeats against; None where nothing is to be called stale (a snapshot in CI)."""
+    """The time that heartbeats are compared with; None if no document is to be stale (a snapshot in CI)."""
     listed: bool = False
     """Whether the API server was asked for all of each kind; else they come from files, which may hold a part."""
     served: frozenset[str] = frozenset()
@@ -108,7 +109,7 @@ class ClusterFacts:
         return self._derived(replace(known, tables=_held({**known.tables, **own})), self, known)
 
     def without_nodes(self) -> "ClusterFacts":
-        """Return the facts for those who have made an index of the nodes, whose documents take memory."""
+        """Return the facts without the documents of nodes, which take memory and are not needed beside an index."""
         return replace(self, tables={kind: each for kind, each in self.tables.items() if kind not in OF_NODES})
 
     def _derived(self, made: "ClusterFacts", *sources: "ClusterFacts") -> "ClusterFacts":
@@ -142,7 +143,7 @@ class ClusterFacts:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What could not be used and why, sorted."""
+        """The objects that could not be used, each with the reason, sorted."""
         nodes = {*self._at(NODE), *(place for kind, place in self.unusable if kind is NODE)}
         topologies = [*self._at(TOPOLOGY), *(place for kind, place in self.unusable if kind is TOPOLOGY)]
         orphans = [
@@ -167,24 +168,29 @@ class ClusterFacts:
         """The PodGroups of all systems: one that is here exists, whatever its size."""
         return self._known("pod group")
 
-    @cached_property
+    @property
     def group_sizes(self) -> Mapping[GroupKey, int]:
-        """How many pods PodGroups let start together at the least; without those that do not say."""
-        return {key: group.size for key, group in self.pod_groups.items() if group.size}
+        """The smallest number of pods that each PodGroup starts together; groups that do not state it are left out."""
+        return _Sizes(self.pod_groups)
+
+    @property
+    def _native(self) -> Mapping[NamespacedName, PodGroup]:
+        """Kubernetes' own PodGroups."""
+        return next((self.tables[kind].facts for kind in _NATIVE if kind in self.tables), {})
 
     @cached_property
     def native_groups(self) -> Mapping[str, frozenset[str]]:
         """The names of Kubernetes' own PodGroups by namespace."""
         found: dict[str, set[str]] = {}
-        for group, namespace, name in self.pod_groups:
-            if group == NATIVE_GROUP:
-                found.setdefault(namespace, set()).add(name)
+        for namespace, name in self._native:
+            found.setdefault(namespace, set()).add(name)
         return {namespace: frozenset(names) for namespace, names in found.items()}
 
     @cached_property
     def served_groups(self) -> frozenset[str]:
-        """API groups whose PodGroups the cluster serves: of which there is one, or discovery names the kind."""
-        return self.served | {group for group, _, _ in self.pod_groups} | set(self._known("discovery").values())
+        """API groups whose PodGroups the cluster serves: a PodGroup exists, or discovery names the kind."""
+        held = {kind.group for kind in of_role("pod group") if kind in self.tables}
+        return self.served | held | set(self._known("discovery").values())
 
     @cached_property
     def queues(self) -> Queues:
@@ -193,7 +199,7 @@ class ClusterFacts:
 
     @cached_property
     def owners(self) -> Mapping[str, Document]:
-        """What is kept of the owners of gangs, by uid."""
+        """The kept fields of the owners of gangs, by uid."""
         return self._known("owner")
 
     @cached_property
@@ -203,12 +209,12 @@ class ClusterFacts:
 
     @cached_property
     def devices(self) -> KnownDevices:
-        """What claims and their templates ask for, and what DeviceClasses hand out."""
+        """The devices that claims and their templates ask for, and those of each DeviceClass."""
         resources: Accelerators = {}
         classes = self._known("class")
         for name in sorted(classes):
             resources |= classes[name].accelerators
-        shared = {key[1:]: group.claims for key, group in self.pod_groups.items() if group.claims}
+        shared = {place: group.claims for place, group in self._native.items() if group.claims}
         return KnownDevices(
             claims=self._known("claim"),
             templates=_chained(self._known("template"), self._channels),
@@ -241,15 +247,33 @@ class ClusterFacts:
 _FOLLOWS_FROM: Final[Mapping[str, tuple[Kind, ...]]] = {
     "nodes": OF_NODES,
     "pod_groups": of_role("pod group"),
-    "group_sizes": of_role("pod group"),
-    "native_groups": of_role("pod group"),
+    "native_groups": _NATIVE,
     "owners": of_role("owner"),
     "class_resources": of_role("class"),
-    "devices": of_role("class", "claim", "template", "compute domain", "pod group"),
+    "devices": (*of_role("class", "claim", "template", "compute domain"), *_NATIVE),
     "_channels": of_role("compute domain"),
     "default_priority_class": of_role("priority class"),
 }
 """The kinds that each of these follows from: where their tables are the same, it is not computed again."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sizes(Mapping[GroupKey, int]):
+    """The sizes of PodGroups, read when they are asked for: there may be a hundred thousand groups."""
+
+    groups: Mapping[GroupKey, PodGroup]
+
+    def __getitem__(self, key: GroupKey) -> int:
+        size = self.groups[key].size
+        if not size:
+            raise KeyError(key)
+        return size
+
+    def __iter__(self) -> Iterator[GroupKey]:
+        return (key for key in self.groups if self.groups[key].size)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 def _held(tables: Mapping[Kind, Table]) -> dict[Kind, Table]:
@@ -311,7 +335,7 @@ def _remarks(documents: Iterable[object]) -> Iterator[str]:
 
 
 def _stands_once(kind: Kind, document: Document) -> bool:
-    """Tell whether a second object of its name is a mistake: of others a file may hold two versions."""
+    """Tell whether a second object of the same name is a mistake; for other objects files may have two versions."""
     if kind in OF_NODES and kind is not NODE and not is_at_home(document):
         return False
     return kind in (NODE, NAMESPACE_KIND, HEARTBEAT) or (kind is TOPOLOGY and is_topology(document))

@@ -1,8 +1,8 @@
-"""The kinds of objects that are read: in which versions, where an object of it stands, and what is kept of it.
+"""The kinds of objects that are read: for each its versions, the place of an object, and the fields that are kept.
 
-One row for a kind of facts, and the only list of kinds: files, watches, lists and checks go by it. ``read`` returns
-what is kept, or None where an object is of no interest; so a cluster's objects cost what is read of them, not what they
-are.
+There is one row for each kind of facts. It is the only list of kinds: files, watches, lists and checks use it. ``read``
+returns the kept fields, or None if podberth needs nothing of the object. So the memory for a cluster depends on the
+kept fields, and not on the size of its objects.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -36,12 +36,12 @@ from ..topology.model import NodeTopology
 from ..topology.pod_groups import POD_GROUP_KINDS, GroupKey, PodGroup, min_member, served_pod_groups
 from ..topology.queues import QUEUE_FORMS, QueueKey, read_queue
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
-from ..workload.owners import OWNER_KINDS, keep
+from ..workload.owners import OWNER_KINDS, PARENT_GROUPS, keep
 
 Document: TypeAlias = dict[str, Any]
 NamespacedName: TypeAlias = tuple[str, str]
 Place: TypeAlias = str | NamespacedName
-"""Where an object of a kind stands: its name; of a kind that has namespaces, its namespace and name."""
+"""The place of an object among those of its kind: its name, or its namespace and name."""
 Role: TypeAlias = Literal[
     "node",
     "topology",
@@ -68,25 +68,25 @@ class Kind:
     role: Role
     group: str
     versions: tuple[str, ...]
-    """Those that can be read; the first that is served is followed."""
+    """The versions that can be read; the first that the cluster serves is followed."""
     kind: str
     plural: str
     read: Callable[[Document], Any]
-    """Returns the fact of an object; None: of no interest. Raises ValueError or TopologyError."""
+    """Returns the fact of an object; None: podberth needs nothing of it. Raises ValueError or TopologyError."""
     keys: Callable[[Any, Any], tuple[Hashable, ...]] | None = None
-    """By what a fact is looked up, from its place and itself; None: by its place."""
+    """Returns the keys that a fact is looked up by, from its place and the fact; None: it is looked up by its place."""
     of_cluster: bool = False
-    """Whether its objects are in no namespace."""
+    """Whether the objects of the kind are in no namespace."""
     is_followed: bool = True
-    """Whether it is followed where it is served; else it is always served, or looked up alone."""
+    """Whether a watch follows the kind if the cluster serves it. Other kinds are always served, or looked up singly."""
 
     @property
     def name(self) -> str:
-        """The name that kubectl takes, which tells kinds of one plural apart."""
+        """The name that kubectl accepts; it distinguishes kinds that have the same plural."""
         return f"{self.plural}.{self.group}"
 
     def place(self, document: Document) -> Place | None:
-        """Return where an object stands, in kubectl's own namespace where it names none; None: it has no name."""
+        """Return the place of an object, in kubectl's default namespace if it names none; None: it has no name."""
         if self.role == "discovery":  # an answer of the API server, whose name is what it is of
             found = document.get("groupVersion")
             return found if isinstance(found, str) else None
@@ -104,7 +104,7 @@ class Kind:
         return own if self.of_cluster else (namespace, own)
 
     def fact(self, document: Document) -> Any:
-        """Return what is kept of an object; None: it is of no interest.
+        """Return the fact of an object; None: podberth needs nothing of it.
 
         Raises:
             TopologyError: it cannot be read.
@@ -123,22 +123,22 @@ class PriorityClass(NamedTuple):
     """The facts of a PriorityClass."""
 
     default_value: int | None
-    """Its value, if it is the global default."""
+    """The value of the class, if it is the global default."""
 
 
 class DeviceClass(NamedTuple):
     """The facts of a DeviceClass."""
 
     resources: frozenset[str]
-    """The extended resources that stand for it."""
+    """The extended resources that request a device of the class."""
     accelerators: Accelerators
-    """Those of them that the table of resources does not know, if it hands out GPUs."""
+    """The resources that podberth's table of resources does not have, if the class is one of GPUs."""
     hands_out_others: bool
-    """Whether it is of drivers that have no accelerators."""
+    """Whether the drivers of the class have no accelerators."""
 
 
 class ComputeDomain(NamedTuple):
-    """The facts of a ComputeDomain, whose driver makes the template: until then a pod's channel is known by this."""
+    """The facts of a ComputeDomain. Until its driver makes the claim template, a pod's channel is known from these."""
 
     template: str
     requests: tuple[DeviceRequest, ...]
@@ -250,7 +250,7 @@ def _owner_keys(kind: OwnerKind, place: NamespacedName, fact: Document) -> tuple
 
 
 _DEVICES: Final = "resource.k8s.io"
-# What `kubectl get --raw /apis/scheduling.k8s.io/v1beta1` prints (meta/v1): a group may be served and have no objects.
+# The output of `kubectl get --raw /apis/scheduling.k8s.io/v1beta1` (meta/v1): a served group may have no objects.
 _LIST: Final = "APIResourceList"
 
 KINDS: Final[tuple[Kind, ...]] = (
@@ -313,19 +313,15 @@ KINDS: Final[tuple[Kind, ...]] = (
         if each.group  # a Pod that owns others is looked up alone: there are many
     ),
 )
-"""Every kind that is read. Two rows share ConfigMaps, which a label tells apart."""
+"""Every kind that is read. Two rows are for ConfigMaps, which a label distinguishes."""
 
 FOLLOWED: Final = tuple(kind for kind in KINDS if kind.is_followed)
-"""Those that a cluster may serve or not, and that are followed where it does."""
+"""The kinds that a cluster may serve or not, and that are followed if it does."""
 _BY_KIND: Final[Mapping[tuple[str, str], tuple[Kind, ...]]] = {
     key: tuple(kind for kind in KINDS if (kind.group, kind.kind) == key) for key in {(k.group, k.kind) for k in KINDS}
 }
-OWNER_GROUPS: Final = frozenset(each.group for each in OWNER_KINDS if each.group) | {
-    # Whose objects make JobSets and others that count.
-    "trainer.kubeflow.org",
-    "workload.codeflare.dev",
-}
-"""API groups of workloads: their other kinds are passed over in silence."""
+OWNER_GROUPS: Final = frozenset(each.group for each in OWNER_KINDS if each.group) | PARENT_GROUPS
+"""API groups of workloads. Objects of their other kinds are left out without a message."""
 
 
 def of_role(*roles: Role) -> tuple[Kind, ...]:
@@ -340,7 +336,7 @@ def group_of(document: Document) -> str:
 
 
 def kinds_of(document: Document) -> tuple[Kind, ...]:
-    """Return the rows that read an object; none where its kind is not read."""
+    """Return the rows that read an object; none if its kind is not read."""
     version, kind = document.get("apiVersion"), document.get("kind")
     if kind == _LIST:  # some print it without its version
         return _BY_KIND["", kind]

@@ -1,44 +1,47 @@
-"""The facts of one kind: an immutable table, of which a batch of changes makes another at the cost of one copy."""
+"""The facts of one kind as an immutable table. A changed table shares most of its parts with the one before."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from .kinds import Kind, Place
+from .persistent import PersistentMap
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Facts by where their objects stand, and by what they are looked up by.
+    """The facts of one kind, by the place of their objects and by the keys that they are looked up by.
 
-    Where several objects have one key (two ComputeDomains that name one template), the fact of the first place in
-    order counts, whichever came first.
+    If several objects have one key (two ComputeDomains that name one template), the fact of the first place in sorted
+    order counts.
     """
 
-    facts: Mapping[Any, Any] = field(default_factory=dict)
+    facts: PersistentMap = field(default_factory=PersistentMap)
     """By place."""
-    known: Mapping[Any, Any] = field(default_factory=dict)
+    known: PersistentMap = field(default_factory=PersistentMap)
     """By key; of a kind without keys the same as ``facts``."""
-    holders: Mapping[Hashable, tuple[Any, ...]] = field(default_factory=dict)
-    """The places that share a key, sorted; empty for a kind without keys."""
+    holders: PersistentMap = field(default_factory=PersistentMap)
+    """The sorted places that share a key; empty for a kind without keys."""
 
     def changed(self, kind: Kind, changes: Mapping[Place, Any]) -> "Table":
-        """Return the table with other facts at some places; None takes away what is there."""
-        facts = {**self.facts, **changes}
-        for place in [place for place, fact in changes.items() if fact is None]:
-            del facts[place]
+        """Return the table with other facts at some places; None removes a fact."""
+        facts = self.facts.changed(changes)
         if kind.keys is None:
             return Table(facts, facts)
-        known, holders = dict(self.known), dict(self.holders)
+        holders: dict[Any, tuple[Place, ...]] = {}
         for place, fact in changes.items():
             before = self.facts.get(place)
             lost = frozenset(() if before is None else kind.keys(place, before))
             won = frozenset(() if fact is None else kind.keys(place, fact))
             for key in lost | won:
-                others = [each for each in holders.get(key, ()) if each != place]
-                holders[key] = tuple(sorted([*others, place] if key in won else others))
-                if holders[key]:
-                    known[key] = facts.get(holders[key][0], fact)
-                else:
-                    del holders[key], known[key]
-        return Table(facts, known, holders)
+                others = {*(holders[key] if key in holders else self.holders.get(key) or ())} - {place}
+                holders[key] = tuple(sorted({*others, place} if key in won else others))
+        known = {key: facts[places[0]] if places else None for key, places in holders.items()}
+        held = {key: places or None for key, places in holders.items()}
+        return Table(facts, self.known.changed(known), self.holders.changed(held))
+
+    @classmethod
+    def of(cls, facts: Mapping[Any, Any]) -> "Table":
+        """Return the table of a kind without keys."""
+        found = PersistentMap().changed(facts)
+        return cls(found, found)

@@ -1,9 +1,9 @@
-"""A cluster's documents reduced to the fields that podberth reads: the snapshot that people keep and pass on.
+"""A cluster's documents reduced to the fields that podberth reads: the snapshot that users keep and share.
 
-The same cluster gives the same documents, in one order: nothing that only ages (heartbeats, versions, managed fields)
-stays. ``facts.collect`` gives the same result for them as for the originals, so decisions are equal; the objects that
-it ignores are left out. From a workload that makes gangs only numbers and names stay, and its pods' requirements on a
-node: sizes and levels come from them, and its other fields may be secret.
+The same cluster gives the same documents in the same order: fields that only show age (heartbeats, versions, managed
+fields) are removed. ``facts.collect`` gives the same result for the reduced documents as for the originals, so
+decisions are equal. Objects that it ignores are left out. A workload that makes gangs keeps only numbers, names, and
+its pods' requirements on a node: sizes and levels come from these, and its other fields may be secret.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -12,7 +12,7 @@ from ..facts.kinds import Document
 from ..facts.trim import IsParam
 from ..kube.documents import load_documents
 from ..kube.selector import label_selector_matches
-from ..policy.model import GPUPolicy, ParamRef
+from ..policy.model import GPUPolicy
 from ..policy.parse import parse_policies
 from .library import shipped
 from .loading import read_policy_texts
@@ -62,15 +62,15 @@ def params_of(directory: Path | None) -> IsParam:
     def is_param(namespace: str, name: str, labels: Mapping[str, Any]) -> bool:
         return any(
             reference.namespace in {None, namespace}
-            and (reference.name == name if reference.name is not None else _selected(reference, labels))
+            and (
+                reference.name == name
+                if reference.name is not None
+                else label_selector_matches(reference.selector or {}, labels)
+            )
             for reference in references
         )
 
     return is_param
-
-
-def _selected(reference: ParamRef, labels: Mapping[str, Any]) -> bool:
-    return label_selector_matches(reference.selector or {}, labels)
 
 
 def _policies(directory: Path | None) -> Iterable[GPUPolicy]:

@@ -27,6 +27,7 @@ SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 TESTS = frozenset({"tests.yaml", "tests.yml", "tests.json"})
 # A line for each bad document of a broken snapshot would help nobody.
 _MAX_PROBLEMS = 20
+_WANTED = "want what kubectl get nodes,configmaps -o yaml prints"
 
 
 def read_policy_texts(directory: Path) -> tuple[list[tuple[str, str]], list[Problem]]:
@@ -136,8 +137,20 @@ def read_objects(path: Path) -> ClusterFacts:
     return collect(documents, now=None)
 
 
+def read_topology(path: Path) -> ClusterFacts:
+    """Return what ``read_objects`` does for a command that decides with nodes: there has to be a Node.
+
+    Raises:
+        TopologyError: as ``read_objects``; or no object is a Node, as in the output of ``podberth topology show``.
+    """
+    objects = read_objects(path)
+    if not objects.nodes:
+        raise TopologyError(str(Problem(str(path), 0, 0, "", f"got no Node, {_WANTED}")))
+    return objects
+
+
 def _no_object(file: str) -> Problem:
-    return Problem(file, 0, 0, "", "got no object, want what kubectl get nodes,configmaps -o yaml prints")
+    return Problem(file, 0, 0, "", f"got no object, {_WANTED}")
 
 
 def read_pod_schema(path: Path | None) -> PodSchema:

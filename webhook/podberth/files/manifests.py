@@ -68,7 +68,7 @@ def find_manifests(paths: Iterable[str]) -> Listing:
 
 
 def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] | Problem:
-    """Return the name and the text of one file (``-``: of standard input), or the problem of reading it."""
+    """Return the name and the text of one file (``-`` is standard input), or the problem of reading it."""
     try:
         if file == STDIN and stdin is not None:
             content = read_stream(stdin, MAX_FILE_BYTES, Path(file))

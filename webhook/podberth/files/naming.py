@@ -11,19 +11,25 @@ gets the file's meaning. The file's topology levels, widest first, replace those
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from ..conventions import LABEL_KEYS, LEVELS, Conventions, GroupSystem, GroupSystemName, LabelKey, Trait
+from ..conventions import LABEL_KEYS, LEVELS, Conventions, GroupSystem, LabelKey, Trait
 from ..errors import Problem, UsageError
 from ..kube.documents import load_documents
 from ..policy.model import LabelSelector
 from ..policy.wording import explain
 from ..wellknown import HOSTNAME_LABEL
+from ..workload.systems import SYSTEMS
 from .loading import reason_of
 from .reading import MAX_SMALL_BYTES, read_text_in_time
+
+if TYPE_CHECKING:
+    _SystemName: TypeAlias = str
+else:  # a checker of types wants to read the names here, and they stand in the dossiers
+    _SystemName = Literal[tuple(each.name for each in SYSTEMS)]
 
 
 class _Model(BaseModel):
@@ -40,7 +46,7 @@ class _LabelKey(_Model):
 
 
 class _GroupSystem(_Model):
-    system: GroupSystemName
+    system: _SystemName
     namespace_selector: LabelSelector
 
 

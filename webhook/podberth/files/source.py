@@ -40,7 +40,6 @@ class SnapshotSource(Protocol):
 
     def revision(self) -> Mapping[str, object]:
         """Return a token for each part ("policies", "topology") that differs when ``load`` may return something new."""
-        ...
 
     def load(self) -> Loaded:
         """Return a new snapshot, with a CEL environment of its own.
@@ -49,4 +48,3 @@ class SnapshotSource(Protocol):
             PolicyError: the policies are at fault.
             TopologyError: the cluster's documents are at fault.
         """
-        ...

@@ -1,5 +1,5 @@
-"""Checks of a workload's group, whatever the policies say: one module for each check, whose findings are warnings.
+"""Checks of a workload's group, independent of policies: one module for each check. The findings are warnings.
 
-A check is given a workload's predicted pods and the cluster's facts. Nothing is denied here, and unknown facts give no
-finding.
+A check gets a workload's predicted pods and the cluster's facts. It denies nothing, and finds nothing where facts are
+unknown.
 """

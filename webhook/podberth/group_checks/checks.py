@@ -21,7 +21,7 @@ from .schedulers import mixed_schedulers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One concern."""
+    """One check, with its name and its scope."""
 
     name: str
     """The name in docs/groups.md."""
@@ -30,7 +30,7 @@ class Check:
     of_bare_pods: bool = False
     """Whether the check applies to a single Pod."""
     one_by_one: bool = False
-    """Whether it checks each role by itself; else it compares roles, of which there may be MOST_ROLES."""
+    """Whether the check looks at each role by itself; otherwise it compares roles, MOST_ROLES at most."""
 
 
 CHECKS: Final[tuple[Check, ...]] = (
@@ -98,7 +98,7 @@ def wrong_groups(
 ) -> tuple[Wrong, ...]:
     """Return the problems of a document's groups, each once.
 
-    ``namespace`` is used where the document names none. Only pods that ask for devices, or that declare a gang, are
+    ``namespace`` is used if the document names none. Only pods that ask for devices, or that declare a gang, are
     checked.
     """
     found: list[Wrong] = []

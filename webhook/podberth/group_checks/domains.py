@@ -1,20 +1,21 @@
-"""Groups that no known domain of a required level holds, or no known nodes at all.
+"""Groups that are too large for every known domain of a required level, or for all known nodes together.
 
-Nodes that fit a pod count, empty and healthy. An autoscaler may add nodes, so the finding is about known nodes, and
-never denies (docs/rules.md, rule 13).
+The nodes that fit a pod count as empty and healthy. An autoscaler may add nodes, so the finding is about known nodes,
+and never denies (docs/rules.md, rule 13).
 """
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from ..kinds.starts import Start
 from ..topology.room import Lack, Wanted, lacks
-from .case import Case, Wrong
+from .case import Case, Pods, Wrong
 from .levels import Level, affinity_levels, exclusive_levels, kueue_levels, native_levels
-from .together import Start, starts
+from .together import starts
 
 
 def too_large_groups(case: Case) -> Iterator[Wrong]:
-    """Find groups that no known domain holds, and of those without a level, groups that all known nodes cannot hold."""
+    """Find groups that no known domain holds, and groups without a level that all known nodes together cannot hold."""
     if not case.known.topology.known:
         return
     reported: set[tuple[object, ...]] = set()
@@ -33,7 +34,7 @@ def too_large_groups(case: Case) -> Iterator[Wrong]:
             yield found
 
 
-def _lacks(case: Case, start: Start, level: str = "") -> Sequence[Lack | None] | None:
+def _lacks(case: Case, start: Start[Pods], level: str = "") -> Sequence[Lack | None] | None:
     wanted = [Wanted(share.pods.need, share.most, share.least) for share in start.shares]
     found = lacks(case.known.topology, wanted, start.least, level) if start.least else None
     return None if found is None else tuple(found.values())
@@ -59,7 +60,7 @@ def _of_level(case: Case, level: Level) -> Wrong | None:
     return None
 
 
-def _of_cluster(case: Case, start: Start) -> Wrong | None:
+def _of_cluster(case: Case, start: Start[Pods]) -> Wrong | None:
     [lack] = _lacks(case, start) or (None,)
     if lack is None:
         return None
@@ -72,8 +73,8 @@ def _of_cluster(case: Case, start: Start) -> Wrong | None:
     )
 
 
-def _counted(start: Start, found: Sequence[Lack]) -> tuple[str, str]:
-    """Return in words the pods without room in any domain, and the most that one domain holds."""
+def _counted(start: Start[Pods], found: Sequence[Lack]) -> tuple[str, str]:
+    """Return two texts: the pods that no domain has room for, and the most that one domain holds."""
     often = Counter(each.kinds for each in found)
     first = max(found, key=lambda lack: (often[lack.kinds], lack.room))
     pods = f"{first.pods} pods{_of_roles(start, first)}"
@@ -83,8 +84,8 @@ def _counted(start: Start, found: Sequence[Lack]) -> tuple[str, str]:
     return pods, f"more than {max(same)}" if len(same) == len(found) else "them all"
 
 
-def _of_roles(start: Start, lack: Lack) -> str:
-    """Name the roles that are counted, where there are several."""
+def _of_roles(start: Start[Pods], lack: Lack) -> str:
+    """Return the text that names the counted roles; empty if there is only one."""
     roles = [start.shares[place].pods.role for place in sorted(lack.kinds)]
     if len(roles) == 1:
         return ""

@@ -1,4 +1,4 @@
-"""Exclusive topology with a second topology: its webhook writes affinity, and another field requires another level."""
+"""Exclusive topology that contradicts another field: each of them requires another level."""
 
 from collections.abc import Iterator
 
@@ -7,9 +7,9 @@ from .levels import affinity_keys, exclusive_levels, kueue_levels
 
 
 def second_opinions(case: Case) -> Iterator[Wrong]:
-    """Find pod affinity to the group itself, and Kueue's topology, on another key than exclusive topology's.
+    """Find pod affinity to the group itself, and Kueue's topology, with another key than exclusive topology has.
 
-    Spread and anti-affinity are no contradiction: a group that is alone in its rack may be spread over its hosts.
+    Spread and anti-affinity do not contradict it: a group that is alone in its rack may be spread over its hosts.
     """
     exclusive = tuple(exclusive_levels(case))
     if not exclusive:

@@ -8,24 +8,26 @@ from typing import Any, Final
 from ..kinds.dossiers import DOSSIERS
 from ..kinds.forms import find
 from ..kinds.group_rules import JOB_SCHEDULING
+from ..kinds.starts import Start, all_of
 from ..kube.label_sets import LabelSets
 from ..kube.patch import Path
-from ..kube.unchecked import at, count, mapping_at, text, text_at
+from ..kube.unchecked import at, mapping_at, text, text_at
 from ..topology.need import covers
 from .case import Case, Pods, Wrong
-from .together import Start, all_of, exactly, start_of
+from .together import exactly, start_of
 
 _KUEUE: Final = "kueue.x-k8s.io/podset"
-_EXCLUSIVE: Final = {each.kind[1]: each.exclusive for row in DOSSIERS for each in row.group_rules if each.exclusive}
+_RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules}
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
-# Of a pod: published manifests have one or two.
+# The most terms of a pod that are read; published manifests have one or two.
 _MOST_TERMS: Final = 8
-# Kueue places each pod of these alone (pkg/controller/jobs/deployment): one pod is in one domain.
+# Kueue places each pod of these kinds by itself (pkg/controller/jobs/deployment), and one pod is always in one domain.
 _SINGLE: Final = frozenset({"Pod", "Deployment", "ReplicaSet", "DaemonSet"})
 
 
-# For a Job Kueue has its own minimum; for Ray's kinds there may be fewer pods than ``replicas``.
+# The kinds whose minimum Kueue reads itself: it has its own for a Job, and Ray's may have fewer pods than ``replicas``.
+# Both sets say how one version of Kueue counts, not what a kind is; a kind that is in neither needs no row.
 _KUEUES_OWN: Final = frozenset({("batch", "Job"), ("batch", "CronJob"), ("ray.io", "RayCluster"), ("ray.io", "RayJob")})
 
 
@@ -34,21 +36,21 @@ class Level:
     """One requirement: the pods of ``start`` in one domain of ``key``."""
 
     pods: Pods
-    """The pods that a problem is about, where ``case`` is None."""
+    """The pods that a problem is about, if ``case`` is None."""
     key: str
-    start: Start
+    start: Start[Pods]
     steps: Path
-    """The path in the pod; in the object where ``case`` is set."""
+    """The path of the field in the pod; if ``case`` is set, its path in the object."""
     case: Case | None = None
     domains: int = 1
-    """The number of domains that are needed, each for one such group alone."""
+    """The number of domains that are needed: one for each group."""
 
     def wrong(self, message: str) -> Wrong:
         """Return a problem of the requirement, at its field."""
         return self.case.wrong(self.steps, message) if self.case else self.pods.wrong(self.steps, message)
 
     def concerns(self, other: "Level") -> bool:
-        """Return whether the two share a template."""
+        """Return whether both levels are about a common template."""
         return any(share.pods.template.path in other.paths for share in self.start.shares)
 
     @property
@@ -58,16 +60,18 @@ class Level:
 
 
 def exclusive_levels(case: Case) -> Iterator[Level]:
-    """Yield the exclusive topology of a JobSet's Jobs (docs "Exclusive placement") or of whole groups."""
-    for name, disabled in _EXCLUSIVE.get(case.kind[1], {}).items():
-        if case.kind[1] == "JobSet":
-            yield from _of_jobs(case, name)
-        elif case.kind[1] == "LeaderWorkerSet":
-            # A group is its leader and its workers (kubernetes-sigs/lws pkg/webhooks/pod_webhook.go).
-            yield from _of_groups(case, name, case.pods, count(at(case.document, "spec", "replicas"), 1))
-        else:
+    """Yield the exclusive topology of an object's groups, of the Jobs of each replicated job, or of all its roles."""
+    rules = _RULES.get(case.kind)
+    if rules is None:
+        return
+    for name, disabled in rules.exclusive.items():
+        if rules.groups is None:
             roles = [each for each in case.pods if "roles" in each.template.path and not each.annotations.get(disabled)]
             yield from _of_groups(case, name, roles, 1)
+        elif rules.whole_groups:
+            yield from _of_groups(case, name, case.pods, rules.groups(case.document, ()))
+        else:
+            yield from _of_jobs(case, name)
 
 
 def _of_jobs(case: Case, name: str) -> Iterator[Level]:
@@ -90,7 +94,7 @@ def _of_jobs(case: Case, name: str) -> Iterator[Level]:
 def _job_key(case: Case, pods: Pods, steps: tuple[str, ...]) -> tuple[str, Path | None]:
     """Return the level of exclusive topology for a replicated job, and the path of its annotation in the object.
 
-    The path is that of its Job's template or of the whole object; None where the pod has the annotation.
+    The annotation is that of the Job template or of the whole object; the path is None if the pod has it.
     """
     if own := text_at(pods.template.own, *steps):
         return own, None
@@ -124,26 +128,25 @@ def _of_its_job(case: Case, pods: Pods) -> Path:
     return (*path[:3], "template") if path[:2] == ("spec", "replicatedJobs") else ()
 
 
-def _of_one_group(case: Case, pods: Pods) -> Start:
+def _of_one_group(case: Case, pods: Pods) -> Start[Pods]:
     """Return the pods of a template in one group: a Job of a JobSet, a group of a LeaderWorkerSet."""
     groups = _groups(case, pods)
     return all_of([pods], lambda each: each.replicas // groups if groups else 0)
 
 
 def _groups(case: Case, pods: Pods) -> int:
-    if case.kind[1] == "LeaderWorkerSet":
-        return count(at(case.document, "spec", "replicas"), 1)
-    path = pods.template.path[len(case.base) :]
-    if path[:2] != ("spec", "replicatedJobs"):  # the place was given with --template-path
+    """Return the number of groups of a template; 0: unknown."""
+    rules = _RULES.get(case.kind)
+    if rules is None or rules.groups is None:
         return 0
-    return count(at(find(case.document, path[:3]), "replicas"), 1)
+    return rules.groups(case.document, pods.template.path[len(case.base) :])
 
 
 def kueue_levels(case: Case, *, preferred: bool = False) -> Iterator[Level]:
     """Yield the requests to Kueue in annotations of templates (apis/kueue/v1beta2/topology_types.go).
 
-    A pod set is a template's pods, for a LeaderWorkerSet those of one group. Pod sets with one group name share a
-    domain.
+    A pod set has the pods of one template; if each group has pods of all templates, those of one group. Pod sets with
+    the same group name share a domain.
     """
     if case.kind[1] in _SINGLE:
         return
@@ -159,7 +162,7 @@ def kueue_levels(case: Case, *, preferred: bool = False) -> Iterator[Level]:
 
 
 def _pod_sets(case: Case, name: str) -> Iterator[list[Pods]]:
-    """Return the pods of a template in one group: a Job of a JobSet, or a group of a LeaderWorkerSet."""
+    """Yield the pods that annotation ``name`` keeps in one domain: templates with one group name, or one template."""
     groups: dict[object, list[Pods]] = {}
     for place, pods in enumerate(case.pods):
         said = mapping_at(pods.template.own, "metadata", "annotations")
@@ -169,25 +172,26 @@ def _pod_sets(case: Case, name: str) -> Iterator[list[Pods]]:
     yield from groups.values()
 
 
-def _pod_set(case: Case, pods: Pods) -> Start:
-    """Return the pods that Kueue counts: it does not read other systems' minimums (pkg/controller/jobs)."""
-    if case.kind[1] == "LeaderWorkerSet":
+def _pod_set(case: Case, pods: Pods) -> Start[Pods]:
+    """Return the start of the pods that Kueue counts; it reads no other system's minimums (pkg/controller/jobs)."""
+    rules = _RULES.get(case.kind)
+    if rules is not None and rules.whole_groups:
         return _of_one_group(case, pods)
     return start_of(case, [pods]) if case.kind in _KUEUES_OWN else all_of([pods])
 
 
-def _joined(starts: Sequence[Start]) -> Start:
+def _joined(starts: Sequence[Start[Pods]]) -> Start[Pods]:
     shares = tuple(share for each in starts for share in each.shares)
     return Start(shares=shares, least=sum(each.least for each in starts))
 
 
-def _annotated(pods: Pods, name: str, start: Start) -> Level:
+def _annotated(pods: Pods, name: str, start: Start[Pods]) -> Level:
     key = text_at(pods.template.own, "metadata", "annotations", name)
     return Level(pods=pods, key=key, start=start, steps=("metadata", "annotations", name))
 
 
 def native_levels(case: Case) -> Iterator[Level]:
-    """Yield the constraints of a Job's own scheduling (KEP-5732, the gate WorkloadWithJob).
+    """Yield the constraints in a Job's field ``scheduling`` (KEP-5732, the gate WorkloadWithJob).
 
     A Job that is no gang is placed pod by pod unless it asks to be one (KEP-5547, "Defaulting Rules").
     """
@@ -225,7 +229,7 @@ def affinity_levels(case: Case) -> Iterator[Level]:
 
 
 def affinity_keys(case: Case) -> Iterator[Level]:
-    """Yield the pod affinity of each role to itself, preferred or required, whatever other roles have."""
+    """Yield the pod affinity of each role to its own pods, preferred or required, whatever other roles have."""
     roles = _Roles(case)
     for place, pods in enumerate(case.pods):
         for steps, term in _terms(pods.pod, preferred=True):
@@ -248,7 +252,7 @@ class _Roles:
     def selected(self, term: dict[str, Any], place: int) -> frozenset[int]:
         """Return the roles that a term of one of them selects and that run at the same time.
 
-        With label keys a term selects an unknown part of them: the result is empty.
+        A term with label keys selects an unknown part of these pods: then the result is empty.
         """
         if term.get("matchLabelKeys") or term.get("mismatchLabelKeys") or term.get("namespaceSelector") is not None:
             return frozenset()

@@ -8,18 +8,8 @@ from ..kinds.group_rules import above
 from ..kube.unchecked import number, text
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from .case import Case, Pods, Wrong, whole
-from .together import BATCH_MINIMUM
 
-# volcano-sh/volcano pkg/controllers/podgroup/pg_controller_handler.go getMinMemberFromUpperRes: read from the owners of
-# pods that name no group, of these kinds. A ReplicaSet has its Deployment's annotations (kubernetes
-# pkg/controller/deployment/util SetNewReplicaSetAnnotations).
-_VOLCANO_MINIMUM: Final = "scheduling.volcano.sh/group-min-member"
-_VOLCANO_GROUP: Final = "scheduling.k8s.io/group-name"
-_OF_VOLCANO: Final = frozenset(
-    {("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("batch", "Job")}
-)
-
-
+_STATED: Final = tuple(each for row in DOSSIERS for each in row.stated_minimums)
 _BY_KIND: Final = {
     each.kind: each.minimums for row in DOSSIERS for each in row.group_rules if each.minimums is not None
 }
@@ -39,15 +29,17 @@ def too_large_minimums(case: Case) -> Iterator[Wrong]:
 
 # ---- in the pods' annotations ----------------------------------------------------------------------------------------
 def _by_annotation(case: Case) -> Iterator[Wrong]:
-    """Find minimums in the annotations that KAI and Volcano read from the object that owns the pods."""
-    total, keys = whole(case.pods), [BATCH_MINIMUM]
-    alone = [each for each in case.pods if not each.annotations.get(_VOLCANO_GROUP)]
-    if case.kind in _OF_VOLCANO and any(each.scheduler == "volcano" for each in alone):
-        keys.append(_VOLCANO_MINIMUM)
-    for key in keys:
-        least = number(text(case.annotations.get(key))) or 0
+    """Find minimums in the annotations that group systems read from the object that owns the pods."""
+    total = whole(case.pods)
+    for stated in _STATED:
+        if stated.kinds and case.kind not in stated.kinds:
+            continue
+        alone = (each for each in case.pods if not (stated.unless and each.annotations.get(stated.unless)))
+        if not any(stated.scheduler in ("", each.scheduler) for each in alone):
+            continue
+        least = number(text(case.annotations.get(stated.key))) or 0
         if total and least > total:
-            yield case.wrong(("metadata", "annotations", key), above(least, total, "the pods of the workload"))
+            yield case.wrong(("metadata", "annotations", stated.key), above(least, total, "the pods of the workload"))
 
 
 def _declared(case: Case, pods: Pods) -> Iterator[Wrong]:
@@ -55,9 +47,8 @@ def _declared(case: Case, pods: Pods) -> Iterator[Wrong]:
     size = number(text(pods.annotations.get(GANG_SIZE_ANNOTATION))) or 0
     if not size or GANG_LABEL in pods.labels:
         return
-    member = case.member(pods)
-    own = member is not None and member.source not in ("PodGroup", "Workload", "Kueue", "YuniKorn")
-    most = pods.replicas if case.kind == ("apps", "StatefulSet") else member.size if member is not None and own else 0
+    member = case.own_member(pods)
+    most = pods.replicas if case.kind == ("apps", "StatefulSet") else member.size if member is not None else 0
     if most and size > most:
         steps = ("metadata", "annotations", GANG_SIZE_ANNOTATION)
         yield pods.wrong(steps, above(size, most, "the pods that the workload makes"))

@@ -1,27 +1,25 @@
-"""The roles of a gang that run at the same time: some start only after others have ended."""
+"""The roles of a gang that run at the same time; other roles may start only after these have ended."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..kinds.forms import find
+from ..kinds.job_sets import JOB_LISTS
 from ..kinds.places import Steps
 from ..kube.unchecked import at, list_at, text_at
 
 if TYPE_CHECKING:
     from .case import Case, Pods
 
-# The paths from an object to the replicated jobs of a JobSet (kubeflow/trainer pkg/apis/trainer/v1alpha1
-# JobSetTemplateSpec).
-_JOBS: Final = (("spec", "replicatedJobs"), ("spec", "template", "spec", "replicatedJobs"))
-# kubernetes-sigs/jobset pkg/controllers/depends_on.go: every Job of the other has succeeded. With Ready they go on
-# running.
+# kubernetes-sigs/jobset pkg/controllers/depends_on.go: every Job of the other replicated job has succeeded. With Ready,
+# the other status, the Jobs still run.
 _ENDED: Final = "Complete"
 
 
 def moments(case: "Case", pods: Sequence["Pods"]) -> Iterator[tuple["Pods", ...]]:
     """Yield the pods that run at the same time, in the order of their start.
 
-    A group that the pods name themselves, by a label or a field, is counted whole by its scheduler.
+    If the pods themselves name a group, by a label or a field, they are yielded together: its scheduler counts all.
     """
     found: dict[int, list[Pods]] = {}
     for each in pods:
@@ -31,9 +29,9 @@ def moments(case: "Case", pods: Sequence["Pods"]) -> Iterator[tuple["Pods", ...]
 
 
 def stages(document: Mapping[str, Any], base: Steps, paths: Iterable[Steps]) -> Mapping[Steps, int]:
-    """Return by the place of each template how many jobs have to end, one after another, before its pods start."""
+    """Return, by place of template, the number of jobs that have to end one after another before its pods start."""
     found = dict.fromkeys(paths, 0)
-    for jobs in _JOBS:
+    for jobs in JOB_LISTS:
         by_place = _stages(find(document, jobs))
         for path in found if by_place else ():
             inner = path[len(base) :]
@@ -43,7 +41,7 @@ def stages(document: Mapping[str, Any], base: Steps, paths: Iterable[Steps]) -> 
 
 
 def _stages(jobs: object) -> Mapping[str | int, int]:
-    """Count along ``dependsOn``, which names earlier jobs (pkg/webhooks/jobset_webhook.go)."""
+    """Return these numbers by the place of each job, from ``dependsOn``: it names earlier jobs (jobset_webhook.go)."""
     by_name: dict[str, int] = {}
     by_place: dict[str | int, int] = {}
     for place, job in enumerate(jobs if isinstance(jobs, list) else ()):

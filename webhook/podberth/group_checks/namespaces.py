@@ -12,7 +12,7 @@ def other_namespaces(case: Case) -> Iterator[Wrong]:
     """Find groups that exist only in another namespace, and roles with another namespace.
 
     No controller reads the namespace of a template (kubernetes pkg/controller/controller_utils.go GetPodFromTemplate),
-    and AppWrapper creates objects in its own (project-codeflare/appwrapper internal/webhook).
+    and an AppWrapper creates objects in its own namespace (project-codeflare/appwrapper internal/webhook).
     """
     said = text_at(case.document, "metadata", "namespace")
     if case.above and said and said != case.namespace:

@@ -8,22 +8,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..kinds.dossiers import DOSSIERS
-from ..kinds.queues import CLUSTER_QUEUE, KAI_QUEUE, LOCAL_QUEUE, VOLCANO_QUEUE, QueueKind
+from ..kinds.queues import QueueForm
 from ..kube.patch import Path
 from ..kube.positions import render_path
 from ..kube.unchecked import text_at
 from ..topology.queues import QUEUE_FORMS
 from .case import Case, Pods, Wrong
 
-_KUEUE: Final = "kueue.x-k8s.io/queue-name"
-_KAI: Final = "kai.scheduler/queue"
-_VOLCANO: Final = "scheduling.volcano.sh/queue-name"
-POD_KEYS: Final = frozenset({_KUEUE, _KAI, _VOLCANO})
+POD_KEYS: Final = frozenset(key for form in QUEUE_FORMS.values() for key in (form.label, form.annotation) if key)
 """Labels and annotations by which a pod names a queue."""
-# Volcano's scheduler makes these itself when it starts (volcano-sh/volcano pkg/scheduler/cache/cache.go
-# newDefaultAndRootQueue), and its webhook writes the first where none is named.
-_VOLCANOS_OWN: Final = frozenset({"default", "root"})
-_FIELDS: Final = {each.kind: each.queue for row in DOSSIERS for each in row.group_rules if each.queue}
+_RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules if each.queue}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +27,9 @@ class _Named:
     name: str
     steps: Path
     pods: Pods | None = None
-    """None: on the object."""
+    """The pods that name the queue; None if the object names it."""
     outside: bool = False
-    """Whether it is on the document that wraps the object."""
+    """Whether the document that wraps the object names the queue."""
 
     def wrong(self, case: Case, message: str) -> Wrong:
         if self.outside:
@@ -45,15 +39,23 @@ class _Named:
 
 def wrong_queues(case: Case) -> Iterator[Wrong]:
     """Find named queues that do not exist, are stopped, or are parents that take no pods."""
-    for each in _labelled(case, _KUEUE):
-        if message := _kueue(case, each.name):
-            yield each.wrong(case, message)
-    for each in _volcanos(case):
-        if message := _volcano(case, each.name):
-            yield each.wrong(case, message)
-    for each in _labelled(case, _KAI):
-        if message := _kai(case, each.name):
-            yield each.wrong(case, message)
+    for form in QUEUE_FORMS.values():
+        for each in _named(case, form):
+            if message := _reason(case, form, each.name):
+                yield each.wrong(case, message)
+
+
+def _named(case: Case, form: QueueForm) -> Iterator[_Named]:
+    """Yield the queues of a kind that an object and its pods name."""
+    if form.label:
+        yield from _labelled(case, form.label)
+    rules = _RULES.get(case.kind)
+    if rules is not None and rules.queue_kind == form.kind and _uses(case, rules.queue_scheduler):
+        name = text_at(case.document, *rules.queue)
+        if name:
+            yield _Named(name, rules.queue)
+    if form.annotation:
+        yield from _annotated(case, form)
 
 
 def _labelled(case: Case, key: str) -> Iterator[_Named]:
@@ -72,65 +74,54 @@ def _labelled(case: Case, key: str) -> Iterator[_Named]:
             yield _Named(name, steps, pods)
 
 
-def _volcanos(case: Case) -> Iterator[_Named]:
-    steps = _FIELDS.get(case.kind, ())
-    if case.kind[0] == "kubeflow.org" and not _is_volcanos(case):
-        steps = ()
-    if steps and (name := text_at(case.document, *steps)):
-        yield _Named(name, steps)
+def _annotated(case: Case, form: QueueForm) -> Iterator[_Named]:
+    """Yield the names in an annotation of the pods that the system schedules, each once."""
+    steps = ("metadata", "annotations", form.annotation)
     reported: set[str] = set()
     for pods in case.pods:
-        name = text_at(pods.template.own, "metadata", "annotations", _VOLCANO)
-        if name and name not in reported and pods.scheduler == "volcano":
+        name = text_at(pods.template.own, *steps)
+        if name and name not in reported and form.scheduler in ("", pods.scheduler):
             reported.add(name)
-            yield _Named(name, ("metadata", "annotations", _VOLCANO), pods)
+            yield _Named(name, steps, pods)
 
 
-def _is_volcanos(case: Case) -> bool:
-    """Return whether some pods use Volcano: the operator may run with another scheduler, which has other queues."""
-    return any(each.scheduler == "volcano" for each in case.pods)
+def _uses(case: Case, scheduler: str) -> bool:
+    return not scheduler or any(each.scheduler == scheduler for each in case.pods)
 
 
-def _missing(case: Case, kind: QueueKind, name: str, namespace: str = "") -> str:
+def _reason(case: Case, form: QueueForm, name: str) -> str:
+    """Return the reason why a workload in this queue waits; empty if none is known."""
     queues = case.known.facts.queues
-    if not queues.lacks(kind, name, namespace):
+    found = queues.get(form.kind, name, "" if form.of_cluster else case.namespace)
+    if found is not None and found.halted and form.stopped:
+        return f"got {name}, {form.stopped.format(found.halted)}"
+    if form.only_leaves and queues.has_children(form.kind, name):
+        return f"got {name}, a parent of {form.title}s: only leaf queues take pods; write one below it"
+    if found is None:
+        return "" if name in form.of_its_own else _missing(case, form, name)
+    return "" if form.parent is None else _above(case, form, name, found.leads_to)
+
+
+def _missing(case: Case, form: QueueForm, name: str) -> str:
+    queues, namespace = case.known.facts.queues, "" if form.of_cluster else case.namespace
+    if not queues.lacks(form.kind, name, namespace):
         return ""
     if queues.listed:
         where = f" in {namespace}" if namespace else ""
     else:
         where = f" of {namespace} in the snapshot" if namespace else " in the snapshot"
-    there = queues.names(kind, namespace)
+    there = queues.names(form.kind, namespace)
     have = f"have {', '.join(there)}" if there else "there is none"
-    return f"got {name}, no {QUEUE_FORMS[kind].title}{where}; {have}"
+    return f"got {name}, no {form.title}{where}; {have}"
 
 
-def _kueue(case: Case, name: str) -> str:
-    """Return the reason that keeps a workload waiting (Kueue's own condition is the Workload's QuotaReserved)."""
-    queues = case.known.facts.queues
-    local = queues.get(LOCAL_QUEUE, name, case.namespace)
-    if local is None:
-        return _missing(case, LOCAL_QUEUE, name, case.namespace)
-    if local.halted:
-        return f"got {name}, a LocalQueue that is stopped: {local.halted}; nothing starts until it goes on"
-    above = local.leads_to
-    if queues.lacks(CLUSTER_QUEUE, above):
+def _above(case: Case, form: QueueForm, name: str, above: str) -> str:
+    """Return the reason why queue ``above``, to which ``name`` leads, admits nothing; empty if none is known."""
+    queues, parent = case.known.facts.queues, QUEUE_FORMS[form.parent] if form.parent is not None else form
+    if queues.lacks(parent.kind, above):
         gone = "does not exist" if queues.listed else "is not in the snapshot"
-        return f"got {name}, a LocalQueue of ClusterQueue {above}, which {gone}; make it, or write another"
-    cluster = queues.get(CLUSTER_QUEUE, above)
-    if cluster is not None and cluster.halted:
-        return f"got {name}, whose ClusterQueue {above} admits nothing: {cluster.halted}; fix it, or write another"
+        return f"got {name}, a {form.title} of {parent.title} {above}, which {gone}; make it, or write another"
+    leading = queues.get(parent.kind, above)
+    if leading is not None and leading.halted:
+        return f"got {name}, whose {parent.title} {above} admits nothing: {leading.halted}; fix it, or write another"
     return ""
-
-
-def _volcano(case: Case, name: str) -> str:
-    found = case.known.facts.queues.get(VOLCANO_QUEUE, name)
-    if found is not None and found.halted:
-        return f"got {name}, a Volcano Queue that takes no jobs: {found.halted}; open it, or write another"
-    return "" if name in _VOLCANOS_OWN else _missing(case, VOLCANO_QUEUE, name)
-
-
-def _kai(case: Case, name: str) -> str:
-    """Return why the queue takes no pods: KAI schedules pods of leaf queues only (docs/queues)."""
-    if case.known.facts.queues.has_children(KAI_QUEUE, name):
-        return f"got {name}, a parent of KAI Queues: only leaf queues take pods; write one below it"
-    return _missing(case, KAI_QUEUE, name)

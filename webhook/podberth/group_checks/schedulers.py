@@ -8,17 +8,16 @@ from ..workload.systems import SYSTEMS
 from .case import Case, Pods, Wrong
 from .moments import moments
 
-# These count a group's pods among the ones that they schedule themselves; they never see pods of another scheduler.
+# These schedulers count only those pods of a group that they schedule themselves, never those of another scheduler.
 _GROUPING: Final = frozenset(scheduler for row in SYSTEMS for scheduler in row.schedulers)
-# A plugin of a scheduler of any name, which must place the whole group (KEP-4671; scheduler-plugins pkg/coscheduling).
-_BY_PLUGIN: Final = frozenset({"native", "coscheduling"})
+_BY_PLUGIN: Final = frozenset(row.name for row in SYSTEMS if row.by_plugin)
 
 
 def mixed_schedulers(case: Case) -> Iterator[Wrong]:
-    """Find roles of one gang with another scheduler than most, where one of the schedulers schedules whole groups.
+    """Find roles with another scheduler than most roles of their gang, if one of the schedulers schedules whole groups.
 
-    Two plain schedulers place pod by pod, so no pod waits for a group: that is no finding. Nor is a role that ends
-    before the others start, as an initializer does.
+    Two plain schedulers give no finding: they place pod by pod, so no pod waits for a group. A role that ends before
+    the others start, such as an initializer, gives no finding either.
     """
     for pods in (each for gang in case.gangs() for each in moments(case, gang)):
         schedulers = {each.scheduler for each in pods}

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ..wellknown import API_VERSION, NAMESPACE
-from .callers import callers
-from .model import Document, Fact, Found, Observed, Row, Section, Unread, counted, named, unread
+from .model import Document, Fact, Found, Observed, Row, Section, Unread, counted, named, option, spoken, unread
 
 _INSTALL: Final = "apply what you installed from again (docs/install.md)"
 _AGENT_GUARD: Final = "podberth-agent"
@@ -111,3 +110,30 @@ def _guards(guards: Mapping[str, Found], *, agents: bool) -> Row:
 def image_of(workload: Document) -> str:
     """Return the image of the first container, by its last part: ``podberth:0.1.0``."""
     return str(workload["spec"]["template"]["spec"]["containers"][0]["image"]).rpartition("/")[2]
+
+
+_METRIC: Final = "podberth_client_certificate_required"
+_HOW: Final = "docs/install.md, Only the API server may ask"
+
+
+def callers(observed: Observed) -> Iterator[Row]:
+    """Return whether each replica requires client certificates; without its metrics, the Deployment's flags decide."""
+    said = {each.name: each.value(_METRIC) for each in spoken(observed.replicas)}
+    known = {name: bool(value) for name, value in said.items() if value is not None}
+    if not known:
+        if isinstance(observed.deployment, Unread):
+            yield unread("callers", observed.deployment)
+            return
+        if observed.deployment is None:
+            return
+        known = {"": bool(option(observed.deployment, "client-ca"))}
+    open_to_all = tuple(sorted(name for name, required in known.items() if not required))
+    facts: dict[str, Fact] = {"anybody": bool(open_to_all)}
+    if not open_to_all:
+        yield Row("callers", "ok", "only clients with a client certificate are answered", facts)
+    elif len(open_to_all) < len(known):
+        text = f"{named(open_to_all)} answer any client, the others only clients with a client certificate"
+        yield Row("callers", "attention", f"{text}; a rollout is under way, or their flags differ", facts)
+    else:
+        text = "any client in the cluster's network is answered: no client certificate is required"
+        yield Row("callers", "note", f"{text} ({_HOW})", facts)

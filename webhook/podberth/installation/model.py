@@ -159,7 +159,8 @@ def named(names: tuple[str, ...]) -> str:
 
 def counted(number: int, what: str) -> str:
     """Return ``1 node``, ``2 nodes``."""
-    return f"{number} {what}" if number == 1 else f"{number} {what.removesuffix('y')}{_plural(what)}"
+    several = f"{what.removesuffix('y')}ies" if what.endswith("y") else f"{what}s"
+    return f"{number} {what if number == 1 else several}"
 
 
 def lasting(seconds: float) -> str:
@@ -170,5 +171,16 @@ def lasting(seconds: float) -> str:
     return f"{max(seconds, 0):.0f} s"
 
 
-def _plural(what: str) -> str:
-    return "ies" if what.endswith("y") else "s"
+def option(deployment: Found, name: str) -> str:
+    """Return the value of an option of ``podberth serve``, as ``client-ca``; empty where it is unknown."""
+    if deployment is None or isinstance(deployment, Unread):
+        return ""
+    [container, *_] = deployment["spec"]["template"]["spec"]["containers"]
+    arguments = [str(each) for each in container.get("args") or ()]
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        if before == f"--{name}":
+            return argument
+        if argument.startswith(f"--{name}="):
+            return argument.partition("=")[2]
+    variable = f"PODBERTH_{name.replace('-', '_').upper()}"
+    return next((str(each.get("value", "")) for each in container.get("env") or () if each["name"] == variable), "")

@@ -16,10 +16,10 @@ from .model import (
     Unread,
     counted,
     named,
+    option,
     spoken,
     unread,
 )
-from .options import option
 
 _CLUSTER: Final = "cluster"
 _FOR_EVERY_POD: Final = "podberth_policies_for_every_pod"
@@ -49,7 +49,12 @@ def _rows(observed: Observed) -> Iterator[Row]:
         yield _bystanders(objects)
         return
     broken = tuple(each for each in objects if _condition(each, "Compiled").get("status") == "False")
-    waiting = tuple(each for each in objects if each not in broken and not _judged(each))
+    waiting = tuple(
+        each
+        for each in objects
+        if each not in broken
+        and not all(_condition(each, kind).get("status") == "True" for kind in ("Compiled", "Active"))
+    )
     yield _objects(objects, broken, waiting)
     for each in broken[:MOST_NAMED]:
         yield _broken(each)
@@ -115,7 +120,10 @@ def _every_pod(observed: Observed, source: str, replicas: tuple[Replica, ...]) -
 
 
 def _needing(observed: Observed, replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
-    """Return the policies that need an entry, by kind of configuration; the replicas' counts where unreadable."""
+    """Return the policies that need an entry, by kind of configuration.
+
+    If the policies are unreadable, the result has the numbers that replicas report; None if none reports any.
+    """
     if isinstance(observed.policies, Unread):
         return _counted(replicas)
     wanted = [(str(each["metadata"]["name"]), entries_wanted(each)) for each in observed.policies]
@@ -165,10 +173,6 @@ def _broken(policy: Document) -> Row:
     first = str(_condition(policy, "Compiled").get("message", "")).partition("\n")[0]
     # The policy that is in force instead is known to each replica: podberth_policy_objects.
     return Row("broken", "attention", first or f"{name}: does not compile", {"policy": name})
-
-
-def _judged(policy: Document) -> bool:
-    return all(_condition(policy, kind).get("status") == "True" for kind in ("Compiled", "Active"))
 
 
 def _condition(policy: Document, kind: str) -> dict[str, Any]:

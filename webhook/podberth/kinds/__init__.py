@@ -1,7 +1,7 @@
-"""All that podberth knows of things that are not its own: one dossier for each, with the source of every fact.
+"""The facts about foreign controllers, schedulers, queues and kinds: one dossier for each, every fact with its source.
 
-A dossier says where the pod templates of a thing stand, what its controllers write on pods, what is read of it as an
-owner, how its pods name their gang, and what podberth leaves alone. ``dossiers`` lists them; no dossier imports
-another: what several of them share is in the plain modules of this room. Nothing is decided here: ``topology``,
-``workload`` and ``group_checks`` make their tables from the list.
+A dossier has the places of a kind's pod templates, the stamps of its controllers, the fields that are read from an
+owner, the way in which pods name their gang, and the fields that podberth leaves alone. ``dossiers`` lists them. No
+dossier imports another; the plain modules of this room have the facts that several dossiers share. This room decides
+nothing: ``topology``, ``workload`` and ``group_checks`` make their tables from the list.
 """

@@ -1,7 +1,7 @@
-"""The pod that stands at a place, in the form of a Pod; and the way back.
+"""The conversion between a pod template in a document and a Pod.
 
-``read`` puts the parts that a form names together; ``write`` returns the document with the parts put where they stand.
-Whatever the document holds, nothing raises here: parts of a wrong type are handed on as they are.
+``read`` makes a Pod of the parts that a form names; ``write`` puts the parts of a Pod back at their places in the
+document. Nothing here raises, whatever the document holds: parts of a wrong type are passed on as they are.
 """
 
 from collections.abc import Collection, Mapping
@@ -11,7 +11,7 @@ from ..kube.carry import ABSENT
 from .places import Form, Steps
 from .words import words
 
-# kubernetes/api core/v1 types.go PodSpec (1.36), without what an operator's inline form uses in another sense
+# kubernetes/api core/v1 types.go PodSpec (1.36), without the fields that inline forms of operators use in another sense
 POD_SPEC_FIELDS: Final = words(
     "activeDeadlineSeconds affinity automountServiceAccountToken containers dnsConfig dnsPolicy "
     "enableServiceLinks ephemeralContainers hostAliases hostIPC hostNetwork hostPID hostUsers hostname "
@@ -51,11 +51,11 @@ _CONTAINER_FIELDS: Final = (
     "workingDir",
 )
 CONTAINER_FIELDS: Final[Mapping[str, str]] = {name: name for name in _CONTAINER_FIELDS}
-"""A Container, whole and under its own names."""
+"""All fields of a Container, under their own names."""
 
 
 def find(document: object, steps: Steps) -> Any:
-    """Return what stands at a path, ABSENT where it does not go on."""
+    """Return the value at a path; ABSENT if there is none."""
     for step in steps:
         known = step in document if isinstance(document, Mapping) else _is_index(document, step)
         if not known:
@@ -69,7 +69,7 @@ def _is_index(document: object, step: object) -> bool:
 
 
 def put(document: Any, steps: Steps, value: Any) -> Any:
-    """Return ``document`` with ``value`` at a path, which ABSENT takes away; parents that are not there are made."""
+    """Return ``document`` with ``value`` at a path; ABSENT removes the value there. Missing parents are made."""
     if not steps:
         return value
     step, rest = steps[0], steps[1:]
@@ -83,13 +83,13 @@ def put(document: Any, steps: Steps, value: Any) -> Any:
 
 
 def front_of(form: Form, place: object) -> Steps | None:
-    """Return where the pod's first container stands below a place, None where it stands in the list."""
+    """Return the path of the pod's first container below a place; None if it is in the list of containers."""
     found = next((steps for steps in form.front if isinstance(find(place, steps), Mapping)), None)
     return form.front[0] if found is None and form.front_always else found
 
 
 def read(document: object, path: Steps, form: Form) -> dict[str, Any]:
-    """Return the pod that stands at a place, as it is written there; the parts are the document's own."""
+    """Return the Pod that the template at a place describes; its parts are the document's objects, not copies."""
     place = find(document, path)
     pod: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod"}
     for target, source in form.seats:
@@ -112,7 +112,7 @@ def read(document: object, path: Steps, form: Form) -> dict[str, Any]:
 
 
 def _misfit(place: object, key: str, form: Form) -> Any:
-    """Return what stands in a part's place and is no object, so that it is reported; else None."""
+    """Return the value of a part if it is no object, so that it is reported; else None."""
     if not any(target[0] == key and source[:1] == (key,) for target, source in form.seats):
         return None
     value = find(place, (key,))
@@ -120,7 +120,7 @@ def _misfit(place: object, key: str, form: Form) -> Any:
 
 
 def write(document: Any, path: Steps, form: Form, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
-    """Return ``document`` with the pod ``after`` at a place where ``before`` was read; equal parts are not touched."""
+    """Return ``document`` with the pod ``after`` at the place where ``before`` was read; equal parts stay."""
     front = front_of(form, find(document, path))
     if front is not None:
         first, old, new = (*path, *front), find(before, _FIRST), find(after, _FIRST)
@@ -157,10 +157,10 @@ def _write_spec(document: Any, path: Steps, old: Any, new: Mapping[str, Any], ap
 
 
 INLINE: Final = Form(seats=((("spec",), ()),), fields=POD_SPEC_FIELDS)
-"""A PodSpec among fields of other meaning."""
+"""The fields of a PodSpec among fields with another meaning."""
 
 COMPONENT: Final = Form(
     seats=((("metadata", "labels"), ("labels",)), (("metadata", "annotations"), ("annotations",)), (("spec",), ())),
     fields=POD_SPEC_FIELDS,
 )
-"""A PodSpec inline, with the labels and annotations of its pods beside it."""
+"""The fields of a PodSpec inline, beside the labels and annotations of its pods."""

@@ -2,10 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..kube.unchecked import at, count, mapping_at
 from .places import Found, Steps
+from .queues import VOLCANO_QUEUE, QueueKind
+
+if TYPE_CHECKING:
+    from .starts import Rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,14 +19,48 @@ class GroupRules:
     kind: tuple[str, str]
     """API group and kind."""
     minimums: Callable[[Found], Iterator[tuple[Steps, str]]] | None = None
-    """Yields where an object states a minimum above the number of pods, and what is wrong with it."""
+    """Yields the path of each minimum of an object that is above its number of pods, with a message."""
+    starts: "Rule | None" = None
+    """Returns the pods of such an object that start together; None: its objects are no gangs."""
+    on_demand: Callable[[Found], bool] | None = None
+    """Returns whether the object asks to be a gang; None: every object is one gang, or several equal gangs."""
     fronts: frozenset[str] = frozenset()
-    """Roles, in lower case, that its membership counts beside its workers: launchers, heads, drivers."""
+    """Roles, in lower case, that count as members besides the workers: launchers, heads, drivers."""
     queue: tuple[str, ...] = ()
-    """The field or label of the object that names a queue of Volcano's."""
+    """The field or label of the object that names a queue."""
+    queue_kind: QueueKind = VOLCANO_QUEUE
+    """The kind of that queue."""
+    queue_scheduler: str = ""
+    """The scheduler that some pods must have for ``queue`` to count, because others have other queues; empty: any."""
+    minimum: tuple[str, ...] = ()
+    """The field in which the object states a minimum; empty if the kind has none."""
+    workers_alone: Callable[[Found], bool] | None = None
+    """Returns whether the minimum of an object may, on purpose, not count the fronts; None: never."""
+    front_waits: Callable[[Found, object], str] | None = None
+    """Takes an object and its part with a front's template. Returns the field that delays the front until the workers
+    run; empty if there is none."""
+    groups: Callable[[Found, Steps], int] | None = None
+    """Takes an object and the path of a template in it. Returns the number of equal groups of the template's pods; 0:
+    unknown. None: an object is one group."""
+    whole_groups: bool = False
+    """Whether each of these groups has pods of all templates, or pods of one template only (False)."""
     exclusive: Mapping[str, str] = field(default_factory=dict)
-    """The annotations that keep a group in one domain of a topology of its own. Behind each stands the annotation of a
-    role that is not to be kept with the group; empty if there is none."""
+    """The annotations by which the kind's controller keeps a group in one domain, exclusively. The value of each is the
+    annotation that exempts a role; empty if there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedMinimum:
+    """An annotation of the object that owns the pods, with the least number of pods that start together."""
+
+    key: str
+    source: str
+    kinds: frozenset[tuple[str, str]] = frozenset()
+    """API groups and kinds of owners whose annotation is read; empty: all."""
+    scheduler: str = ""
+    """The scheduler of the pods that it is read for; empty: any."""
+    unless: str = ""
+    """The annotation by which pods name a group; it is not read for such pods."""
 
 
 NEVER: Final = "the group never starts"
@@ -33,7 +71,7 @@ JOB_SCHEDULING: Final = ("scheduling", "schedulingPolicy")
 
 
 def above(got: int, most: int, what: str) -> str:
-    """Say that a minimum is above what there is to count."""
+    """Return the message about a minimum that is above the number of ``what``."""
     return f"got {got}, want {most} at most, {what}: {NEVER}"
 
 
@@ -44,9 +82,10 @@ def items(value: object) -> Iterator[tuple[int, Found]]:
 
 
 def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[Steps, str]]:
-    """Find minimums of a Job (kubernetes/api batch/v1 JobSpec); ``path`` leads to its spec, ``mode`` is its default.
+    """Yield the wrong minimums of a Job (kubernetes/api batch/v1 JobSpec); ``path`` leads to its spec.
 
-    A Job that is not Indexed is a queue of tasks, which may be fewer than could run at once.
+    ``mode`` is the default of completionMode. A Job that is not Indexed is a queue of tasks, and may have fewer tasks
+    than can run at once.
     """
     spec = mapping_at(job, *path)
     parallelism, completions = count(spec.get("parallelism"), 1), spec.get("completions")
@@ -68,7 +107,7 @@ def roles_of(job: Found) -> Mapping[str, int]:
 
 
 def replica_minimums(job: Found) -> Iterator[tuple[Steps, str]]:
-    """Compare with kubeflow/training-operator pkg/apis/kubeflow.org/v1 SchedulingPolicy, ElasticPolicy."""
+    """Yield wrong minimums (kubeflow/training-operator pkg/apis/kubeflow.org/v1 SchedulingPolicy, ElasticPolicy)."""
     roles = dict(roles_of(job))
     elastic = mapping_at(job, "spec", "elasticPolicy")
     low, high = count(elastic.get("minReplicas")), count(elastic.get("maxReplicas"))

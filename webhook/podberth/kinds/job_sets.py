@@ -1,22 +1,25 @@
-"""JobSets: what JobSet writes on pods, of a JobSet by itself and of one that a TrainJob makes."""
+"""JobSets: the fields that JobSet's controller writes on the pods of JobSets, including those that TrainJobs make."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
 from ..kube.unchecked import at, count, mapping_at, text
 from .jobs import job_pods, stamp_job
-from .places import PLACEHOLDER_DIGEST, PLACEHOLDER_UID, Found
+from .places import PLACEHOLDER_DIGEST, PLACEHOLDER_UID, Found, Steps
 from .stamping import add_annotations, add_labels
 
+JOB_LISTS: Final[tuple[Steps, ...]] = (("spec", "replicatedJobs"), ("spec", "template", "spec", "replicatedJobs"))
+"""The paths from an object to the replicated jobs of a JobSet (kubeflow/trainer pkg/apis/trainer/v1alpha1
+JobSetTemplateSpec)."""
 JOB_TEMPLATE: Final = ("template", "spec", "template")
 
 
 EVERY: Final = "*"
-"""No replicated job is called so."""
+"""The key for all replicated jobs together; no replicated job can have this name."""
 
 
 def stamp_job_set(pod: dict[str, Any], name: str, uid: str, replicated: Found, before: Mapping[str, int]) -> None:
-    """Write the first pod of a replicated job's first Job; ``before`` is the answer of ``jobs_before``.
+    """Write the stamp of the first pod in a replicated job's first Job; ``before`` is the result of ``jobs_before``.
 
     Sources: kubernetes-sigs/jobset pkg/controllers/jobset_controller.go (labelAndAnnotateObject), pkg/webhooks
     jobset_webhook.go: a Job of a JobSet is Indexed, and its pods restart on failure, unless it says otherwise.
@@ -45,9 +48,9 @@ def stamp_job_set(pod: dict[str, Any], name: str, uid: str, replicated: Found, b
 
 
 def jobs_before(jobs: object) -> Mapping[str, int]:
-    """Return how many Jobs stand before those of each replicated job, by its name, and under EVERY how many there are.
+    """Return, by the name of each replicated job, the number of Jobs before its own; under EVERY, the number of all.
 
-    Where two have one name it is the first's.
+    If two replicated jobs have the same name, the number is that of the first.
     """
     before: dict[str, int] = {}
     every = 0
@@ -58,5 +61,5 @@ def jobs_before(jobs: object) -> Mapping[str, int]:
 
 
 def replicated_pods(replicated: Found) -> int:
-    """Return how many pods one replicated job runs at once."""
+    """Return the number of pods that one replicated job runs at once."""
     return count(replicated.get("replicas"), 1) * job_pods(mapping_at(replicated, "template", "spec"))

@@ -1,4 +1,4 @@
-"""LeaderWorkerSets (kubernetes-sigs/lws): the labels that LWS writes on pods, of one by itself and of one of KServe."""
+"""LeaderWorkerSets (kubernetes-sigs/lws): the labels that LWS writes on pods; KServe makes LeaderWorkerSets, too."""
 
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ _LWS: Final = "leaderworkerset.sigs.k8s.io"
 
 
 def stamp_group(pod: dict[str, Any], name: str, size: int, *, leader: bool) -> None:
-    """Write what pods of the first group get (pkg/controllers/{leaderworkerset_controller,pod_controller}.go)."""
+    """Write the stamp of pods of the first group (pkg/controllers/{leaderworkerset_controller,pod_controller}.go)."""
     add_labels(
         pod,
         {

@@ -1,6 +1,6 @@
-"""A pod as its gang is read from it: by the keys that it carries, and by its owners. Dossiers say which keys.
+"""The membership of a pod in a gang, read from the pod's labels, annotations and owners by the rules of dossiers.
 
-Owners come from a snapshot as they are: no reader here raises, whatever they hold.
+Owners come from a snapshot unchecked: no reader here raises, whatever they hold.
 """
 
 import hashlib
@@ -13,11 +13,11 @@ from ..kube.unchecked import number
 from ..wellknown import JOB_COMPLETION_INDEX
 from .roles import Predicted, Role
 
-# Label values (apimachinery pkg/util/validation LabelValueMaxLength): the name becomes one.
+# The gang's name becomes a label value (apimachinery pkg/util/validation LabelValueMaxLength).
 _LONGEST_NAME: Final = 63
 
 STATEFUL_SET_INDEX: Final = "apps.kubernetes.io/pod-index"
-"""The label with a StatefulSet's pod's ordinal (kubernetes/api apps/v1/types.go PodIndexLabel)."""
+"""The label with the ordinal of a StatefulSet's pod (kubernetes/api apps/v1/types.go PodIndexLabel)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +33,24 @@ class Member:
     size: int = 0
     index: int = -1
     role: str = ""
-    """The operator's word for the pods that are made alike: worker, head; empty if it has none."""
+    """The operator's name for the pods of one template: worker, head; empty if it has none."""
     staged: str = ""
-    """The field by which some members are made only when others run; empty: none is known that says so."""
+    """The field that makes some members wait until others run; empty: no such field is known."""
     roles: tuple[Role, ...] = ()
-    """The parts of the size, by template; empty if nothing says them, or all pods are made alike."""
+    """The roles, with their numbers of pods, by template; empty if unknown, or if all pods have one template."""
     staged_within: str = ""
-    """The same of members of one role."""
+    """The field that makes some members of one role wait until others of it run; empty: no such field is known."""
     awaits_owner: bool = False
-    """Whether the size is unknown for want of the owner that says it."""
+    """Whether the size is unknown because the owner that states it is not known yet."""
     alike: bool = False
     """Whether all members are made of one template."""
     owner: Mapping[str, Any] | None = field(default=None, compare=False)
-    """The object that says the size, where labels of the pod name it; else it is among the pod's owners."""
+    """The object that states the size, if labels of the pod name it; None if it is one of the pod's owners."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A pod as memberships see it, with its controller and the owners that a snapshot has."""
+    """A pod with its controller and known owners: the input of memberships."""
 
     namespace: str
     name: str
@@ -60,17 +60,17 @@ class Subject:
     controller: OwnerReference | None
     owners: Mapping[str, Mapping[str, Any]]
     group_sizes: Mapping[tuple[str, str, str], int]
-    """The least pods that PodGroups let start together, by API group, namespace and name."""
+    """The minimum number of pods of each PodGroup, by API group, namespace and name."""
 
     def group_size(self, name: str, *api_groups: str) -> int:
-        """Return the size of the pod's PodGroup of that name; 0 where no such group is known, or it does not say."""
+        """Return the minimum of the PodGroup with this name in the pod's namespace; 0 if it is unknown."""
         found = (self.group_sizes.get((each, self.namespace, name), 0) for each in api_groups)
         return next((size for size in found if size), 0)
 
     def lineage(self) -> Iterator[Mapping[str, Any]]:
-        """Yield the controller's document, its controller's, and so on, as far as known.
+        """Yield the document of the pod's controller, then of the controller's controller, and so on, as far as known.
 
-        The longest that is known is that of a worker in a RoleBasedGroup: StatefulSet, the leader's Pod, the leaders'
+        The longest known chain is that of a worker in a RoleBasedGroup: StatefulSet, the leader's Pod, the leaders'
         StatefulSet, LeaderWorkerSet and RoleBasedGroup.
         """
         reference = self.controller
@@ -82,50 +82,50 @@ class Subject:
             reference = controller_in(document)
 
     def _owned_by(self, reference: OwnerReference) -> Mapping[str, Any] | None:
-        """Return the object that a reference is to.
+        """Return the object that an owner reference names; None if it is unknown or does not match.
 
-        Whoever makes a pod writes the uid, which may be that of anybody's object. So kind and name have to fit, too,
-        and the namespace is the pod's, for no object has its owner in another. A predicted owner stands for objects
-        that its controller will make, under names that nobody knows yet.
+        The author of a pod can write any uid, also that of a foreign object. So kind, name and namespace have to match,
+        too. A predicted owner stands for an object that its controller will make: its name is not known yet, and is
+        not compared.
         """
         document = self.owners.get(reference.uid)
         same = isinstance(document, Predicted) or is_owner(document, reference, self.namespace)
         return document if same else None
 
     def labelled_owner(self, group: str, kind: str, name: str, uid: str) -> Mapping[str, Any] | None:
-        """Return the object that labels name by all of these; None where there is no such one in the namespace."""
+        """Return the object with this API group, kind, name and uid; None if the pod's namespace has no such object."""
         return self._owned_by(OwnerReference(f"{group}/", kind, name, uid)) if uid else None
 
     def owner(self, kind: str) -> Mapping[str, Any] | None:
-        """Return the nearest known owner of that kind."""
+        """Return the nearest known owner of this kind; None if there is none."""
         return next((document for document in self.lineage() if document.get("kind") == kind), None)
 
     def named_owner(self, kind: str, name: str | None) -> Mapping[str, Any] | None:
-        """Return the object of that kind and name, of those kinds that are known by name, too."""
+        """Return the object of this kind and name; None if it is unknown, or if the kind is not found by name."""
         return self.owners.get(by_name(kind, self.namespace, name)) if name else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Membership:
-    """One way of belonging to a gang: ``read`` is asked where label, annotation or field of the spec is there."""
+    """One way of belonging to a gang: ``read`` is called if the pod has the label, the annotation or the field."""
 
     name: str
-    """The maker of such pods, in the words of its users."""
+    """The operator that makes such pods, by the name that its users use."""
     source: str
     read: Callable[[Subject], Member | None]
     size: str
-    """In words, where the size is from."""
+    """In words, the source of the size."""
     label: str = ""
     annotation: str = ""
     field: str = ""
     role: str = ""
-    """The label that says the role, where it is no more than that; else ``read`` says it."""
+    """The label with the role, if the role is the label's value; otherwise ``read`` returns it."""
     role_from: str = ""
-    """In words, where the role is from, if ``read`` says it; empty: its pods have none."""
+    """In words, the source of the role, if ``read`` returns it; empty if its pods have no roles."""
     sized_by: tuple[str, ...] = ()
-    """The kinds of owners that say the size; empty where the pod says it, or its group."""
+    """The kinds of owners that state the size; empty if the pod or its group states it."""
     alike: bool = False
-    """Whether its owner makes all pods of one template."""
+    """Whether the owner makes all pods from one template."""
     api_groups: tuple[str, ...] = ()
     """The API groups of the PodGroup that the key names; empty if it names none."""
 
@@ -145,7 +145,7 @@ class Membership:
         )
 
     def member(self, pod: Subject) -> Member | None:
-        """Return the pod's place by this membership; None where its key says nothing."""
+        """Return the pod's place in a gang by this membership; None if its key names no gang."""
         found = self.read(pod)
         if found is None or found.role or not self.role:
             return found
@@ -153,13 +153,13 @@ class Membership:
 
 
 def index_of(text: str | None) -> int:
-    """Return the index that a label or annotation says, -1 where it says none."""
+    """Return the index in the value of a label or annotation; -1 if it has none."""
     found = number(text)
     return -1 if found is None else found
 
 
 def named(kind: str, identity: str) -> str:
-    """Return a gang's name that is a legal label value: one that is too long is cut, and gets a digest."""
+    """Return the name of a gang as a valid label value: a name that is too long is cut and gets a digest."""
     name = f"{kind}-{identity}"
     if len(name) <= _LONGEST_NAME:
         return name

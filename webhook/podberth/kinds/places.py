@@ -1,4 +1,4 @@
-"""The places of pod templates in a kind, and how its operator makes pods of them: data and a few small functions."""
+"""The places of pod templates in a kind, and the way its operator makes pods from them: data and small functions."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,43 +15,43 @@ PLACEHOLDER_UID: Final = "00000000-0000-0000-0000-000000000000"
 """Stands for the uid of an object that does not exist yet; the nil UUID is never a real one (RFC 9562, 5.9)."""
 
 PLACEHOLDER_HASH: Final = "0000000000"
-"""Stands for what only a controller knows: a hash, a random suffix, the number of one replica of many.
+"""Stands for a value that only a controller knows: a hash, a random suffix, the number of one replica of many.
 
-Kubernetes' hashes are written without vowels and without 0 (apimachinery pkg/util/rand SafeEncodeString), so that no
-real one is met.
+Kubernetes writes its hashes without vowels and without 0 (apimachinery pkg/util/rand SafeEncodeString), so no real hash
+is equal to it.
 """
 
 PLACEHOLDER_DIGEST: Final = PLACEHOLDER_HASH * 4
-"""Stands for a SHA-1 that is another for every replica."""
+"""Stands for a SHA-1 that differs for every replica."""
 
 PLACEHOLDER_MINUTES: Final = "00000000"
 """Stands for the time in the name of a CronJob's Job."""
 
 PLACEHOLDERS: Final = (PLACEHOLDER_UID, PLACEHOLDER_HASH)
-"""A value with one of these in it is never written down: it is another for every pod, or for every creation."""
+"""A value that contains one of these is never written: it differs for every pod, or for every creation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """A template where it stands, for whoever stamps its pod. Nothing in it has been checked."""
+    """A template with its place in a document: the input of a stamp. Nothing in it has been checked."""
 
     document: Found
     name: str
     uid: str
-    """The workload's, the placeholder where it has none."""
+    """The workload's uid, or the placeholder if it has none."""
     namespace: str
     path: Steps
-    """From the document to the place."""
+    """The path from the document to the template."""
     items: tuple[Any, ...] = ()
     """The values at each ``ELEMENT`` of the place's path, outermost first: a replicated job, a worker group."""
     keys: tuple[str | int, ...] = ()
-    """The key or index of each of them."""
+    """The key or index of each of ``items``."""
     known: Sequence[Found] = ()
     """Other documents that a workload may refer to."""
 
     @property
     def spec(self) -> Found:
-        """The workload's spec, empty where it is none."""
+        """The workload's spec; empty if that is no object."""
         return mapping_at(self.document, "spec")
 
     @property
@@ -67,31 +67,31 @@ class Scene:
 
 
 Stamp: TypeAlias = Callable[[dict[str, Any], Scene], None]
-"""Writes on a pod of its own what the operator writes on every pod; never raises on a pod whose shape was checked."""
+"""Writes the fields that the operator adds to every pod into a copy of the pod; never raises for a checked pod."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """How the parts of a Pod stand at a place."""
+    """The arrangement of a Pod's parts at a place."""
 
     seats: tuple[tuple[Steps, Steps], ...]
-    """From parts of the Pod to where they stand below the place; a part of a part comes behind it."""
+    """Pairs of a part's path in the Pod and its path below the place; a part comes before the parts inside it."""
     fields: frozenset[str] | None = None
-    """The fields of a PodSpec that stand there beside others; None where a whole PodSpec stands alone."""
+    """The fields of a PodSpec that the place has among other fields; None if the place is a whole PodSpec."""
     front: tuple[Steps, ...] = ()
-    """Below the place, where the pod's first container may stand, outside the list of containers."""
+    """The paths below the place at which the pod's first container may be, outside the list of containers."""
     front_name: str = ""
     """The operator's name for that container, if it has none."""
     front_fields: Mapping[str, str] = field(default_factory=dict)
-    """The fields of a container that stand there, and as what."""
+    """The fields of that first container, each with its name at the place."""
     front_always: bool = False
-    """Whether there is such a container even where nothing is said of it."""
+    """Whether the pod has that first container even if the place has none of its fields."""
 
 
 _METADATA: Final = ("labels", "annotations", "finalizers")
 
 TEMPLATE: Final = Form(
-    # What a controller takes over of a template's metadata (GetPodFromTemplate, kubernetes
+    # The metadata that a controller copies from a template (GetPodFromTemplate, kubernetes
     # pkg/controller/controller_utils.go).
     seats=(*((("metadata", key), ("metadata", key)) for key in _METADATA), (("spec",), ("spec",)))
 )
@@ -101,11 +101,11 @@ BARE: Final = Form(seats=((("spec",), ("spec",)), (("metadata",), ("metadata",))
 """A Pod."""
 
 POD_SPEC: Final = Form(seats=((("spec",), ()),))
-"""A PodSpec, whose pods have no metadata of the user's."""
+"""A PodSpec; the pods get no metadata from the user."""
 
 
 def no_stamp(_pod: dict[str, Any], _scene: Scene) -> None:
-    """Stamp nothing."""
+    """Write nothing: the stamp of a kind that adds no fields."""
 
 
 def _workload(scene: Scene) -> Found:
@@ -118,17 +118,17 @@ def nothing(_scene: Scene) -> Iterator[tuple[Steps, str]]:
 
 
 def always(_scene: Scene) -> bool:
-    """Say yes."""
+    """Return True."""
     return True
 
 
 def one(_scene: Scene) -> int:
-    """Return the replicas of what makes one pod."""
+    """Return 1, for a kind that makes one pod."""
     return 1
 
 
 def unknown(_scene: Scene) -> int:
-    """Return the replicas of what only the cluster knows."""
+    """Return 0: only the cluster knows the number of pods."""
     return 0
 
 
@@ -144,30 +144,30 @@ def item_replicas(scene: Scene) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """One place in a kind where a pod template stands."""
+    """One place of a pod template in the objects of a kind."""
 
     path: tuple[str, ...]
-    """From the object to the place; ``ELEMENT`` is each item of a list, or each entry of a map."""
+    """The path from the object to the template; ``ELEMENT`` is each item of a list, or each entry of a map."""
     form: Form = TEMPLATE
     stamp: Stamp = no_stamp
     optional: bool = False
-    """Whether an object without it is whole."""
+    """Whether an object is valid without this template."""
     role: str = ""
-    """The name of these pods: leader, head; empty if the innermost ``ELEMENT`` says it."""
+    """The role of these pods: leader, head; empty if it is the name of the innermost list item or map entry."""
     when: Callable[[Scene], bool] = always
-    """Whether pods are made of what stands there."""
+    """Whether the controller makes pods from this template."""
     replicas: Callable[[Scene], int] = one
-    """How many pods one object makes of the template; 0 where only the cluster knows."""
+    """Returns the number of pods that one object makes from the template; 0 if only the cluster knows it."""
     owner: Callable[[Scene], Found] = _workload
-    """The object that gangs are read from, where it is not the workload itself: the RayCluster of a RayJob."""
+    """Returns the object that gangs are read from, if that is not the workload itself: the RayCluster of a RayJob."""
     lacks: frozenset[str] = frozenset()
     """Fields of a Pod that the kind's schema prunes: ``metadata``, or fields of the spec."""
     base: tuple[str, ...] = ()
-    """From the object to fields of a PodSpec that hold for every template that does not say otherwise."""
+    """The path from the object to fields of a PodSpec that are defaults for all templates."""
     inherited: frozenset[str] = frozenset()
-    """Which fields these are."""
+    """The names of these default fields."""
     fixed: Callable[[Scene], Iterator[tuple[Steps, str]]] = nothing
-    """Parts of the pod that the operator takes from elsewhere in the object, and from where."""
+    """Yields the parts of the pod that the operator takes from elsewhere in the object, each with that place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,4 +182,4 @@ class WorkloadKind:
     nested: tuple[tuple[str, ...], ...] = ()
     """Paths to whole objects that may be workloads themselves."""
     only_template: bool = False
-    """Whether others use it by name, or somebody makes pods of it by hand: it is no workload by itself."""
+    """Whether it makes no pods by itself: other objects name it, or users make pods from it by hand."""

@@ -1,4 +1,4 @@
-"""RayClusters: where their templates stand in what makes them, and what KubeRay writes on their pods."""
+"""RayClusters: the places of their templates in the kinds that make them, and the stamps of KubeRay."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -8,7 +8,7 @@ from ..kube.unchecked import LARGEST_SIZE, at, count, mapping_at, text
 from .jobs import stamp_job
 from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Place, Scene, WorkloadKind
 from .roles import Predicted, read_once
-from .stamping import add_labels, own
+from .stamping import add_labels, mount_shared_memory, own
 
 CLUSTERS: Final[Mapping[str, tuple[str, ...]]] = {
     "RayClusterFleet": ("template", "spec"),
@@ -17,7 +17,7 @@ CLUSTERS: Final[Mapping[str, tuple[str, ...]]] = {
     "RayJob": ("rayClusterSpec",),
     "RayService": ("rayClusterConfig",),
 }
-"""From the spec of what makes RayClusters to that of the cluster."""
+"""The paths from the spec of a kind that makes RayClusters to the spec of the cluster."""
 
 
 def _cluster_path(scene: Scene) -> tuple[str, ...]:
@@ -25,7 +25,7 @@ def _cluster_path(scene: Scene) -> tuple[str, ...]:
 
 
 def _cluster(scene: Scene) -> Found:
-    """Return the RayCluster that a RayJob, a RayService or another makes, or the RayCluster itself."""
+    """Return the RayCluster that a RayJob, RayService or other object makes, or the RayCluster itself."""
     below = _cluster_path(scene)
     return read_once(scene.document, _cluster_of, _cluster_name(scene), *below) if below else scene.document
 
@@ -41,7 +41,7 @@ def _cluster_name(scene: Scene) -> str:
 
 
 def _stamp_ray(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what BuildPod and its labels write (ray-project/kuberay ray-operator/controllers/ray/common/pod.go)."""
+    """Write the labels and fields of BuildPod (ray-project/kuberay ray-operator/controllers/ray/common/pod.go)."""
     head = scene.path[-2] == "headGroupSpec"
     group = "headgroup" if head else text(scene.item.get("groupName"))
     name = _cluster_name(scene)
@@ -59,6 +59,22 @@ def _stamp_ray(pod: dict[str, Any], scene: Scene) -> None:
         },
     )
     own(pod, "ray.io/v1", "RayCluster", name, PLACEHOLDER_UID if _cluster_path(scene) else scene.uid)
+    said = mapping_at(scene.document, *(str(step) for step in scene.path[:-1])) if head else scene.item
+    _mount_object_store(pod, mapping_at(said, "rayStartParams"))
+
+
+def _mount_object_store(pod: dict[str, Any], start: Found) -> None:
+    """Mount what Ray's object store is in, unless ``rayStartParams`` put it elsewhere.
+
+    Source: ray-project/kuberay feeaf72f ray-operator/controllers/ray/common/pod.go BuildPod, addEmptyDir,
+    makeEmptyDirVolume, findMemoryReqOrLimit: the volume is as large as the first container's memory.
+    """
+    containers = pod["spec"]["containers"]
+    if not containers or "plasma-directory" in start:
+        return
+    asked = containers[0].get("resources")
+    memory = at(asked, "requests", "memory") or at(asked, "limits", "memory")
+    mount_shared_memory(pod, containers[0], "shared-mem", memory)
 
 
 def _workers(scene: Scene) -> int:
@@ -68,12 +84,12 @@ def _workers(scene: Scene) -> int:
 
 
 def _stamp_submitter(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the pod of the Job that submits (ray-operator/controllers/ray/rayjob_controller.go)."""
+    """Write the stamp of the Job that submits a RayJob (ray-operator/controllers/ray/rayjob_controller.go)."""
     stamp_job(pod, scene.name, PLACEHOLDER_UID, {})
 
 
 def ray_kind(kind: str, submitter: tuple[str, ...] = ()) -> WorkloadKind:
-    """Return a kind of which an object is a RayCluster or makes some; ``submitter`` is the place of who submits."""
+    """Return a kind that is, or makes, RayClusters; ``submitter`` is the path of the submitting pod's template."""
     path = ("spec", *CLUSTERS.get(kind, ()))
     places = [
         Place(path=(*path, "headGroupSpec", "template"), stamp=_stamp_ray, role="head", owner=_cluster, optional=True),
@@ -92,7 +108,7 @@ def ray_kind(kind: str, submitter: tuple[str, ...] = ()) -> WorkloadKind:
 
 
 def ray_workers(group: object) -> int:
-    """Return the pods of a worker group, whose replicas are held between their bounds; one that is suspended has none.
+    """Return the number of pods of a worker group: the replicas within their bounds; 0 for a suspended group.
 
     Source: ray-project/kuberay ray-operator/controllers/ray/utils/util.go GetWorkerGroupDesiredReplicas.
     """

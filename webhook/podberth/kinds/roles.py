@@ -1,7 +1,7 @@
 """The demands of a gang's roles on a node, read from the pod templates of its owner.
 
-A template is read once, when its owner is kept (``owners``), and what is left of it is shared by all that say the same:
-thousands of owners have a dozen templates between them.
+A template is read once, when its owner is kept (``owners``). Equal results are shared, because thousands of owners have
+only a dozen different templates.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -12,21 +12,19 @@ from typing import Any, Final, TypeVar
 import orjson
 
 from ..kube.pod import containers
-from ..kube.quantity import parse_count
-from ..kube.reserved import reserved
+from ..kube.quantity import parse_count, reserved
 from ..kube.shape import shape_problems
-from ..kube.unchecked import at, count
+from ..kube.unchecked import at, count, unread
 
-# As topology.need has it for a pod's own choice; what is longer is not kept, and the role then counts as unknown.
+# The limit of topology.need for a pod's own choice. A longer choice is not kept, and the role's demands are unknown.
 _LONGEST_CHOICE: Final = 4096
 _MOST_CLAIMS: Final = 16
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _CHOICE: Final = ("nodeSelector", "tolerations")
 MOST_PARTS: Final = 256
-"""Replicated jobs, tasks, roles and cliques of one object that are read: the largest of the examples that are known
-have ten."""
+"""The most replicated jobs, tasks, roles or cliques that are read from an object; the largest known example has ten."""
 MOST_KINDS: Final = 16
-"""Different things that the roles of one gang may ask for: every member's review looks for room for all of them."""
+"""The most different demands of the roles of one gang: every member's review looks for room for all of them."""
 _OF_A_CLAIM: Final = ("name", "resourceClaimName", "resourceClaimTemplateName")
 
 
@@ -37,9 +35,9 @@ class Asks:
     amounts: tuple[tuple[str, int], ...] = ()
     """The amount of each extended resource that the scheduler reserves, by name; some may be no accelerators."""
     claims: tuple[tuple[tuple[str, str], ...], ...] = ()
-    """The claims that some container uses, each as the fields of its entry."""
+    """The claims that containers use, each as the fields of its ``resourceClaims`` entry."""
     choice: str = ""
-    """Its choice of nodes as JSON of a PodSpec's fields; empty: none."""
+    """The choice of nodes, as JSON of a PodSpec's fields; empty if the pod may use every node."""
 
     def chosen(self) -> dict[str, Any]:
         """Return the fields of a PodSpec that choose nodes."""
@@ -49,20 +47,22 @@ class Asks:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Members of a gang that are made of one template."""
+    """The members of a gang that are made from one template."""
 
     count: int
     asks: Asks | None
     """None: not known."""
+    unread: str = ""
+    """What the owner has in the place of a number, if that is none: then ``count`` is not known."""
 
 
 class Predicted(dict[str, Any]):
-    """The predicted owner of the pods of several templates, and what was read of it, once for all of them."""
+    """The predicted owner of the pods of several templates; it remembers what readers found in it."""
 
     __slots__ = ("found",)
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        """Copy the outermost of a document, which nobody changes any more."""
+        """Copy the top level of a document; its values are shared, and must not change."""
         super().__init__(document)
         self.found: dict[Hashable, Any] = {}
 
@@ -71,7 +71,7 @@ _Read = TypeVar("_Read")
 
 
 def read_once(owner: Mapping[str, Any] | None, read: Callable[..., _Read], *more: str) -> _Read:
-    """Return what ``read`` says of an owner, and of ``more``: as it said it before, of one that remembers."""
+    """Return ``read(owner, *more)``; for a Predicted owner the result of the first call is remembered."""
     if not isinstance(owner, Predicted):
         return read(owner, *more)
     key = (read, *more)
@@ -82,14 +82,14 @@ def read_once(owner: Mapping[str, Any] | None, read: Callable[..., _Read], *more
 
 
 def asks_of(template: object) -> Asks | None:
-    """Return what pods of an unchecked PodTemplateSpec ask for; None where it is none. What was read before stays."""
+    """Return the demands of the pods of an unchecked PodTemplateSpec, or of its ``Asks``; None if it is invalid."""
     if isinstance(template, Asks):
         return template
     return asks_in(template.get("spec")) if isinstance(template, Mapping) else None
 
 
 def asks_in(pod_spec: object) -> Asks | None:
-    """Return what pods of an unchecked PodSpec ask for; None where it is none, or too long to be kept."""
+    """Return the demands of the pods of an unchecked PodSpec; None if it is invalid, or too long to be kept."""
     if isinstance(pod_spec, Asks):
         return pod_spec
     pod = {"metadata": {}, "spec": pod_spec}
@@ -106,7 +106,7 @@ def asks_in(pod_spec: object) -> Asks | None:
             try:
                 quantity = parse_count(requests.get(name) if amount is None else amount) if "/" in name else 0
             except ValueError:
-                continue  # as in ``gpus``: it counts as nothing
+                continue  # as in ``gpus``: an invalid amount counts as none
             if quantity:
                 found.append((container.kind, name, quantity))
     named = (each for each in pod_spec.get("resourceClaims") or () if each.get("name"))
@@ -122,7 +122,7 @@ def _claim(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _choice(pod_spec: Mapping[str, Any]) -> str:
-    """Spell the choice of nodes; what cannot be spelled (a number beyond 64 bits) chooses too much to be kept."""
+    """Return the choice of nodes as JSON; with a number that JSON cannot have, a text that is too long to be kept."""
     kept = {key: pod_spec[key] for key in _CHOICE if pod_spec.get(key)}
     required = ((pod_spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_REQUIRED)
     if required:
@@ -135,22 +135,28 @@ def _choice(pod_spec: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def _shared(asks: Asks) -> Asks:
-    """Return the first that was equal."""
+    """Return the first object that was equal, so that equal demands are one object."""
     return asks
 
 
 def role_of(part: object) -> Role:
     """Return the pods of a part of an owner that has ``replicas`` and a ``template``."""
-    return Role(count(at(part, "replicas"), 1), asks_of(at(part, "template")))
+    replicas = at(part, "replicas")
+    return Role(count(replicas, 1), asks_of(at(part, "template")), unread(replicas))
 
 
 def counted(roles: Iterable[Role]) -> int:
-    """Return how many pods roles have together."""
-    return sum(role.count for role in roles)
+    """Return how many pods roles have together; 0 where that is not known of one."""
+    total = 0
+    for role in roles:  # each review of a gang's pod comes here: a loop makes no call for a role
+        if role.unread:
+            return 0
+        total += role.count
+    return total
 
 
 def alike(roles: Iterable[Role]) -> tuple[Role, ...]:
-    """Return roles with those that ask for the same as one."""
+    """Return the roles; those with equal demands are merged into one."""
     counts: dict[Asks | None, int] = {}
     for role in roles:
         counts[role.asks] = counts.get(role.asks, 0) + role.count

@@ -1,7 +1,7 @@
 """The patches of a TrainJob to its runtime: the JobSet of the runtime with ``spec.runtimePatches`` laid over it.
 
-They are merged strategically, as kubectl's patches are: objects field by field, lists that have a key item by item, all
-other lists as a whole. Who writes them is mostly Kueue, which puts node selectors and tolerations there.
+They are strategic merge patches: objects are merged field by field, lists with a merge key item by item, and other
+lists are replaced. Kueue is their main author: it puts node selectors and tolerations there.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ from .places import Found
 from .words import words
 
 # kubernetes/api core/v1/types.go patchMergeKey, and JobSet's (api/jobset/v1alpha2/jobset_types.go). Tolerations and the
-# lists of affinity have none: they come as a whole.
+# lists of affinity have no key: they are replaced.
 _MERGE_KEYS: Final[Mapping[str, str]] = {
     "containers": "name",
     "env": "name",
@@ -23,7 +23,7 @@ _MERGE_KEYS: Final[Mapping[str, str]] = {
     "volumeMounts": "mountPath",
     "volumes": "name",
 }
-# kubeflow/trainer pkg/apis/trainer/v1alpha1/trainjob_types.go PodSpecPatch: what else stands there, its schema prunes.
+# kubeflow/trainer pkg/apis/trainer/v1alpha1/trainjob_types.go PodSpecPatch; its schema prunes other fields.
 _POD_FIELDS: Final = words(
     "affinity containers imagePullSecrets initContainers nodeSelector schedulingGates securityContext "
     "serviceAccountName terminationGracePeriodSeconds tolerations volumes"
@@ -31,20 +31,24 @@ _POD_FIELDS: Final = words(
 
 
 def patched_jobs(runtime: Found, train_job: Found) -> list[Any]:
-    """Return the replicated jobs of a runtime as a TrainJob patches them; nothing in either has been checked.
+    """Return the replicated jobs of a runtime with the patches of a TrainJob; both documents are unchecked.
 
-    Source: kubeflow/trainer pkg/runtime/core/trainingruntime.go mergeRuntimePatches. A job that the runtime has not is
-    refused by its webhook (pkg/runtime/framework/plugins/jobset/jobset.go).
+    Source: kubeflow/trainer pkg/runtime/core/trainingruntime.go mergeRuntimePatches. Trainer's webhook
+    refuses patches of a job that the runtime does not have (pkg/runtime/framework/plugins/jobset/jobset.go).
     """
     jobs = at(runtime, "spec", "template", "spec", "replicatedJobs")
-    found = list(jobs) if isinstance(jobs, list) else []
-    for patch in _patches(train_job):
-        found = [_merged(job, patch) if _is_same(job, patch, "name") else job for job in found]
-    return found
+    return patched(list(jobs) if isinstance(jobs, list) else [], train_job)
+
+
+def patched(jobs: list[Any], train_job: Found) -> list[Any]:
+    """Return replicated jobs with a TrainJob's patches laid over them; nothing in either has been checked."""
+    for patch in (*_patches(train_job), *_overrides(train_job)):
+        jobs = [_merged(job, patch) if _is_same(job, patch, "name") else job for job in jobs]
+    return jobs
 
 
 def _patches(train_job: Found) -> Iterator[Found]:
-    """Yield the patches of replicated jobs, in their order, as far as the schema has them."""
+    """Yield the patches of replicated jobs, in order, with the fields that the schema has."""
     for each in list_at(train_job, "spec", "runtimePatches"):
         for job in list_at(each, "trainingRuntimeSpec", "template", "spec", "replicatedJobs"):
             template = mapping_at(job, "template", "spec", "template")
@@ -52,6 +56,18 @@ def _patches(train_job: Found) -> Iterator[Found]:
             pods = {"metadata": mapping_at(template, "metadata"), "spec": spec}
             own = {"metadata": mapping_at(job, "template", "metadata"), "spec": {"template": pods}}
             yield {"name": at(job, "name"), "template": own}
+
+
+def _overrides(train_job: Found) -> Iterator[Found]:
+    """Yield what Trainer v2.0 and v2.1 have in place of patches: one for several jobs.
+
+    Source: kubeflow/trainer v2.1.0 pkg/apis/trainer/v1alpha1/trainjob_types.go PodTemplateOverride.
+    """
+    for each in list_at(train_job, "spec", "podTemplateOverrides"):
+        spec = {key: value for key, value in mapping_at(each, "spec").items() if key in _POD_FIELDS}
+        pods = {"metadata": mapping_at(each, "metadata"), "spec": spec}
+        for job in list_at(each, "targetJobs"):
+            yield {"name": at(job, "name"), "template": {"spec": {"template": pods}}}
 
 
 def _merged(value: object, patch: object, field: str = "") -> Any:

@@ -1,7 +1,7 @@
-"""The parts of every operator's stamp. A stamp writes on a Pod that is its own, whose shape has been checked."""
+"""The common parts of the stamps of operators. A stamp writes into its own copy of a Pod with a checked shape."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from ..kube.shape import RESOURCED_LISTS
 from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene
@@ -20,7 +20,7 @@ def add_annotations(pod: dict[str, Any], annotations: Mapping[str, str]) -> None
 
 
 def own(pod: dict[str, Any], api_version: str, kind: str, name: str, uid: str) -> None:
-    """Write the owner and the name to come (GetPodFromTemplate, kubernetes pkg/controller/controller_utils.go)."""
+    """Write the owner and the generateName (GetPodFromTemplate, kubernetes pkg/controller/controller_utils.go)."""
     pod["metadata"]["generateName"] = f"{name}-"
     pod["metadata"]["ownerReferences"] = [
         {
@@ -35,19 +35,19 @@ def own(pod: dict[str, Any], api_version: str, kind: str, name: str, uid: str) -
 
 
 def owned_by_workload(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the workload itself as the owner, as an operator does that makes its pods without help."""
+    """Write the workload itself as the owner; for operators that make pods directly, without a Job or StatefulSet."""
     version, kind = scene.document.get("apiVersion"), scene.document.get("kind")
     own(pod, str(version), str(kind), scene.name, scene.uid)
 
 
 def own_by_deployment(pod: dict[str, Any], name: str) -> None:
-    """Write what the Deployment and ReplicaSet controllers write (kubernetes pkg/controller/deployment/sync.go)."""
+    """Write the stamp of the Deployment and ReplicaSet controllers (kubernetes pkg/controller/deployment/sync.go)."""
     own(pod, "apps/v1", "ReplicaSet", f"{name}-{PLACEHOLDER_HASH}", PLACEHOLDER_UID)
     add_labels(pod, {"pod-template-hash": PLACEHOLDER_HASH})
 
 
 def set_name(pod: dict[str, Any], name: str) -> None:
-    """Write a name, which takes the place of one to be generated."""
+    """Write the name of a pod instead of its generateName."""
     pod["metadata"].pop("generateName", None)
     pod["metadata"]["name"] = name
 
@@ -59,7 +59,36 @@ def containers(pod: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def add_env(container: dict[str, Any], entry: Mapping[str, Any]) -> None:
-    """Add a variable to a container that does not name it."""
+    """Add an environment variable, unless the container has one of this name."""
     env = list(container.get("env") or ())
     if all(each.get("name") != entry["name"] for each in env):
         container["env"] = [*env, dict(entry)]
+
+
+def mount_shared_memory(
+    pod: dict[str, Any], container: dict[str, Any], name: str, size: object = None, *, replace: bool = False
+) -> None:
+    """Mount a volume in memory at /dev/shm of a container that mounts nothing there, of any size if ``size`` is None.
+
+    With ``replace`` the operator's volume takes the place of what the user mounts there, or names so.
+    """
+    mounts = list(container.get("volumeMounts") or ())
+    volumes = list(pod["spec"].get("volumes") or ())
+    if replace:
+        mounts = [each for each in mounts if not _is_shared_memory(each) and each.get("name") != name]
+        volumes = [each for each in volumes if each.get("name") != name]
+    elif any(_is_shared_memory(each) for each in mounts):
+        return
+    container["volumeMounts"] = [*mounts, {"name": name, "mountPath": _SHARED_MEMORY}]
+    if all(each.get("name") != name for each in volumes):
+        memory = {"medium": "Memory"} if size is None else {"medium": "Memory", "sizeLimit": str(size)}
+        volumes.append({"name": name, "emptyDir": memory})
+    pod["spec"]["volumes"] = volumes
+
+
+def _is_shared_memory(mount: Mapping[str, Any]) -> bool:
+    path = mount.get("mountPath")
+    return isinstance(path, str) and path.rstrip("/") == _SHARED_MEMORY
+
+
+_SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108 - a path in the pod

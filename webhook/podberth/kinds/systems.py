@@ -1,4 +1,4 @@
-"""Group systems and sharing dialects: by what pods of one are known, what it reads and where, what it keeps."""
+"""Group systems and sharing dialects: the signs of their pods, and the fields that they read, write and keep."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,19 +9,21 @@ from ..kube.pod import labels
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class System:
-    """A system that places the pods of a group as a whole, and what its pods carry; one sign is enough.
+    """A system that places the pods of a group as a whole, with the signs of its pods; one sign is enough.
 
-    ``owner_labels`` are labels of the pod's owners, ``fields`` of its spec. The rest is what podberth keeps to
-    (docs/rules.md, rules 2 and 3), and what docs/systems.md tells.
+    ``owner_labels`` are labels of the pod's owners, ``fields`` are fields of its spec. The other fields are for
+    docs/rules.md, rules 2 and 3, and for the text of docs/systems.md.
     """
 
     name: str
     precedence: int
     """If a pod has signs of several systems, the one with the lowest number has its group."""
     title: str
-    """Its name among its users."""
+    """The name that its users use."""
     source: str
     schedulers: frozenset[str] = frozenset()
+    by_plugin: bool = False
+    """Whether it is a plugin of a scheduler, which may have any name and has to place the whole group."""
     labels: frozenset[str] = frozenset()
     annotations: frozenset[str] = frozenset()
     owner_labels: frozenset[str] = frozenset()
@@ -29,45 +31,56 @@ class System:
     reads: tuple[str, ...]
     """The fields of the pod that it reads for group, queue and topology: a policy may write them."""
     writes: str = ""
-    """The fields of these that a mutation ``gang`` writes; empty if none, for the pod says already whose it is."""
+    """Those of these fields that a mutation ``gang`` writes; empty if none, because the pod already names its group."""
     pod_groups: str = ""
-    """The API group of its PodGroups, where a policy may choose it for a so far plain gang; empty: it may not."""
+    """The API group of its PodGroups, if a policy may choose the system for a plain gang; empty if it may not."""
+    reference: tuple[str, ...] = ()
+    """The field in which a pod names its PodGroup, if a policy may choose the system."""
+    other_references: tuple[tuple[str, ...], ...] = ()
+    """Other fields of a pod that name a group of the system: older ones, and those that need no PodGroup."""
     elsewhere: tuple[str, ...]
     """The fields that it reads of other objects, each with the object."""
-    topology: str
-    """How the author of a workload asks it for topology, behind ``for topology`` in a warning: the field and object."""
-    slices: str = ""
-    """The same for every so many members in one domain; empty: as ``topology``."""
-    keeps: str = ""
-    """The fields of pods that it hashes or copies before podberth sees the next pod; empty if none."""
+    topology: str = ""
+    """How the author of a workload asks it for topology, behind ``for topology`` in a warning: the field and object.
 
-    def places(self, *, slices: bool = False) -> str:
-        """Return why podberth places no pod of its groups, and where its author may ask for it."""
-        asked = (slices and self.slices) or self.topology
-        return f"{self.name} places this pod's group; for topology {asked}"
+    Empty: no warning says it, because it depends on objects that podberth does not follow."""
+    asked: frozenset[str] = frozenset()
+    """Annotations of a pod that ask it for topology already."""
+    keeps: str = ""
+    """The fields of a pod that it hashes or copies before the next pod comes; empty if none."""
+
+    @property
+    def asked_at(self) -> tuple[tuple[str, ...], ...]:
+        """The paths of these annotations in a pod."""
+        return tuple(("metadata", "annotations", key) for key in sorted(self.asked))
+
+    def places(self) -> str:
+        """Return why podberth places no pod of its groups, and where its author may ask for topology."""
+        advice = f"; for topology {self.topology}" if self.topology else ""
+        return f"{self.name} places this pod's group{advice}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodGroupKind:
-    """The PodGroups of a system: how a pod names its own, and how podberth makes one, where it does."""
+    """The PodGroups of a system: the field by which a pod names its group, and how podberth makes one, if it does."""
 
     name: str
-    """The system's."""
+    """The system's name."""
     source: str
     api_groups: tuple[str, ...]
-    """The API groups that its groups are in; podberth makes them in the first."""
+    """The API groups of its PodGroups; podberth makes PodGroups in the first one."""
     versions: tuple[str, ...]
-    """Those of the first API group that can be read, the newest first."""
+    """The versions of the first API group that can be read, the newest first."""
     named_by: str
     """The pod's field with the name, as a message has it."""
     read: Callable[[Mapping[str, Any]], object]
-    """Returns what stands there."""
+    """Returns the value of that field of a pod."""
     minimum: tuple[str, ...] = ()
-    """The field with the least number of members; empty: its groups are made by others."""
+    """The field with the minimum number of members; empty if podberth does not make its groups."""
     without: Mapping[str, Any] = field(default_factory=dict)
     """The spec of a group whose pods start one by one."""
     topology: Callable[[str], Mapping[str, Any]] | None = None
-    """Returns what a spec has where the whole group must be in one domain of a level; None: it has no such field."""
+    """Returns the fields of a spec that keep the whole group in one domain of a level; None: it has no such field."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -76,7 +89,7 @@ class PodGroupKind:
 
 
 POD_GROUPS: Final = "podgroups"
-"""The plural of all of them in discovery."""
+"""The plural of all PodGroup kinds in API discovery."""
 
 NATIVE_GROUP: Final = "scheduling.k8s.io"
 """The API group of Kubernetes' own PodGroups."""
@@ -92,9 +105,9 @@ def by_label(key: str) -> Callable[[Mapping[str, Any]], object]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """One way to ask for a part of a GPU in words of its own: a resource, an annotation or a scheduler is enough.
+    """The keys of one system for parts of GPUs: a resource, an annotation or a scheduler shows that a pod uses it.
 
-    With ``only_under`` the annotations count under that scheduler only, because others use the same words.
+    With ``only_under`` the annotations count under that scheduler only, because other systems use the same keys.
     """
 
     name: str

@@ -7,5 +7,5 @@ def words(text: str) -> frozenset[str]:
 
 
 def under(domain: str, names: str) -> frozenset[str]:
-    """Return keys: each of the names behind their domain."""
+    """Return ``domain/name`` for each of the names."""
     return frozenset(f"{domain}/{name}" for name in names.split())

@@ -29,20 +29,21 @@ NAMES: Final = frozenset({("metadata", "name"), ("metadata", "generateName"), ("
 """The names with that limit, by their path in the pod."""
 
 CONTAINERS: Final = 200
-"""For each kind. A kubelet runs 110 pods (kubelet --max-pods) on a node; no real pod has more containers than that."""
+"""The limit for the containers of each kind. A kubelet runs 110 pods on a node (kubelet --max-pods); no real pod has
+more containers than that."""
 ENTRIES: Final = 1_000
-"""For any list or map without its own limit."""
+"""The limit for any list or map without its own limit."""
 GPU_REQUESTS: Final = 400
-"""For accelerator resources in all containers together: two for each."""
+"""The limit for the accelerator resources of all containers together: two for each of 200 containers."""
 GPU_CLAIMS: Final = 400
-"""For devices of claims: two for each entry of resourceClaims, where one claim may ask for 32 classes."""
+"""The limit for devices of claims: two for each entry of resourceClaims, where one claim may ask for 32 classes."""
 TERMS: Final = 200
-"""For one list of affinity. 1,025 published GPU pods have one required node affinity term each at most; an
+"""The limit for one list of affinity. 1,025 published GPU pods have one required node affinity term each at most; an
 infrastructure DaemonSet with three has the most."""
 VALUES: Final = 10_000
-"""For all node affinity of one kind together: enough to name every node of a cluster of 10,000 once."""
+"""The limit for all node affinity of one kind together: enough to name every node of a cluster of 10,000 once."""
 ALL_ENTRIES: Final = 12_000
-"""For all lists and maps of the table together: each may be at its limit, and not all of them at once."""
+"""The limit for all lists and maps of the table together: each may be at its limit, and not all of them at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def _of_the_pod() -> Iterator[Bound]:
 
 ANNOTATION_ENTRIES: Final = Bound(("metadata", "annotations"), ENTRIES, _NOBODY)
 ANNOTATIONS: Final = Bound(("metadata", "annotations"), 262_144, _LARGEST_ANNOTATIONS, "characters")
-"""For all keys and values together."""
+"""The limit for all keys and values together."""
 TASK_GROUPS: Final = Bound(
     ("metadata", "annotations", "yunikorn.apache.org/task-groups"),
     16_384,
@@ -137,7 +138,7 @@ TASK_GROUPS: Final = Bound(
     "characters",
 )
 ALL: Final = Bound((ELEMENT,), ALL_ENTRIES, "a hundred times what published pods have, the environment included")
-"""For all lists and maps together."""
+"""The limit for all lists and maps together."""
 GPUS: Final = Bound(("gpu", "requests"), GPU_REQUESTS, "two for each container")
 """``workload.gpus`` counts it, because it knows which resources are accelerators."""
 DEVICES: Final = Bound(("gpu", "claims"), GPU_CLAIMS, "two for each claim; one alone may ask for devices of 32 classes")

@@ -1,4 +1,4 @@
-"""The apiserver's form of quantities: a webhook receives each quantity of a Pod in it, whoever wrote it."""
+"""The apiserver's form of quantities. A webhook receives each quantity of a Pod in this form."""
 
 import re
 from collections.abc import Iterable, Sequence

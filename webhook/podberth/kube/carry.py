@@ -1,8 +1,8 @@
-"""Carrying a change over: what was changed in a fuller copy of a document, written into the document itself.
+"""Carries a change over: a change of a fuller copy of a document is written into the document itself.
 
-Three documents: ``own`` is what its author wrote, ``shown`` the same with what others fill in (defaults, stamps, items
-added to lists), ``after`` is ``shown`` changed. Asked for is ``own`` with the same change, and without what was merely
-filled in. Nothing here knows what a pod is, and nothing raises but ``NotCarriedError``.
+There are three documents. ``own`` is the author's document. ``shown`` is ``own`` with fields that others fill in
+(defaults, stamps, items added to lists). ``after`` is ``shown`` with the change. The result is ``own`` with the same
+change, without the filled-in fields. This module knows nothing of pods, and raises only ``NotCarriedError``.
 """
 
 from collections.abc import Sequence
@@ -15,20 +15,20 @@ from .patch import Patch, Path
 from .paths import pointer
 
 ABSENT: Final[Any] = object()
-"""Stands for a field that is not there."""
+"""Stands for an absent field."""
 
 
 class NotCarriedError(ValueError):
-    """A change of something that is only in the fuller copy; ``steps`` lead to it from the root."""
+    """A change of a part that only the fuller copy has; ``steps`` lead to the part from the root."""
 
     def __init__(self, steps: Path) -> None:
-        """Take the place of what was changed."""
+        """Take the path of the changed part."""
         super().__init__(pointer(steps))
         self.steps = steps
 
 
 def carry(own: Any, shown: Any, after: Any, at: Path = ()) -> Any:
-    """Return ``own`` with what leads from ``shown`` to ``after``; parts that stay as they are are ``own``'s parts.
+    """Return ``own`` with the changes that lead from ``shown`` to ``after``; unchanged parts are shared with ``own``.
 
     Raises:
         NotCarriedError: an item of a list is changed that ``own`` does not have.
@@ -76,7 +76,7 @@ def _carry_list(own: Any, shown: list[Any], after: list[Any], at: Path) -> Any:
 
 
 def _aligned(items: Sequence[Any], shown: Sequence[Any]) -> dict[int, int]:
-    """Return which item of ``shown`` is which of ``items``: their order is the same, but others stand between them."""
+    """Return the index in ``items`` by index in ``shown``, which has the same items in order, and others between."""
     found: dict[int, int] = {}
     start = 0
     for index, item in enumerate(items):
@@ -88,7 +88,7 @@ def _aligned(items: Sequence[Any], shown: Sequence[Any]) -> dict[int, int]:
 
 
 def _within(part: Any, whole: Any) -> bool:
-    """Say whether ``whole`` can be ``part`` filled in; a name decides alone, and 4 is filled in as "4"."""
+    """Return whether ``whole`` can be ``part`` with filled-in fields; a name decides alone, and 4 may become "4"."""
     if isinstance(part, dict) and isinstance(whole, dict):
         if part.get("name") is not None or whole.get("name") is not None:
             return bool(part.get("name", whole.get("name")) == whole.get("name"))

@@ -2,9 +2,9 @@
 
 One file may hold many documents; empty ones are skipped. Each error becomes a Problem at its place, and the correct
 documents are still returned. Values are those that kubectl would send (``scalars``). Refused, because readers disagree
-about it or because no Kubernetes object needs it: duplicate keys, keys that are no strings or whole numbers, tags, NaN,
-a merge key behind a key that it also sets, aliases that grow the document without bound. Nothing here interprets a
-document.
+about it or because no Kubernetes object needs it: keys that are null, lists or fractions, NaN, a merge key behind a key
+that it also sets, aliases that grow the document without bound; and duplicate keys, unless the caller wants the last
+value of each. Nothing here interprets a document.
 """
 
 import re
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Problem
 from .json_text import read_object
-from .mishaps import mishap
 from .positions import Chunk, Place, Positions
+from .yaml_parser import mishap
 
 if TYPE_CHECKING:
     from .yaml_parser import Composed
@@ -30,13 +30,16 @@ class PositionedDocument:
 
     document: dict[str, Any]
     positions: Positions
+    repeated: tuple[Problem, ...] = ()
+    """Its duplicate keys, if the reader asked for the last value of each."""
 
 
-def load_documents(text: str, file: str) -> tuple[list[PositionedDocument], list[Problem]]:
+def load_documents(text: str, file: str, *, last_wins: bool = False) -> tuple[list[PositionedDocument], list[Problem]]:
     """Read every document of ``text``; ``file`` names it in the problems, which are sorted.
 
-    A document with a problem is left out; the others are returned. Parts that an alias repeats are shared: treat the
-    documents as read-only.
+    A document with a problem is left out; the others are returned. A duplicate key is a problem. With ``last_wins`` its
+    last value counts instead, as for kubectl, and the document has it in ``repeated``. Parts that an alias repeats are
+    shared: treat the documents as read-only.
     """
     # YAML reads every line break as \n (1.2.2, 5.4), so lines and columns stay what they were
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
@@ -47,14 +50,16 @@ def load_documents(text: str, file: str) -> tuple[list[PositionedDocument], list
     problems: list[Problem] = []
     for chunk in _chunks(text):
         composed = _composed(chunk)
-        wrong = [each for one in composed for each in one.wrong]
+        wrong = [each for one in composed for each in (one.wrong if last_wins else [*one.wrong, *one.repeated])]
         if wrong:
             wrong = mishap(chunk, wrong) or wrong
             problems += [Problem(file, *position, "", message) for position, message in wrong]
         documents += [
-            PositionedDocument(one.value, _positions(one.place))
+            PositionedDocument(
+                one.value, _positions(one.place), tuple(Problem(file, *at, "", message) for at, message in one.repeated)
+            )
             for one in composed
-            if isinstance(one.value, dict) and not one.wrong
+            if isinstance(one.value, dict) and not one.wrong and (last_wins or not one.repeated)
         ]
     return documents, sorted(problems)
 

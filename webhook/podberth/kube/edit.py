@@ -1,11 +1,11 @@
 """JSON Patch applied to YAML text: comments, order, quoting, indentation, anchors and line ends stay.
 
-A document that does not change comes back byte for byte; one that does differs only in the lines of what changed. The
-text is spliced at the places that ``documents`` found, and each result is proved: it is read again, and is what the
-operations make of the document, or there is a Problem and the text stays.
+A document without changes is returned byte for byte; otherwise only the lines of changed values differ. The text is
+spliced at the places that ``documents`` found. Each result is proved: it is parsed again, and has to equal the document
+after the operations. If it does not, the result is a Problem, and the text stays.
 
-Splices and no round trip through a YAML library: ruamel.yaml's writes another indentation wherever a file mixes two,
-folds long lines, drops the spaces before comments and knows nothing of kubectl's words (``on`` unquoted is a boolean).
+The text is spliced because a YAML library changes more when it writes a document: ruamel.yaml unifies the indentation
+of a file, folds long lines, drops spaces before comments, and does not know kubectl's booleans (an unquoted ``on``).
 """
 
 import re
@@ -64,12 +64,12 @@ def _proved(chunk: Chunk, found: Sequence[Splice], root: int, new: Mapping[str, 
     """Read the edited text again: the document at ``root`` is the wanted one, and others of its chunk are as before."""
     if any(one.end > other.start for one, other in pairwise(found)):
         return False
-    documents, problems = load_documents(applied(chunk.text, found), "")
+    documents, problems = load_documents(applied(chunk.text, found), "", last_wins=True)
     if problems:
         return False
     if len(documents) == 1:
         return same(documents[0].document, new)
-    before, _ = load_documents(chunk.text, "")
+    before, _ = load_documents(chunk.text, "", last_wins=True)
     expected = [new if each.positions.root.index == root else each.document for each in before]
     return same([each.document for each in documents], expected)
 

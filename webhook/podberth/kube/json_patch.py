@@ -29,7 +29,7 @@ class PatchError(ValueError):
 
 
 class UnmetError(PatchError):
-    """A ``test`` that does not hold: nothing of the patch applies, and nothing is wrong."""
+    """A ``test`` operation does not hold. Then no operation of the patch applies, and that is no fault."""
 
 
 @dataclass(frozen=True, slots=True)

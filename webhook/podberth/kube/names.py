@@ -43,7 +43,7 @@ def is_uid(text: str) -> bool:
 
 
 def cron_job_of(name: str) -> str:
-    """Return the name of the CronJob whose Job has this name; of any other name, the name itself.
+    """Return the name of the CronJob that made the Job with this name; any other name is returned unchanged.
 
     The Job's name ends with the minute of its start: kubernetes pkg/controller/cronjob, getJobName.
     """

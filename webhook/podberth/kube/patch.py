@@ -120,7 +120,7 @@ class Draft:
         return operations
 
     def changes(self, since: "Draft") -> Patch:
-        """Return the operations that lead from the draft that this was forked from to this one; not proved."""
+        """Return the operations that turn ``since`` into this draft, which was forked from it; they are not proved."""
         return _operations(since.document, self.document, self._touched)
 
     def _disown(self, path: Path) -> None:

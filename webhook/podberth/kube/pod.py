@@ -51,7 +51,7 @@ class OwnerReference:
     name: str
     uid: str
     is_controller: bool = field(default=False, compare=False)
-    """The reference's controller flag, where it is read: it does not make it another owner."""
+    """The controller flag of the reference, if it was read. References that differ only in it are the same owner."""
     blocks_deletion: bool = field(default=False, compare=False)
 
     @property
@@ -61,7 +61,7 @@ class OwnerReference:
 
 
 def by_name(kind: str, namespace: str, name: str) -> str:
-    """Return the key by which some owners are looked up beside their uid, which has no slash."""
+    """Return the key of an owner that is looked up by its name. The key has slashes, so it never equals a uid."""
     return f"{kind}/{namespace}/{name}"
 
 

@@ -38,7 +38,7 @@ class Part(NamedTuple):
     """
 
     position: Position
-    """The position of the key; for a list: of the item."""
+    """The position of the key, or of the item of a list."""
     place: "Place"
     start: int
     """Offset of the key's first character; for a list: of the item's, behind its dash."""
@@ -188,20 +188,20 @@ class Positions:
         return self._root
 
     def at(self, path: Path) -> Position:
-        """Return the start of the value at ``path``; if absent, of the key of its nearest present parent."""
+        """Return the start of the value at ``path``; if it is absent, the start of its nearest present parent's key."""
         here, missing, key = self._find(path)
         return key if missing else here.position
 
     def key(self, path: Path) -> Position:
-        """Return the start of the last key of ``path`` (for a list: of the item); if absent, its nearest parent's."""
+        """Return the start of the last key or list item of ``path``; if it is absent, that of its nearest parent."""
         return self._find(path)[2]
 
     def problem(self, file: str, path: Path, message: str, *, of_key: bool = False) -> Problem:
-        """Return a problem of ``file`` at the value of ``path``, or at its key, placed as by ``at`` and ``key``."""
+        """Return a problem of ``file`` at the value of ``path`` (see ``at``), or at its key (see ``key``)."""
         return Problem(file, *(self.key(path) if of_key else self.at(path)), render_path(path), message)
 
     def scalar(self, path: Path) -> ScalarPlace:
-        """Return the inside of the string at ``path``; of anything else, a place whose every part is its start."""
+        """Return the place of the text of the string at ``path``; for another value, its start alone."""
         here, missing, key = self._find(path)
         if missing:
             return ScalarPlace(Place(position=key, chunk=here.chunk, index=here.index))

@@ -2,13 +2,15 @@
 
 kubectl reads YAML through sigs.k8s.io/yaml, whose core is go-yaml v2: the words and numbers of YAML 1.1, as that
 library resolves them (goyaml.v2/resolve.go), and then JSON. podberth reads the same, so that ``check`` checks the
-object that the API server will see: a bare ``on`` is a boolean here too, though not in YAML 1.2. Quoted scalars are
-always strings and never come here. Nothing here knows about documents or places.
+object that the API server will see: a bare ``on`` is a boolean here too, though not in YAML 1.2. Quoted scalars
+without a tag are always strings and never come here. Nothing here knows about documents or places.
 """
 
+import base64
 import math
 import re
-from typing import TypeAlias
+from collections.abc import Mapping
+from typing import Final, TypeAlias
 
 Scalar: TypeAlias = bool | int | float | str | None
 
@@ -21,6 +23,14 @@ _WORDS: dict[str, Scalar] = {
     **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), math.inf),
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
 }
+# resolve.go, longTag and resolvable: the types of YAML whose text is interpreted; other tags leave it a string
+_TYPES: Final[Mapping[str, type | tuple[type, ...]]] = {
+    "tag:yaml.org,2002:bool": bool,
+    "tag:yaml.org,2002:float": (int, float),
+    "tag:yaml.org,2002:int": int,
+    "tag:yaml.org,2002:null": type(None),
+}
+_BINARY: Final = "tag:yaml.org,2002:binary"
 # strconv.ParseInt with base 0; underscores are removed before
 _INTEGER = re.compile(
     r"(?P<sign>[-+]?)(?:0[xX](?P<hex>[0-9a-fA-F]+)|0[bB](?P<bin>[01]+)|0[oO]?(?P<oct>[0-7]+)|(?P<dec>0|[1-9][0-9]*))"
@@ -50,6 +60,22 @@ def resolve(text: str) -> Scalar:
     if integer:
         return _integer(integer)
     return _float(text, plain) if _FLOAT.fullmatch(plain) else text
+
+
+def tagged(tag: str, text: str) -> Scalar:
+    """Return the value of a scalar with a tag, quoted or not.
+
+    Raises:
+        ValueError: the text is no value of the tag's type.
+    """
+    if tag == _BINARY:  # decode.go: bytes that are no UTF-8 become U+FFFD in JSON
+        return base64.b64decode(re.sub("[\r\n]", "", text), validate=True).decode(errors="replace")
+    if tag not in _TYPES:
+        return text
+    value = resolve(text)
+    if not isinstance(value, _TYPES[tag]) or (isinstance(value, bool) and "bool" not in tag):
+        raise ValueError(text)
+    return value
 
 
 def _integer(match: re.Match[str]) -> int:

@@ -43,17 +43,17 @@ def shape_problems(pod: object) -> list[str]:
 
 
 def template_problems(pod: object) -> list[str]:
-    """Return likewise the faults of a Pod before defaulting, which reads more of it."""
+    """Return the places of wrong type in a Pod before defaulting, which reads more fields of it."""
     return _messages(_TEMPLATE(pod))
 
 
 def envelope_problems(request: object) -> list[str]:
-    """Return likewise the faults of ``request`` of an AdmissionReview; its objects are not checked further."""
+    """Return the places of wrong type in ``request`` of an AdmissionReview, without those inside its objects."""
     return _messages(_REQUEST(request))
 
 
 def metadata_problems(document: object) -> list[str]:
-    """Return likewise the faults of the metadata of an object of any kind."""
+    """Return the places of wrong type in the metadata of an object of any kind."""
     return _messages(_ANY_KIND(document))
 
 

@@ -5,6 +5,8 @@ inside; any other change is written as new text, in the style of the text around
 shared value leaves the others unchanged. Where an alias no longer equals its anchor's value, the value is written out.
 """
 
+import difflib
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,9 +14,42 @@ from itertools import groupby
 from typing import Any
 
 from .json_patch import same
-from .pairing import paired
 from .positions import Part, Place
 from .yaml_text import Flow, Indents, block, entry, flow, flow_key, indented, list_item, scalar
+
+
+def paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
+    """Return the old item of each new one, by index: equal ones, those of the same name, or by order.
+
+    No result depends on the guess: an edit that follows it touches fewer lines than one that writes the whole list.
+    """
+    before, after = ([json.dumps(item, sort_keys=True) for item in items] for items in (old, new))
+    pairs: dict[int, int] = {}
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for kind, old_start, old_end, new_start, new_end in matcher.get_opcodes():
+        if kind == "equal":
+            pairs.update(zip(range(new_start, new_end), range(old_start, old_end), strict=True))
+        elif kind == "replace":
+            pairs.update(_alike(old, new, range(old_start, old_end), range(new_start, new_end)))
+    return pairs
+
+
+def _alike(old: Sequence[Any], new: Sequence[Any], left: range, right: range) -> dict[int, int]:
+    pairs: dict[int, int] = {}
+    start = left.start
+    for number in right:
+        name = _name(new[number])
+        found = next((at for at in range(start, left.stop) if name is not None and _name(old[at]) == name), None)
+        if found is not None:
+            pairs[number], start = found, found + 1
+    if not pairs:
+        pairs = dict(zip(right, left, strict=False))
+    return pairs
+
+
+def _name(item: Any) -> Any:
+    return item.get("name") if isinstance(item, dict) else None
+
 
 # From a dash to its item: blanks, comments and line breaks
 _DASH = re.compile(r"-(?:[ \t]*(?:#[^\n]*)?\n)*[ \t]*")
@@ -220,8 +255,7 @@ class _Writer:
         if body:
             self._lines_after(part.end, indented(body, column))
 
-    # ---- removals and insertions
-    # --------------------------------------------------------------------------------------
+    # ---- removals and insertions ------------------------------------------------------------------------------------
 
     def _arrange(self, whole: _Collection) -> None:
         (self._arrange_flow if whole.place.style else self._arrange_block)(whole)
@@ -351,7 +385,7 @@ class _Writer:
 
 
 def _followed(whole: _Collection, slot: _Slot) -> bool:
-    """Return whether a slot that stays follows another one: the comma between them stays too."""
+    """Return whether a later slot stays, too: then the comma after this slot stays."""
     number = next(at for at, each in enumerate(whole.slots) if each is slot)
     return any(not each.goes for each in whole.slots[number + 1 :])
 

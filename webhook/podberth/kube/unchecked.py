@@ -47,6 +47,14 @@ def count(value: object, default: int = 0) -> int:
     return min(value, LARGEST_SIZE) if type(value) is int and value > 0 else 0
 
 
+def unread(*values: object) -> str:
+    """Return the first replica count that is no whole number, as in ``replicas: PLACEHOLDER``; empty: all are read."""
+    for value in values:
+        if value is not None and type(value) is not int:
+            return f'"{value[:32]}"' if isinstance(value, str) else type(value).__name__
+    return ""
+
+
 def number(text: str | None) -> int | None:
     """Return the count or index in a label or annotation, or None where there is none."""
     if not text or not text.isascii() or not text.isdecimal() or len(text) > len(str(LARGEST_SIZE)):

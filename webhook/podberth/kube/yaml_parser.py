@@ -7,7 +7,7 @@ libyaml (through PyYAML) has the grammar of kubectl, whose go-yaml is a port of 
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,11 +16,10 @@ from yaml.reader import ReaderError
 
 from .json_text import MAX_DEPTH
 from .positions import Chunk, Part, Place, Position
-from .scalars import resolve
+from .scalars import resolve, tagged
 
 # The most that the aliases of one document may add to it: etcd takes objects of 1.5 MB, and a node is ten bytes or more
 MAX_ALIASED_NODES = 150_000
-_TAGS = {"!", "tag:yaml.org,2002:str", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"}
 _MERGE = "<<"
 _BLOCK_STYLES = ("|", ">")
 # PyYAML can be built without libyaml; its own parser gives the same events, only slower
@@ -41,11 +40,13 @@ _COLON = re.compile(r"[ \t]*:")
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """One document of a chunk: its value (None: empty, or unreadable), its place, and its errors."""
+    """One document of a chunk: its value (None: empty, or unreadable), its place, its errors and repeated keys."""
 
     value: object
     place: Place
     wrong: list[tuple[Position, str]]
+    repeated: list[tuple[Position, str]]
+    """Keys that an object has twice: kubectl takes the last, and so does the value."""
 
 
 class _RefusedError(Exception):
@@ -72,7 +73,7 @@ def compose(chunk: Chunk) -> list[Composed]:
         wrong = composer.at(match.start() if match else 0), got
     else:
         return found
-    return [*found, Composed(None, Place(position=wrong[0], chunk=chunk, index=0), [wrong])]
+    return [*found, Composed(None, Place(position=wrong[0], chunk=chunk, index=0), [wrong], [])]
 
 
 class _Composer:
@@ -85,6 +86,7 @@ class _Composer:
         self._has_halves = loader is _PURE  # of surrogate pairs; libyaml refuses them
         self._anchors: dict[str, tuple[object, Place, int] | None] = {}
         self._wrong: list[tuple[Position, str]] = []
+        self._repeated: list[tuple[Position, str]] = []
         self._count = 0
         self._aliased = 0
         self._lines = [0, *(match.end() for match in re.finditer("\n", chunk.text))]
@@ -117,12 +119,12 @@ class _Composer:
         yield from last
 
     def _document(self) -> Composed:
-        self._anchors, self._wrong, self._aliased = {}, [], 0
+        self._anchors, self._wrong, self._repeated, self._aliased = {}, [], [], 0
         event = next(self._events)
         value, place = self._value(event, self.at(event.start_mark.index), 1)
         if value is not None and not isinstance(value, dict):
             self._refuse(place.position, f"got {_kind(value)}, want an object with apiVersion and kind")
-        return Composed(value, place, self._wrong)
+        return Composed(value, place, self._wrong, self._repeated)
 
     def _value(self, event: Any, position: Position, depth: int) -> tuple[object, Place]:
         self._count += 1
@@ -134,8 +136,6 @@ class _Composer:
         before = self._count
         if event.anchor:
             self._anchors[event.anchor] = None  # open: an alias to it now would be a loop
-        if event.tag and (event.tag not in _TAGS):
-            self._refuse(position, f"got the tag {event.tag}, want none; write the value plainly")
         value: object
         if isinstance(event, yaml.ScalarEvent):
             value = self._scalar(event, place)
@@ -163,8 +163,14 @@ class _Composer:
 
     def _scalar(self, event: Any, place: Place) -> object:
         text = str(event.value)
-        plain = not event.style and not (event.tag and event.tag != "!")
-        value = resolve(text) if plain and event.tag != "!" else text
+        value: object = text
+        if event.tag:
+            try:
+                value = tagged(event.tag, text)
+            except ValueError:
+                self._refuse(place.position, f"got {text!r:.60}, which the tag {event.tag} does not allow")
+        elif not event.style:
+            value = resolve(text)
         if isinstance(value, float) and not math.isfinite(value):
             self._refuse(place.position, f"got {text}, want a number that JSON has")
         if isinstance(value, str):
@@ -217,9 +223,11 @@ class _Composer:
             if merge:
                 self._merge(items, place, (value, inner), position)
                 place.merges.append(part)
-            elif key in own:
-                self._refuse(position, f"duplicate key {key!r}; the first is in line {place.parts[key].position.line}")
             elif key is not None:
+                if key in own:
+                    other = place.parts[key].position.line
+                    message = f"duplicate key {key!r}: kubectl takes this one and not that of line {other}; remove one"
+                    self._repeated.append((position, message))
                 own.add(key)
                 items[key], place.parts[key] = value, part
         return items
@@ -233,8 +241,8 @@ class _Composer:
 
     def _key(self, event: Any, position: Position, depth: int) -> str | None:
         value, place = self._value(event, position, depth + 1)
-        if isinstance(value, int) and not isinstance(value, bool):
-            return str(value)
+        if isinstance(value, int):
+            return str(value).lower() if isinstance(value, bool) else str(value)
         if isinstance(value, str) and isinstance(event, yaml.ScalarEvent):
             return value
         got = f"{event.value}, which kubectl reads as {_kind(value)}" if hasattr(event, "value") else _kind(value)
@@ -285,3 +293,41 @@ def _close(place: Place, event: Any) -> None:
 def _kind(value: object) -> str:
     names = {dict: "an object", list: "a list", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
     return names.get(type(value), "null")
+
+
+Wrong = tuple[Position, str]
+
+_CONFLICT: Final = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7})(?: .*)?$", re.MULTILINE)
+_TEMPLATE: Final = re.compile(r"""^[^"'#\n]*(\{\{|\{%)""", re.MULTILINE)
+_ADVICE: Final = "expand it first, for example: helm template … | podberth check -"
+
+
+def is_template(text: str, line: int) -> bool:
+    """Return whether the document with an error at a line, from 1, is a template that was not expanded."""
+    lines = text.splitlines()
+    bounds = [at for at, each in enumerate(lines, 1) if each.startswith("---")]
+    start = max((at for at in bounds if at <= line), default=1)
+    end = min((at for at in bounds if at > line), default=len(lines) + 1)
+    return _TEMPLATE.search("\n".join(lines[start - 1 : end - 1])) is not None
+
+
+def mishap(chunk: Chunk, wrong: Sequence[Wrong]) -> list[Wrong]:
+    """Return the one error of a chunk that is no YAML, from which all the parser's errors follow; else [].
+
+    Called only for texts with errors, so a false match does no harm.
+    """
+    conflict = _CONFLICT.search(chunk.text)
+    if conflict is not None:
+        message = f"got the mark of a Git conflict, {conflict[0][:7]}; resolve the conflict"
+        return [(_position(chunk, conflict.start()), message)]
+    template = _TEMPLATE.search(chunk.text)
+    if template is not None:
+        line = chunk.text[: template.end()].rpartition("\n")[2] + chunk.text[template.end() :].partition("\n")[0]
+        message = f"this is a template and no YAML yet: {line.strip()[:60]}; {_ADVICE} ({wrong[0][1]})"
+        return [(_position(chunk, template.start(1)), message)]
+    return []
+
+
+def _position(chunk: Chunk, index: int) -> Position:
+    line = chunk.text.count("\n", 0, index)
+    return Position(chunk.lines_before + line + 1, index - chunk.text.rfind("\n", 0, index))

@@ -59,7 +59,7 @@ def block(value: Any, indents: Indents = KUBECTL) -> list[str]:
 
 
 def entry(key: str, value: Any, indents: Indents) -> list[str]:
-    """Return the lines of an object's entry; ``key`` is text already."""
+    """Return the lines of one key and its value; ``key`` is YAML text already."""
     if value and isinstance(value, dict | list):
         inner = indents.object if isinstance(value, dict) else indents.list
         return [f"{key}:", *indented(block(value, indents), inner)]

@@ -5,7 +5,8 @@ to the same field are understood. Any other expression is one term, true or fals
 neither true nor false: "can never be true" is certain, and "is never false" leaves room for an error.
 """
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, TypeAlias, get_args
@@ -14,7 +15,6 @@ from ..cel.tree import Call, Items, Literal, Name, Select, Tree
 from ..cel.typing import VARIABLES
 from ..workload.gpus import Kind
 from ..workload.systems import PLAIN, SYSTEMS
-from .folding import folded
 from .formula import (
     FALSE,
     MIRRORED,
@@ -30,6 +30,40 @@ from .formula import (
     Relation,
     possible,
 )
+
+_INT64 = range(-(2**63), 2**63)
+
+_NUMBERS: Mapping[str, Callable[[int, int], int]] = {"_+_": operator.add, "_-_": operator.sub, "_*_": operator.mul}
+_TEXTS: Mapping[str, Callable[[str, str], str | bool]] = {
+    "_+_": operator.add,
+    "contains": lambda text, part: part in text,
+    "endsWith": lambda text, part: text.endswith(part),
+    "startsWith": lambda text, part: text.startswith(part),
+}
+
+
+def folded(tree: Tree) -> Tree:  # noqa: PLR0911 - one for each kind of call
+    """Return the constant that a call of constants computes, as ``1 + 1``; any other expression unchanged.
+
+    The result is the engine's. A call that overflows, or that the engine would refuse, stays as it is.
+    """
+    if not isinstance(tree, Call):
+        return tree
+    match tuple(folded(each) for each in tree.operands):
+        case (Literal(value=bool()), *_) | (_, Literal(value=bool())):
+            return tree
+        case (Literal(value=int() as left), Literal(value=int() as right)) if tree.function in _NUMBERS:
+            number = _NUMBERS[tree.function](left, right)
+            return Literal(value=number) if number in _INT64 else tree
+        case (Literal(value=str() as text), Literal(value=str() as part)) if tree.function in _TEXTS:
+            return Literal(value=_TEXTS[tree.function](text, part))
+        case (Literal(value=str() as text),) if tree.function == "size":
+            return Literal(value=len(text))
+        case (Items(items=items),) if tree.function == "size":
+            return Literal(value=len(items))
+        case _:
+            return tree
+
 
 _PREFIX: Final = "variables."
 _RELATIONS: Final[Mapping[str, Relation]] = {
@@ -144,7 +178,8 @@ class Conditions:
             return Holds(Call(function=relation, operands=(left, right)), wanted)
         relation = relation if wanted else NEGATED[relation]
         if isinstance(left, Literal):
-            return _fold(left, relation, right.value)
+            fact = Compares("", relation, right.value)
+            return FALSE if left.value is None else _fold_fact(left.value, fact)
         if isinstance(right.value, bool):
             return self.says(left, wanted=(relation == "==") is right.value)
         return self._of_term(left, Compares(left, relation, right.value))
@@ -164,7 +199,7 @@ class Conditions:
         return Holds(Call(function="@in", operands=(item, among)), wanted)
 
     def _of_term(self, term: Tree, fact: Compares | Among) -> Formula:
-        """Return a fact about a field by the field's place, whichever way of access the expression used."""
+        """Return the formula of a fact about a term; a field is named by its path, however the expression reads it."""
         default: Tree | None = None
         if isinstance(term, Call) and term.function == "orValue" and _where(term.operands[0]):
             term, default = term.operands
@@ -186,16 +221,12 @@ def _about(term: Where, fact: Compares | Among) -> Formula:
 
 
 def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
-    """Return that a size is not negative; any other term may be something else than a whole number."""
+    """Return the formula of a fact about a term: a size is never negative, and any other number may be a fraction."""
     if isinstance(term, Call) and term.function == "size":
         return AllOf((fact, Compares(term, ">=", 0)))
     if isinstance(fact, Compares) and isinstance(fact.value, int):
         return Compares(term, fact.relation, float(fact.value))
     return fact
-
-
-def _fold(left: Literal, relation: Relation, right: Constant) -> Formula:
-    return FALSE if left.value is None else _fold_fact(left.value, Compares("", relation, right))
 
 
 def _fold_fact(value: Constant, fact: Compares | Among) -> Formula:

@@ -14,7 +14,7 @@ CostClass: TypeAlias = Literal["cheap", "moderate", "dear"]
 CHEAP_BELOW: Final = 1_000
 """Microseconds: a hundredth of a policy's limit. Most expressions take less than one microsecond."""
 EXPENSIVE_FROM: Final = MAX_MICROSECONDS // 2
-"""Microseconds: two such expressions exceed a policy's limit."""
+"""In microseconds: two expressions of this cost exceed the limit of a policy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,7 +40,7 @@ class Compares:
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """The fact that a term is one of several constants, or none of them."""
+    """The fact that a term is one of several constants, or that it is none of these."""
 
     term: Hashable
     values: frozenset[Constant]
@@ -56,7 +56,7 @@ class AllOf:
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """At least one of several statements; false where there are none."""
+    """At least one of several statements is true; false if there are none."""
 
     parts: tuple["Formula", ...]
 
@@ -68,7 +68,7 @@ FALSE: Final = AnyOf(())
 
 
 def possible(*formulas: Formula) -> bool:
-    """Return whether all of them can be true together; True also where the search reaches its limit."""
+    """Return whether all formulas can be true together; True also if the search reaches its limit."""
     return _Search().possible(list(formulas), {})
 
 

@@ -3,11 +3,12 @@
 A rule sees every policy at once, yields problems and never prints. The runner adds the rule's name and level to them.
 """
 
+import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from ..cel.engine import Environment
 from ..cel.tree import Name, Tree, walk
@@ -173,3 +174,47 @@ class Library:
         """Yield the mutations of all policies."""
         for policy in self.policies:
             yield from policy.mutations
+
+    def parts(self, *concerns: str) -> Iterator[tuple[LintedMutation, Path, Tree]]:
+        """Yield each part of the expressions of these concerns and of the variables that they need, with its path."""
+        for mutation in self.mutations:
+            for leaf in mutation.leaves if mutation.source.concern in concerns else ():
+                for path, tree in mutation.policy.reached(leaf.source):
+                    place = path or (*mutation.path, *leaf.path)
+                    yield from ((mutation, place, part) for part in walk(tree))
+
+
+class RuleModule(Protocol):
+    """The interface of a rule's module; its docstring is the rule's manual."""
+
+    __name__: str
+    LEVEL: Level
+
+    def check(self, library: Library) -> Iterator[Problem]:
+        """Yield the problems that the rule finds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One row of the registry."""
+
+    module: RuleModule
+
+    @property
+    def name(self) -> str:
+        """The rule's name: the module's name, with dashes."""
+        return self.module.__name__.rpartition(".")[2].replace("_", "-")
+
+    @property
+    def level(self) -> Level:
+        """The level of the rule's findings."""
+        return self.module.LEVEL
+
+    @property
+    def manual(self) -> str:
+        """The module's docstring: a summary line, why it matters, a bad and a good example."""
+        return inspect.cleandoc(self.module.__doc__ or "")
+
+    def check(self, library: Library) -> Iterator[Problem]:
+        """Yield the problems that the rule finds."""
+        return self.module.check(library)

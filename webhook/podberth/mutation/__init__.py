@@ -1,4 +1,4 @@
-"""Writes what policies propose on a pod, keeps a record of it, and decides between two policies with one field.
+"""Writes the proposals of policies on a pod and records them. If two policies want one field, it decides who wins.
 
-``concerns`` has a module for each mutation, ``pipeline`` the tuple of them.
+``concerns`` has a module for each mutation; ``pipeline`` has the tuple of all mutations.
 """

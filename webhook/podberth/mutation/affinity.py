@@ -1,4 +1,4 @@
-"""Node affinity: our terms joined to the user's, or preferred beside them."""
+"""Node affinity: podberth's required terms are joined with the user's, preferred terms are added to the user's."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,27 +15,27 @@ PREFERRED = (*NODE_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
 VISITS = (("spec", "affinity"), ("spec", "nodeSelector"))
 """The fields that the builders read and write for any policy."""
 RESTRICTING = (REQUIRED, ("spec", "nodeSelector"))
-"""The fields in which a pod says which nodes it can run on."""
+"""The fields in which a pod restricts its choice of nodes."""
 # core/v1 NodeSelectorRequirement
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
-# The scheduler evaluates every term against every node, and a term of ours joins every term of the user's. Four user
-# terms against eight of ours is more than any public manifest has that was read for this project: one, rarely three.
+# The scheduler evaluates every term against every node, and each term of podberth is joined with each term of the user.
+# 32 are four user terms times eight of podberth's; the public manifests read for this project have one, rarely three.
 MAX_TERMS = 32
-# Comparing every term of ours with every one of the user's takes microseconds a pair; somebody could send a megabyte.
+# A comparison of two terms takes microseconds, but a pod may have a megabyte of terms.
 MAX_PAIRS = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Opposition:
-    """Two expressions that no node meets together, in words."""
+    """Two expressions that no node meets together, as text."""
 
     mine: str
     theirs: str
     place: str
-    """The field of the pod that has theirs."""
+    """The field of the pod that has ``theirs``."""
 
     def __str__(self) -> str:
-        """Return the words for the user, which follow the policy's name."""
+        """Return the message for the user, which follows the policy's name."""
         return f"it wants {self.mine}, and the pod's {self.place} says {self.theirs}"
 
 
@@ -43,9 +43,9 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
     """Restrict the pod to the nodes of ``value`` (nodeSelectorTerms, ORed): the product with the user's terms.
 
     Returns:
-        The change; None when the user's own selector and terms imply ours already; Skipped when every term of the
-        user's contradicts all of ours, so that no node could be left, when the user requires a choice that has no term,
-        or when the product would have more than MAX_TERMS terms (all or nothing).
+        The change; None if the user's own selector and terms imply podberth's already. Skipped if no node
+        could be left, because every term of the user contradicts all of podberth's; if the user requires node affinity
+        without a term; or if the product would have more than MAX_TERMS terms.
 
     Raises:
         EvaluationError: ``value`` is no list of terms.
@@ -72,12 +72,12 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
 
 
 def known(draft: Draft) -> list[terms.Known]:
-    """Return the terms that the pod requires, to be compared with the terms of many claims."""
+    """Return the terms that the pod requires; they can be compared with the terms of many claims."""
     return [terms.Known(term, draft.get(("spec", "nodeSelector")) or {}) for term in draft.get(REQUIRED) or [{}]]
 
 
 def is_required(draft: Draft, value: object, users: list[terms.Known]) -> bool:
-    """Tell whether the pod, whose ``known`` are ``users``, requires ``value`` already: ``require`` would do nothing.
+    """Tell whether the pod requires ``value`` already, so ``require`` would do nothing; ``users`` is its ``known``.
 
     Raises:
         EvaluationError: ``value`` is no list of terms.
@@ -93,8 +93,8 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:
     """Prefer the nodes of ``value`` (a list of nodeSelectorTerms) with ``weight`` (1 to 100) each.
 
     Returns:
-        The change; None when the pod prefers them all already, whatever the weight, or what it requires implies them;
-        Skipped when what it requires contradicts them all.
+        The change. None if the pod prefers all terms already, whatever the weight, or if its required terms imply them.
+        Skipped if its required terms contradict all of them.
 
     Raises:
         EvaluationError: ``value`` is no list of terms.
@@ -114,7 +114,7 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:
 
 
 def opposed(draft: Draft, value: object, where: str = "nodeAffinity.required") -> Opposition | None:
-    """Return the first contradiction if no term of ``value`` goes together with the pod's own; None if one does.
+    """Return the first contradiction if every term of ``value`` contradicts the pod's own terms; else None.
 
     Raises:
         EvaluationError: ``value`` is no list of terms.
@@ -123,7 +123,7 @@ def opposed(draft: Draft, value: object, where: str = "nodeAffinity.required") -
 
 
 class _Compared:
-    """The terms that the pod requires beside ours; each of the user's is read once, however many are ours."""
+    """The comparison of the pod's required terms with podberth's; each term of the user is read once."""
 
     def __init__(self, users: list[terms.Known], ours: list[dict[str, Any]]) -> None:
         self.too_many = ""
@@ -135,24 +135,24 @@ class _Compared:
 
     @property
     def is_given(self) -> bool:
-        """Whether each term of the user's implies one of ours; False if there are too many."""
+        """Whether each term of the user implies a term of podberth's; False if there are too many to compare."""
         return not self.too_many and all(any(map(user.implies, self.ours)) for user in self.users)
 
     @property
     def joined(self) -> list[dict[str, Any]]:
-        """The user's terms times ours."""
+        """The product of the user's terms and podberth's."""
         return terms.product(self.users, self.ours)
 
     def possible(self, selector: dict[str, str]) -> list[dict[str, Any]]:
-        """Return our terms that the nodeSelector does not contradict."""
+        """Return podberth's terms that the nodeSelector does not contradict."""
         given = terms.Known({}, selector)
         return [dict(each.term) for each in self.ours if given.contradiction(each) is None]
 
     def opposition(self) -> Opposition | None:
-        """Return the first contradiction if no term of the user's goes together with any of ours; None if two do.
+        """Return the first contradiction if every term of the user contradicts all of podberth's; else None.
 
-        A term that implies ours goes together with it, whatever else it says: that is what our own writing looks like.
-        Too many pairs to compare are no contradiction.
+        A term that implies one of podberth's does not contradict it, whatever else it has: podberth's own writes look
+        like this. Too many pairs to compare are no contradiction.
         """
         first: Opposition | None = None
         for user in self.users:
@@ -169,7 +169,7 @@ class _Compared:
 
 
 def phrase(ours: list[dict[str, Any]]) -> str:
-    """Render terms for a person: ``gpu.product in (A, B) or !gpu.clique``."""
+    """Return terms as text for users: ``gpu.product in (A, B) or !gpu.clique``."""
     return " or ".join(" and ".join(map(_expression, terms.expressions(term))) for term in ours)
 
 

@@ -1,6 +1,6 @@
-"""The fields that no policy may write, though it says field by field what to write (docs/rules.md, rules 1 and 11).
+"""The fields that no policy may write (docs/rules.md, rules 1 and 11).
 
-For mutations that can write anything (``operations``); the builders of the others write none of these fields.
+The check is for mutations that can write any field (``operations``); the builders of others write none of these fields.
 """
 
 from collections.abc import Iterator
@@ -29,12 +29,12 @@ FORBIDDEN: tuple[Path, ...] = (
     ("spec", "ephemeralContainers"),
 )
 _PARTS: tuple[Path, ...] = (("metadata",), ("spec",))
-# The record is an annotation that people read.
+# The record is an annotation that users read, so it has no long values.
 _LONGEST_VALUE = 256
 
 
 def take(draft: Draft, document: dict[str, Any], concern: str) -> Change | None:
-    """Make the draft equal to ``document``; None if it is already.
+    """Make the draft equal to ``document``, and return the change; None if it was equal.
 
     Returns:
         The change as RFC 6902 operations, without values of more than _LONGEST_VALUE bytes.
@@ -70,9 +70,9 @@ def _short(operation: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hosts(draft: Draft) -> Iterator[str]:
-    """Yield the expressions of node affinity that name a host: on its label, or on its name."""
+    """Yield the expressions of node affinity that name a host, by its label or by the node's name."""
     preferred = [item.get("preference") or {} for item in draft.get(affinity.PREFERRED) or ()]
     for term in (*(draft.get(affinity.REQUIRED) or ()), *preferred):
-        # The one field that can be matched is the node's name (core/v1 NodeSelectorTerm).
+        # matchFields can match the node's name alone (core/v1 NodeSelectorTerm).
         yield from (repr(item) for item in term.get("matchFields") or ())
         yield from (repr(item) for item in term.get("matchExpressions") or () if item.get("key") == HOSTNAME_LABEL)

@@ -1,4 +1,4 @@
-"""The proposal of a policy and the change that a builder makes of it: JSON for the record, a summary for people."""
+"""The proposal of a policy and the change that a builder makes from it: JSON for the record, a summary for users."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -35,4 +35,4 @@ class Proposal:
 
     concern: str
     leaves: Mapping[str, Any]
-    """By name: "" for the only leaf of a concern, and its key for a label, an annotation or a variable."""
+    """The values by name: "" for the only leaf of a concern, the key for a label, an annotation or a variable."""

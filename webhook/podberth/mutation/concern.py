@@ -54,7 +54,7 @@ class Present:
         return cast("_Value", self._values[reader])
 
     def has(self, items: list[Any], item: Any) -> bool:
-        """Tell whether a list of the pod has an item; the list is read once, however often this is called."""
+        """Tell whether a list of the pod has an item; the list is read once for all calls."""
         found = self._items.get(id(items))
         if found is None:
             found = self._items[id(items)] = (items, frozenset(map(key_of, items)))
@@ -67,7 +67,7 @@ Decides: TypeAlias = Literal["placement", "grouping", "accounting", ""]
 Restorer: TypeAlias = Callable[[Draft, Draft, Sequence[Any]], bool]
 Paths: TypeAlias = tuple[tuple[str, ...], ...]
 Leaves: TypeAlias = Mapping[str, tuple[str, str] | None]
-"""The leaves of an entry by name: the fact that a leaf consists of, such as ``gang.size``, or None if it is more."""
+"""The leaves of an entry by name. For a leaf that is a single fact, such as ``gang.size``, the fact; else None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,41 +77,41 @@ class Concern:
     name: str
     """The key in an entry of ``mutations``, and in the record."""
     build: Builder
-    """Checks the leaves as far as it relies on them and edits the draft; returns the change, None for none.
+    """Checks the leaves that it uses, and edits the draft; returns the change, or None if there is none.
 
-    Raises EvaluationError if the policy's author is at fault for a value; the draft may be half edited then."""
+    Raises EvaluationError for a wrong value of the policy; the draft may be half edited then."""
     visits: Callable[[Leaves], Paths | None] = lambda _: None
     """Returns the paths of the pod that ``build`` reads or writes for any policy with these leaves.
 
-    None if that is no short list: all of every container, or of the pod."""
+    None if these may be all fields of the containers or of the pod."""
     reads: Callable[[Leaves], Paths] = lambda _: ()
-    """Returns the facts of ``gang`` and ``gpu`` that ``build`` reads besides."""
+    """Returns the facts of ``gang`` and ``gpu`` that ``build`` reads besides the pod."""
     is_claim: Callable[[Any], bool]
-    """Whether a claim of a record has the form of a ``Change.wrote`` of ``build``."""
+    """Whether a claim of a record has the form that ``build`` gives to ``Change.wrote``."""
     holds: Holds
-    """Whether the pod still has what a claim of that form says."""
+    """Whether the pod still has the values of a claim in the record."""
     wrote_at: Callable[[Any, Path, object], bool] = lambda _wrote, _path, _value: False
-    """Whether a claim says that the field at a path was given a value; for single fields only."""
+    """Whether a claim wrote a value at a path; for mutations of single fields only."""
     conflicts: Callable[[Case], Answer] | None = None
-    """Returns the conflicts with other policies, and the rest of the proposal; None if there cannot be any."""
+    """Returns the conflicts with other policies, and the proposal without them; None: the mutation has no conflicts."""
     restore: Restorer | None = None
     """Restores claims on the draft of an updated pod, given the pod before; tells whether it did anything."""
     decides: Decides = ""
-    """The part of scheduling that it decides, which is left to a group system if the pod has one (``admission.gate``).
+    """The part of scheduling that it decides. A group system decides this part for its own pods (``admission.gate``).
 
     Placement is written once. By the second pass other policies have narrowed the choice of nodes, so the same
     expression has another value, and a reinvocation must change nothing."""
     awaits: Callable[[EarlierChanges, str], bool] | None = None
-    """Tells whether a policy made a change that must be there before. If a later policy made it on an earlier pass, the
-    mutation is left out on this one, too."""
+    """Tells whether a policy made the change that this mutation needs first. If a later policy made it on an earlier
+    pass, the mutation is left out on this pass, too."""
     in_group: Callable[[Draft, GangFacts], bool] = lambda _draft, _facts: False
-    """Whether it applies although a group system schedules the pod."""
+    """Whether the mutation applies even if a group system schedules the pod."""
     forecast: bool = False
-    """Whether ``admission.forecast`` tries its constants on a made-up pod, to find conflicts before any pod comes."""
+    """Whether ``admission.forecast`` tries its constants on an example pod, to find conflicts before any pod comes."""
     anything: bool = False
     """Whether it can write any field (``operations``). It is in conflict with the policies whose changes it undoes.
 
-    The draft may be half edited after its ``Skipped``."""
+    If its builder returns ``Skipped``, the draft may be half edited."""
 
 
 def for_each(holds: Holds) -> Holds:

@@ -1,4 +1,4 @@
-"""Conflicts of a proposal with earlier policies, and the means to find them; ``standing`` asks for them."""
+"""Conflicts of a proposal with earlier policies, and the functions that find them for ``standing``."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -16,14 +16,14 @@ class Conflict:
     """A field to which a policy would give another value than an earlier policy did."""
 
     path: str
-    """A JSON Pointer, or the nearest to one."""
+    """A JSON Pointer, or a text close to one."""
     other: str
-    """The policy that wrote it first."""
+    """The policy that wrote the field first."""
     why: str = ""
     """The reason, if the path alone does not say it."""
 
     def __str__(self) -> str:
-        """Return the words for the user, which follow the later policy's name."""
+        """Return the message for the user, which follows the later policy's name."""
         why = f"{self.why}; " if self.why else ""
         return f"conflict with policy {self.other} at {self.path}: {why}{self.other} comes first and its value stays"
 
@@ -34,7 +34,7 @@ Answer: TypeAlias = tuple[list[Conflict], Proposal | None]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A proposal beside the changes of earlier policies."""
+    """A proposal, to be compared with the changes of earlier policies."""
 
     draft: Draft
     proposal: Proposal
@@ -48,7 +48,7 @@ class Case:
 
     @property
     def items(self) -> list[Any]:
-        """The items of the proposal's one leaf; none if it is no list, which the builder refuses."""
+        """The items of the proposal's one leaf; empty if it is no list: the builder will refuse it."""
         return self.value if isinstance(self.value, list) else []
 
     def fields(self, wanted: Mapping[Path, object]) -> list[Conflict]:
@@ -62,7 +62,7 @@ class Case:
         return found
 
     def by_item(self, conflict_of: Callable[[dict[str, Any]], Conflict | None]) -> Answer:
-        """Return the conflicts of the list's items, and the proposal with the others."""
+        """Return the conflicts of the list's items, and the proposal with the items that have none."""
         found = {
             index: conflict
             for index, item in enumerate(self.items)

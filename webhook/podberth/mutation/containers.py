@@ -11,7 +11,10 @@ SIDES = ("limits", "requests")
 
 
 def containers(draft: Draft) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Yield each container, init container and sidecar with its path, as it was when its list was reached."""
+    """Yield each container, init container and sidecar with its path.
+
+    A change of a list during the iteration is seen only if none of the list's containers was yielded before.
+    """
     for kind in RESOURCED_LISTS:
         for index, container in enumerate(draft.get(("spec", kind)) or ()):
             yield ("spec", kind, index), container

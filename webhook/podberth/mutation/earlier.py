@@ -1,4 +1,4 @@
-"""The changes of policies so far, as the record has them, searched by path or by item of a list."""
+"""The changes of policies so far, from the record; they can be searched by path or by item of a list."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class EarlierChanges:
         return ((name, concerns[concern]) for name, concerns in self.record.items() if concern in concerns)
 
     def writer(self, path: Path, present: object) -> str | None:
-        """Return the first policy that wrote the value which is now at a path; None if none did."""
+        """Return the first policy that wrote the present value at a path; None if no policy did."""
         where = pointer(path)
         for name, concerns in self.record.items():
             if any(self.wrote_at[concern](wrote, path, present) for concern, wrote in concerns.items()):
@@ -53,7 +53,7 @@ class EarlierChanges:
         return [(name, each) for name in self.record for each in self._anything(name) if each["op"] == "remove"]
 
     def item_writer(self, path: Path, items: Sequence[Any], item_name: str) -> str | None:
-        """Return the first policy whose operations wrote the item of that name in the list at a path."""
+        """Return the first policy whose operations wrote the item with this name in the list at a path."""
         for policy in self.record:
             for each in self._anything(policy):
                 if not _is_below(each["path"], pointer(path)):

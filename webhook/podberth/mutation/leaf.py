@@ -1,7 +1,7 @@
-"""Checks of the values that a policy's expressions return, as far as the builders rely on them.
+"""Checks of the values of a policy's expressions, before builders use them.
 
-The type checker has seen the expression; its dynamic parts are checked here, at review time. Each check raises
-EvaluationError, which names the leaf, what it got and what it wants.
+The compiler has checked the types of the expression; values of dynamic type are checked here, at review time. Each
+check raises EvaluationError with the name of the leaf, the value that it got, and the value that it wants.
 """
 
 import re
@@ -41,14 +41,14 @@ def text(value: object, leaf: str) -> str:
 
 
 def number(value: object, leaf: str) -> int:
-    """Return ``value`` as a whole number; a bool is none."""
+    """Return ``value`` as a whole number; a bool is no number."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a whole number")
     return value
 
 
 def items(value: object, leaf: str) -> list[Any]:
-    """Return ``value`` as a list; null is an empty one."""
+    """Return ``value`` as a list; null is an empty list."""
     if value is not None and not isinstance(value, list):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a list")
     return value or []
@@ -75,6 +75,6 @@ def is_label_value(text: str) -> bool:
 
 
 def kind(value: object) -> str:
-    """Name a value for a message, in JSON's words, short values included."""
+    """Return the JSON type of a value for a message, with the value itself if it is short."""
     names = {dict: "a map", list: "a list", bool: str(value).lower(), type(None): "null"}
     return names.get(type(value)) or repr(value)[:40]

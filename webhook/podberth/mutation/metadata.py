@@ -1,4 +1,4 @@
-"""Labels and annotations: each is set where the user has not set it."""
+"""Labels and annotations: each is set if the user has not set it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -12,7 +12,7 @@ from .conflict import Answer, Case
 
 
 def concern(field: str, word: str, check: Callable[[str, object], object] = lambda _key, _value: None) -> Concern:
-    """Return the concern of a map of the metadata; ``word`` is what one entry is called.
+    """Return the concern of ``metadata.labels`` or ``metadata.annotations``; ``word`` is ``label`` or ``annotation``.
 
     ``check`` raises EvaluationError for a value that may not be written.
     """

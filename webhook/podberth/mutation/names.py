@@ -1,6 +1,6 @@
-"""Fields of the spec that name another object: each is set where the user has not set it.
+"""Fields of the spec that name another object: each is set if the user has not set it.
 
-A value that the API server fills in is not the user's.
+A default of the API server does not count as set by the user.
 """
 
 from collections.abc import Container
@@ -17,7 +17,7 @@ PRIORITY_CLASS = ("spec", "priorityClassName")
 def concern(field: str, *, default: str = "", build: Builder | None = None, decides: Decides = "") -> Concern:
     """Return the concern of a field of the spec.
 
-    ``default`` is the name that the API server fills in; ``build`` is for a field where more than the name is written.
+    ``default`` is the name that the API server fills in. ``build`` is for a mutation that writes more than the name.
     """
     path = ("spec", field)
 
@@ -37,7 +37,7 @@ def concern(field: str, *, default: str = "", build: Builder | None = None, deci
 
 
 def wanted(draft: Draft, field: str, value: object, default: str) -> str:
-    """Return the name to write: empty where there is none, or where the user's stands.
+    """Return the name to write; empty if the policy gives none, or the user has set the field.
 
     ``default`` is the name that the API server fills in.
 
@@ -52,7 +52,7 @@ def wanted(draft: Draft, field: str, value: object, default: str) -> str:
 
 
 def put(draft: Draft, field: str, name: str) -> Change | None:
-    """Write a name; an empty one does nothing."""
+    """Write a name and return the change; an empty name changes nothing."""
     if not name:
         return None
     draft.set(("spec", field), name)
@@ -60,7 +60,7 @@ def put(draft: Draft, field: str, name: str) -> Change | None:
 
 
 def unknown_class(name: object, known: Container[str] | None) -> str:
-    """Return why a PriorityClass is not written: the API server refuses a pod of an unknown one; empty: it may be.
+    """Return why a PriorityClass is not written (the API server would refuse the pod); empty if it may be written.
 
     ``known`` are the classes that the cluster has; None: not all of them are known.
     """

@@ -1,7 +1,7 @@
-"""Node affinity of several policies that together leave no node: which of them is the cause.
+"""The cause of node affinity that leaves no node: the earlier policy that does not fit together with a later one.
 
-Terms that contradict one another are found by comparing terms; terms that no known node meets together, by counting
-nodes. If the user's own terms alone leave no node, no policy is named.
+Terms that contradict each other are found by a comparison of the terms. Terms that no known node meets together are
+found by a count of the nodes. If the user's own terms alone leave no node, no policy is the cause.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -14,12 +14,12 @@ from .change import Change, Record
 from .earlier import EarlierChanges
 
 Left: TypeAlias = Callable[[Draft], int]
-"""Returns how many known nodes could run the pod of a draft; 0 if no node is known at all."""
+"""Returns the number of known nodes that could run the pod of a draft; 0 if no node is known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """The facts that are known of a pod's choice of nodes besides the pod."""
+    """The facts about a pod's choice of nodes that are not in the pod."""
 
     left: Left
     before: Record = field(default_factory=dict)
@@ -28,7 +28,7 @@ class Nodes:
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """An earlier policy that leaves a later one's terms no node."""
+    """An earlier policy with terms that leave no node for the terms of a later policy."""
 
     policy: str
     why: str
@@ -37,7 +37,7 @@ class Rival:
 def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes: Nodes) -> Rival | None:
     """Return the first policy that, with those before it, leaves no node for the terms of ``leaves``; None: none does.
 
-    Preferred terms are in nobody's way: only a requirement that contradicts all of them is found for these.
+    Preferred terms exclude no node: for these, only a policy that requires the opposite of all terms is returned.
 
     Raises:
         EvaluationError: the leaf is no list of terms.
@@ -62,7 +62,7 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
             affinity.require(base, theirs)
             if emptied(base):
                 return Rival(name, _why(theirs, ours))
-    # Nobody's terms that the record has: those of a policy that can write anything, or the user's with all the others'.
+    # Policies without terms in the record: their operations wrote node affinity, joined with all other terms.
     unsaid = [name for name, theirs in before.items() if not theirs]
     if unsaid or affinity.opposed(draft, ours) is None:
         return Rival((unsaid or list(before))[-1], "no known node meets both")
@@ -70,7 +70,7 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
 
 
 def _requirements(others: EarlierChanges) -> dict[str, list[dict[str, Any]]]:
-    """Return the terms that each policy requires, in their order; none if only operations say what it wrote."""
+    """Return the terms that each policy requires, in the policies' order; empty if it wrote them by operations."""
     found: dict[str, list[dict[str, Any]]] = {}
     for name, concerns in others.record.items():
         theirs = concerns.get("nodeAffinity", {}).get("required", [])

@@ -32,9 +32,9 @@ def _is_claim(wrote: Any) -> bool:
 
 
 def _holds(there: Present, operation: dict[str, Any]) -> bool:
-    """Tell whether the pod is as an operation left it; one whose value was too long to be kept is believed."""
+    """Tell whether the pod still has the result of an operation; True if the value was too long to be recorded."""
     *above, last = steps_of(operation["path"])
-    container: Any = there.draft.get(())  # not past the draft, which keeps account of what a decision is made from
+    container: Any = there.draft.get(())  # through the draft, which records the paths that a decision reads
     for step in above:
         container = _below(container, step)
     if last == "-":

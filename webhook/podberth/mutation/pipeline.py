@@ -52,14 +52,14 @@ _WROTE_AT = {concern.name: concern.wrote_at for concern in PIPELINE}
 
 
 def apply(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
-    """Let the proposal's builder edit the draft; None when there was nothing to do.
+    """Let the proposal's builder edit the draft, and return its result; None if there was nothing to do.
 
     Raises:
-        EvaluationError: a leaf's value is not what the builder needs; the draft may be half edited then.
+        EvaluationError: the builder refuses a leaf's value; the draft may be half edited then.
     """
     return CONCERNS[proposal.concern].build(draft, proposal, surroundings)
 
 
 def earlier(record: Record) -> EarlierChanges:
-    """Return the changes of policies as the record has them, to be searched."""
+    """Return the changes of policies in a record, in a form that can be searched."""
     return EarlierChanges(record, ANYTHING, _WROTE_AT)

@@ -1,8 +1,8 @@
 """The record: an annotation on the pod that says which policy wrote what.
 
 ``{"<policy>": {"<concern>": <Change.wrote>}, "=": "<seal>"}`` as compact JSON, policies in the order in which they
-wrote, the seal last (``seal``). Anybody can write an annotation. So records are read by ``find`` alone, which ignores a
-record without podberth's seal for this pod. A claim counts if the pod still has what it says (``held``).
+wrote, the seal last (``seal``). Any user can write an annotation, so only ``find`` reads records: it ignores a record
+without podberth's seal for this pod. A claim counts if the pod still has the claimed values (``held``).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,7 @@ from .seal import SEAL_LENGTH, Sealer, bearer_of
 
 PATH = ("metadata", "annotations", APPLIED_ANNOTATION)
 
-# No policy is called "=": its name is a DNS subdomain, as every object's.
+# "=" cannot be the name of a policy: names of objects are DNS subdomains.
 _BEFORE_SEAL = ',"=":"'
 _BEHIND_SEAL = '"}'
 _TAIL_LENGTH = len(_BEFORE_SEAL) + SEAL_LENGTH + len(_BEHIND_SEAL)
@@ -32,17 +32,17 @@ class Found:
     """The record that was found on a pod."""
 
     there: bool = False
-    """Whether it has the annotation at all."""
+    """Whether the pod has the annotation."""
     sent: bool | None = False
-    """Whether the pod's sender sent the annotation, and not podberth in the same request; None: nobody can tell."""
+    """Whether the sender of the pod wrote the annotation (not podberth, in this request); None if that is unknown."""
     text: str = ""
-    """The claims as podberth sealed them for this pod; empty if it did not."""
+    """The claims as sealed text; empty if podberth did not seal them for this pod."""
     claims: Record = field(default_factory=dict, compare=False)
-    """The same, decoded."""
+    """The claims in ``text``, decoded."""
 
     @property
     def standing(self) -> Record:
-        """The claims that podberth wrote in the request that creates the pod: a sealed record may be used again.
+        """The claims that podberth wrote earlier in the same request; a sealed record from elsewhere may be a copy.
 
         https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#reinvocation-policy
         """
@@ -50,14 +50,14 @@ class Found:
 
 
 _NONE = Found()
-# Another webhook has removed it again, or the sender's ``managedFields`` are of another time.
+# The fields name a record that the pod lacks: another webhook removed it, or the sender's ``managedFields`` are old.
 _TAKEN = Found(sent=True)
 # https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 _FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
 
 
 def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> Found:
-    """Return the record on a pod of that namespace, if podberth sealed it for this pod."""
+    """Return the record on a pod in this namespace; it has claims only if podberth sealed it for this pod."""
     annotation = ((pod.get("metadata") or {}).get("annotations") or {}).get(APPLIED_ANNOTATION)
     sent = False if sealer.offline else _is_sent(pod)
     if annotation is None:
@@ -69,10 +69,10 @@ def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> Found:
 
 
 def _is_sent(pod: Mapping[str, Any]) -> bool | None:
-    """Tell whether the sender of a new pod sent the record, too; None: nobody can tell.
+    """Tell whether the sender of a new pod wrote the record; None if ``managedFields`` do not show it.
 
-    Before the API server asks any webhook it notes in ``managedFields`` which fields the request has, whatever the
-    request's own ``managedFields`` say. Fields that webhooks add are not noted (apiserver
+    The API server notes the fields of the request in ``managedFields`` before it calls webhooks, whatever
+    ``managedFields`` the request itself has. It does not note the fields that webhooks add (apiserver
     pkg/endpoints/handlers/create.go: UpdateNoErrors comes before Admit).
     """
     entries = (pod.get("metadata") or {}).get("managedFields")
@@ -83,7 +83,7 @@ def _is_sent(pod: Mapping[str, Any]) -> bool | None:
 
 
 def _names_the_record(entry: Any) -> bool | None:
-    """Tell whether one of ``managedFields`` names the record; None if it is no such entry."""
+    """Tell whether an entry of ``managedFields`` names the record; None if it is no valid entry."""
     fields = entry.get(_FIELDS[0]) if isinstance(entry, dict) else None
     for step in _FIELDS[1:]:
         if not isinstance(fields, dict):
@@ -95,14 +95,14 @@ def _names_the_record(entry: Any) -> bool | None:
 
 
 def _disown(draft: Draft) -> None:
-    """Remove the record from the fields that ``managedFields`` says somebody has sent."""
+    """Remove the record from ``managedFields``, so that it no longer counts as written by the sender."""
     for index, entry in enumerate((draft.document.get("metadata") or {}).get("managedFields") or ()):
         if isinstance(entry, dict):
             draft.remove(("metadata", "managedFields", index, *_FIELDS))
 
 
 def _unsealed(annotation: str) -> tuple[str, str]:
-    """Return the text and the seal of a record; both empty if it has none, or is longer than podberth writes."""
+    """Return the text and the seal of a record; both empty if it has no seal, or is longer than podberth's records."""
     start = len(annotation) - _TAIL_LENGTH
     if start < 1 or len(annotation) > RECORD.most:
         return "", ""
@@ -117,7 +117,7 @@ def sealed(text: str, seal: str) -> str:
 
 
 def _decoded(text: str) -> Record:
-    """Return the claims of a sealed record, without those of a later version that this one does not know."""
+    """Return the claims of a sealed record, without claims of a later version that this version does not know."""
     try:
         decoded = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -146,7 +146,7 @@ def held(draft: Draft, record: Record) -> Record:
 
 
 def _only(record: Mapping[str, Any], keep: Callable[[str, Any], bool]) -> Record:
-    """Return the claims to keep, without policies that have none."""
+    """Return the claims for which ``keep`` is true, without policies that have none."""
     kept = {
         policy: {concern: wrote for concern, wrote in concerns.items() if keep(concern, wrote)}
         for policy, concerns in record.items()
@@ -172,11 +172,11 @@ def joined(first: Record, second: Record) -> Record:
 def write(draft: Draft, record: Record, found: Found, seal: Callable[[str], str]) -> str:
     """Write ``record`` on the pod in place of the one that was ``found``; an empty one removes a false record.
 
-    A record that is too large to be read again is not written. A record of the sender's is no longer noted as sent: the
-    next pass of the same request finds podberth's.
+    A record that is too large to be read again is not written. If the sender wrote the old record, ``managedFields`` no
+    longer name it, so that the next pass of the same request trusts podberth's record.
 
     Returns:
-        The text that was sealed; empty if none was.
+        The text that was sealed; empty if no record was written.
     """
     if not record and not found.there:
         return ""

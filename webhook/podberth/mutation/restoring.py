@@ -1,4 +1,4 @@
-"""What several mutations need to give an updated pod back what podberth wrote on it."""
+"""Functions that several mutations share to restore the writes of podberth on an updated pod."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from ..kube.shape import RESOURCED_LISTS
 def resources(
     draft: Draft, before: Draft, claims: Sequence[list[dict[str, Any]]], write: Callable[[Draft, Any], object]
 ) -> bool:
-    """Give containers the resources back that ``write`` makes of theirs, where the pod before had the same."""
+    """Apply ``write`` again to those containers that then have the same resources as before the update."""
     trial = draft.fork()
     try:
         for wrote in claims:
@@ -23,7 +23,7 @@ def resources(
         lists = (source.get(("spec", kind)) or [] for source in (before, draft, trial))
         for index, (was, now, would) in enumerate(zip(*lists, strict=False)):
             asked = was.get("resources")
-            # The API server drops an empty map of limits, which a builder leaves.
+            # A builder may leave an empty map of limits, and the API server drops it.
             if now.get("resources") != asked and unordered(would.get("resources")) == unordered(asked):
                 draft.set(("spec", kind, index, "resources"), asked)
                 restored = True

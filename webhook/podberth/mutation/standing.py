@@ -1,8 +1,8 @@
 """Conflicts of two policies that write one field with different values: the earlier value stays.
 
 The record has the values of earlier policies. A conflict is found when the later policy is about to write: that part of
-its proposal is left out, and the user is warned. A policy that reads an earlier value is in no conflict, nor is one
-that adds to a list or weighs a choice. Each mutation's module finds its conflicts in the proposal; a mutation that can
+its proposal is left out, and the user is warned. A policy that reads the earlier value, adds to a list or only states a
+preference is in no conflict. Each mutation's module finds its conflicts in the proposal; a mutation that can
 write any field is in conflict with the policies whose changes it undoes.
 """
 
@@ -20,7 +20,7 @@ from .pipeline import CONCERNS, earlier
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The rest of a proposal beside the policies before it."""
+    """The result of the comparison: the conflicts, and the rest of the proposal."""
 
     conflicts: tuple[Conflict, ...]
     proposal: Proposal | None
@@ -31,7 +31,7 @@ def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: N
     """Compare a proposal with the values that other policies wrote.
 
     Raises:
-        EvaluationError: a leaf's value is not what its builder needs. Not every such value is noticed here.
+        EvaluationError: a leaf's value is wrong. Other wrong values are found later, by the builder.
     """
     others = _by_others(known, policy)
     conflicts_of = CONCERNS[proposal.concern].conflicts
@@ -42,7 +42,7 @@ def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: N
 
 
 def undone(before: Draft, after: Draft, change: Change, policy: str, known: Record) -> Conflict | None:
-    """Return the first of the earlier policies' changes that a change of any field would undo; None: it undoes none."""
+    """Return the first change of an earlier policy that this change undoes; None if it undoes none."""
     claimed = record.held(before, _by_others(known, policy))
     kept = record.held(after, claimed)
     for name, concerns in claimed.items():
@@ -53,7 +53,7 @@ def undone(before: Draft, after: Draft, change: Change, policy: str, known: Reco
 
 
 def revived(before: Draft, after: Draft, _: Change, policy: str, known: Record) -> Conflict | None:
-    """Return the first field that an earlier policy removed and a later change writes again; None: there is none."""
+    """Return the first field that an earlier policy removed and this change writes again; None if there is none."""
     for name, each in earlier(_by_others(known, policy)).removals():
         claim: Record = {name: {"jsonPatch": [each]}}
         if record.held(before, claim) and not record.held(after, claim):

@@ -1,7 +1,7 @@
 """Node selector terms as logic: implications, contradictions, and the product of two lists of terms.
 
-A term is a conjunction of expressions, a list of terms a disjunction (core/v1 NodeSelector). Only what can be seen
-from the expressions themselves is used: no labels, no nodes.
+A term is a conjunction of expressions, and a list of terms is a disjunction (core/v1 NodeSelector). The result depends
+on the expressions alone, not on known nodes or labels.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ _POSITIVE = ("In", "Exists", "Gt", "Lt")
 
 
 def expressions(term: Term) -> list[dict[str, Any]]:
-    """Return the term's label expressions; absent and null are none."""
+    """Return the term's label expressions; empty if the field is absent or null."""
     return list(term.get("matchExpressions") or ())
 
 
@@ -27,12 +27,12 @@ def is_empty(term: Term) -> bool:
 
 
 class Fact:
-    """An expression that is true of a node, its values ready to be looked up."""
+    """An expression that is true for a node, with its values in a form for fast look-ups."""
 
     __slots__ = ("_known", "expression", "key", "operator", "values")
 
     def __init__(self, expression: Mapping[str, Any]) -> None:
-        """Read an expression; one without values has none."""
+        """Read an expression, which may have no values."""
         self.expression = expression
         self.key: str | None = expression.get("key")
         self.operator: str | None = expression.get("operator")
@@ -40,13 +40,13 @@ class Fact:
         self._known: frozenset[str] | None = None
 
     def has(self, value: str) -> bool:
-        """Tell whether the value is among the expression's; a pod may list thousands."""
+        """Tell whether the expression has the value; a pod may list thousands of values."""
         if self._known is None:
             self._known = frozenset(self.values)
         return value in self._known
 
     def is_met_by(self, value: str) -> bool:
-        """Tell whether a label of that value meets the expression."""
+        """Tell whether a label with this value meets the expression."""
         if self.operator in ("In", "NotIn"):
             return self.has(value) == (self.operator == "In")
         if self.operator not in ("Gt", "Lt") or len(self.values) != 1:
@@ -60,8 +60,8 @@ class Fact:
 class Known:
     """The facts that are true of every node of a term that also meets the pod's nodeSelector, by label key.
 
-    A term may have a thousand expressions, and is compared with every term of ours: an expression is compared only with
-    those on its own key, and an answer is kept.
+    A term may have a thousand expressions, and is compared with every term of podberth's. So an expression is compared
+    only with those on its own key, and each result is kept.
     """
 
     __slots__ = ("_by_key", "_implied", "_selector", "term")
@@ -73,32 +73,32 @@ class Known:
         self._by_key: dict[Any, list[Fact]] = {}
         for each in term.get("matchExpressions") or ():
             self._by_key.setdefault(each.get("key"), []).append(Fact(each))
-        # By the identity of a fact, which is kept beside the answer.
+        # The results by the identity of a fact. The fact is kept with the result, so that its id stays its own.
         self._implied: dict[int, tuple[Fact, bool]] = {}
 
     def about(self, key: Any) -> list[Fact]:
-        """Return the facts that are known of a label, those of the term first."""
+        """Return the known facts about a label, those of the term first."""
         own = self._by_key.get(key, [])
         if key not in self._selector:
             return own
         return [*own, Fact({"key": key, "operator": "In", "values": [self._selector[key]]})]
 
     def says(self, fact: Fact) -> bool:
-        """Tell whether one of the expressions alone implies another."""
+        """Tell whether one of the known facts alone implies ``fact``."""
         found = self._implied.get(id(fact))
         if found is None:
             found = self._implied[id(fact)] = (fact, any(_implies(mine, fact) for mine in self.about(fact.key)))
         return found[1]
 
     def implies(self, other: "Wanted") -> bool:
-        """Tell whether every such node is a node of ``other``. One that is empty selects nothing: never implied."""
+        """Tell whether every node that meets this term meets ``other``; False for an empty ``other``."""
         own = self.term.get("matchFields") or ()
         if is_empty(other.term) or any(each not in own for each in other.term.get("matchFields") or ()):
             return False
         return all(map(self.says, other.facts))
 
     def contradiction(self, other: "Wanted") -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
-        """Return an expression of ``other`` and a known one that no node meets together, judged by the two alone."""
+        """Return an expression of ``other`` and a known one that contradict each other; None if no two do."""
         return next(
             (
                 (wanted.expression, mine.expression)
@@ -111,12 +111,12 @@ class Known:
 
 
 class Wanted:
-    """A term of ours, to be compared with the known facts."""
+    """A term of podberth's, to be compared with the known facts."""
 
     __slots__ = ("facts", "term")
 
     def __init__(self, term: Term) -> None:
-        """Read its expressions."""
+        """Read the expressions of the term."""
         self.term = term
         self.facts = [Fact(each) for each in term.get("matchExpressions") or ()]
 
@@ -124,10 +124,10 @@ class Wanted:
 def product(users: Iterable[Known], ours: Sequence[Wanted]) -> list[dict[str, Any]]:
     """Return the terms that select exactly what both lists select.
 
-    A user's term that implies one of ours stays as it is; any other is joined with each of ours in turn, but for those
-    that contradict it or that another of the joined terms includes. Where all contradict it, the first is joined all
-    the same: it selects nothing, and so nothing of the user's is lost. Nor is an empty term, which selects nothing
-    either. Key order and the user's own expressions are kept.
+    A user's term that implies one of podberth's stays as it is. Any other is joined with each term of podberth's, but
+    not with those that contradict it. A joined term that another joined term includes is left out. If all terms
+    contradict the user's, the first is joined nevertheless: the result selects no node, but keeps the user's
+    expressions. An empty term, which selects no node, stays as well. The order of keys is kept.
     """
     result: list[dict[str, Any]] = []
     for known in users:
@@ -140,7 +140,7 @@ def product(users: Iterable[Known], ours: Sequence[Wanted]) -> list[dict[str, An
 
 
 def _widest(known: Known, possible: Sequence[Wanted]) -> list[dict[str, Any]]:
-    """Return a term joined with each of ours, but for those that another one includes; of two alike the first stays."""
+    """Return a term joined with each of podberth's, without terms that another includes; the first of equals stays."""
     added = [[fact for fact in other.facts if not known.says(fact)] for other in possible]
     joined = [_join(known.term, other, more) for other, more in zip(possible, added, strict=True)]
     return [
@@ -159,7 +159,7 @@ _Joined: TypeAlias = tuple[Mapping[str, Any], Sequence[Fact]]
 
 
 def _includes(one: _Joined, other: _Joined) -> bool:
-    """Tell whether ``one`` selects whatever ``other`` does, of two terms that add different facts to the same term."""
+    """Tell whether ``one`` selects all nodes that ``other`` selects; both add facts to the same term."""
     (wide, added), (narrow, more) = one, other
     own = narrow.get("matchFields") or ()
     return all(each in own for each in wide.get("matchFields") or ()) and all(

@@ -35,7 +35,7 @@ class Signer:
 
     @property
     def certificate(self) -> x509.Certificate:
-        """Its certificate."""
+        """The certificate of the authority."""
         return self.authority.certificate
 
 

@@ -26,7 +26,7 @@ class Known:
     """The first bytes of its SHA-256."""
     not_after: datetime
     until: datetime | None = None
-    """When it will be dropped, if that is known."""
+    """The time after which podberth drops the certificate, if that is known."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from cryptography import x509
 
 from .authorities import Authorities, Retired, Signer, certificates_in, validity
 from .issue import clock_tolerance, living, new_authority
-from .renewal import renewal_due
+from .leaf import renewal_due
 
 Stage: TypeAlias = Literal["none", "spreading", "draining"]
 STAGES: tuple[Stage, ...] = ("none", "spreading", "draining")
@@ -71,7 +71,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Since when one replica has seen the next authority in every configuration, all of them unchanged."""
+    """The time since which one replica has seen the next authority in every configuration, without a change."""
 
     serial: int
     generations: tuple[tuple[str, int], ...]

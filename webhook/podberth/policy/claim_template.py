@@ -1,8 +1,7 @@
 """Claim templates that a policy declares: the spec of a ResourceClaimTemplate, as resource.k8s.io/v1 defines it.
 
-Nothing in a template is an expression: the object has the policy's text, whoever creates pods. ``adminAccess`` is left
-out, because no policy should give pods access to devices in use. Names and docstrings are the document's, as in
-``model``.
+A template has no expressions: the object is the same for all pods. ``adminAccess`` is left out, because no policy
+should give pods access to devices in use. Names and docstrings are those of the documentation, as in ``model``.
 """
 
 import hashlib

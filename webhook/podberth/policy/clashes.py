@@ -1,10 +1,10 @@
 """Static search for two policies that write one field from different expressions.
 
-The search covers mutations of which each expression is the value of one field: labels, annotations, variables, single
-fields of the spec, a gang's name and size. ``admission.forecast`` compares mutations whose expressions need a value
-first. Whether one pod ever matches both policies depends on their conditions, which cannot be decided in general: so a
-clash is a note, never a refusal. On a pod that both match, the policy that comes first wins and the user is warned
-(``mutation.standing``).
+The search covers mutations in which each expression is the value of one field: labels, annotations, variables, single
+fields of the spec, a gang's name and size. ``admission.forecast`` compares those mutations whose expressions have to be
+evaluated first. Whether one pod ever matches both policies depends on their conditions, which cannot be decided in
+general: so a clash is a note, never a refusal. On a pod that both match, the policy that comes first wins and the user
+is warned (``mutation.standing``).
 """
 
 from collections.abc import Iterable, Iterator

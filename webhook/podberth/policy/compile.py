@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
 
-from ..cel.cost import MAX_MICROSECONDS, too_expensive, total_of
+from ..cel.cost import MAX_MICROSECONDS, Cost, too_expensive, total_of
 from ..cel.engine import DYN, CelType, CompileError, Environment, Expression, Late, Room, Want, never
 from ..errors import PolicyError, Problem
 from ..kube.positions import Path
@@ -66,10 +66,10 @@ class CompiledMutation:
     reason: Bound | None
     leaves: Mapping[str, Bound]
     facts: Mapping[str, tuple[str, str]]
-    """Leaves that are only a scalar of ``gpu`` or ``gang``: they need no evaluation (``gang.name``)."""
+    """Leaves that are one scalar field of ``gpu`` or ``gang``, such as ``gang.name``: they need no evaluation."""
     literals: Mapping[str, Any]
     nullable: frozenset[str]
-    """Leaves of which a null is no reason to leave the entry out."""
+    """The leaves that may be null without the entry being left out."""
     templates: Mapping[str, str]
     """For resourceClaims: the claim templates that the policy declares, with the names of their objects."""
 
@@ -169,7 +169,7 @@ class CompiledPolicy:
 
     @cached_property
     def reads_namespace(self) -> bool:
-        """Whether any expression reads namespaceObject; True also where one names it only in a string."""
+        """Whether any expression reads namespaceObject; True also if an expression has the name in a string only."""
         return any("namespaceObject" in source for source in self._compiler.sources())
 
     @cached_property
@@ -206,7 +206,7 @@ def compile_policies(
     Args:
         parsed: the policies.
         environment: the names and functions that their expressions may use.
-        checked: these very policies have compiled here before, so only the parts that are used are compiled again.
+        checked: the same policies compiled without problems before, so each part is compiled only when it is used.
         late: called before each expression; True when the time is over. None: the environment limits the time.
 
     Returns:
@@ -224,6 +224,12 @@ def compile_policies(
         if not found:
             compiled.append(policy)
     return tuple(sorted(compiled, key=lambda policy: policy.source.sort_key)), tuple(sorted(problems))
+
+
+def _costs(path: Path, expression: Expression) -> Mapping[str, Cost]:
+    """Return the costs of the expression at a path and of its variables, with its conversion to Python."""
+    costs = expression.costs
+    return costs if path[0] == "variables" else {**costs, "": costs[""].with_result}
 
 
 class _Compiler:
@@ -289,13 +295,13 @@ class _Compiler:
                 yield item.key, bound
 
     def total(self) -> float:
-        """Return the most that a review costs, in microseconds; each expression pays for its own variables.
+        """Return the most that a review costs, in microseconds; the cost of an expression includes its variables.
 
-        A review is of /mutate or of /validate: both evaluate the conditions.
+        A review is one of /mutate or one of /validate; each evaluates the conditions.
         """
         phases = (("matchConditions", "mutations"), ("matchConditions", "validations", "auditAnnotations"))
         return max(
-            total_of(cost for path, each in self.priced if path[0] in phase for cost in each.costs.values())
+            total_of(cost for path, each in self.priced if path[0] in phase for cost in _costs(path, each).values())
             for phase in phases
         )
 
@@ -303,7 +309,8 @@ class _Compiler:
         """Refuse a policy that could occupy a worker for too long, at the most expensive part of its expressions."""
         total = self.total()
         if total > MAX_MICROSECONDS:
-            path, cost = max(((path, each.costs[""]) for path, each in self.priced), key=lambda each: each[1].worst)
+            found = [(path, _costs(path, each)[""]) for path, each in self.priced]
+            path, cost = max(found, key=lambda each: each[1].worst)
             message = too_expensive(total, cost)
             self.problems.append(self.parsed.problem(("spec", *path), cost.line, cost.column, message))
 
@@ -371,12 +378,12 @@ class _Compiler:
         return Bound(expression, expression.reads.union(*within))
 
     def _before(self, path: Path, source: str) -> dict[str, Expression | CelType]:
-        """Return the variables that an expression may use, including those that it certainly names."""
+        """Return the variables that an expression may use; those that it names are compiled first."""
         of_variable = path[0] == "variables"
         seen = [name for name, index in self._order.items() if not of_variable or ("variables", index) < path[:2]]
         for name in sorted(set(_WORD.findall(source)).intersection(seen), key=self._order.__getitem__):
             self._variable(name)
-        # A variable that did not compile has any type: its own problem is reported, and none of the expressions that
-        # use it.
+        # A variable that did not compile gets the type ``dyn``: its own problem is reported, and the expressions that
+        # use it have none because of it.
         known = {name: bound.expression for name, bound in self.variables.items()}
         return {name: known.get(name, DYN) for name in seen if name in self._begun}

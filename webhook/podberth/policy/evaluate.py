@@ -4,7 +4,7 @@ This module evaluates the expressions; ``admission`` acts on the results. An err
 and the caller applies the policy's failurePolicy.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -46,44 +46,23 @@ class Watch(Protocol):
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
         """Record that a policy does not apply; ``why`` begins with the field that decides it."""
-        ...
 
-    def matched(self, evaluation: "Evaluation") -> None:
-        """Record that a policy is about to be evaluated."""
-        ...
+    def matched(self, policy: CompiledPolicy, params: Params | None) -> None:
+        """Record that a policy is about to be asked, with a params object."""
 
     def answered(
         self, policy: CompiledPolicy, bound: Bound, activation: Activation, answer: Any | EvaluationError
     ) -> None:
         """Record the value or the error of an expression, with the names that it was evaluated with."""
-        ...
 
 
+@dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The policy's expressions over one pod and one params object."""
+    """The policy's expressions over one pod and one params object, which ``activation`` binds."""
 
-    __slots__ = ("_activate", "_activation", "_watch", "params", "policy")
-
-    def __init__(
-        self,
-        policy: CompiledPolicy,
-        params: Params | None,
-        activate: Callable[[Params | None], Activation],
-        watch: Watch | None = None,
-    ) -> None:
-        """``activate`` binds the pod's names and params; it is called when the first expression is evaluated."""
-        self.policy = policy
-        self.params = params
-        self._activate = activate
-        self._watch = watch
-        self._activation: Activation | None = None
-
-    @property
-    def activation(self) -> Activation:
-        """The names that the expressions are evaluated with, bound to the pod's state at the first use."""
-        if self._activation is None:
-            self._activation = self._activate(self.params)
-        return self._activation
+    policy: CompiledPolicy
+    activation: Activation
+    watch: Watch | None = None
 
     def value(self, bound: Bound) -> Any:
         """Return the expression's value as plain Python.
@@ -91,15 +70,14 @@ class Evaluation:
         Raises:
             EvaluationError: it has none.
         """
-        activation = self.activation if self._activation is None else self._activation
-        if self._watch is None:
-            return bound.expression.evaluate(activation)
+        if self.watch is None:
+            return bound.expression.evaluate(self.activation)
         try:
-            answer = bound.expression.evaluate(activation)
+            answer = bound.expression.evaluate(self.activation)
         except EvaluationError as error:
-            self._watch.answered(self.policy, bound, activation, error)
+            self.watch.answered(self.policy, bound, self.activation, error)
             raise
-        self._watch.answered(self.policy, bound, activation, answer)
+        self.watch.answered(self.policy, bound, self.activation, answer)
         return answer
 
     def conditions(self) -> bool:

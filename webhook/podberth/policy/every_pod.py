@@ -15,7 +15,7 @@ _NARROWED_BY: Final = "gpu-or-gang"
 
 
 def entries_wanted(policy: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the kinds of configuration that need an entry for every pod, for a GPUPolicy object; empty: none does."""
+    """Return the kinds of webhook configuration in which a GPUPolicy needs an entry for every pod; empty if none."""
     spec, annotations = policy.get("spec") or {}, policy["metadata"].get("annotations")
     if spec.get("scope") != "All" or not needs_every_pod(annotations or {}):
         return ()
@@ -27,7 +27,7 @@ def entries_wanted(policy: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def needs_every_pod(annotations: Mapping[str, str]) -> bool:
-    """Return whether a policy of scope All needs more pods than the ordinary entries send, unless it says otherwise."""
+    """Return whether a policy of scope All needs all pods: True, unless its annotation says otherwise."""
     return annotations.get(NEEDS_EVERY_POD_ANNOTATION) != "false"
 
 
@@ -41,7 +41,7 @@ def sends_every_pod(configuration: Mapping[str, Any]) -> bool:
 
 
 def _of_new_pods(rules: Iterable[Mapping[str, Any]] | None) -> bool:
-    """Return whether rules name the creation of pods; None is the default, which does."""
+    """Return whether rules name the creation of pods; None is the default rules, which name it."""
     if rules is None:
         return True
     wanted = {"operations": "CREATE", "apiGroups": "", "resources": "pods"}

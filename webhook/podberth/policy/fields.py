@@ -19,7 +19,7 @@ from .wording import shown
 # k8s.io/apimachinery/pkg/util/validation: IsQualifiedName, IsValidLabelValue; cel.go's identifiers
 _NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-# IsEnvVarName: what every version takes; since 1.34 any printable character but "=" would do
+# IsEnvVarName: the names that every version accepts; since 1.34 any printable character but "=" is valid
 _ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 MAX_NAME = 63
 # A dash and eight digits are appended to it (claim_template).
@@ -87,7 +87,7 @@ def _message(value: str) -> str:
 
 
 def _like(pattern: str) -> WithJsonSchema:
-    """Add to the JSON Schema what the validator beside it checks; the validator checks lengths."""
+    """Return the JSON Schema of a text that matches a pattern; the field's validator checks more, as lengths."""
     return WithJsonSchema({"type": "string", "pattern": pattern})
 
 
@@ -101,11 +101,11 @@ class Gives:
 
     want: Want
     may_be_null: bool = False
-    """Whether a null is the same as no expression; elsewhere null means that the entry writes nothing."""
+    """Whether null is the same as no expression; if not, an entry with a null writes nothing."""
 
 
 def gives(field: FieldInfo) -> Gives | None:
-    """Return what the CEL expressions of a model's field give; None where it holds none."""
+    """Return the type of the values of a field's CEL expressions; None if the field holds no expression."""
     return _gives((field.annotation, *field.metadata))
 
 
@@ -129,7 +129,7 @@ Subdomain: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_SUBDOMAIN
 QualifiedName: TypeAlias = Annotated[str, AfterValidator(_qualified), _like(f"^({SUBDOMAIN}/)?{_NAME.pattern}$")]
 ClaimTemplateName: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_TEMPLATE_NAME)), _like(f"^{SUBDOMAIN}$")]
 LabelValue: TypeAlias = Annotated[str, AfterValidator(_label_value), _like(f"^({_NAME.pattern})?$")]
-"""A value that no label can have selects nothing, so that a policy would never apply."""
+"""A value that a label can have: a policy that selects any other value would never apply."""
 Key: TypeAlias = Annotated[str, AfterValidator(_qualified)]
 """A qualified name; the schema only says that it is a string, because its pattern would cost too much."""
 EnvName: TypeAlias = Annotated[str, AfterValidator(_env_name), _like(f"^{_ENV_NAME.pattern}$")]

@@ -21,7 +21,7 @@ class Leaf:
     source: str
     want: Want
     may_be_null: bool = False
-    """Whether the entry applies although the value is null; else null means that there is nothing to do."""
+    """Whether the entry applies even if the value is null; if not, an entry with a null is skipped."""
 
 
 def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
@@ -38,13 +38,13 @@ def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
     of = gives(Mutation.model_fields[CONCERNS[concern]])
     want = Want.ANY if of is None else of.want
     if isinstance(value, dict):
-        # A null leaves out its key alone.
+        # A null leaves out its own key, and no other.
         return [Leaf(key, (concern, key), source, want, may_be_null=True) for key, source in value.items()], {}
     return [Leaf("", (concern,), value, want)], {}
 
 
 def _fields(value: BaseModel) -> Iterator[tuple[str, Any, Gives | None]]:
-    """Yield the fields of a part of a mutation that are given: name, value, and what an expression gives."""
+    """Yield the fields that a part of a mutation has: name, value, and the type that an expression must give."""
     for name, field in type(value).model_fields.items():
         given = getattr(value, name)
         if given is not None:

@@ -1,8 +1,8 @@
 """Whether a policy matches a request: matchConstraints, with upstream's semantics.
 
 Source: the apiserver's pkg/admission/plugin/policy/matching/matching.go and pkg/admission/plugin/webhook/predicates
-(rules, namespace, object). The part that needs only names is separate, so that a server can group its policies by it
-once. Expressions, scope and params are not read here.
+(rules, namespace, object). The part that needs only names is separate, so that a server can group its policies
+by it once. Expressions, scope and params are not read here.
 """
 
 from collections.abc import Mapping
@@ -102,7 +102,7 @@ def _among(allowed: tuple[str, ...], value: str) -> bool:
 
 
 def _resource_matches(item: str, resource: str, sub_resource: str) -> bool:
-    """Match ``pods`` (none of its subresources), ``pods/*`` (itself and all of them), ``*`` (all but subresources)."""
+    """Match ``pods`` (no subresource), ``pods/*`` (pods and all their subresources), ``*`` (all but subresources)."""
     wanted, _, sub = item.partition("/")
     return wanted in ("*", resource) and sub in ("*", sub_resource)
 
@@ -115,7 +115,10 @@ def _rule_matches(rule: Rule, request: MatchRequest) -> bool:
 
 
 def _in_scope(rule: Rule, request: MatchRequest) -> bool:
-    """A request about a Namespace has its name as namespace, and is still of cluster scope (rules.go)."""
+    """Return whether a rule's scope fits: a Namespace is of cluster scope, though its request names it as namespace.
+
+    Source: rules.go.
+    """
     if rule.scope == "*":
         return True
     return (rule.scope == "Cluster") == (_is_namespace(request) or not request.namespace)
@@ -139,7 +142,7 @@ def _namespace_matches(
             True  # "if the request is about a cluster scoped resource ... it is never exempted" (namespace/matcher.go)
         )
     if _is_namespace(request) and not request.sub_resource and request.operation in ("CREATE", "UPDATE"):
-        namespace = request.object  # its labels are those it is about to have
+        namespace = request.object  # a created or updated Namespace is matched by its new labels
     else:
         namespace = namespaces.get(request.namespace)
     if namespace is None:

@@ -1,7 +1,7 @@
-"""Parses policy files: every problem of every document has its line and column, in words for the author.
+"""Parses policy files; reports every problem of every document with its line and column, in the author's terms.
 
-A file holds GPUPolicy documents and the ConfigMaps that are their default params. Expressions are compiled elsewhere,
-with the places that a ParsedPolicy knows. No file is opened here.
+A file holds GPUPolicy documents and the ConfigMaps that are their default params. Expressions are compiled in
+``compile``, with the positions that a ParsedPolicy has. No file is opened here.
 """
 
 from collections.abc import Iterable, Mapping

@@ -12,18 +12,19 @@ from .leaves import leaves_of
 class Placed:
     """One expression: its path in the document, its source, and its compiled form.
 
-    None: it is only a scalar of ``gpu`` or ``gang``, and is never evaluated (``CompiledMutation.facts``).
+    The compiled form is None for a scalar field of ``gpu`` or ``gang``, which is not evaluated
+    (``CompiledMutation.facts``).
     """
 
     path: Path
     source: str
     bound: Bound | None
     mutation: int | None = None
-    """The index of its mutation."""
+    """The index of the mutation that it belongs to; None outside mutations."""
 
 
 def expressions_of(policy: CompiledPolicy) -> Iterator[Placed]:
-    """Yield every expression in the order of the document's reference."""
+    """Yield every expression of a policy, in the order of the fields in docs/policy.md."""
     for index, (_, bound) in enumerate(policy.conditions):
         yield _placed(("matchConditions", index, "expression"), bound)
     for index, variable in enumerate(policy.source.spec.variables):

@@ -1,7 +1,7 @@
-"""Refusals of policies whose fields are right one by one: upstream's refusals, and podberth's.
+"""Refusals of policies with valid fields that do not fit together: upstream's refusals, and podberth's.
 
 Source: pkg/apis/admissionregistration/validation/validation.go of kubernetes. Each check yields paths from the
-document's root, keys as written, with the problem there. ``model`` has validated the fields one by one.
+document's root, keys as written, with the problem there. ``model`` has validated each field by itself.
 """
 
 import re
@@ -28,10 +28,10 @@ Refusal: TypeAlias = tuple[Path, str]
 MAX_MATCH_CONDITIONS = 64
 MAX_AUDIT_ANNOTATIONS = 20
 MAX_AUDIT_EXPRESSION_BYTES = MAX_EXPRESSION_BYTES
-# Far above what a policy needs; the cost of the CRD's rules is computed from such a bound.
+# Far above the number that a policy needs; the cost of the CRD's rules is computed from this bound.
 MAX_CLAIM_TEMPLATES = 16
 
-# A CEL string with nothing to unescape in it.
+# A CEL string literal without escapes.
 _LITERAL = re.compile(r"""\s*(?P<quote>['"])(?P<text>[^'"\\\n]*)(?P=quote)\s*""")
 
 _SPEC: Path = ("spec",)

@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 from ..kube.positions import Path
 
 Finding: TypeAlias = tuple[Path, bool, str]
-"""The path, whether the problem is its key rather than its value, and the message."""
+"""The path, whether the problem is the key at the path (else the value), and the message."""
 
 
 def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]:
@@ -30,7 +30,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]
 
 
 def suggest(name: str, known: Iterator[str] | tuple[str, ...]) -> str:
-    """Return `` did you mean`` with the nearest of the known names, or nothing."""
+    """Return `` did you mean`` with the nearest of the known names; empty if none is near."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 

@@ -72,7 +72,7 @@ class Hold:
         self._bodies = self._documents = 0
 
     def take_body(self, size: int) -> bool:
-        """Take the bytes for a body that has this size so far; False if there is no room."""
+        """Take bytes until the hold has as many as the received part of a body; False if the budget has no room."""
         more = size - self._bodies
         if not self._budget.take("bodies", more, proven=self._proven):
             return False
@@ -80,7 +80,7 @@ class Hold:
         return True
 
     def take_document(self, body_size: int) -> bool:
-        """Take the most bytes that the document of such a body needs; False if there is no room."""
+        """Take the most bytes that the document of a body of this size needs; False if the budget has no room."""
         size = PARSED_PER_BYTE * body_size
         if not self._budget.take("documents", size):
             return False
@@ -89,7 +89,7 @@ class Hold:
 
     @property
     def is_large(self) -> bool:
-        """Return whether the document is too large to stay in memory while others may be, too."""
+        """Return whether the document is too large to be in memory together with other documents of that size."""
         return self._documents > _LARGE_DOCUMENT
 
     def drop_document(self) -> None:

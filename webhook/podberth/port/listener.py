@@ -21,8 +21,8 @@ HANDSHAKE_SECONDS = 10.0
 _GOODBYE_SECONDS = 2.0
 # Linux' own bound since 5.4 (net.core.somaxconn); aiohttp's 128 is a burst of as many apiserver connections.
 _BACKLOG = 4096
-# What the kernel buffers for one connection before podberth reads it; it doubles this. Its own bound is 6 MiB
-# (tcp_rmem), which counts against the container's limit of memory, too.
+# The kernel's receive buffer of one connection; the kernel doubles this number. Its own bound is 6 MiB (tcp_rmem),
+# which counts against the container's limit of memory, too.
 _KERNEL_BYTES = 64 * 1024
 # Between two looks at the queue, so that a flood of new connections does not delay the open ones.
 _ACCEPTED_AT_ONCE = 64

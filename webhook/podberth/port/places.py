@@ -18,7 +18,6 @@ class Guest(Protocol):
 
     def displace(self) -> None:
         """Close at once: another connection takes the place."""
-        ...
 
 
 class Places:

@@ -8,7 +8,7 @@ from aiohttp import hdrs, web
 from ..errors import ReviewError
 from ..port.budget import Hold
 
-# What the peers take (controller-runtime PR 2598): the apiserver accepts objects of 3 MiB, and an UPDATE carries two.
+# As in controller-runtime (PR 2598): the apiserver accepts objects of 3 MiB, and an UPDATE carries two.
 MAX_BODY_BYTES = 7 * 1024 * 1024
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"

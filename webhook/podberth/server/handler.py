@@ -7,9 +7,12 @@ denies would block despite Ignore.
 """
 
 import asyncio
+import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from time import perf_counter, time_ns
+from urllib.parse import parse_qs
 
 import orjson
 from aiohttp import hdrs, web
@@ -22,11 +25,53 @@ from ..port.budget import Hold, MemoryBudget
 from ..telemetry.metrics import OTHER_PATH, Phases
 from ..telemetry.reviews import ReviewRecorder
 from ..telemetry.traces import Traced, Tracer
-from .arrival import connection_of
 from .body import keep_body, read_body
-from .reply import error_body
-from .state import Deciders, Elsewhere, ServingState
-from .target import Target, resolve
+from .listen import connection_of
+from .state import Decider, Deciders, Elsewhere, ServingState
+
+# ---- the target of a request: the decider that its path names, and the deadline in its query -------------------------
+
+# apiserver: timeoutSeconds is 10 by default, and 30 at most (admissionregistration/v1 types.go).
+DEFAULT_TIMEOUT_SECONDS = 10.0
+MAX_TIMEOUT_SECONDS = 30.0
+# The apiserver's clock starts before it dials; a dial with a TLS handshake takes a few milliseconds within a
+# cluster. A tenth of the shortest legal timeout, 1 s, is 100 ms.
+BUDGET_SHARE = 0.9
+
+# Go's time.Duration.String(), in which client-go writes the parameter: "5s", "1m0s", "500ms".
+_DURATION = re.compile(r"(?:\d{1,6}(?:\.\d{1,9})?(?:h|ms|m|s|us|µs|ns))+", re.ASCII)
+_PART = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|s|us|µs|ns)", re.ASCII)
+_UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A resolved target. ``decider`` is None if nothing is served under the path."""
+
+    path: str
+    decider: Decider | None
+    budget_seconds: float
+
+
+def resolve(deciders: Deciders, target: str) -> Target:
+    """Resolve the target of a request line. An invalid timeout counts as none."""
+    path, _, query = target.partition("?")
+    return Target(path, deciders.get(path), timeout_seconds(query) * BUDGET_SHARE)
+
+
+def timeout_seconds(query: str) -> float:
+    """Return the ``timeout`` of a query, in seconds."""
+    try:
+        value = parse_qs(query, max_num_fields=16).get("timeout", [""])[0]
+    except ValueError:
+        return DEFAULT_TIMEOUT_SECONDS
+    if not _DURATION.fullmatch(value):
+        return DEFAULT_TIMEOUT_SECONDS
+    seconds = sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(value))
+    return min(seconds, MAX_TIMEOUT_SECONDS) if seconds > 0 else DEFAULT_TIMEOUT_SECONDS
+
+
+# ---- the answer ------------------------------------------------------------------------------------------------------
 
 _JSON = "application/json"
 _JSON_BYTES = _JSON.encode()
@@ -233,3 +278,42 @@ def parse(request: web.BaseRequest, body: bytes) -> object:
     except orjson.JSONEncodeError as error:
         raise ReviewError(400, f"body: nested too deeply: want {MAX_DEPTH} levels at most") from error
     return document
+
+
+# A problem repeats the key at which it is, and a key may be as long as the body.
+_LONGEST_MESSAGE = 1024
+
+
+def error_body(status: int, message: str) -> bytes:
+    """Return a metav1.Status, whose message the apiserver repeats to the user behind "failed calling webhook".
+
+    It decodes the body of an answer other than 2xx as a Status, and says "unknown" where it is none:
+    client-go rest/request.go, Result.Error and newUnstructuredResponseError.
+    """
+    return orjson.dumps(
+        {
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": f"podberth: {message[:_LONGEST_MESSAGE]}".encode("utf-8", "replace").decode(),
+            "reason": _REASONS.get(status, "BadRequest"),
+            "code": status,
+        }
+    )
+
+
+# metav1.StatusReason: apimachinery pkg/apis/meta/v1/types.go
+_REASONS = {
+    403: "Forbidden",
+    404: "NotFound",
+    405: "MethodNotAllowed",
+    408: "Timeout",
+    413: "RequestEntityTooLarge",
+    415: "UnsupportedMediaType",
+    500: "InternalError",
+    503: "ServiceUnavailable",
+    504: "Timeout",
+}
+STATUSES = (200, 400, 431, *_REASONS)
+"""The HTTP statuses of answers on the review port."""

@@ -12,12 +12,12 @@ _M_ARENA_MAX = -8
 
 
 def prepare() -> None:
-    """Make passes seldom, and use one heap. Called before anything is loaded, and before there are threads.
+    """Make garbage collection rare, and use one heap. Called before anything is loaded, and before there are threads.
 
-    A cluster's first list is millions of containers. Policies are loaded in a thread, to which glibc gives its own
-    heap. The thread that answers reviews could not use the free memory of that heap, and grew its own beside it.
-    Several heaps gain nothing, because allocating code holds the interpreter lock. Another C library has no such
-    setting.
+    The first list of a cluster's objects makes millions of Python dicts and lists, which the collector would walk
+    repeatedly. Policies are loaded in a thread, and glibc gives each thread its own heap. The thread that answers
+    reviews could not use the free memory of that heap, and its own heap grew. Several heaps have no advantage, because
+    code that allocates holds the interpreter lock. Other C libraries do not have this setting.
     """
     gc.set_threshold(_YOUNGEST)
     if mallopt := getattr(ctypes.CDLL(None), "mallopt", None):

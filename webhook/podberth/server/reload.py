@@ -7,7 +7,6 @@ reviews do not wait for it.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 from secrets import token_bytes
 from typing import Protocol, TypeAlias
 
@@ -26,9 +25,8 @@ from ..telemetry.metrics import Metrics
 from ..topology.index import TopologyIndex
 from ..wellknown import NAMESPACE
 from .memory import settle
-from .port_tls import PortTls
+from .port_tls import CertificateFiles, PortTls, read_pair
 from .state import ServingState
-from .tls import CertificateFiles, read_pair
 
 FollowsObjects: TypeAlias = Callable[[Held], Awaitable[None]]
 """Takes the objects of a cluster as they are now."""
@@ -45,16 +43,14 @@ class Watched(Protocol):
 
     @property
     def what(self) -> str:
-        """Its name, for errors that do not name a part."""
-        ...
+        """The name of the watched thing, for errors that do not name a part of it."""
 
     async def refresh(self) -> None:
-        """Check it, and load it if it changed since the last check, whether that one succeeded or not.
+        """Load the files if they have changed since the last check. A failed load is repeated only after a change.
 
         Raises:
             PodberthError: the new version cannot be used; the last one stays in force.
         """
-        ...
 
 
 class WatchedSnapshot:
@@ -164,7 +160,8 @@ class WatchedSnapshot:
         for what in changed:
             self._metrics.reloaded(what, ok=usable)
         if "topology" in changed:
-            self._metrics.topology_age = partial(_since, time.monotonic())
+            loaded_at = time.monotonic()
+            self._metrics.topology_age = lambda: time.monotonic() - loaded_at
         self._tell_broken(loaded.verdicts)
         for note in snapshot.notes:
             self._log.event("warning", "policies", problem=str(note))
@@ -233,10 +230,6 @@ class WatchedCertificate:
             names=list(leaf.names),
             not_after=leaf.validity.not_after,
         )
-
-
-def _since(at: float) -> float:
-    return time.monotonic() - at
 
 
 async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Metrics, log: Log) -> None:

@@ -16,8 +16,8 @@ from ..errors import CertificateError
 from ..files.reading import in_time
 from ..mutation.seal import RECORD_KEY
 from ..pki.issue import issue_leaf, living, new_authority
-from ..pki.renewal import renewal_due
-from .tls import CertificateFiles, read_pair
+from ..pki.leaf import renewal_due
+from .port_tls import CertificateFiles, read_pair
 
 # Two thirds of a year are longer than a replica lives between two releases; a restart renews.
 LIFE = timedelta(days=365)

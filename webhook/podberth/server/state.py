@@ -22,7 +22,7 @@ class Elsewhere(Protocol):
 
 
 Decider: TypeAlias = Callable[[AdmissionRequest, Snapshot], Outcome | Elsewhere]
-"""Decides at once, or elsewhere."""
+"""Decides on a review at once, or in another thread or process."""
 Deciders: TypeAlias = Mapping[str, Decider]
 """The decision for each path."""
 
@@ -52,7 +52,7 @@ class ServingState:
         return self.awaited(review, self.snapshot) if self.awaited and self.snapshot else None
 
     async def wait_for(self, sought: Sought, seconds: float) -> None:
-        """Wait until all of them are known, but not longer than so many seconds."""
+        """Wait until all needed objects are known, or until the seconds have passed."""
         try:
             async with asyncio.timeout(seconds):
                 while self.awaited and self.snapshot and self.awaited.is_lacking(sought, self.snapshot):

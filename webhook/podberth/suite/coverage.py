@@ -7,15 +7,53 @@ ran at least once.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from ..cel.engine import BOOL, Environment, Expression, Want
+from ..cel.engine import BOOL, Activation, Environment, Expression, Want
 from ..cel.trace import Tracer
 from ..errors import EvaluationError, Problem
 from ..kube.positions import Path
-from ..policy.compile import CompiledPolicy
+from ..policy.compile import Bound, CompiledPolicy
+from ..policy.evaluate import Params
 from ..policy.parse import ParsedPolicy
 from ..policy.places import Placed, expressions_of
-from .observe import Observed, Observer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observed:
+    """One expression that was evaluated, with the names that it was evaluated with."""
+
+    policy: CompiledPolicy
+    bound: Bound
+    activation: Activation
+    answer: Any | EvaluationError
+
+
+class Observer:
+    """A watch (``policy.evaluate.Watch``) over all cases of a suite."""
+
+    def __init__(self, *, keep_answers: bool = False) -> None:
+        """With ``keep_answers``, keep every answer, for coverage and cost; the answers hold every pod of the suite."""
+        self.matched_policies: set[str] = set()
+        """The names of the policies that applied in some case."""
+        self.policies: dict[str, CompiledPolicy] = {}
+        """The policies that were evaluated, by name, as one of the cases compiled them."""
+        self.answers: list[Observed] = []
+        self._keep = keep_answers
+
+    def passed_over(self, policy: CompiledPolicy, why: str) -> None:
+        """Record nothing: a case shows that a policy does not apply."""
+
+    def matched(self, policy: CompiledPolicy, params: Params | None) -> None:  # noqa: ARG002 - the watch's form
+        """Record that a policy applied."""
+        self.matched_policies.add(policy.name)
+
+    def answered(
+        self, policy: CompiledPolicy, bound: Bound, activation: Activation, answer: Any | EvaluationError
+    ) -> None:
+        """Keep the answer, if this observer keeps answers."""
+        if self._keep:
+            self.answers.append(Observed(policy=policy, bound=bound, activation=activation, answer=answer))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,11 +62,11 @@ class Covered:
 
     policy: str
     place: Problem
-    """The expression's place; the message says what is missing, and is empty where nothing is."""
+    """The expression's place. Its message says which value no case gave; empty if all values were given."""
     source: str
     times: int
     values: frozenset[bool] | None
-    """None: the expression is no condition."""
+    """The values of a condition; None if the expression is no condition."""
 
     @property
     def points(self) -> int:

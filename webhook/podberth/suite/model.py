@@ -61,7 +61,7 @@ class Nodes(_Model):
     labels: Mapping[str, str | None] = Field(default_factory=dict)
     """Labels on top of the shape's; null removes one."""
     taints: tuple[Document, ...] | None = None
-    """Taints instead of the provider's."""
+    """Taints of the nodes, in place of the taint that the provider has."""
     documents: tuple[Document, ...] | None = None
 
 

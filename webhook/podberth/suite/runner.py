@@ -4,11 +4,11 @@ Pure: documents in, results out. A case never raises because of its pod or its c
 reads the files and prints the results.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..admission import decide
 from ..admission.creation import request_of
@@ -23,12 +23,12 @@ from ..kube.documents import load_documents
 from ..kube.patch import apply
 from ..kube.positions import Path
 from ..policy.parse import ParsedPolicies
+from ..policy.wording import kind, shown
 from ..topology.index import TopologyIndex
 from ..workload.defaults import apply_defaults
 from .cluster import UnusableError, documents, with_values
+from .coverage import Observer
 from .model import Case, Document, Suite
-from .observe import Observer
-from .partial import differences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +180,9 @@ class _Runner:
 
 def _request(place: Path, case: Case) -> AdmissionRequest:
     """Return the review of a case: the creation of its pod, changed by the fields of ``review``."""
-    given = case.review if case.review is not None else {"object": _pod(case)}
+    given = (
+        case.review if case.review is not None else {"object": {"apiVersion": "v1", "kind": "Pod", **(case.pod or {})}}
+    )
     namespace = {} if case.namespace is None else {"namespace": case.namespace.name}
     user = {} if case.user is None else {"userInfo": case.user.model_dump(mode="json")}
     metadata = (given.get("object") or {}).get("metadata") if isinstance(given.get("object"), dict) else None
@@ -197,10 +199,6 @@ def _written(pod: Document) -> Document:
     made = deepcopy(pod)
     write_quantities(made)
     return made
-
-
-def _pod(case: Case) -> Document:
-    return {"apiVersion": "v1", "kind": "Pod", **(case.pod or {})}
 
 
 def _second_pass(request: AdmissionRequest, result: CaseResult, snapshot: Snapshot) -> Iterator[Finding]:
@@ -261,3 +259,51 @@ def _texts(field: str, expected: tuple[str, ...] | None, actual: tuple[str, ...]
     for index, part in enumerate(expected or ()):
         if not any(part in text for text in actual):
             yield ("expect", field, index), f"got {said}, want {part!r} in it"
+
+
+_ABSENT: Any = object()
+# About two lines of a terminal
+_SHOWN = 160
+
+
+def differences(expected: object, actual: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Yield each place where ``expected`` is no part of ``actual``, with the actual value.
+
+    - an object: each of its keys is in the actual object, with a value that matches; further keys do not matter;
+    - a list: each of its items matches its own item of the actual list, in the same order; other items do not matter;
+    - an empty object or list: the actual one is empty or absent;
+    - null: the field is absent or null;
+    - anything else: the same value of the same type (``"1"`` is not ``1``).
+    """
+    if expected in (None, {}, []):
+        if actual is not _ABSENT and actual not in (None, {}, []):
+            yield path, f"got {_shown(actual)}, want nothing"
+    elif isinstance(expected, dict) and isinstance(actual, dict):
+        for key, value in expected.items():
+            yield from differences(value, actual.get(key, _ABSENT), (*path, key))
+    elif isinstance(expected, list) and isinstance(actual, list):
+        yield from _of_lists(expected, actual, path)
+    elif type(expected) is not type(actual) or expected != actual:
+        yield path, f"got {_shown(actual)}, want {_shown(expected)}"
+
+
+def _of_lists(expected: Sequence[object], actual: Sequence[object], path: Path) -> Iterator[tuple[Path, str]]:
+    """Match greedily: the first actual item that matches is taken, which leaves the most for the next ones."""
+    start = 0
+    for index, item in enumerate(expected):
+        rest = range(start, len(actual))
+        found = next((at for at in rest if not any(differences(item, actual[at]))), None)
+        if found is not None:
+            start = found + 1
+        elif len(expected) == len(actual) == 1:
+            yield from differences(item, actual[0], (*path, index))
+        else:
+            behind = " behind those matched before" if start else ""
+            yield (*path, index), f"got no such item{behind} in {_shown(actual)}"
+
+
+def _shown(value: object) -> str:
+    if value is _ABSENT:
+        return "nothing"
+    text = repr(value) if isinstance(value, dict | list) else shown(value)
+    return text if len(text) <= _SHOWN else f"{kind(value)} ({text[:_SHOWN]}…)"

@@ -12,8 +12,7 @@ from ..kube.json_patch import Operation
 from ..kube.positions import Path, render_path
 from ..kube.yaml_text import as_yaml
 from .model import Expectation, Suite
-from .partial import differences
-from .runner import CaseResult, SuiteResult
+from .runner import CaseResult, SuiteResult, differences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

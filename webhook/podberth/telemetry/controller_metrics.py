@@ -6,9 +6,9 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from .. import __version__
-from .asked import Asked
 from .watch_metrics import KindState, WatchCounts, Watched, watch_families
 
 ACTIONS: Final = ("create", "change", "look up")
@@ -16,7 +16,7 @@ RESULTS: Final = ("ok", "conflict", "refused", "failed")
 """The result of a request: another writer was faster; the API server refused; it did not answer, or there is a bug."""
 
 
-class ControllerMetrics(WatchCounts):
+class ControllerMetrics(WatchCounts, Collector):
     """The metrics of one process. Belongs to the event loop's thread."""
 
     def __init__(self) -> None:
@@ -46,7 +46,17 @@ class ControllerMetrics(WatchCounts):
         kinds: Callable[[], Mapping[str, KindState]],
     ) -> None:
         """Declare the metrics that are computed at each scrape."""
-        self.registry.register(Asked(lambda: _families(leads(), waiting(), watched(), kinds())))
+        self._leads, self._waiting, self._watched, self._kinds = leads, waiting, watched, kinds
+        self.registry.register(self)
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """Yield the metrics of one scrape."""
+        yield GaugeMetricFamily(
+            "podberth_controller_leads", "1 if this replica leads, and so acts.", value=self._leads()
+        )
+        waiting = "Pods on no node yet that name a group."
+        yield GaugeMetricFamily("podberth_controller_waiting_pods", waiting, value=self._waiting())
+        yield from watch_families(self._watched(), self._kinds())
 
     def requested(self, action: str, result: str) -> None:
         """Count a request."""
@@ -61,11 +71,3 @@ class ControllerMetrics(WatchCounts):
     def exposition(self) -> bytes:
         """Render in the Prometheus text format."""
         return generate_latest(self.registry)
-
-
-def _families(
-    leads: bool, waiting: int, watched: Mapping[str, Watched], kinds: Mapping[str, KindState]
-) -> Iterator[GaugeMetricFamily]:
-    yield GaugeMetricFamily("podberth_controller_leads", "1 if this replica leads, and so acts.", value=leads)
-    yield GaugeMetricFamily("podberth_controller_waiting_pods", "Pods on no node yet that name a group.", value=waiting)
-    yield from watch_families(watched, kinds)

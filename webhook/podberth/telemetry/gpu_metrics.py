@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.registry import Collector
 
 from .. import __version__
 from ..topology.allocation import Allocation
 from ..topology.model import Unseen
 from ..topology.usage import Look
-from .asked import Asked
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
@@ -52,20 +52,21 @@ class _Family:
             self.family.add_metric([self._node, *map(str, labels)], float(value))
 
 
-class GpuMetrics:
+class GpuMetrics(Collector):
     """The metrics of one agent; ``read`` is called at each scrape."""
 
     def __init__(self, read: Callable[[], NodeReading]) -> None:
         """Declare all."""
         self._read = read
         self._registry = CollectorRegistry()
-        self._registry.register(Asked(self._families))
+        self._registry.register(self)
 
     def exposition(self) -> bytes:
         """Render in the Prometheus text format."""
         return generate_latest(self._registry)
 
-    def _families(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
+    def collect(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
+        """Yield the metrics of one scrape."""
         reading = self._read()
         yield from (each.family for each in _of_gpus(reading))
         yield from (each.family for each in _of_mig_devices(reading))

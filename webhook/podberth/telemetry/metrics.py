@@ -13,18 +13,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, product
 from math import nan
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.registry import Collector
 
 from .. import __version__
 from ..pki.rotation import STAGES, Stage
-from .asked import Asked, Family
 from .watch_metrics import KindState, WatchCounts, Watched, watch_families
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+Family: TypeAlias = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
 
 # A decision takes 0.1 to 1 ms (bench/): two or three buckets to the decade up to there and beyond, until the
 # apiserver's own buckets begin (5 ms to 25 s, apiserver pkg/admission/metrics); the longest legal timeout is 30 s.
@@ -55,14 +56,13 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
 OF_TOPOLOGY = ("nodes", "configmaps", "leases")
 """The resources of the topology."""
 KIND_LEFT_OUT = ("unreadable", "too many")
-"""Likewise, for the kinds that are followed if the API server serves them."""
+"""The reasons for which an object of a kind that the API server may serve or not is left out."""
 
 POLICY_STATES = ("active", "outdated", "broken")
 """The state of a GPUPolicy: it decides; it is broken and an older version decides; it is broken and none does."""
 
 EVENT_RESULTS = ("created", "repeated", "limited", "dropped", "failed", "unknown")
-"""The result of a notice: an Event is made for it, an existing one counts it, or one of the ways in which it is
-lost."""
+"""The result of a notice: a new Event, one more in the count of an Event, or one of the reasons why it is lost."""
 EVENT_FAULTS = ("lost", "silent", "garbled", "busy", "failed", "refused", "bug")
 """The reason why the API server did not take an Event."""
 
@@ -71,18 +71,18 @@ class Phases(NamedTuple):
     """The time of a review by phase, in seconds; the sum is the whole time."""
 
     receive: float
-    """From its headers, through its turn and the rest of its body, to the parsed review."""
+    """The time from the arrival of the headers until the review is parsed, with the wait for its turn and its body."""
     decide: float
     encode: float
 
 
-class Metrics:
+class Metrics(Collector):
     """The metrics of one process. Belongs to the event loop's thread."""
 
     def __init__(self, paths: Iterable[str], *, lines_dropped: Callable[[], int], in_flight: Callable[[], int]) -> None:
         """Declare all; ``paths`` are those that answer reviews. The callables are called at each scrape."""
         self.registry = CollectorRegistry()
-        self.registry.register(Asked(self._asked))
+        self.registry.register(self)
         self._lines_dropped, self._in_flight = lines_dropped, in_flight
         self.topology_age: Callable[[], float] = lambda: nan
         """Called at each scrape; NaN while nothing is known."""
@@ -178,7 +178,8 @@ class Metrics:
         """Render in the Prometheus text format."""
         return generate_latest(self.registry)
 
-    def _asked(self) -> Iterator[Family]:
+    def collect(self) -> Iterator[Family]:
+        """Yield the metrics that are computed at each scrape."""
         requests = CounterMetricFamily(
             "podberth_admission_requests_total",
             "Reviews answered; verdict error is an answer other than HTTP 200.",
@@ -220,7 +221,7 @@ class Metrics:
         yield GaugeMetricFamily("podberth_topology_age_seconds", age, value=self.topology_age())
 
 
-class WatchMetrics(WatchCounts):
+class WatchMetrics(WatchCounts, Collector):
     """The metrics that ``--topology cluster`` adds. Belongs to the event loop's thread."""
 
     def __init__(
@@ -237,14 +238,15 @@ class WatchMetrics(WatchCounts):
         self._stale_nodes = stale_nodes
         _begin(self._restarts, LEFT_OUT, WATCH_REASONS)
         _begin(self._lists, LEFT_OUT, LIST_REASONS)
-        metrics.registry.register(Asked(self._asked))
+        metrics.registry.register(self)
         metrics.topology_age = self._topology_age
 
     def _topology_age(self) -> float:
         watched = self._watched()
         return max((watched[each].contact_age_seconds for each in OF_TOPOLOGY if each in watched), default=nan)
 
-    def _asked(self) -> Iterator[Family]:
+    def collect(self) -> Iterator[Family]:
+        """Yield the metrics that are computed at each scrape."""
         watched = self._watched()
         yield from watch_families(watched, self._kinds())
         left_out = GaugeMetricFamily(
@@ -264,7 +266,6 @@ class Registered(Protocol):
     @property
     def registry(self) -> CollectorRegistry:
         """The registry of the metrics."""
-        ...
 
 
 class EventMetrics:

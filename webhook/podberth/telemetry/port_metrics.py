@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.registry import Collector
 
-from .asked import Asked, Family
-from .metrics import Registered
+from .metrics import Family, Registered
 
 
 class Budget(Protocol):
@@ -15,12 +15,10 @@ class Budget(Protocol):
     @property
     def used(self) -> Mapping[str, int]:
         """Bytes taken now."""
-        ...
 
     @property
     def refused(self) -> Mapping[str, int]:
         """How often there was no memory."""
-        ...
 
 
 class Places(Protocol):
@@ -30,19 +28,19 @@ class Places(Protocol):
 
     def __len__(self) -> int:
         """Return the number of open connections."""
-        ...
 
 
-class PortMetrics:
+class PortMetrics(Collector):
     """The metrics of the budget and the places of a port. Belongs to the event loop's thread."""
 
     def __init__(self, metrics: Registered, budget: Budget, places: Places) -> None:
         """Declare all; they are read at each scrape."""
         self._budget = budget
         self._places = places
-        metrics.registry.register(Asked(self._asked))
+        metrics.registry.register(self)
 
-    def _asked(self) -> Iterator[Family]:
+    def collect(self) -> Iterator[Family]:
+        """Yield the metrics of one scrape."""
         held = GaugeMetricFamily(
             "podberth_callers_memory_bytes", "Memory charged to callers of the review port.", labels=["kind"]
         )

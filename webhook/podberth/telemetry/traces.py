@@ -36,11 +36,9 @@ class Tracer(Protocol):
 
     def review(self, traced: Traced) -> None:
         """Make the spans of a review, after its answer; must not wait."""
-        ...
 
     def close(self) -> None:
         """Send the queued spans, briefly."""
-        ...
 
 
 def asked_for(environ: Mapping[str, str]) -> bool:

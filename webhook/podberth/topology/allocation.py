@@ -27,7 +27,7 @@ class Holder:
     """A container with a GPU, or a MIG device of it, that it was given."""
 
     gpu: int
-    """The index."""
+    """The index of the GPU on its node."""
     mig_uuid: str = ""
     """Empty: the GPU itself, a share of it, or an unknown one of its MIG devices."""
     namespace: str
@@ -49,7 +49,7 @@ class Allocation:
         """Return whether a container holds a GPU, or a MIG device of it; None: an unknown device may be this one."""
         if any(holder.gpu == gpu and mig_uuid in {None, holder.mig_uuid} for holder in self.holders):
             return True
-        # Of a GPU that is held by its number alone, the MIG device is unknown.
+        # If a container holds a GPU by its number alone, the MIG device is unknown.
         somewhere = any(holder.gpu == gpu and not holder.mig_uuid for holder in self.holders)
         return None if self.unmatched or somewhere else False
 

@@ -17,6 +17,8 @@ from .model import Node, NodeTopology, Vendor
 
 # https://github.com/NVIDIA/k8s-device-plugin docs/gpu-feature-discovery/README.md
 _PRODUCT = "nvidia.com/gpu.product"
+# https://github.com/ROCm/k8s-device-plugin cmd/k8s-node-labeller
+_AMD_PRODUCTS = ("amd.com/gpu.product-name", "beta.amd.com/gpu.product-name")
 _MEMORY = "nvidia.com/gpu.memory"
 _STRATEGY = "nvidia.com/mig.strategy"
 _REPLICAS = "nvidia.com/gpu.replicas"
@@ -46,6 +48,11 @@ _FULL_MESH: Mapping[str, int] = {
     "NVIDIA-B300-SXM6-AC": 8,
     "NVIDIA-GB200": 4,
     "NVIDIA-GB300": 4,
+    # An OAM platform has eight modules, each linked with the seven others by Infinity Fabric (AMD's datasheets).
+    "AMD_Instinct_MI300X_OAM": 8,
+    "AMD_Instinct_MI325X_OAM": 8,
+    "AMD_Instinct_MI350X_OAM": 8,
+    "AMD_Instinct_MI355X_OAM": 8,
 }
 # Boards without an NVLink connector: NVIDIA's datasheets name PCIe as their only interconnect.
 _NO_LINKS: frozenset[str] = frozenset(
@@ -210,7 +217,7 @@ def _link_domain(node: Node, amount: int) -> int | None:
     # The node agent's label, where its document is missing, or an administrator's where there is no agent.
     if size := _number(node.labels.get(LINK_DOMAIN_LABEL, "")):
         return size
-    product = node.labels.get(_PRODUCT, "")
+    product = next((node.labels[key] for key in (_PRODUCT, *_AMD_PRODUCTS) if key in node.labels), "")
     if product in _NO_LINKS:
         return 1
     if _FULL_MESH.get(product) != amount or (product in _NEEDS_FABRIC and not node.labels.get(_CLIQUE)):
@@ -270,5 +277,5 @@ def _is_shared(node: Node) -> bool:
 
 
 def _number(text: str) -> int:
-    """Return a label's number; 0 where it has none, or one beyond CEL's int: no amount of anything."""
+    """Return the number in a label's value; 0 if it is no number, or one beyond CEL's int, which no amount has."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0

@@ -70,7 +70,7 @@ class _Column:
         return first(len(rows)) & ~first(bisect_right(numbers, bound))
 
     def _in_order(self) -> tuple[list[int], list[int], list[Bits]]:
-        """Return the numbers in order, the rows that have them, and the set of each first ``_STEP`` times n rows."""
+        """Return the sorted numbers, the row of each, and the sets of the first n times ``_STEP`` of these rows."""
         parsed = ((integer(value), rows) for value, rows in self._rows.items())
         found = sorted((number, row) for number, rows in parsed if number is not None for row in rows)
         rows = [row for _, row in found]

@@ -95,7 +95,7 @@ def _fabric(seen: list[ObservedFabric]) -> tuple[Fabric | None, list[Unseen]]:
     done = [each for each in seen if each.state == _COMPLETED]
     if failed := sorted({each.status for each in done if each.status}):
         return None, [Unseen(what="NVLink fabric", why=f"registration ended with NVML error {failed[0]}")]
-    # Where the switches reach no other machine, the UUID is zero (GFD: internal/lm/imex.go)
+    # If the switches reach no other machine, the UUID is zero (GFD: internal/lm/imex.go)
     places = {(each.cluster_uuid, each.clique) for each in done if any(each.cluster_uuid)}
     if len(places) > 1:
         return None, [Unseen(what="NVLink fabric", why=f"GPUs in {len(places)} cliques")]

@@ -1,9 +1,10 @@
-"""What a watch has told of nodes so far, and which nodes of an index are to be filed anew for it.
+"""The nodes as a watch has reported them so far, and the names of those that the index has to file again.
 
-Node, topology document and heartbeat come one by one, in any order, and each is replaced by the next. What is kept is
-what the index reads, equal parts once for all nodes: ten thousand machines are of a few kinds. For every state of the
-cluster the nodes are those that ``facts.collect`` makes of its objects: a document that cannot be read counts as
-none, whatever it was before. So replicas agree, and a restart changes no answer.
+A Node, its topology document and its heartbeat arrive one by one, in any order, and each replaces the one before. Only
+the fields that the index reads are kept, and equal parts once for all nodes: ten thousand machines are of a few kinds.
+The nodes are always those that ``facts.collect`` makes from the same objects: a document that cannot be read counts as
+absent, whatever it was before. So replicas agree, and a restart changes no answer. ADR 45 has the reason why
+``ClusterFacts`` does not keep these nodes.
 """
 
 from collections.abc import Mapping
@@ -21,7 +22,7 @@ _Pairs = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """What many Nodes have in common."""
+    """The parts of a Node that are equal for many Nodes."""
 
     labels: _Pairs
     taints: tuple[Taint, ...]
@@ -33,7 +34,7 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True)
 class _Filed:
-    """One Node."""
+    """One Node: its kind, and the labels that only it has."""
 
     kind: _Kind
     own: _Pairs
@@ -41,19 +42,19 @@ class _Filed:
 
 
 class _Pool(Generic[T]):
-    """Keeps one of all equal values, for as long as somebody holds it."""
+    """A pool that keeps one of all equal values, as long as a node has it."""
 
     def __init__(self) -> None:
         self._held: dict[T, tuple[T, int]] = {}
 
     def take(self, value: T) -> T:
-        """Return the one that is equal, for one holder more."""
+        """Return the kept value that is equal, and count one more holder."""
         kept, holders = self._held.get(value, (value, 0))
         self._held[kept] = (kept, holders + 1)
         return kept
 
     def give_back(self, value: T) -> None:
-        """Have one holder less."""
+        """Count one holder less, and forget the value with the last one."""
         kept, holders = self._held[value]
         if holders > 1:
             self._held[kept] = (kept, holders - 1)
@@ -62,10 +63,10 @@ class _Pool(Generic[T]):
 
 
 class KnownNodes:
-    """Nodes, topologies and who is stale; remembers what has changed until it is asked."""
+    """The known nodes, their topologies, and the names of stale ones. Changes are remembered until they are taken."""
 
     def __init__(self, conventions: Conventions) -> None:
-        """Know nothing. ``conventions`` say which labels only tell nodes of one kind apart."""
+        """Start without nodes. ``conventions`` list the labels that only distinguish nodes of one kind."""
         self._ignored = conventions.ignored_labels
         self._nodes: dict[str, _Filed] = {}
         self._topologies: dict[str, NodeTopology] = {}
@@ -76,10 +77,10 @@ class KnownNodes:
         self._machines: _Pool[NodeTopology] = _Pool()
 
     def put_node(self, name: str, manifest: Mapping[str, Any]) -> None:
-        """Take in a Node.
+        """Add or replace a Node.
 
         Raises:
-            TopologyError: it cannot be read; then it is not known.
+            TopologyError: it cannot be read; then the node is unknown.
         """
         filed = None
         try:
@@ -88,11 +89,11 @@ class KnownNodes:
             self._set_node(name, filed)
 
     def drop_node(self, name: str) -> None:
-        """Take in that there is no such Node."""
+        """Remove a Node."""
         self._set_node(name, None)
 
     def put_topology(self, name: str, config_map: Mapping[str, Any]) -> None:
-        """Take in a topology ConfigMap.
+        """Add or replace a topology ConfigMap.
 
         Raises:
             TopologyError: it cannot be read; then the node is known by its labels only.
@@ -104,11 +105,11 @@ class KnownNodes:
             self._set_topology(name, topology)
 
     def drop_topology(self, name: str) -> None:
-        """Take in that there is no such ConfigMap."""
+        """Remove a topology ConfigMap."""
         self._set_topology(name, None)
 
     def set_stale(self, name: str, *, stale: bool) -> None:
-        """Take in whether a node's heartbeat has run out; of a node without topology it is of no consequence."""
+        """Record whether a node's heartbeat has expired. It changes nothing for a node without a topology."""
         if stale != (name in self._stale):
             (self._stale.add if stale else self._stale.discard)(name)
             if name in self._topologies:
@@ -116,11 +117,11 @@ class KnownNodes:
 
     @property
     def changed(self) -> int:
-        """How many nodes have changes that nobody has taken."""
+        """The number of nodes with changes that nobody has taken."""
         return len(self._changed)
 
     def take_changes(self, most: int) -> tuple[list[Node], list[str]]:
-        """Return nodes to file anew and names that are gone, the oldest changes first; they count as taken."""
+        """Return changed nodes and the names of removed ones, the oldest changes first. They count as taken."""
         names = [name for name, _ in zip(self._changed, range(most), strict=False)]
         for name in names:
             del self._changed[name]
@@ -129,11 +130,11 @@ class KnownNodes:
 
     @property
     def stale_count(self) -> int:
-        """How many nodes are known by a topology whose heartbeat has run out."""
+        """The number of nodes that have a topology and an expired heartbeat."""
         return sum(name in self._topologies and name in self._nodes for name in self._stale)
 
     def orphans(self) -> set[str]:
-        """Name the topologies of nodes that are not there. Costs the number of topologies."""
+        """Return the names of topologies without a Node. The cost is the number of topologies."""
         return self._topologies.keys() - self._nodes.keys()
 
     def _node(self, name: str, filed: _Filed) -> Node:
@@ -187,9 +188,10 @@ class KnownNodes:
 
 
 def _read_by_index(topology: NodeTopology) -> NodeTopology:
-    """Return what ``capability`` and ``manifest`` read of a topology: equal for machines of one kind in one state.
+    """Return a topology with only the fields that ``capability`` and ``manifest`` read.
 
-    Serial numbers, places on the PCIe bus, levels and NICs are for people, and several KiB a machine.
+    It is equal for machines of one kind in one state. Serial numbers, places on the PCIe bus, levels and NICs are for
+    people, and take several KiB for each machine.
     """
     gpus = tuple(
         Gpu(

@@ -97,9 +97,9 @@ class Nic:
     """The kernel's name: ``mlx5_0``."""
     kind: NicKind
     numa_node: int | None = None
-    """None: unknown or no NUMA."""
+    """The CPU's NUMA node nearest to the NIC; None: unknown or no NUMA."""
     pcie_root: str = ""
-    """As for a GPU; empty: unknown."""
+    """The PCIe root complex above the NIC, as for a GPU; empty: unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

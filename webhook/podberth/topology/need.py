@@ -183,7 +183,7 @@ def fits(capability: Capability, need: Need) -> bool:
 
 
 def has_amounts(capability: Capability, need: Need) -> bool:
-    """Return whether a node of that capability has enough of each resource: what the scheduler itself asks."""
+    """Return whether a node of this capability has enough of each requested resource; the scheduler checks the same."""
     return all(capability.amount_of.get(resource, 0) >= amount for resource, amount in need.requests)
 
 
@@ -204,7 +204,7 @@ def pods_per_node(capability: Capability, need: Need) -> int:
 
 
 def covers(need: Need, other: Need) -> bool:
-    """Return whether any node that fits the other need fits this one, too; False where it is unknown."""
+    """Return whether every node that fits the other need fits this need, too; False if that is unknown."""
     amounts = dict(other.requests)
     return (
         all(amounts.get(resource, 0) >= amount for resource, amount in need.requests)
@@ -215,7 +215,7 @@ def covers(need: Need, other: Need) -> bool:
 
 
 def link_domain(capability: Capability, need: Need) -> int:
-    """Return how many units of the pod's resource share NVLink on such a node; 1 where none are known to."""
+    """Return how many units of the pod's resource share NVLink on a node of this capability; 1 if none are known to."""
     domain_of = capability.domain_of
     asked = need.requests or capability.domains
     return max((domain_of.get(resource, 1) for resource, _ in asked), default=1)

@@ -54,7 +54,7 @@ class NodeClass:
     capability: Capability
     transient: str
     members: Mapping[str, OwnLabels]
-    """By node name."""
+    """The labels of each node that differ within the class, by the name of the node."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,6 +147,11 @@ class NodeSet:
         """The numbers of requested GPUs that share an NVLink domain, on the nodes of each kind; sorted, each once."""
         parts = (*self._parts, *self._others)
         return tuple(sorted({link_domain(part.node_class.capability, self._need) for part in parts}))
+
+    @cached_property
+    def links_known(self) -> bool:
+        """Whether it is known of all these nodes which of their GPUs share NVLink or XGMI."""
+        return all(part.node_class.capability.links_known for part in self._parts)
 
     def with_instances(self, profile: str) -> "NodeSet":
         """Keep the nodes whose ``nvidia.com/gpu`` is a MIG instance of that profile; none for no name. Remembered."""

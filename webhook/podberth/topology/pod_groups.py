@@ -1,6 +1,6 @@
-"""PodGroups of the systems that have them: which there are, and how many pods each lets start at the least.
+"""PodGroups of all group systems: their kinds, and the smallest number of pods that each group starts together.
 
-The groups of different systems have nothing in common but the kind's name. Which pods are in one, memberships say.
+The groups of different systems share only the name of the kind. Memberships say which pods are in a group.
 """
 
 from collections.abc import Mapping
@@ -18,16 +18,16 @@ POD_GROUP_KINDS: Final[tuple[PodGroupKind, ...]] = tuple(
     row.pod_groups for row in DOSSIERS if row.pod_groups is not None
 )
 POD_GROUP_GROUPS: Final = frozenset(each.api_groups[0] for each in POD_GROUP_KINDS)
-"""API groups whose PodGroups are read."""
+"""The API groups whose PodGroups are read."""
 
 
 class PodGroup(NamedTuple):
-    """What is known of a PodGroup."""
+    """The facts of a PodGroup."""
 
     size: int
-    """As ``min_member`` says."""
+    """The result of ``min_member``."""
     claims: ClaimNames = frozenset()
-    """What its pods share, of a native one."""
+    """The claims that the pods of a native group share."""
 
 
 # int32 throughout.
@@ -35,9 +35,9 @@ _LARGEST: Final = 2**31 - 1
 
 
 def min_member(api_group: str, document: Mapping[str, Any]) -> int:
-    """Return how many pods a PodGroup lets start together at the least; 0 where it does not say.
+    """Return the smallest number of pods that a PodGroup starts together; 0: it states none.
 
-    A minimum of one says nothing of how many pods there are, and counts as none.
+    A minimum of one does not show how many pods there are, and counts as none.
     """
     native = api_group == NATIVE_GROUP
     found = at(document, "spec", *(("schedulingPolicy", "gang", "minCount") if native else ("minMember",)))
@@ -45,7 +45,7 @@ def min_member(api_group: str, document: Mapping[str, Any]) -> int:
 
 
 def served_pod_groups(discovery: Mapping[str, Any]) -> frozenset[str]:
-    """Return the API group that an APIResourceList is of, where its resources have PodGroups that are read.
+    """Return the API group of an APIResourceList, if it lists PodGroups of a system that podberth reads; else nothing.
 
     It is what ``kubectl get --raw /apis/scheduling.k8s.io/v1beta1`` prints (meta/v1 APIResourceList).
     """

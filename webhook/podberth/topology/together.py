@@ -20,12 +20,12 @@ _ANYWHERE: Final = ""
 
 
 def narrowest_levels(roles: Roles, found: Sequence[NodeSet], conventions: Conventions) -> tuple[str, str]:
-    """Return the narrowest level with a domain that holds all pods, and the one on which every domain always does.
+    """Return the narrowest level with a domain that holds all pods, and the narrowest level with only such domains.
 
-    ``found`` are the nodes that fit a pod of each role. "Every domain" is every one with a node that fits any of them,
-    because any member may be the first. "Always" is in any order of the pods, and wherever each of them goes: small
-    ones on several machines leave fewer of these whole. Empty: there is no such level, or a role's use of a node is
-    unknown.
+    ``found`` are the nodes that fit a pod of each role. The second level counts every domain with a node that fits any
+    role, because any member may be placed first. Each of these domains must hold all pods in any order of placement,
+    and on any nodes: small pods on several machines leave fewer whole machines for large ones. Empty: there is no such
+    level, or a role's use of a node is unknown.
     """
     if not all(need.requests for _, need in roles):
         return "", ""

@@ -1,4 +1,4 @@
-"""What a Pod is part of and what it wants of GPUs, and the Pod that a workload's template becomes.
+"""The gang that a Pod belongs to, the GPUs that it asks for, and the Pod that a workload's template becomes.
 
-Facts only: what to do about them is for policies and builders. No node is looked at here.
+This room states facts. Policies and mutations decide what follows from them. Nothing here reads nodes.
 """

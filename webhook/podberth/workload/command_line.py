@@ -1,7 +1,7 @@
-"""Command lines as the programs see them: a shell's lines taken apart, and the values of flags.
+"""The command lines of containers: the commands in a shell's line, and the values of flags.
 
-What cannot be read for certain is not read: a caller that gets nothing knows nothing. Nothing is run or looked up, so
-``$(TP)`` and ``${TP}`` stay what they are: words with a ``$`` in them.
+A line that cannot be read for certain has no commands, and a flag that cannot be read has no value. Nothing is run or
+looked up: ``$(TP)`` and ``${TP}`` stay words with a ``$`` in them.
 """
 
 import re
@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 LONGEST = 8192
-"""Characters; a longer line is not read. It takes 5 ms (bench.cel_cost), and people write some hundred."""
+"""The most characters of a line that is read. That many take 5 ms (bench.cel_cost), and people write some hundred."""
 MOST_WORDS = 512
-"""Words of all commands; more are not read."""
+"""The most words of all commands of a line that is read."""
 
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 # POSIX.1-2024, sh: options are grouped (-ec, -lc), -o and +o have a value, and -c takes its commands from the operand.
@@ -20,22 +20,22 @@ _OPTION = re.compile(r"[-+][A-Za-z]+|--[a-z-]+")
 _COMMANDS_FOLLOW = re.compile(r"-[A-Za-z]*c[A-Za-z]*")
 _WITH_VALUE = frozenset({"-o", "+o", "-O", "+O", "--rcfile", "--init-file"})
 
-# POSIX.1-2024, Shell Command Language, 2.2 to 2.7. A substitution is known when it runs: it becomes a lone "$".
+# POSIX.1-2024, Shell Command Language, 2.2 to 2.7. The value of a substitution is unknown: it becomes a single "$".
 _CONTINUED = re.compile(r"\\\r?\n")
 _COMMENT = re.compile(r"^[ \t]*#.*$", re.MULTILINE)
 _SUBSTITUTION = re.compile(r"\$\(\([^()]*\)\)|\$\([^()]*\)|`[^`]*`")
 # Substitutions within each other, here-documents, and a quoted word that looks like an operator or a comment.
 _UNREADABLE = re.compile(r"\$\(|`|<<|[\"'](?:#|[;&|<>\n]+[\"'])")
-_NESTED = 3  # more shells in each other are read by nobody
+_NESTED = 3  # deeper nested shells are not read
 _CONTROL, _REDIRECTION = ";&|\n", "<>"
 _OPERATORS = frozenset(_CONTROL + _REDIRECTION)
 
 
 def commands(line: Sequence[str]) -> list[list[str]]:
-    """Return the commands that a command line runs, each as its words.
+    """Return the commands that a command line runs, each as a list of words.
 
     The line is a container's command and args in one list. It is one command, unless it is a shell with a ``-c``: then
-    it is what the shell's line has, without the shell. Empty where it cannot be read for certain.
+    the commands are those of the shell's script, without the shell. Empty: the line cannot be read for certain.
     """
     if sum(map(len, line)) > LONGEST or len(line) > MOST_WORDS:
         return []
@@ -47,10 +47,10 @@ def commands(line: Sequence[str]) -> list[list[str]]:
 
 
 def flag(words: Sequence[str], names: Sequence[str]) -> str:
-    """Return the value of a flag by any of its names, of several the last: ``--x=v`` or ``--x v``.
+    """Return the value of a flag, ``--x=v`` or ``--x v``, under any of its names. The last one counts.
 
-    Empty where it is absent or has no value. In names that begin with two dashes ``_`` is ``-``, as Python programs
-    that have either take both. A name may be any word: ``serve`` gives the word behind it.
+    Empty: the flag is absent or has no value. In names that begin with two dashes, ``_`` equals ``-``, because Python
+    programs accept both. A name may be any word: ``serve`` returns the word after it.
     """
     wanted = set(map(_plain, names))
     found = ""
@@ -84,7 +84,7 @@ def _expand(words: list[str], depth: int) -> Iterator[list[str]]:
 
 
 def _script(words: Sequence[str]) -> str | None:
-    """Return the line that a shell among the words runs; None where there is none."""
+    """Return the script that a shell among the words runs; None if there is no shell."""
     for at, word in enumerate(words):
         if word.rpartition("/")[2] not in _SHELLS:
             continue
@@ -103,7 +103,7 @@ def _split(script: str) -> Iterator[list[str]]:
     """Yield the simple commands of a shell's line.
 
     Raises:
-        ValueError: a quote is not closed, or it has what is not read.
+        ValueError: a quote is not closed, or the line has a construct that is not read.
     """
     text = _SUBSTITUTION.sub("$", _COMMENT.sub("", _CONTINUED.sub("", script)))
     if found := _UNREADABLE.search(text):

@@ -1,7 +1,7 @@
-"""What the apiserver adds to a Pod before a mutating webhook sees it: API defaults and earlier admission plugins.
+"""The fields that the API server adds to a Pod before a mutating webhook sees it: API defaults, and admission plugins.
 
-Only what is the same in every cluster: the service account's token volume, limit ranges and priority classes are the
-cluster's own. Every default is written where the field is absent, on a Pod that is the caller's own.
+Only defaults that are the same in every cluster are added. The service account's token volume, limit ranges and
+priority classes differ between clusters. A default is written only if its field is absent.
 """
 
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ _NODE_TROUBLES: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unr
 
 
 def apply_defaults(pod: dict[str, Any]) -> None:
-    """Add the defaults to a Pod whose shape has been checked, in place."""
+    """Add the defaults to a Pod in place. The shape of the Pod has been checked."""
     spec = pod["spec"]
     _fill(spec, _POD)
     spec["securityContext"] = spec.get("securityContext") or {}
@@ -80,9 +80,9 @@ def _default_container(container: dict[str, Any], *, host_network: bool) -> None
 
 
 def _resources(resources: dict[str, Any]) -> dict[str, Any]:
-    """Return resources with requests copied from limits, which is done in a Pod but not in a template.
+    """Return resources with requests copied from limits, as the API server does for a Pod and not for a template.
 
-    Quantities come back from the apiserver as strings, however they were written.
+    The API server returns all quantities as strings, however they were written.
     """
     amounts = {field: _as_strings(resources[field]) for field in ("limits", "requests") if resources.get(field)}
     if "limits" in amounts:
@@ -95,7 +95,7 @@ def _as_strings(amounts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pull_policy(image: str) -> str:
-    """Return Always for the tag ``latest``, which is also that of an image named by neither tag nor digest."""
+    """Return the default imagePullPolicy: Always for the tag ``latest``, or without a tag and a digest."""
     name, _, digest = image.rpartition("/")[2].partition("@")
     tag = name.partition(":")[2]
     return "Always" if tag == "latest" or not (tag or digest) else "IfNotPresent"

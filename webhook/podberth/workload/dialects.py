@@ -1,7 +1,7 @@
-"""Sharing dialects: systems in which a pod asks for a part of a GPU in words of their own.
+"""Sharing dialects: the keys by which a pod asks a system such as HAMi for a part of a GPU.
 
-A pod that speaks one of them is left alone by the shipped policies: a GPU resource added or rewritten beside its own
-words breaks it. Dossiers say by what a dialect is recognised; whole GPUs and MIG instances are no dialect.
+The shipped policies leave such a pod alone: a GPU resource that is added or rewritten beside these keys breaks it.
+Dossiers list the keys of each dialect. Whole GPUs and MIG instances are no dialect.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,9 +21,9 @@ _BY_SCHEDULER: Final = {scheduler: row.name for row in DIALECTS for scheduler in
 
 
 def foreign_dialect(pod: Mapping[str, Any]) -> str:
-    """Return the name of the sharing dialect that the pod speaks, empty for none.
+    """Return the name of the sharing dialect in which the pod asks for GPUs; empty: it uses none.
 
-    A resource of amount zero says nothing, as everywhere.
+    A resource of amount zero does not count, as in every other rule of podberth.
     """
     pod_spec = spec(pod)
     scheduler = pod_spec.get("schedulerName") or ""

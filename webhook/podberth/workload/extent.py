@@ -1,7 +1,7 @@
-"""How large a workload may be outside its pod templates to be judged, as ``kube.budget`` bounds the templates.
+"""The bounds on a workload outside its pod templates, which ``kube.budget`` bounds. A larger one is not checked.
 
-A workload has lists of its own: the jobs that a job waits for, the cliques of a scaling group, the objects that an
-AppWrapper wraps. Several checks walk them, some of them once for each template.
+A workload has other lists: the jobs that a job waits for, the cliques of a scaling group, the objects that an
+AppWrapper wraps. Several checks walk these lists, some of them once for each template.
 """
 
 from collections.abc import Mapping
@@ -11,19 +11,19 @@ from typing import Any, Final
 from .templates import objects_in, unread_templates
 
 MOST_OBJECTS: Final = 500
-"""The workload and all objects that it wraps: those of the examples that are known wrap five at most. Each takes 30 us,
-whether it has templates or not."""
+"""The most objects: the workload and all that it wraps. The known examples wrap five at most. Each object takes 30 us,
+with or without templates."""
 MOST_VALUES: Final = 5_000
-"""Entries of all lists and maps outside the templates: a hundred times what the largest workload among this
-repository's manifests and tests has. A job that another waits for is three of them and takes 5 us."""
+"""The most entries of all lists and maps outside the templates: a hundred times as many as the largest workload in
+this repository has. A job that another job waits for has three entries and takes 5 us."""
 _MOST_TEMPLATES: Final = 1_000
-"""Templates whose values are not counted: reading stops at far fewer (``admission.workload``)."""
+"""The most templates whose values are left out of the count; ``admission.workload`` reads far fewer."""
 
 
 def excess_of_workload(document: Mapping[str, Any]) -> str:
-    """Say what of a workload is beyond its bound; empty if nothing.
+    """Return a message about the bound that a workload exceeds; empty: it exceeds none.
 
-    It takes time in proportion to the bounds, and no more for a larger workload.
+    The time depends on the bounds, and not on the size of a larger workload.
     """
     if len(list(islice(objects_in(document), MOST_OBJECTS + 1))) > MOST_OBJECTS:
         return f"it wraps too many objects to be judged: got more than {MOST_OBJECTS}, want so many at most"
@@ -45,7 +45,7 @@ def excess_of_workload(document: Mapping[str, Any]) -> str:
 
 
 def _walked(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document without what the API server makes long and nobody here reads."""
+    """Return a document without the fields that the API server makes long and that podberth does not read."""
     found = {key: value for key, value in document.items() if key != "status"}
     metadata = found.get("metadata")
     if isinstance(metadata, dict):

@@ -1,4 +1,4 @@
-"""What a finished workload looks like, by its kind: it makes no more pods, whatever its template asks for."""
+"""The signs of a finished workload, by its kind. Such a workload makes no more pods, whatever its template asks for."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,16 +10,19 @@ from ..kube.unchecked import at, list_at
 FINISHED: Final[Mapping[tuple[str, str], Finished]] = {
     (each.group, each.kind): each for row in DOSSIERS for each in row.finished
 }
-"""By group and kind."""
+"""The sign that an object is finished, by group and kind."""
 
 # Job: batch/v1 JobConditionType; JobSet: Completed; Kubeflow's: Succeeded; TrainJob: Complete
 _CONDITIONS: Final = frozenset({"Complete", "Completed", "Failed", "Succeeded"})
-# Of another kind, as a Deployment or a Pod, a condition of such a name would say something else.
+# In other kinds, such as a Deployment or a Pod, a condition with such a name has another meaning.
 _BY_CONDITION: Final = ("Job", "JobSet")
 
 
 def is_finished(group: str, kind: str, document: Mapping[str, Any]) -> bool:
-    """Tell whether an object's status says so; ``group`` and ``kind`` are apart, for items of a list lack theirs."""
+    """Tell whether the status says that an object is finished.
+
+    ``group`` and ``kind`` are arguments, because the items of a list have no apiVersion and kind.
+    """
     row = FINISHED.get((group, kind))
     if row is not None:
         return _is_one_of(at(document, "status", *row.field), row.words)

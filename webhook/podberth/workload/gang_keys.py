@@ -1,7 +1,7 @@
-"""The labels and annotations of a pod that say its gang, for whoever keeps thousands of pods.
+"""The labels and annotations of a pod that describe its gang. The controller keeps them of thousands of pods.
 
-``gangs.gang_of`` says the same of a pod with these alone, but for what stands in a pod's spec: that says who schedules
-it, or how many nodes a KServe model is on.
+``gangs.gang_of`` returns the same gang for a pod with these keys alone, apart from the fields that it reads from the
+spec: the scheduler, and the number of nodes of a KServe model.
 """
 
 from collections.abc import Mapping
@@ -23,16 +23,16 @@ GANG_KEYS: Final = frozenset(
 )
 
 LONGEST: Final = 253
-"""Of a value that is kept: names, which may be as long (apimachinery DNS1123SubdomainMaxLength), and numbers.
+"""The longest value that is kept: that of a name (apimachinery DNS1123SubdomainMaxLength).
 
-An annotation may be of 256 KiB, and a label value in a review of any length.
+An annotation may have 256 KiB, and a label value in a review any length.
 """
 
 
 def with_gang_keys(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a Pod of these labels and annotations, its name and its controller alone.
+    """Return a Pod with only these labels and annotations, its name and its controller.
 
-    An annotation that is longer than any name is left out, and so what it says is unknown.
+    An annotation that is longer than any name is left out, and its content counts as unknown.
     """
     owner = controller(pod)
     kept: dict[str, Any] = {

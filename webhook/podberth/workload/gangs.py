@@ -1,7 +1,7 @@
-"""Which gang a pod belongs to: pods that start together and talk to each other, or are of no use at all.
+"""The gang of a pod: the pods that are useful only together.
 
-Here the pieces come together: what ``memberships`` says of owners and groups, what ``systems`` says of the scheduler,
-and the user's own word, the label ``podberth.io/gang``. Facts only: nothing is written, and no member is placed.
+A gang is derived from three sources: owners and groups (``memberships``), the scheduler (``systems``), and the user's
+label ``podberth.io/gang``. Nothing here writes to a pod or places one.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from ..devices.claims import NO_DEVICES, KnownDevices
 from ..kinds.members import Member, Membership, Subject, ordinal
-from ..kinds.roles import MOST_KINDS, MOST_PARTS, Role, alike, counted
+from ..kinds.roles import MOST_KINDS, MOST_PARTS, Asks, Role, alike, asks_in, counted
 from ..kinds.systems import NATIVE_GROUP
 from ..kube.pod import annotations, controller, labels, metadata, spec
 from ..kube.unchecked import LARGEST_SIZE, mapping_at, number
 from ..wellknown import GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
 from .gpus import may_ask_for_accelerators
-from .memberships import GROUPS, member_of
+from .memberships import GROUPS, member_of, own_member_of
 from .owners import LOOKED_UP
 from .systems import ACCOUNTING, NATIVE, PLAIN, system_of
 
@@ -25,37 +25,37 @@ NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gang:
-    """A pod's gang; what stands behind ``system`` is for podberth itself, the rest CEL sees as ``gang``."""
+    """A pod's gang. Policies see the fields up to ``system`` as ``gang``; the others are for podberth itself."""
 
     known: bool = False
     name: str = ""
     size: int = 0
-    """How many pods, 0 where unknown."""
-    apart: int = 0
-    """How many of them ask for accelerators, where it is known that not all do; else 0."""
+    """The number of pods; 0: unknown."""
+    apart: int | None = None
+    """The number of pods that ask for accelerators, if it is known that not all do; 0: none does. None: all count."""
     index: int = -1
-    """The pod's number within its role, -1 where unknown."""
+    """The pod's number within its role; -1: unknown."""
     role: str = ""
-    """What the operator calls the pods that are made alike: worker, head; empty where it has no word for it."""
+    """The operator's name for the pods from one template: worker, head; empty: it has none."""
     source: str = ""
-    """What says so: Job, JobSet, PyTorchJob, … PodGroup, or ``label`` for the user's own word."""
+    """The source of the gang: Job, JobSet, PyTorchJob, … PodGroup, or ``label`` for the user's label."""
     system: str = PLAIN
-    """Who places the group (workload.systems); said of pods without a gang, too."""
+    """The system that places the group (workload.systems); pods without a gang have one, too."""
     staged: str = ""
-    """The field by which some members are made only when others run; empty: none is known that says so."""
+    """The owner's field by which some members are made only when others run; empty: none is known."""
     roles: tuple[Role, ...] = ()
-    """What those with accelerators ask for by what their owner says, where that is not the same for all; else empty."""
+    """The roles with accelerators and their requests, from the owner, if the requests differ; else empty."""
     by_role: bool = False
-    """Whether an owner says what its roles ask for, be it known here or to be looked up."""
+    """Whether an owner states the requests of its roles. The owner may be known here, or has to be looked up."""
     sized_by_owner: bool = False
-    """Whether the size is an owner's to say that is not known here, and that whoever looks owners up may find."""
+    """Whether an owner states the size, but is not known here; a look-up may find it."""
     problems: tuple[str, ...] = ()
-    """What could not be read and therefore counts as unknown: ``where: got X, want Y``."""
+    """The values that could not be read and so count as unknown: ``where: got X, want Y``."""
 
     @property
     def accelerated(self) -> int:
-        """How many of them ask for accelerators: all, unless it is known that some do not."""
-        return self.apart or self.size
+        """The number of pods that ask for accelerators: all, unless it is known that some do not."""
+        return self.size if self.apart is None else self.apart
 
     def as_cel(self) -> dict[str, Any]:
         """Return the ``gang`` variable of policies."""
@@ -71,6 +71,10 @@ class Gang:
         }
 
 
+NO_GANG: Final = Gang()
+"""The gang of a pod that is in none."""
+
+
 def gang_of(
     pod: Mapping[str, Any],
     namespace: str,
@@ -79,14 +83,14 @@ def gang_of(
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
     devices: KnownDevices = NO_DEVICES,
 ) -> Gang:
-    """Return the pod's gang; never raises on a Pod whose shape has been checked, whatever the owners hold.
+    """Return the pod's gang. It never raises if the Pod's shape has been checked, whatever the owners contain.
 
-    ``namespace`` is the review's, for a controller's pod may name none. ``owners`` are documents by uid, as far as
-    known; ``pod_groups`` the names of the native PodGroups in the namespace; ``group_sizes`` how many pods PodGroups
-    let start together at the least, by API group, namespace and name; ``devices`` what claims of its roles are for.
+    ``namespace`` is that of the review, because the pod of a controller may name none. ``owners`` are the known owners
+    by uid. ``pod_groups`` are the names of the native PodGroups in the namespace. ``group_sizes`` are the smallest
+    numbers of pods that PodGroups start together, by API group, namespace and name. ``devices`` are the known claims.
 
-    The user's label beats what the owner says. Where it says the same as the owner, as it does once podberth has
-    written it, the owner's facts stay. A gang of one, known from its owner, is none.
+    The user's label comes before the owner. If both name the same gang, as they do once podberth has written the label,
+    the owner's facts stay. A gang that has one pod according to its owner is no gang.
     """
     subject = _subject(pod, namespace, owners, group_sizes)
     member = member_of(subject)
@@ -94,12 +98,12 @@ def gang_of(
     declared = _declared_size(subject, problems)
     said = subject.labels.get(GANG_LABEL) or ""
     if said and (member is None or member.name != said):
-        # Another group's size says nothing of this one; the pod's role and its number within that stay what they are.
+        # The size of another group is not the size of this one. The pod's role and its number within the role stay.
         source, size = "label", 0
         if said in pod_groups:
             source, size = "PodGroup", subject.group_size(said, NATIVE_GROUP)
         index, role = (member.index, member.role) if member else (ordinal(subject), "")
-        # Of several roles the label may name one, whose pods come together; where all are alike it names all.
+        # Among several roles, the label may name one, whose pods start together. If all pods are equal, it names all.
         staged = member.staged if member and not role else ""
         member = Member(source, said, size, index, role, staged)
     elif member is not None and not said and (declared or member.size) == 1:
@@ -115,17 +119,20 @@ def gang_of(
     groups = _of_few_kinds(alike(roles), problems)
     awaited = member.awaits_owner and _has_owner_to_look_up(subject)
     accelerated = _declared_accelerated(subject, size, problems) or counted(roles)
+    # A pod that asks where no role of its owner does has its devices from elsewhere: so may the others.
+    read = agreed and bool(member.roles or member.alike)
+    none_asks = read and not accelerated and not _asks(subject, devices, system)
     return Gang(
         known=True,
         name=member.name,
         size=size,
-        apart=accelerated if accelerated < size else 0,
+        apart=accelerated if none_asks or 0 < accelerated < size else None,
         roles=groups if len(groups) > 1 and accelerated == counted(groups) else (),
         index=member.index,
         role=member.role,
         source=member.source,
         system=system,
-        # Who waits for another role, or is waited for, may have no accelerators, and is in no group.
+        # A role that waits for another, or that another waits for, may have no accelerators and be in no group.
         staged=member.staged_within if len(roles) == 1 else member.staged,
         by_role=bool(roles) or (awaited and not member.alike),
         sized_by_owner=awaited and not declared,
@@ -134,15 +141,20 @@ def gang_of(
 
 
 def _are_read(roles: tuple[Role, ...], problems: list[str]) -> bool:
-    """Tell whether it is known of all roles what they ask for."""
+    """Tell whether the requests of all roles are known."""
     if len(roles) > MOST_PARTS:
         problems.append(f"roles: got {len(roles):,} of its owner, want {MOST_PARTS} at most: what they ask is not read")
+        return False
+    if said := next(filter(None, (role.unread for role in roles)), ""):
+        problems.append(
+            f"roles: got {said} for a number of pods of its owner, want a whole number: its size is not known"
+        )
         return False
     return all(role.asks is not None for role in roles if role.count)
 
 
 def _of_few_kinds(groups: tuple[Role, ...], problems: list[str]) -> tuple[Role, ...]:
-    """Return roles that ask for different things; none where these are too many to look for room for all of them."""
+    """Return roles with different requests, each request once; none if they are too many to find room for all."""
     if len(groups) <= MOST_KINDS:
         return groups
     problems.append(
@@ -156,22 +168,22 @@ def _has_owner_to_look_up(pod: Subject) -> bool:
     return pod.controller is not None and (pod.controller.api_version, pod.controller.kind) in LOOKED_UP
 
 
-def member_in(
+def own_member_in(
     pod: Mapping[str, Any],
     namespace: str,
     owners: Mapping[str, Mapping[str, Any]],
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
 ) -> Member | None:
-    """Return the pod's place by what its operator or its group says, podberth's own keys left aside; None for none."""
+    """Return the pod's place according to its operator, without podberth's own keys; None if a group states it."""
     subject = _subject(pod, namespace, owners, group_sizes)
     others = {key: value for key, value in subject.annotations.items() if key != GANG_SIZE_ANNOTATION}
-    return member_of(replace(subject, annotations=others))
+    return own_member_of(replace(subject, annotations=others))
 
 
 def groups_in(
     pod: Mapping[str, Any], namespace: str, group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES
 ) -> Iterator[tuple[Membership, Member]]:
-    """Yield the groups that the pod itself names, whatever its operator says, with the way in which it does."""
+    """Yield the groups that the pod itself names, each with the membership that read it."""
     subject = _subject(pod, namespace, {}, group_sizes)
     for row in GROUPS:
         member = row.read(subject) if row.concerns(subject) else None
@@ -223,18 +235,22 @@ def _declared_accelerated(pod: Subject, size: int, problems: list[str]) -> int:
 
 def _with_accelerators(member: Member, pod: Subject, devices: KnownDevices, system: str) -> tuple[Role, ...]:
     """Return the roles that ask for accelerators."""
+    return tuple(role for role in member.roles if role.count and _may_ask(role.asks, pod, devices, system))
+
+
+def _may_ask(asks: Asks | None, pod: Subject, devices: KnownDevices, system: str) -> bool:
     believe = system not in ACCOUNTING
-    return tuple(
-        role
-        for role in member.roles
-        if role.count
-        and role.asks is not None
-        and may_ask_for_accelerators(role.asks, pod.namespace, devices, believe_claims=believe)
-    )
+    return asks is not None and may_ask_for_accelerators(asks, pod.namespace, devices, believe_claims=believe)
+
+
+def _asks(pod: Subject, devices: KnownDevices, system: str) -> bool:
+    """Tell whether the pod itself may ask for accelerators, as one does whose requests cannot be read."""
+    asks = asks_in(pod.spec)
+    return asks is None or _may_ask(asks, pod, devices, system)
 
 
 def _owner_labels(pod: Subject) -> Iterator[str]:
-    """Yield the label keys of the controller and of its controller, as far as known."""
+    """Yield the label keys of the controller and of the controllers above it, as far as they are known."""
     if not pod.owners or pod.controller is None:
         return
     for owner in pod.lineage():

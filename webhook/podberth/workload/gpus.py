@@ -1,9 +1,8 @@
-"""What a Pod asks of accelerators, as facts that policies and the topology index read.
+"""The accelerators that a Pod asks for, as facts for policies and the topology index.
 
-Which resource is an accelerator is a table of ``devices.resources``; what counts for the pod as a whole is the
-scheduler's arithmetic (KEP-753: sidecars run beside the main containers, an init container beside the sidecars started
-before it).
-Whether the request is wise is not judged here.
+``devices.resources`` lists the resources that are accelerators. The amounts of the whole pod are computed as the
+scheduler does (KEP-753: sidecars run beside the main containers, an init container beside the sidecars started before
+it). Nothing here judges whether the request is wise.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,8 +14,7 @@ from ..devices.resources import COUNTED_KINDS, DEVICE_CLASS_PREFIX, recognise
 from ..kinds.roles import Asks
 from ..kube.pod import Container, annotations, containers, spec
 from ..kube.positions import render_path
-from ..kube.quantity import parse_count, parse_quantity
-from ..kube.reserved import LARGEST_AMOUNT, reserved
+from ..kube.quantity import LARGEST_AMOUNT, parse_count, parse_quantity, reserved
 from ..wellknown import GPU_MEMORY_ANNOTATION
 from .dialects import foreign_dialect
 
@@ -28,7 +26,7 @@ _MEBIBYTE: Final = 2**20
 
 _UNKNOWN: Final = (DeviceRequest("", 0),)
 _MAYBE_GPUS: Final = frozenset({*COUNTED_KINDS, ""})
-"""Kinds of claims that are, or may be, for accelerators."""
+"""The kinds of claims that are, or may be, for accelerators."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,43 +47,43 @@ class GpuRequest:
 
 @dataclass(frozen=True, slots=True)
 class GpuClaim:
-    """A device asked through DRA.
+    """The devices that a Pod asks for by a claim of Dynamic Resource Allocation (DRA).
 
-    A Pod only names its claim, which is looked up: ``device_class`` is empty, or ``count`` 0, where that does not tell.
-    One that asks for devices of several classes is one for each. Both are known for the implicit extended resource of a
-    GPU class, whose ``name`` is empty.
+    A Pod only names its claim. ``device_class`` is empty, or ``count`` 0, if the claim is unknown or does not state
+    them. A claim for devices of several classes has one ``GpuClaim`` for each. The implicit extended resource of a GPU
+    class has both, and its ``name`` is empty.
     """
 
     name: str
     device_class: str
     count: int
     kind: str = ""
-    """``whole``, ``mig``, ``passthrough``, ``none`` for a NIC or an IMEX channel; empty where it is not known."""
+    """``whole``, ``mig``, ``passthrough``, or ``none`` for a NIC or an IMEX channel; empty: unknown."""
     shared: bool = False
-    """Whether other Pods have the very same devices: a claim that exists under a name, or the PodGroup's."""
+    """Whether other Pods have the same devices: the claim exists under a name, or is the PodGroup's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuFacts:
-    """What the Pod asks of accelerators; ``totals``, ``dialect`` and ``problems`` are not part of CEL's ``gpu``."""
+    """The accelerators that the Pod asks for. CEL's ``gpu`` has no ``totals``, ``dialect`` and ``problems``."""
 
     count: int = 0
-    """GPUs, MIG instances and shares that the scheduler reserves, all resources together."""
+    """The number of GPUs, MIG instances and shares that the scheduler reserves, of all resources together."""
     per_container: int = 0
-    """The same in the one container that has most."""
+    """The number for the container that has the most."""
     kind: Kind = "none"
     vendor: str = ""
-    """Whose; ``mixed`` where there are several."""
+    """The vendor of the accelerators; ``mixed``: there are several."""
     memory_mib: int = 0
-    """The declared memory need, 0 when none is declared or it cannot be read."""
+    """The declared memory need; 0: none is declared, or it cannot be read."""
     requests: tuple[GpuRequest, ...] = ()
     claims: tuple[GpuClaim, ...] = ()
     totals: tuple[tuple[str, int], ...] = ()
-    """What the scheduler reserves of each resource, by name."""
+    """The amount of each resource that the scheduler reserves, by name."""
     dialect: str = ""
-    """The sharing dialect the Pod speaks, empty for none (workload.dialects)."""
+    """The sharing dialect in which the Pod asks for GPUs (workload.dialects); empty: none."""
     problems: tuple[str, ...] = ()
-    """What could not be read and therefore counts as nothing: ``where: got X, want Y``."""
+    """The values that could not be read and so do not count: ``where: got X, want Y``."""
 
     def as_cel(self) -> dict[str, Any]:
         """Return the ``gpu`` variable of policies."""
@@ -123,20 +121,20 @@ class GpuFacts:
 def gpu_facts(
     pod: Mapping[str, Any], namespace: str = "", devices: KnownDevices = NO_DEVICES, *, believe_claims: bool = True
 ) -> GpuFacts:
-    """Read what the Pod asks of accelerators; never raises on a Pod whose shape has been checked.
+    """Return the accelerators that the Pod asks for. It never raises if the Pod's shape has been checked.
 
     Args:
         pod: the Pod.
-        namespace: the review's, for a controller's pod may name none.
-        devices: what claims ask for.
-        believe_claims: whether what is known of the claims decides ``kind``. Not so where two members of a group that
-            see different snapshots must come out equal: a claim is then a claim, whatever it is for.
+        namespace: that of the review, because the pod of a controller may name none.
+        devices: the known claims.
+        believe_claims: whether the content of the claims decides ``kind``. False if two members of a group that are
+            decided with different snapshots must get equal results: then every claim has the same kind.
     """
     problems: list[str] = []
     found: list[tuple[Container, GpuRequest]] = []
     for container in containers(pod):
         resources = container.body.get("resources")
-        if resources and container.kind != "ephemeral":  # those hold no resources
+        if resources and container.kind != "ephemeral":  # ephemeral containers have no resources
             found += [(container, request) for request in _requests(container, resources, devices, problems)]
     memory_mib = _memory_mib(pod, problems)
     claimed = _claims(pod, namespace, devices)
@@ -167,7 +165,7 @@ def gpu_facts(
 def facts_of(
     asks: Asks, namespace: str = "", devices: KnownDevices = NO_DEVICES, *, believe_claims: bool = True
 ) -> GpuFacts:
-    """Return what the pods of a template, of which an owner says what they ask for, ask of accelerators."""
+    """Return the accelerators that the pods of a template ask for, from the requests that an owner states."""
     if not (asks.amounts or asks.claims):
         return _NO_GPUS
     claims = [dict(each) for each in asks.claims]
@@ -181,7 +179,7 @@ _NO_GPUS: Final = GpuFacts()
 
 
 def may_ask_for_accelerators(asks: Asks, namespace: str, devices: KnownDevices, *, believe_claims: bool) -> bool:
-    """Tell whether that is, or may be, for accelerators. Asked of each role at each review of a gang's pod."""
+    """Tell whether the requests are, or may be, for accelerators. Called for each role in each review."""
     for name, _ in asks.amounts:
         found = recognise(name) or devices.resources.get(name)
         if found is not None and found.kind in COUNTED_KINDS:
@@ -192,10 +190,10 @@ def may_ask_for_accelerators(asks: Asks, namespace: str, devices: KnownDevices, 
 def _requests(
     container: Container, resources: dict[str, Any], devices: KnownDevices, problems: list[str]
 ) -> Iterator[GpuRequest]:
-    """Yield what one container asks for.
+    """Yield the requests of one container.
 
-    Of a device the limit counts: the apiserver sets an absent request to it and refuses another one. Where there is no
-    limit, or a null, the request counts: offline that is a manifest that still has to be told what is wrong with it.
+    The limit of a device counts: the API server sets an absent request to the limit and refuses another request. If
+    there is no limit, or it is null, the request counts: ``podberth check`` reports problems of such a manifest, too.
     """
     limits, requested = resources.get("limits") or {}, resources.get("requests") or {}
     for resource in {**limits, **requested}:
@@ -223,7 +221,7 @@ def _requests(
 
 
 def _largest(found: list[tuple[Container, GpuRequest]]) -> int:
-    """Return the amount of the one container that has most; by place, for names need not differ in a wrong Pod."""
+    """Return the amount of the container that has the most. Places distinguish containers: names may repeat."""
     amounts: dict[tuple[str | int, ...], int] = {}
     for container, request in found:
         amounts[container.path] = amounts.get(container.path, 0) + request.quantity
@@ -235,7 +233,7 @@ def _one_of(words: set[str]) -> str:
 
 
 def _kind_of(claims: tuple[GpuClaim, ...], *, believe_claims: bool) -> Kind:
-    """Return the kind of a Pod that asks by claims only: IMEX channels and NICs are no accelerators."""
+    """Return the kind of a Pod that asks only by claims. IMEX channels and NICs are no accelerators."""
     return "claim" if any(not believe_claims or claim.kind in _MAYBE_GPUS for claim in claims) else "none"
 
 

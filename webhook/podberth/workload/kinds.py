@@ -9,19 +9,19 @@ from ..kube.paths import ELEMENT
 
 KINDS: Final[tuple[WorkloadKind, ...]] = tuple(each for row in DOSSIERS for each in row.kinds)
 TEMPLATES_ONLY: Final = frozenset(row.kind for row in KINDS if row.only_template)
-"""What others use by name, or make pods of by hand: no workload by itself."""
+"""The kinds that only hold a template. Other objects name them, or people make pods from them."""
 LINKS: Final = frozenset(each for row in DOSSIERS for each in row.links)
-"""Groups and kinds that stand between a workload and what it has made, and have no template of a user's."""
+"""The groups and kinds of objects between a workload and its pods that have no template written by a user."""
 
 _BY_NAME: Final = {(version, row.kind): row for row in KINDS for version in row.api_versions}
 
-# Groups of which no kind has a pod template of its user's, and single kinds of groups of which others have one.
+# API groups in which no kind has a pod template written by a user, and single kinds of other groups.
 _PODLESS_GROUPS: Final = frozenset(each for row in DOSSIERS for each in row.podless_groups)
 _PODLESS_KINDS: Final = frozenset(each for row in DOSSIERS for each in row.podless_kinds)
 
 
 def row_for(workload: Mapping[str, Any]) -> WorkloadKind | None:
-    """Return the row of an object by its apiVersion and kind, or None where its pods cannot be foretold."""
+    """Return the row of an object by its apiVersion and kind, or None if its pods cannot be predicted."""
     version, kind = workload.get("apiVersion"), workload.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return None
@@ -38,7 +38,7 @@ def nested_in(document: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
 
 
 def is_known(document: Mapping[str, Any]) -> bool:
-    """Say whether podberth knows what pods the object makes, none included."""
+    """Tell whether podberth knows the pods that the object makes, or that it makes none."""
     version, kind = document.get("apiVersion"), document.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return False

@@ -1,6 +1,6 @@
-"""What the name of a model says of its size: ``meta-llama/Llama-3.3-70B-Instruct`` has 70 billion parameters.
+"""The size of a model from its name: ``meta-llama/Llama-3.3-70B-Instruct`` has 70 billion parameters.
 
-A name is a guess of its authors' that people round. So what is read is a floor: certainly no more than the model has.
+Authors round the number in a name. So the result is a lower bound: the model has at least that many parameters.
 """
 
 import re
@@ -9,25 +9,25 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 LONGEST = 512
-"""Characters; a longer name is not read."""
+"""The most characters of a name that is read."""
 
-# "70B", "1.5b"; "8x7B" is eight experts. A single letter before the number makes another thing of it (A22B are the
-# parameters that are active, E4B those that are held at once, v2b is a version), a longer word does not (llama70b).
+# "70B", "1.5b"; "8x7B" is eight experts. After a single letter the number is no size: A22B are active parameters, E4B
+# are parameters in memory at once, v2b is a version. After a longer word it is a size (llama70b).
 _SIZE = re.compile(
     r"(?:(?<![A-Za-z0-9.])|(?<=[A-Za-z]{3}))(?:(?P<experts>[0-9]{1,3})[xX])?(?P<billions>[0-9]{1,4}(?:\.[0-9]{1,3})?)[bB]"
     r"(?![A-Za-z0-9])"
 )
 # A UUID or a hash in a path may look like a size.
 _DIGEST = re.compile(r"(?<![0-9A-Za-z])(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{7,64})(?![0-9A-Za-z])")
-_MOST_BILLIONS = 1500  # the largest that are public have a thousand; more is a date or a count of tokens
+_MOST_BILLIONS = 1500  # the largest public models have a thousand; more is a date or a number of tokens
 
 # The models' cards on https://huggingface.co: 6.74 billion are called 7B (Llama 2), 116.8 are 120B (gpt-oss), 10.67 are
-# 11B (Llama 3.2 Vision). Nobody rounds up by more.
+# 11B (Llama 3.2 Vision). No known name is rounded up by more.
 _ROUNDED = Fraction(96, 100)
 # Experts share all but their feed-forward layers: 46.7 of 8x7B, 140.6 of 8x22B (Mixtral), 13.7 of 2x8B, 18.4 of 8x3B.
 _OF_EXPERTS = Fraction(70, 100)
 
-# Those that are named after their parts, in millions, by their cards.
+# Models that are named after their parts: their parameters in millions, from their cards.
 _NAMED: Mapping[str, int] = {
     "llama-4-maverick": 400_000,
     "llama-4-scout": 108_000,
@@ -35,7 +35,7 @@ _NAMED: Mapping[str, int] = {
     "mixtral-8x7b": 46_700,
 }
 
-# Families of which every model with a size in its name is dense, but for those that name their experts.
+# Families in which every model with a size in its name is dense, apart from those that name their experts.
 _DENSE = re.compile(
     r"(?<![a-z])(?:code-?llama|llama-?2|llama-?3|qwen-?2(?!-57b)|qwq|gemma-?[23]?-[0-9]|falcon-?[0-9]|command-r|yi-[0-9]|opt-[0-9]"
     r"|pythia|bloom|vicuna|phi-[34]-(?:mini|medium))"
@@ -45,16 +45,16 @@ _EXPERTS = re.compile(r"(?<![a-z])(?:moe|[0-9]+x[0-9]|[0-9]+e(?![a-z])|a[0-9.]+b
 
 @dataclass(frozen=True, slots=True)
 class NamedModel:
-    """What a model's name says."""
+    """The facts in a model's name."""
 
     millions: int = 0
-    """Parameters, at least; 0: the name does not tell."""
+    """The least number of parameters, in millions; 0: the name has no size."""
     is_dense: bool = False
-    """Whether every parameter is used for every token, for certain: there are no experts to be spread."""
+    """Whether it is certain that every token uses every parameter: the model has no experts."""
 
 
 def named(name: str) -> NamedModel:
-    """Read a model's name: of a hub, a path or a URL. Of several sizes the smallest counts."""
+    """Read a model's name: one on a hub, a path or a URL. If it has several sizes, the smallest counts."""
     if len(name) > LONGEST:
         return NamedModel()
     text = _DIGEST.sub("", name.lower())

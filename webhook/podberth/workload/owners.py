@@ -1,7 +1,7 @@
-"""The kinds of objects whose gangs cannot be counted by their pods alone, and what of them is read.
+"""The kinds of owners that are needed to count their gangs, and the fields of them that are read.
 
-Whoever follows a cluster, or looks owners up, keeps of an object what ``keep`` returns: what ``operators`` counts, what
-``stages`` goes by, the keys by which ``systems`` knows who places the group, and whose it is.
+The webhook, which follows owners, and the controller, which looks them up, keep only the result of ``keep``: the fields
+that memberships, ``stages`` and ``systems`` read, and the owner's own controller.
 """
 
 from collections.abc import Mapping
@@ -15,29 +15,31 @@ from ..kube.unchecked import at, list_at, mapping_at, text_at
 from .finished import is_finished
 from .systems import OWNER_LABELS
 
-# Roles have components, and names of those that they wait for: four times MOST_PARTS are read in 4 ms, at each review.
+# Roles have components and lists of the roles that they wait for. Each review reads this many in 4 ms.
 _MOST_IN_ALL: Final = 4 * MOST_PARTS
 
 
 OWNER_KINDS: Final[tuple[OwnerKind, ...]] = tuple(each for row in DOSSIERS for each in row.owners)
+PARENT_GROUPS: Final = frozenset(each for row in DOSSIERS for each in row.parent_groups)
+"""API groups of workloads that are not read themselves, but whose objects make owners that are read."""
 LOOKED_UP: Final[Mapping[tuple[str, str], OwnerKind]] = {
     (version, each.kind): each for each in OWNER_KINDS for version in each.api_versions
 }
-"""All of them, by apiVersion and kind as an owner reference has them."""
+"""The same kinds by the apiVersion and kind in an owner reference."""
 
 
 def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what is read of an owner; None where it makes no more pods, or has no uid to be found by.
+    """Return the fields of an owner that are read; None if it makes no more pods, or has no uid.
 
     Raises:
-        ValueError: it has more parts than any of its kind.
+        ValueError: the owner has more parts than any real object of its kind.
     """
     uid = at(document, "metadata", "uid")
     if not (isinstance(uid, str) and uid) or is_finished(kind.group, kind.kind, document):
         return None
     labels = {key: "" for key in mapping_at(document, "metadata", "labels") if key in OWNER_LABELS}
     owners = list_at(document, "metadata", "ownerReferences")
-    # There is one at the most (apimachinery pkg/api/validation ValidateOwnerReferences).
+    # An object has at most one controller (apimachinery pkg/api/validation ValidateOwnerReferences).
     controllers = [
         {"controller": True, **{key: text_at(each, key) for key in ("apiVersion", "kind", "name", "uid")}}
         for each in owners
@@ -61,7 +63,7 @@ def _parts(kept: object) -> int:
 
 
 def _kept(value: object, fields: Fields) -> Any:
-    """Copy of a document what stands at the fields; in the place of anything else that is no scalar None."""
+    """Return a copy of a document with only these fields. A list or object in the place of a scalar becomes None."""
     if fields is None:
         return None if isinstance(value, dict | list) else value
     if fields is TEMPLATE_ASKS or fields is POD_SPEC_ASKS:

@@ -1,7 +1,7 @@
-"""What was decided for a foretold Pod, as changes of the document that it comes from.
+"""The mutations of a predicted Pod, as changes of the document that the Pod comes from.
 
-Each step is what one mutation wrote, and becomes operations on the document, or is left out with the reason: nothing
-is written by half. Defaults and stamps are not written down, and neither is what depends on a placeholder.
+A step is the patch of one mutation. It becomes operations on the document as a whole, or is left out with the reason.
+Defaults, stamps and values that depend on a placeholder are not written into the document.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,10 +22,10 @@ from .templates import Template
 
 @dataclass(frozen=True, slots=True)
 class Projected:
-    """What becomes of one step.
+    """The result of one step.
 
-    ``operations`` (RFC 6902) lead on from the document as the steps before left it. ``left`` says why the step is left
-    out, and is empty where it is not; then no operation means that the document says so already.
+    ``operations`` (RFC 6902) apply to the document after all steps before. ``left`` is the reason why the step is left
+    out; empty: it is not. Without operations and reason, the document has these values already.
     """
 
     operations: Patch
@@ -37,14 +37,14 @@ class _LeftError(Exception):
 
 
 _PARTS: Final = ((), ("metadata",), ("metadata", "labels"), ("metadata", "annotations"), ("spec",))
-"""A template may lack these as a whole: their fields are looked at one by one."""
+"""The objects that a template may lack as a whole. Their fields are compared one by one."""
 
 
 def project(template: Template, steps: Sequence[Patch], whole: Patch) -> tuple[Projected, ...]:
-    """Return what becomes of each step, and, as the last one, of what ``whole`` writes beside them: the record.
+    """Return, for each step, its operations on the document or why it is left out; the last result is for the record.
 
-    ``steps`` lead from the template's pod on, one after the other; ``whole`` leads from the pod to the final one. The
-    record is left out with any step, for it would claim what is not there.
+    ``steps`` are applied to the template's pod one after the other; ``whole`` makes the final pod with the record from
+    the template's pod. If a step is left out, the record is too: it would claim a field that is not there.
     """
     final = apply(template.pod, whole)
     pods = [template.pod]
@@ -91,7 +91,7 @@ def _write(
 
 
 def _without_copies(own: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
-    """Return the pod without requests that are only copied from limits: the apiserver does that again."""
+    """Return the pod without requests that are only copied from limits: the API server copies them again."""
     if changed is own or not isinstance(own["spec"], dict) or not isinstance(changed["spec"], dict):
         return changed
     spec = dict(changed["spec"])
@@ -113,7 +113,7 @@ def _without_copy(own: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any
 
 
 def _unwritable(template: Template, steps: Steps, before: Any, value: Any) -> str:
-    """Say why a value cannot be written down at a place of the pod; empty where it can."""
+    """Return why a value at a place of the pod cannot be written into the document; empty: it can."""
     where = render_path(steps)
     old, new = repr(before), f"{where}{value!r}"
     if any(new.count(word) > old.count(word) for word in (*PLACEHOLDERS, template.owner_uid) if word):
@@ -137,7 +137,7 @@ def _has_place(template: Template, steps: Steps) -> bool:
 
 
 def _changes(before: Any, after: Any, at: Steps) -> Iterator[tuple[Steps, Any, Any]]:
-    """Yield the places where two pods differ, as deep as objects go, with what stands there before and afterwards."""
+    """Yield each path at which two pods differ, with both values. Objects are compared field by field, lists whole."""
     if before is after or same(before, after):
         return
     if isinstance(after, dict) and (isinstance(before, dict) or (at in _PARTS and before in (None, ABSENT))):
@@ -153,7 +153,7 @@ def _changes(before: Any, after: Any, at: Steps) -> Iterator[tuple[Steps, Any, A
 
 
 def place_of(template: Template, steps: Steps) -> Steps:
-    """Return where in the document a place of the pod stands: itself, else the nearest one around it that is there."""
+    """Return the path in the document for a path in the pod; if it is absent there, the nearest one around it."""
     target, source = max(
         ((target, source) for target, source in template.form.seats if steps[: len(target)] == target),
         key=lambda seat: len(seat[0]),

@@ -1,8 +1,7 @@
-"""Group systems: who places a pod's group as a whole, recognised by what the pod itself carries.
+"""Group systems, each of which places a pod's group as a whole. The keys of a pod show its system.
 
-Recognising one too many costs the pod a preference of ours; one too few puts affinity into a group that its own system
-has to place (docs/rules.md, rule 2). So a dossier has every key that speaks for its system. What podberth does for a
-system's pods is decided elsewhere.
+If a system is recognised by mistake, the pod lacks a preference of podberth's. If a system is missed, podberth writes
+affinity on pods that this system has to place (docs/rules.md, rule 2). So a dossier lists every key of its system.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +13,7 @@ from ..kinds.systems import System
 SYSTEMS: Final[tuple[System, ...]] = tuple(
     sorted((row.system for row in DOSSIERS if row.system is not None), key=lambda each: each.precedence)
 )
-"""The most decisive first."""
+"""The group systems of all dossiers. If several have signs on a pod, the first of them places it."""
 NATIVE: Final = "native"
 NO_SYSTEM: Final = System(
     name="plain",
@@ -26,28 +25,31 @@ NO_SYSTEM: Final = System(
     elsewhere=(),
     topology="nothing: it is written on the pod",
 )
-"""What is true of pods of none of ``SYSTEMS``: whoever the scheduler is, it places them one by one."""
+"""The facts about pods that belong to none of ``SYSTEMS``: any scheduler places them one by one."""
 PLAIN: Final = NO_SYSTEM.name
 
 ACCOUNTING: Final = frozenset(row.name for row in SYSTEMS if row.keeps)
-"""These hash, copy or account pod specs before podberth's next answer: what differs between two snapshots would split
-the group."""
+"""The systems that hash, copy or account pod specs. They need equal pods in a group, although podberth's snapshot may
+change between two pods."""
 JOINED: Final = {row.name: row for row in SYSTEMS if row.pod_groups}
-"""Those whose group a policy may choose for a gang, by name."""
+"""The systems whose group a policy may choose for a gang, by name."""
 
-# The systems turned over, so that the cost is the number of keys on the pod: key -> rank of its system.
+AFFINITY_KEYS: Final = tuple(sorted(each for row in DOSSIERS for each in row.affinity_keys))
+"""Annotations of pods that webhooks of operators keep in one domain; some of these webhooks come after podberth's."""
+
+# The rank of each key's system. With this table the cost of a look-up depends on the number of keys on the pod.
 _BY_SCHEDULER: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.schedulers}
 _BY_LABEL: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.labels}
 _BY_ANNOTATION: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.annotations}
 _BY_OWNER_LABEL: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.owner_labels}
 OWNER_LABELS: Final = frozenset(_BY_OWNER_LABEL)
-"""The label keys of owners that tell a system."""
+"""The keys of labels on owners that show a system."""
 _BY_FIELD: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.fields}
 _RANKS: Final = {row.name: rank for rank, row in enumerate(SYSTEMS)}
 
 
 def more_decisive(system: str, other: str) -> str:
-    """Return which of two systems, or of one and none, has a pod's group."""
+    """Return the one of two systems that places a pod's group. Either may be none."""
     return min(system, other, key=lambda each: _RANKS.get(each, len(SYSTEMS)))
 
 

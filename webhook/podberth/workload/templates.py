@@ -1,8 +1,7 @@
-"""Every pod template of a document, as the Pod that admission will see: the template as its operator makes it.
+"""The pod templates of a document, each as the Pod that its operator will make and that admission will see.
 
-Used where the workload itself is judged, before any pod exists. What only the cluster knows (names to be generated,
-hashes, uids) is a placeholder. Whatever a document holds, nothing raises here: a template of a wrong shape comes back
-with what is wrong.
+They are read to check a workload before its pods exist. A value that only the cluster has (a generated name, a hash, a
+uid) is a placeholder. Nothing here raises: a template of a wrong shape is returned with its problems.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ..kinds import forms
-from ..kinds.places import BARE, PLACEHOLDER_UID, POD_SPEC, TEMPLATE, Form, Found, Place, Scene, Steps
+from ..kinds.places import BARE, PLACEHOLDER_HASH, PLACEHOLDER_UID, POD_SPEC, TEMPLATE, Form, Found, Place, Scene, Steps
 from ..kinds.roles import Predicted
 from ..kube.budget import excess
 from ..kube.carry import ABSENT
@@ -21,40 +20,39 @@ from ..kube.unchecked import at, mapping_at, text_at
 from .defaults import apply_defaults
 from .kinds import nested_in, row_for
 
-# An AppWrapper of Lists of AppWrappers ends somewhere; documents nest no deeper in earnest.
+# The depth of nested AppWrappers and Lists; real documents are less deep.
 _DEEPEST: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Template:
-    """A foretold Pod, and where it comes from.
+    """A predicted Pod, and its place in the document.
 
-    ``path`` leads from the document to its place, so that a finding at the Pod's ``spec.x`` stands near ``path`` +
-    that (``projection.place_of``). A template of a wrong shape comes back as it is, and ``problems`` says what is
-    wrong with it: nothing else may be asked about its pod.
+    ``path`` leads from the document to the template. ``projection.place_of`` finds the place of a field of the Pod
+    there. A template of a wrong shape is unchanged and has ``problems``: then its pod must not be used.
     """
 
     pod: dict[str, Any]
     path: Steps
     kind: str
-    """The kind of the object that the template is of; an AppWrapper's is that of what it wraps."""
+    """The kind of the object that has the template; inside an AppWrapper, the kind of the wrapped object."""
     problems: tuple[str, ...] = ()
     too_large: str = ""
-    """What of the template is beyond its bound (``kube.budget``), which is then its only problem; empty: nothing."""
+    """The bound of ``kube.budget`` that the template exceeds, which is then its only problem; empty: none."""
     role: str = ""
     replicas: int = 1
     owner_uid: str = ""
-    """The uid in its controller's owner reference, empty for a bare Pod."""
+    """The uid in the owner reference to its controller; empty for a bare Pod."""
     owners: Mapping[str, Found] = field(default_factory=dict)
-    """What ``gangs.gang_of`` reads of the pod's owners, by uid."""
+    """The fields of the pod's owners that ``gangs.gang_of`` reads, by uid."""
     document: Found
     """The whole document, as it was given."""
     own: dict[str, Any]
-    """The pod as far as the document itself says it: no defaults, no stamps."""
+    """The pod with the fields of the document alone, without defaults and stamps."""
     form: Form = TEMPLATE
     lacks: frozenset[str] = frozenset()
     fixed: tuple[tuple[Steps, str], ...] = ()
-    """Parts of the pod that are asked for elsewhere in the document, and where."""
+    """The parts of the pod that a field outside the template sets, each with that field."""
 
 
 def templates(
@@ -64,21 +62,21 @@ def templates(
     known: Sequence[Mapping[str, Any]] = (),
     extra: Mapping[str, Sequence[tuple[str, ...]]] | None = None,
 ) -> list[Template]:
-    """Return the templates of a document in their order there; [] of a kind that makes no pods, or is not known.
+    """Return the templates of a document in their order there; empty if its kind makes no pods, or is unknown.
 
-    ``namespace`` is used where the document names none. ``known`` are other documents that a workload may refer to: the
-    runtime of a TrainJob. ``extra`` are further paths to templates, by kind: to a PodTemplateSpec, or to a PodSpec.
+    ``namespace`` is used if the document names none. ``known`` are other documents that a workload may refer to, such
+    as the runtime of a TrainJob. ``extra`` are more paths by kind, each to a PodTemplateSpec or a PodSpec.
     """
     return list(_templates(document, namespace, known, extra or {}, 0))
 
 
 def each_template(document: Mapping[str, Any], *, namespace: str) -> Iterator[Template]:
-    """Yield the templates of a document one by one, for whoever reads no more of them than are wanted."""
+    """Yield the templates of a document one by one. A caller that stops early saves the time of the others."""
     return _templates(document, namespace, (), {}, 0)
 
 
 def objects_in(document: Mapping[str, Any], *, depth: int = 0) -> Iterator[tuple[Steps, Mapping[str, Any]]]:
-    """Yield a document, and every whole object in it, with the path there: what an AppWrapper wraps."""
+    """Yield a document, and every whole object in it (such as those in an AppWrapper), each with its path."""
     yield (), document
     for path in nested_in(document) if depth < _DEEPEST else ():
         for found, _, _ in _expand(document, path):
@@ -89,7 +87,7 @@ def objects_in(document: Mapping[str, Any], *, depth: int = 0) -> Iterator[tuple
 
 
 def unread_templates(document: Mapping[str, Any]) -> Iterator[object]:
-    """Yield what stands where pod templates are, in a document and in what it wraps, without reading any of it."""
+    """Yield the unread values at the places of pod templates, in a document and in the objects that it wraps."""
     for _, each in objects_in(document):
         row = row_for(each)
         for place in row.places if row else ():
@@ -110,7 +108,7 @@ def _templates(
     row = row_for(document)
     scene = Scene(
         document=Predicted(document),
-        name=text_at(document, "metadata", "name"),
+        name=_name_of(document),
         uid=text_at(document, "metadata", "uid") or PLACEHOLDER_UID,
         namespace=where,
         path=(),
@@ -128,15 +126,24 @@ def _templates(
                 yield from _lifted(_templates(inner, where, known, extra, depth + 1), document, found)
 
 
-def _lifted(inside: Iterable[Template], document: Mapping[str, Any], path: Steps) -> Iterator[Template]:
-    """Yield a wrapped object's templates as those of the document around it, whose labels are its owners' too.
+def _name_of(document: Mapping[str, Any]) -> str:
+    """Return an object's name; the API server makes one of ``generateName`` before an operator sees the object.
 
-    A queue's name on an AppWrapper holds for what it wraps.
+    Source: kubernetes staging/src/k8s.io/apiserver/pkg/storage/names/generate.go.
+    """
+    prefix = text_at(document, "metadata", "generateName")
+    return text_at(document, "metadata", "name") or (f"{prefix}{PLACEHOLDER_HASH}" if prefix else "")
+
+
+def _lifted(inside: Iterable[Template], document: Mapping[str, Any], path: Steps) -> Iterator[Template]:
+    """Yield a wrapped object's templates as those of the document around it, with its labels on their owners.
+
+    The name of a queue on an AppWrapper applies to the objects that it wraps.
     """
     outer = at(document, "metadata", "labels")
     labelled: dict[int, Mapping[str, Any]] = {}
-    """By the identity of an owner that a template before has, too."""
-    before: list[Mapping[str, Any]] = []  # which so stay those objects
+    """Owners with the labels, by the identity of the owner: templates may share one."""
+    before: list[Mapping[str, Any]] = []  # the objects stay alive, and so their ids stay theirs
     for template in inside:
         owners = template.owners
         if isinstance(outer, Mapping):
@@ -154,16 +161,16 @@ def _labelled(owner: Mapping[str, Any], labels: Mapping[str, Any]) -> Mapping[st
 
 
 def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> Place:
-    """Return the place of a path that a user gave: of a PodSpec, if containers stand at it, else of a template."""
+    """Return the place for a path that a user gave: of a PodSpec if it has containers, else of a PodTemplateSpec."""
     first = next((found for found, _, _ in _expand(document, tuple(path))), ())
     inline = isinstance(at(forms.find(document, first), "containers"), list)
     return Place(path=tuple(path), form=POD_SPEC if inline else TEMPLATE)
 
 
 def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Steps, tuple[Any, ...], tuple[str | int, ...]]]:
-    """Yield the paths that a path with ``ELEMENT`` stands for, with what stands at each ``ELEMENT`` and its key.
+    """Yield the paths that a path with ``ELEMENT`` matches, with the value and key at each ``ELEMENT``.
 
-    Where a list or map is not there, nothing; where something else is, the path to that.
+    An absent list or map has no path. If the value is neither, its own path is yielded.
     """
     if ELEMENT not in path:
         yield tuple(path), (), ()
@@ -201,7 +208,7 @@ def _at_place(place: Place, workload: Scene) -> Iterator[Template]:
 
 
 def _lacking(document: object, path: Steps) -> str:
-    """Say that no template is there, or what stands where the way to it should go on."""
+    """Return a message: there is no template at the path, or a value on the way there has the wrong type."""
     for length in range(1, len(path)):
         found = forms.find(document, path[:length])
         if found is not ABSENT and found is not None and not isinstance(found, (Mapping, list)):
@@ -229,7 +236,7 @@ def _misfit(place: Place, scene: Scene, problem: str) -> Template:
 
 def _present(place: Place, scene: Scene) -> Template:
     own = _read(place, scene)
-    # Before anything else goes through it. Its bytes count where its pod is decided on.
+    # This comes before all other readers. The bytes are counted when the pod is decided on.
     too_large = excess(own, at_most_bytes=0)
     problems = [too_large] if too_large else template_problems(own)
     template = Template(
@@ -251,25 +258,25 @@ def _present(place: Place, scene: Scene) -> Template:
     pod = _decoded(own)
     written = {key: value for key, value in (pod.get("metadata") or {}).items() if value is not None}
     pod["metadata"] = {"namespace": scene.namespace, **written}
-    pod["spec"].setdefault("containers", [])  # the operator adds some: no pod comes without
+    pod["spec"].setdefault("containers", [])  # the operator adds containers: no pod is without
     _name_front(pod, place)
     place.stamp(pod, scene)
     apply_defaults(pod)
     pod["status"] = {}
     uid = next((each["uid"] for each in pod["metadata"].get("ownerReferences") or () if each.get("controller")), "")
     owner = place.owner(scene)
-    foretold = owner if isinstance(owner, Predicted) else Predicted(owner)
+    predicted = owner if isinstance(owner, Predicted) else Predicted(owner)
     return replace(
         template,
         pod=pod,
         replicas=place.replicas(scene),
         owner_uid=uid,
-        owners={each: foretold for each in (uid, scene.uid) if each},
+        owners={each: predicted for each in (uid, scene.uid) if each},
     )
 
 
 def _read(place: Place, scene: Scene) -> dict[str, Any]:
-    """Return the pod that stands at a place, with what holds for it there because it stands above."""
+    """Return the pod at a place, with the fields above it that apply to it."""
     own = forms.read(scene.document, scene.path, place.form)
     above = forms.find(scene.document, place.base)
     if isinstance(own["spec"], Mapping) and isinstance(above, Mapping):
@@ -286,9 +293,9 @@ def _name_front(pod: dict[str, Any], place: Place) -> None:
 
 
 def _decoded(value: Any, *, quantities: bool = False) -> Any:
-    """Return a copy without nulls: to the API server a null field is an absent one, and no webhook ever sees it.
+    """Return a copy without nulls. The API server takes a null field as absent, and no webhook ever sees it.
 
-    A null among ``quantities`` stays, for ``gpus`` to say what is wrong with it.
+    A null among ``quantities`` stays, so that ``gpus`` reports it.
     """
     if isinstance(value, dict):
         return {

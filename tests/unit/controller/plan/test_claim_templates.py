@@ -7,7 +7,7 @@ import pytest
 
 from builders import container, owned, pod
 from podberth.controller.plan.claim_templates import KIND, plan
-from podberth.controller.plan.intake import made_template, waiting_pod
+from podberth.controller.plan.intake import made, waiting_pod
 from podberth.controller.plan.lineage import MOST_OWNERS
 from podberth.controller.plan.model import Change, Create, LookUp, Made, Place, Plan, WaitingPod, World
 from podberth.kube.pod import OwnerReference
@@ -176,5 +176,5 @@ def test_the_owners_and_the_manager_of_an_existing_template_are_kept() -> None:
     [step] = found.actions
     assert isinstance(step, Create)
     stored = {**step.document, "metadata": {**step.document["metadata"], "uid": "t-uid", "resourceVersion": "7"}}
-    assert made_template(stored) == there(JOB)[PLACE]
-    assert not made_template({"metadata": {"name": "x", "labels": {"app.kubernetes.io/managed-by": "helm"}}}).ours
+    assert made(stored) == there(JOB)[PLACE]
+    assert not made({"metadata": {"name": "x", "labels": {"app.kubernetes.io/managed-by": "helm"}}}).ours

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod, owned
-from podberth.controller.plan.intake import made_group, waiting_pod
+from podberth.controller.observed import SEEN_KINDS
+from podberth.controller.plan.intake import waiting_pod
 from podberth.controller.plan.model import Change, Create, LookUp, Plan, WaitingPod, World
 from podberth.controller.plan.pod_groups import GATHER_SECONDS
 from podberth.kube.pod import OwnerReference
@@ -15,6 +16,7 @@ from podberth.kube.pod import OwnerReference
 from .gangs import COSCHEDULING, FIELDS, KOORDINATOR, NATIVE, NOW, ours, plan, reference_to, world
 
 JSON = dict[str, Any]
+SEEN = {kind.name: kind.fact for kind in SEEN_KINDS}
 JOB = OwnerReference("batch/v1", "Job", "train", "j-1")
 SET = OwnerReference("apps/v1", "StatefulSet", "web", "w-1")
 LWS = OwnerReference("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", "serve", "l-1")
@@ -197,7 +199,7 @@ def test_a_group_without_a_minimum_is_read_as_one_and_left_as_it_is(system: str)
     [made] = plan(world(of_set(system), **known_set()), GATHER_SECONDS).actions
     assert isinstance(made, Create)
     metadata = {**made.document["metadata"], "uid": "g-1", "resourceVersion": "7"}
-    stored = made_group(made.kind.partition(".")[2], {**made.document, "metadata": metadata})
+    stored = SEEN[made.kind]({**made.document, "metadata": metadata})
     later = plan(world(of_set(system), known={made.kind: {made.place: stored}}, **known_set()))
     assert later.actions == []
     assert [each.reason for each in later.notices] == ["PodGroupWithoutMinimum"]

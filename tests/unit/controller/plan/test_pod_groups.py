@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod
-from podberth.controller.plan.intake import made_group, waiting_pod
+from podberth.controller.observed import SEEN_KINDS
+from podberth.controller.plan.intake import waiting_pod
 from podberth.controller.plan.lineage import MOST_OWNERS
 from podberth.controller.plan.model import Change, Create, LookUp, Made
 from podberth.controller.plan.pod_groups import GATHER_SECONDS
@@ -53,6 +54,7 @@ def test_topology_is_written_where_the_system_has_a_field_for_it_and_it_is_requi
     assert written == wanted
 
 
+SEEN = {kind.name: kind.fact for kind in SEEN_KINDS}
 _RACK = {"podberth.io/gang-level": "example.com/rack", "podberth.io/gang-level-mode": "required"}
 
 
@@ -271,7 +273,7 @@ def test_an_owner_that_joins_takes_nothing_from_the_references_of_others() -> No
     kept = {"apiVersion": "v1", "kind": "Pod", "name": "pod-0", "uid": "p-0", **flags}
     metadata = {"uid": "g-1", "resourceVersion": "7", "labels": {"app.kubernetes.io/managed-by": "podberth"}}
     spec = {"schedulingPolicy": {"gang": {"minCount": 2}}}
-    made = made_group("scheduling.k8s.io", {"metadata": {**metadata, "ownerReferences": [kept]}, "spec": spec})
+    made = SEEN[NATIVE]({"metadata": {**metadata, "ownerReferences": [kept]}, "spec": spec})
     [change] = plan(world(first, second, known={NATIVE: {("team", "gang"): made}})).actions
     assert isinstance(change, Change)
     references = change.patch["metadata"]["ownerReferences"]
@@ -319,4 +321,4 @@ def test_a_group_is_read_as_it_was_made() -> None:
     [made] = plan(world(member()), GATHER_SECONDS).actions
     assert isinstance(made, Create)
     stored = {**made.document, "metadata": {**made.document["metadata"], "uid": "g-1", "resourceVersion": "7"}}
-    assert made_group("scheduling.k8s.io", stored) == ours()
+    assert SEEN[NATIVE](stored) == ours()

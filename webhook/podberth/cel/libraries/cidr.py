@@ -9,7 +9,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any, Final
 
 from . import ip
-from .overload import CIDR, IP, LibraryError, Overload, rows
+from .overload import CIDR, IP, LibraryError, Overload, accepted, rows
 
 _BITS: Final = re.compile(r"0|[1-9][0-9]{0,2}")
 
@@ -33,14 +33,6 @@ def parse(text: str) -> str:
     return f"{found}/{bits}"
 
 
-def _is_cidr(text: str) -> bool:
-    try:
-        parse(text)
-    except LibraryError:
-        return False
-    return True
-
-
 def _network(text: str) -> IPv4Network | IPv6Network:
     return ip_network(text, strict=False)
 
@@ -55,17 +47,13 @@ def _contains_cidr(prefix: str, other: str) -> bool:
     return outer.version == inner.version and bool(inner.subnet_of(outer))
 
 
-def _bits(prefix: str) -> int:
-    return int(prefix.rpartition("/")[2])
-
-
 def _of_text(question: Callable[[str, str], bool], convert: Callable[[str], str]) -> Callable[[str, str], bool]:
     return lambda prefix, text: question(prefix, convert(text))
 
 
 OVERLOADS: tuple[Overload, ...] = (
     *rows("cidr", ("string_to_cidr", ("string",), CIDR, parse), is_member=False),
-    *rows("isCIDR", ("is_cidr", ("string",), "bool", _is_cidr), is_member=False),
+    *rows("isCIDR", ("is_cidr", ("string",), "bool", accepted(parse)), is_member=False),
     *rows(
         "containsIP",
         (
@@ -82,7 +70,7 @@ OVERLOADS: tuple[Overload, ...] = (
         ("cidr_contains_cidr", (CIDR, CIDR), "bool", _contains_cidr),
     ),
     *rows("ip", ("cidr_ip", (CIDR,), IP, lambda prefix: prefix.rpartition("/")[0])),
-    *rows("prefixLength", ("cidr_prefix_length", (CIDR,), "int", _bits)),
+    *rows("prefixLength", ("cidr_prefix_length", (CIDR,), "int", lambda prefix: int(prefix.rpartition("/")[2]))),
     *rows("masked", ("cidr_masked", (CIDR,), CIDR, lambda prefix: str(_network(prefix)))),
     *rows("string", ("cidr_to_string", (CIDR,), "string", lambda prefix: prefix), is_member=False),
 )

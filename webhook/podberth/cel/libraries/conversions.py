@@ -186,10 +186,6 @@ def _time(text: str) -> _Time:
     return _Time(local, f"{found['fraction'] or ''}000000000"[:9], ahead)
 
 
-def _instant(text: str) -> str:
-    return _time(text).instant
-
-
 def _instant_of_utc(text: str) -> str:
     """Return a time in a form that the engine reads, in a program that writes times as text."""
     found = _time(text)
@@ -218,7 +214,7 @@ INTERNAL: tuple[Overload, ...] = (
     *rows("internal.durationText", ("internal_duration_text", ("string",), "string", _duration_text)),
     *rows("internal.nanoseconds", ("internal_nanoseconds", ("string",), "int", _nanoseconds)),
     *rows("internal.milliseconds", ("internal_milliseconds", ("string",), "int", _milliseconds)),
-    *rows(INSTANT, ("internal_instant", ("string",), "string", _instant)),
+    *rows(INSTANT, ("internal_instant", ("string",), "string", lambda text: _time(text).instant)),
     *rows(INSTANT_OF_UTC, ("internal_instant_of_utc", ("string",), "string", _instant_of_utc)),
     *rows(TIME_TEXT, ("internal_time_text", ("string",), "string", _time_text)),
 )

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
-from .overload import IP, LibraryError, Overload, rows
+from .overload import IP, LibraryError, Overload, accepted, rows
 
 Address = IPv4Address | IPv6Address
 
@@ -42,14 +42,6 @@ def parse_any(text: str) -> Address:
         raise LibraryError(f'IP Address "{text}" parse error during conversion from string: {error}') from error
 
 
-def _is_ip(text: str) -> bool:
-    try:
-        parse(text)
-    except LibraryError:
-        return False
-    return True
-
-
 def _is_loopback(address: Address) -> bool:
     return address in _LOOPBACK if isinstance(address, IPv4Address) else address == IPv6Address(1)
 
@@ -76,7 +68,7 @@ def _asked(question: Callable[[Address], bool]) -> Callable[[str], bool]:
 
 OVERLOADS: tuple[Overload, ...] = (
     *rows("ip", ("string_to_ip", ("string",), IP, lambda text: str(parse(text))), is_member=False),
-    *rows("isIP", ("is_ip", ("string",), "bool", _is_ip), is_member=False),
+    *rows("isIP", ("is_ip", ("string",), "bool", accepted(parse)), is_member=False),
     *rows(
         "ip.isCanonical",
         ("ip_is_canonical", ("string",), "bool", lambda text: str(parse(text)) == text),

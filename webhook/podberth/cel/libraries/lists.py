@@ -64,5 +64,5 @@ OVERLOADS: tuple[Overload, ...] = (
     *rows("lastIndexOf", ("list_a_last_index_of_int", ("list(A)", "A"), "int", _LAST_INDEX_OF)),
 )
 BOUNDED = "internal.bounded"
-"""The function around the argument of lists.range."""
+"""The function that bounds the argument of lists.range."""
 INTERNAL: tuple[Overload, ...] = rows(BOUNDED, ("internal_bounded", ("int",), "int", _bounded))

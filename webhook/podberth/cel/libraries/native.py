@@ -93,7 +93,7 @@ OPERATORS: tuple[Overload, ...] = (
         is_member=False,
     ),
 )
-"""By their names in a checked expression: ``_+_`` is a + b."""
+"""The operators, by their names in a checked expression: ``_+_`` is a + b."""
 
 FUNCTIONS: tuple[Overload, ...] = (
     *rows("size", *((f"size_{name}", (kind,), "int", None) for name, kind in _SIZED.items()), is_member=False),
@@ -126,7 +126,7 @@ CONVERSIONS: tuple[Overload, ...] = (
     *rows("dyn", ("to_dyn", ("A",), "dyn", None), is_member=False),
     *rows("type", ("type", ("A",), "type", None), is_member=False),
 )
-"""But ``string``, which ``libraries.strings`` declares."""
+"""The conversions of types, except ``string``, which ``libraries.strings`` declares."""
 
 TIMES: tuple[Overload, ...] = (
     *_converts("timestamp", "timestamp", ("timestamp", _TIMESTAMP), ("string", "string"), ("int64", "int")),
@@ -237,4 +237,4 @@ _CALLED = {row.name for row in NATIVE} | {macro.name for macro in MACROS}
 _WORDS = {part for name in _CALLED for part in name.split(".") if part.replace("_", "").isalpha()}
 # Near to "regex", and only for lists.
 NAMES: frozenset[str] = frozenset(_WORDS - {"range"})
-"""The words that these are called by, those before a dot included, for suggestions."""
+"""The words in the names of functions and macros, for suggestions after a misspelt name: ``optional.of`` has two."""

@@ -87,3 +87,16 @@ def rows(
         )
         for each, parameters, result, answer in overloads
     )
+
+
+def accepted(parse: Callable[..., object]) -> Callable[..., bool]:
+    """Return the function that tells whether another has a value for its arguments."""
+
+    def accepts(*arguments: Any) -> bool:
+        try:
+            parse(*arguments)
+        except LibraryError:
+            return False
+        return True
+
+    return accepts

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from .overload import QUANTITY, LibraryError, Overload, rows
+from .overload import QUANTITY, LibraryError, Overload, accepted, rows
 
 _LARGEST_INT: Final = 2**63 - 1
 _SMALLEST_INT: Final = -(2**63)
@@ -197,14 +197,6 @@ def _integer(amount: Amount) -> int | None:
     return found if _SMALLEST_INT <= found <= _LARGEST_INT else None
 
 
-def _is_quantity(text: str) -> bool:
-    try:
-        parse(text)
-    except LibraryError:
-        return False
-    return True
-
-
 def _as_integer(text: str) -> int:
     found = _integer(read(text))
     if found is None:
@@ -235,7 +227,7 @@ _WITH_INT = (QUANTITY, "int")
 
 OVERLOADS: tuple[Overload, ...] = (
     *rows("quantity", ("string_to_quantity", ("string",), QUANTITY, lambda text: parse(text).text), is_member=False),
-    *rows("isQuantity", ("is_quantity_string", ("string",), "bool", _is_quantity), is_member=False),
+    *rows("isQuantity", ("is_quantity_string", ("string",), "bool", accepted(parse)), is_member=False),
     # Upstream declares it as a function, though its documentation shows a member: sign(quantity('1')).
     *rows("sign", ("quantity_sign", (QUANTITY,), "int", _sign), is_member=False),
     *rows("isGreaterThan", ("quantity_is_greater_than", _TWO, "bool", lambda a, b: _compared(a, b) > 0)),

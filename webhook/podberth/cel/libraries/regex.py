@@ -107,9 +107,9 @@ OVERLOADS: tuple[Overload, ...] = (
     ),
 )
 FOUND = "internal.found"
-"""It splits a text that the engine has searched already, so any length is allowed."""
+"""The function that returns the matches in a text. The engine has searched the text already: any length is allowed."""
 LEGAL = "internal.legal"
-"""A pattern is checked where it may contain a ``\\C`` or a name."""
+"""The function that refuses a pattern with ``\\C`` or with a group's name that Go's regexp does not accept."""
 INTERNAL: tuple[Overload, ...] = (
     *rows("internal.uncaptured", ("internal_uncaptured", ("string",), "string", uncaptured)),
     *rows(LEGAL, ("internal_legal", ("string",), "string", _legal)),

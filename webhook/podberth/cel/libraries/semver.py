@@ -6,7 +6,7 @@ A version's text is itself without its build metadata, which takes no part in co
 import re
 from typing import Final, NamedTuple
 
-from .overload import SEMVER, LibraryError, Overload, rows
+from .overload import SEMVER, LibraryError, Overload, accepted, rows
 
 _UINT64: Final = 2**64
 _NUMBER: Final = re.compile(r"[0-9]+")
@@ -102,14 +102,6 @@ def _semver(text: str, normalize: bool = False) -> str:
     return parse(normalized(text) if normalize else text).text
 
 
-def _is_semver(text: str, normalize: bool = False) -> bool:
-    try:
-        _semver(text, normalize)
-    except LibraryError:
-        return False
-    return True
-
-
 def _compared(first: str, second: str) -> int:
     return compare(parse(first), parse(second))
 
@@ -130,8 +122,8 @@ OVERLOADS: tuple[Overload, ...] = (
     ),
     *rows(
         "isSemver",
-        ("is_semver_string", ("string",), "bool", _is_semver),
-        ("is_semver_string_bool", ("string", "bool"), "bool", _is_semver),
+        ("is_semver_string", ("string",), "bool", accepted(_semver)),
+        ("is_semver_string_bool", ("string", "bool"), "bool", accepted(_semver)),
         is_member=False,
     ),
     *rows("isGreaterThan", ("semver_is_greater_than", _TWO, "bool", lambda a, b: _compared(a, b) > 0)),

@@ -103,10 +103,6 @@ def _nested(value: Any) -> str:
     return name
 
 
-def _list(values: list[Any]) -> str:
-    return f"[{', '.join(map(_nested, values))}]"
-
-
 def _map(values: dict[Any, Any]) -> str:
     entries = sorted(map(_entry, values.items()))
     return f"{{{', '.join(f'{key}:{value}' for key, value in entries)}}}"
@@ -176,7 +172,7 @@ _NESTED: Mapping[type, Callable[[Any], str]] = {
     float: _double,
     str: _quoted,
     bytearray: lambda value: f"b{_quoted(_decoded(value))}",
-    list: _list,
+    list: lambda values: f"[{', '.join(map(_nested, values))}]",
     dict: _map,
 }
 _CLAUSES: Mapping[str, Callable[[Any], str]] = {
@@ -186,7 +182,7 @@ _CLAUSES: Mapping[str, Callable[[Any], str]] = {
 }
 
 FORMAT: Final = "internal.formatted"
-"""It reads texts of any length, unchanged."""
+"""The function behind ``format``; it accepts texts of any length."""
 INTERNAL: tuple[Overload, ...] = rows(
     FORMAT, ("internal_formatted", ("string", "list", "list"), "list(string)", _format)
 )

@@ -63,9 +63,10 @@ def _slid(lines: list[str], start: int, end: int, stop: int) -> slice:
 
 
 def _parents(lines: list[str], number: int) -> list[int]:
-    """Return the parents of a line, nearest first; removed lines have no added parents, added ones no removed.
+    """Return the parents of a line in the YAML, nearest first.
 
-    A blank line belongs to a text of several lines, and is no parent.
+    A removed line has no added parents, and an added line has no removed parents. A blank line is no parent, because it
+    is part of a text of several lines.
     """
     found, depth = [], _depth(lines[number])
     for above in range(number - 1, -1, -1):

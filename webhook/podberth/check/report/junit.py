@@ -1,8 +1,86 @@
-"""The report as JUnit XML: a suite per file, a case per pod template."""
+"""JUnit XML for Jenkins, GitLab, Azure and CircleCI: of a check, and the document that ``podberth test`` makes, too.
+
+Elements and their order are those of Jenkins' schema (jenkinsci/xunit-plugin, junit-10.xsd). ``file`` and ``line`` of a
+case are not in it; GitLab and CircleCI link them. One ``failure`` per case: GitLab reads no more.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+from xml.etree import ElementTree as ET
 
 from ..model import Finding, Report, Result
-from .junit_document import Case, Outcome, document
-from .results import by_file, place, reasons, sentence, title
+from .lines import inert, visible
+from .results import STDIN, by_file, place, reasons, sentence, shown, title
+
+Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One test case. ``message`` and ``text`` are the reason of a failure; ``kind`` is the failure's type."""
+
+    file: str
+    line: int
+    """The line in the file, from 1; 0: no line is known."""
+    name: str
+    outcome: Outcome = "passed"
+    message: str = ""
+    kind: str = "podberth"
+    text: str = ""
+    output: str = ""
+    """Further output; shown whether the case passed or not."""
+
+
+def document(name: str, cases: Sequence[Case]) -> str:
+    """Return the document: a suite per file, in the order of the cases."""
+    root = ET.Element("testsuites", {"name": _text(name), **_counts(cases)})
+    for file in dict.fromkeys(case.file for case in cases):
+        own = [case for case in cases if case.file == file]
+        suite = ET.SubElement(root, "testsuite", {"name": _text(shown(file)), **_counts(own)})
+        seen: Counter[str] = Counter()
+        for case in own:
+            seen[case.name] += 1
+            # readers distinguish cases by their names alone
+            name = case.name if seen[case.name] == 1 else f"{case.name} ({seen[case.name]})"
+            suite.append(_element(case, name))
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _counts(cases: Sequence[Case]) -> dict[str, str]:
+    outcomes = Counter(case.outcome for case in cases)
+    return {
+        "tests": str(len(cases)),
+        "failures": str(outcomes["failure"]),
+        "errors": str(outcomes["error"]),
+        "skipped": str(outcomes["skipped"]),
+        "time": "0",
+    }
+
+
+def _element(case: Case, name: str) -> ET.Element:
+    attributes = {"classname": _text(shown(case.file)), "name": _text(name), "time": "0"}
+    if case.file != STDIN:
+        attributes["file"] = _text(case.file)
+    if case.line:
+        attributes["line"] = str(case.line)
+    element = ET.Element("testcase", attributes)
+    if case.outcome == "skipped":
+        ET.SubElement(element, "skipped", {"message": _text(case.message)})
+    elif case.outcome != "passed":
+        why = {"message": _text(case.message), "type": _text(case.kind)}
+        ET.SubElement(element, case.outcome, why).text = _text(case.text)
+    if case.output:
+        ET.SubElement(element, "system-out").text = _text(case.output)
+    return element
+
+
+def _text(text: str) -> str:
+    """Return text that XML can hold (XML 1.0, production 2), and that is safe to print."""
+    return inert(visible(text, keep="\n\t"))
+
 
 _OUTCOMES: dict[str, Outcome] = {"denied": "failure", "error": "error", "skipped": "skipped"}
 

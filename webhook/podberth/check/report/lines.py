@@ -41,7 +41,7 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def inert(text: str) -> str:
-    """A line that is wrapped where it is too long; continuations are indented by ``hanging`` columns."""
+    """Return text in which the log of a CI service finds no command: ``::`` before a word, and ``##[``, are changed."""
     return _COMMAND.sub(r"\\::", text).replace("##[", "## [")
 
 

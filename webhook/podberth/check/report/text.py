@@ -77,16 +77,15 @@ def _difference(result: Result) -> Iterator[Line]:
         documents = None
     if documents:
         for line in difference(*documents):
-            yield Line((Span(f"{_INDENT}{line}", _SIGNS[line[0]]),), _depth(line) + _CONTINUED)
+            yield Line(
+                (Span(f"{_INDENT}{line}", _SIGNS[line[0]]),),
+                len(_INDENT) + len(line) - len(line[1:].lstrip(" ")) + _CONTINUED,
+            )
         return
     for each in result.changes:
         sign = "-" if each.op == "remove" else "+"
         value = "" if each.op == "remove" else f": {scalar(each.value)}"
         yield Line((Span(f"{_INDENT}{sign} {each.path}{value}", _SIGNS[sign]),), len(_INDENT) + _CONTINUED)
-
-
-def _depth(line: str) -> int:
-    return len(_INDENT) + len(line) - len(line[1:].lstrip(" "))
 
 
 def _findings(result: Result, label: str, style: str, findings: Sequence[Finding]) -> Iterator[Line]:

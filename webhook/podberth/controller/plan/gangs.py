@@ -24,7 +24,7 @@ class Word:
     staged: str
     """The field by which some pods are made only after others run; empty: none is known."""
     newest: float
-    """When the newest of its pods was made."""
+    """The creation time of its newest pod."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Verdict:
     """The combined statement of several parties."""
 
     sizes: frozenset[int]
-    """All stated sizes; 1: one by one. Empty: none."""
+    """All sizes that parties state. A size of 1 means that the pods start one by one; empty: no party states a size."""
     staged: str = ""
     """The field by which the pods start in stages; empty: they come together."""
     guessed: bool = False
@@ -62,7 +62,7 @@ class Gang:
 
     @property
     def newest(self) -> float:
-        """When the newest of its pods was made."""
+        """The creation time of its newest pod."""
         return max(word.newest for word in self.words.values())
 
 

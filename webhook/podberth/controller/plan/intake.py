@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from ...kube.pod import OwnerReference, annotations, controller, labels
 from ...kube.unchecked import at, list_at, mapping_at, number, text, text_at
-from ...topology.pod_groups import min_member
 from ...wellknown import (
     GANG_ACCELERATED_ANNOTATION,
     GANG_LABEL,
@@ -73,18 +72,8 @@ def _templates(document: Mapping[str, Any]) -> Iterator[str]:
             yield name
 
 
-def made_template(document: Mapping[str, Any]) -> Made:
-    """Return the facts of a ResourceClaimTemplate: its owners, and nothing of its spec."""
-    return _made(document, 0)
-
-
-def made_group(api_group: str, document: Mapping[str, Any]) -> Made:
-    """Return the facts of a PodGroup of an API group."""
-    # A minimum of one is read as none, and a gang of one is none.
-    return _made(document, min_member(api_group, document) or 1)
-
-
-def _made(document: Mapping[str, Any], minimum: int) -> Made:
+def made(document: Mapping[str, Any], minimum: int = 0) -> Made:
+    """Return the facts of an object of a kind that podberth makes; ``minimum`` is that of a PodGroup."""
     metadata = mapping_at(document, "metadata")
     return Made(
         uid=text(metadata.get("uid")),

@@ -15,15 +15,15 @@ from ...kube.pod import OwnerReference
 from ...wellknown import MANAGED_BY, MANAGED_BY_LABEL
 from ...workload.owners import LOOKED_UP
 from ...workload.stages import UNREADABLE
-from .model import LookUp, Made, Owned, Place, WaitingPod, World
+from .model import LookUp, Made, Owned, Place, Plan, WaitingPod, World
 
 # Steps up from the pod's controller. The longest known chain has five: from the StatefulSet of a leader's
 # workers to the leader, the leaders' StatefulSet, the LeaderWorkerSet, the RoleBasedGroup (kinds.members,
 # Subject.lineage), to an AppWrapper; one to spare. References may go in a circle, so there is an end.
 _LONGEST: Final = 6
 MOST_OWNERS: Final = 64
-"""The number of owners of an object: a gang has one, but one of bare pods has as many as pods, each of some 150
-bytes."""
+"""The most owners of an object. A gang has one owner, but a gang of bare pods has one for each pod, of some 150 bytes
+each."""
 
 
 def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerReference], list[LookUp]]:
@@ -37,7 +37,7 @@ def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerRef
         top = on_top(pod, world)
         if top is None:
             continue
-        if pod.owner is not None and _unknown((pod.namespace, top), world):
+        if pod.owner is not None and _asked(top) and (pod.namespace, top) not in world.owners:
             asked[pod.namespace, top] = LookUp(pod.namespace, top)
         elif len(found) < MOST_OWNERS:
             found[top.uid] = top
@@ -80,10 +80,6 @@ def _asked(owner: OwnerReference) -> bool:
     return (owner.api_version, owner.kind) in LOOKED_UP
 
 
-def _unknown(owned: Owned, world: World) -> bool:
-    return _asked(owned[1]) and owned not in world.owners
-
-
 def metadata(place: Place, whose: Mapping[str, OwnerReference], labels: Mapping[str, str]) -> dict[str, Any]:
     """Return the metadata of an object to make."""
     return {
@@ -121,3 +117,11 @@ def _as_reference(owner: OwnerReference) -> dict[str, Any]:
         "controller": owner.is_controller,
         "blockOwnerDeletion": owner.blocks_deletion,
     }
+
+
+def overdue(pod: WaitingPod, world: World, now: float, found: Plan) -> bool:
+    """Tell whether a pod has waited long enough to be reported; if not, the plan gets the time to look again."""
+    due = pod.created + world.patience_seconds
+    if due > now:
+        found.again_at = min(found.again_at, due)
+    return due <= now and not pod.gated

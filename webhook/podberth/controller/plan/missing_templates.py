@@ -10,9 +10,8 @@ from typing import Final
 
 from ...admission.notices import Notice, note
 from .claim_templates import KIND, NOUN
-from .lineage import owners, regarding
+from .lineage import overdue, owners, regarding
 from .model import Place, Plan, WaitingPod, World
-from .patience import overdue
 
 _REASON: Final = "ResourceClaimTemplateMissing"
 # policy.claim_template: the name in the policy, and eight digits of a digest.

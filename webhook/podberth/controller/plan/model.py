@@ -38,7 +38,7 @@ class WaitingPod:
     created: float
     """Seconds since the epoch; 0 if the pod has no time."""
     owner: OwnerReference | None
-    """Its controller."""
+    """The controller of the pod."""
     groups: tuple[Reference, ...]
     gang: str = ""
     size: int = 0
@@ -67,7 +67,7 @@ class Made:
 
     uid: str
     version: str
-    """Its resourceVersion."""
+    """The resourceVersion of the object."""
     ours: bool
     """Whether podberth has made it: no other object is ever changed."""
     deleting: bool = False
@@ -96,7 +96,7 @@ class World:
     patience_seconds: float
     """How long a pod may wait for its group until that is reported."""
     failed: Mapping[Owned | tuple[str, Place], str] = field(default_factory=dict)
-    """The error of the last try: of an owner to look up, or by the kind and place of an object to make."""
+    """The error of the last try, by the owner to look up, or by the kind and place of the object to make."""
     documents: Mapping[Owned, Mapping[str, Any]] = field(default_factory=dict)
     """The facts that ``workload.owners`` keeps of owners that were looked up; none of an unreadable one."""
     declared: Mapping[str, Mapping[str, Any]] | None = None
@@ -118,7 +118,7 @@ class Create:
 
     @property
     def place(self) -> Place:
-        """Its place."""
+        """The place of the new object."""
         metadata = self.document["metadata"]
         return metadata["namespace"], metadata["name"]
 
@@ -137,7 +137,7 @@ class Change:
     patch: Mapping[str, Any]
     about: Regarding
     minimum: int = 0
-    """A PodGroup's new minimum; 0: it stays. If the API server does not let it change, ``World.fixed`` has it."""
+    """The new minimum of a PodGroup; 0: no change. ``World.fixed`` has the groups whose minimum cannot change."""
 
 
 @dataclass(frozen=True, slots=True)

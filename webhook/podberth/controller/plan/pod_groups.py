@@ -1,4 +1,4 @@
-"""PodGroups of gangs: made if admission made pods members of a missing one, and as large as the gang.
+"""PodGroups of gangs. The controller makes a missing PodGroup that admission has named on pods, as large as the gang.
 
 A pod asks for a group by its label and its reference, which have the same name, and by the size beside them, or by an
 owner that has the size. Groups that podberth has not made are left alone; a missing one is reported, whoever should
@@ -13,9 +13,8 @@ from ...admission.notices import Notice, Regarding, note
 from ...kube.pod import OwnerReference
 from ...wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from .gangs import Gang, Verdict, Word, judge, party, words
-from .lineage import joined, metadata, owners, regarding
+from .lineage import joined, metadata, overdue, owners, regarding
 from .model import Change, Create, Made, Plan, Reference, WaitingPod, World
-from .patience import overdue
 from .systems import BY_NAME, nested
 
 KIND: Final = "PodGroup"

@@ -1,7 +1,7 @@
-"""The list of dossiers: one module for each foreign thing, and none of them imports another.
+"""The list of dossiers: one module for each foreign controller, scheduler, queue or kind; none imports another.
 
-The order is that in which memberships, and groups by name, are asked. A group of roles may be made of LeaderWorkerSets,
-whose pods have the labels of both: it comes first.
+Memberships, and groups by name, are tried in this order. RoleBasedGroups and Kthena's ModelServings may consist of
+LeaderWorkerSets, and then a pod has the labels of both: so LeaderWorkerSet comes last.
 """
 
 from typing import Final
@@ -28,11 +28,13 @@ from . import (
     kueue,
     leader_worker_set,
     llm_inference_service,
+    model_booster,
     mpi_operator,
     native_groups,
     nim,
     no_pods,
     notebooks,
+    resource_claims,
     role_based_group,
     slurm_bridge,
     spark,
@@ -50,6 +52,8 @@ DOSSIERS: Final[tuple[Dossier, ...]] = (
     job.DOSSIER,
     argo_workflows.DOSSIER,
     role_based_group.DOSSIER,
+    kthena.DOSSIER,
+    model_booster.DOSSIER,
     leader_worker_set.DOSSIER,
     job_set.DOSSIER,
     trainer.DOSSIER,
@@ -70,7 +74,6 @@ DOSSIERS: Final[tuple[Dossier, ...]] = (
     apps.DOSSIER,
     app_wrapper.DOSSIER,
     aibrix.DOSSIER,
-    kthena.DOSSIER,
     knative.DOSSIER,
     notebooks.DOSSIER,
     nim.DOSSIER,
@@ -78,5 +81,6 @@ DOSSIERS: Final[tuple[Dossier, ...]] = (
     aliyun.DOSSIER,
     tencent.DOSSIER,
     volcengine.DOSSIER,
+    resource_claims.DOSSIER,
     no_pods.DOSSIER,
 )

@@ -4,9 +4,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
-from ...kube.unchecked import mapping_at
+from ...kube.unchecked import count, mapping_at
 from ..dossier import Dossier
-from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Place, Scene, WorkloadKind, item_replicas
+from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Place, Scene, WorkloadKind, item_replicas, spec_replicas
 from ..ray_clusters import ray_kind
 from ..stamping import add_annotations, add_labels, own
 
@@ -14,7 +14,7 @@ _VERSIONS: Final = frozenset({"orchestration.aibrix.ai/v1alpha1"})
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what the syncers of roles write (vllm-project/aibrix pkg/controller/roleset, constants/stormservice.go).
+    """Write the stamp of the role syncers (vllm-project/aibrix pkg/controller/roleset, constants/stormservice.go).
 
     Each role set is a gang of its own, and there may be several.
     """
@@ -32,12 +32,18 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     own(pod, "orchestration.aibrix.ai/v1alpha1", "RoleSet", role_set, uid)
 
 
+def _role_pods(scene: Scene) -> int:
+    """Return the pods of a role, in all role sets (roleset_types.go PodGroupSize: the pods of one replica)."""
+    sets = spec_replicas(scene) if scene.document.get("kind") == "StormService" else 1
+    return sets * item_replicas(scene) * count(scene.item.get("podGroupSize"), 1)
+
+
 def _storm_kind(kind: str, *path: str) -> WorkloadKind:
     return WorkloadKind(
         api_versions=_VERSIONS,
         kind=kind,
         source="vllm-project/aibrix api/orchestration/v1alpha1/{stormservice,roleset}_types.go",
-        places=(Place(path=(*path, ELEMENT, "template"), stamp=_stamp, replicas=item_replicas),),
+        places=(Place(path=(*path, ELEMENT, "template"), stamp=_stamp, replicas=_role_pods),),
     )
 
 

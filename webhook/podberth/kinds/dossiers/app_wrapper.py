@@ -1,4 +1,4 @@
-"""AppWrappers: whole objects in one, which Kueue or MCAD lets in together."""
+"""AppWrappers: objects that contain whole objects, which Kueue or MCAD admits together."""
 
 from typing import Final
 
@@ -8,6 +8,7 @@ from ..places import WorkloadKind
 
 DOSSIER: Final = Dossier(
     name="AppWrapper",
+    parent_groups=frozenset({"workload.codeflare.dev"}),
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"workload.codeflare.dev/v1beta2", "workload.codeflare.dev/v1beta1"}),

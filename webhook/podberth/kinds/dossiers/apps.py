@@ -1,6 +1,6 @@
-"""Kubernetes' own kinds whose pods are each by itself, but for a StatefulSet that declares a gang.
+"""Kubernetes' own kinds without gangs, and StatefulSets, which may declare one.
 
-Old API versions are no longer served, but still shipped in public samples.
+Old API versions are included: no API server serves them, but public samples still have them.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,15 +11,17 @@ from ...kube.paths import ELEMENT
 from ...kube.unchecked import at, count, number, text_at
 from ...wellknown import GANG_SIZE_ANNOTATION
 from ..dossier import Dossier, Finished, KindNote, OwnerKind
+from ..group_rules import GroupRules
 from ..jobs import stamp_stateful_set
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, named, ordinal
 from ..places import PLACEHOLDER_HASH, Place, Scene, Stamp, WorkloadKind, spec_replicas, unknown
 from ..stamping import add_labels, own, own_by_deployment, owned_by_workload
+from ..starts import together
 from ..words import words
 
 
 def _stamp_daemon_set(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what the DaemonSet controller writes, but for the affinity with the name of the node.
+    """Write the stamp of the DaemonSet controller, without the affinity to the name of the node.
 
     Sources: kubernetes pkg/controller/daemon/{daemon_controller,util/daemonset_util}.go.
     """
@@ -43,7 +45,7 @@ def _stamp_stateful_set(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _declared_set(pod: Subject) -> Member | None:
-    """A StatefulSet whose template says how large a gang it is. Without that its pods are replicas, not members."""
+    """Return the membership in a StatefulSet's gang; None if its template states no size: then it is no gang."""
     controller, size = pod.controller, number(pod.annotations[GANG_SIZE_ANNOTATION])
     if controller is None or (controller.group, controller.kind) != ("apps", "StatefulSet") or not size:
         return None
@@ -130,7 +132,7 @@ DOSSIER: Final = Dossier(
             followed=False,
         ),
         OwnerKind(
-            # Of the StatefulSet of a LeaderWorkerSet's workers its leader, of Spark's executors the driver.
+            # A Pod may be an owner: LWS's leader owns the StatefulSet of its workers, Spark's driver its executors.
             source="kubernetes-sigs/lws pkg/controllers/pod_controller.go setControllerReferenceWithStatefulSet",
             group="",
             versions=("v1",),
@@ -138,6 +140,7 @@ DOSSIER: Final = Dossier(
             followed=False,
         ),
     ),
+    group_rules=(GroupRules(kind=("apps", "StatefulSet"), starts=together),),
     finished=(
         Finished(
             source="kubernetes/api core/v1/types.go PodPhase",
@@ -151,7 +154,7 @@ DOSSIER: Final = Dossier(
         "admissionregistration.k8s.io apiextensions.k8s.io apiregistration.k8s.io authentication.k8s.io "
         "authorization.k8s.io autoscaling certificates.k8s.io coordination.k8s.io discovery.k8s.io "
         "events.k8s.io flowcontrol.apiserver.k8s.io networking.k8s.io node.k8s.io policy "
-        "rbac.authorization.k8s.io resource.k8s.io scheduling.k8s.io snapshot.storage.k8s.io storage.k8s.io"
+        "rbac.authorization.k8s.io scheduling.k8s.io snapshot.storage.k8s.io storage.k8s.io"
     ),
     podless_kinds=words(
         "apps/v1/ControllerRevision v1/ConfigMap v1/Endpoints v1/Event v1/LimitRange v1/Namespace v1/Node "

@@ -11,8 +11,9 @@ from ..places import PLACEHOLDER_HASH, Form, Place, Scene, Steps, WorkloadKind, 
 from ..stamping import add_labels, owned_by_workload, set_name
 from ..words import words
 
-# Of a workflow's spec and of a template (argoproj/argo-workflows pkg/apis/workflow/v1alpha1/workflow_types.go Template,
-# WorkflowSpec; workflow/controller/workflowpod.go takes the template's where it says something, else the workflow's).
+# Fields of a workflow's spec and of a template (argoproj/argo-workflows pkg/apis/workflow/v1alpha1/workflow_types.go
+# Template, WorkflowSpec). The template's field takes precedence over the workflow's
+# (workflow/controller/workflowpod.go).
 _FIELDS: Final = words(
     "activeDeadlineSeconds affinity automountServiceAccountToken containers hostAliases initContainers "
     "nodeSelector priorityClassName schedulerName securityContext serviceAccountName tolerations volumes"
@@ -44,7 +45,7 @@ _SET: Final = Form(seats=(*_SEATS, (("spec", "containers"), ("containerSet", "co
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what createWorkflowPod writes (workflow/controller/workflowpod.go), but for Argo's own containers."""
+    """Write the stamp of createWorkflowPod (workflow/controller/workflowpod.go), without Argo's own containers."""
     generated = f"{text(at(scene.document, 'metadata', 'generateName'))}{PLACEHOLDER_HASH}"
     name = scene.name if scene.document.get("kind") == "Workflow" and scene.name else generated
     add_labels(pod, {"workflows.argoproj.io/workflow": name, "workflows.argoproj.io/completed": "false"})

@@ -1,7 +1,7 @@
 """Coscheduling of scheduler-plugins: pods of one PodGroup wait until there are enough of them.
 
-The scheduler's name is the administrator's choice, so only the label tells. Koordinator and slurm-bridge read the same
-label: their schedulers' names precede it.
+The administrator chooses the scheduler's name, so only the label shows the system. Koordinator and slurm-bridge read
+the same label: the names of their schedulers take precedence over it.
 """
 
 from typing import Final
@@ -18,7 +18,7 @@ def _labelled_group(pod: Subject) -> Member:
 
 
 _LABEL: Final = "scheduling.x-k8s.io/pod-group"
-# Koordinator's scheduler goes by the same label.
+# Koordinator's scheduler reads the same label.
 _API_GROUPS: Final = ("scheduling.x-k8s.io", "scheduling.sigs.k8s.io")
 
 DOSSIER: Final = Dossier(
@@ -28,10 +28,12 @@ DOSSIER: Final = Dossier(
         precedence=7,
         title="coscheduling (scheduler-plugins)",
         source="kubernetes-sigs/scheduler-plugins apis/scheduling/v1alpha1/types.go PodGroupLabel, pkg/coscheduling",
+        by_plugin=True,  # kubernetes-sigs/scheduler-plugins pkg/coscheduling
         labels=under("scheduling.x-k8s.io", "pod-group"),
         reads=("label `scheduling.x-k8s.io/pod-group`",),
         writes="label `scheduling.x-k8s.io/pod-group`, where a policy chooses the system",
         pod_groups="scheduling.x-k8s.io",
+        reference=("metadata", "labels", _LABEL),
         elsewhere=("`spec.minMember` of the PodGroup",),
         topology="set affinity in the workload's pod template, for its PodGroup has no field",
     ),

@@ -1,15 +1,17 @@
-"""Dynamo: DynamoGraphDeployments, of which it makes a PodCliqueSet where Grove runs."""
+"""Dynamo: its operator makes a PodCliqueSet from each DynamoGraphDeployment, if the cluster has Grove."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
-from ...kube.unchecked import at, count, mapping_at, text
+from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at
+from .. import forms
 from ..cliques import stamp_clique
 from ..dossier import Dossier, KindNote
 from ..forms import CONTAINER_FIELDS, POD_SPEC_FIELDS
-from ..places import Form, Place, Scene, Steps, WorkloadKind, item_replicas
-from ..stamping import add_labels
+from ..places import Form, Found, Place, Scene, Steps, WorkloadKind, item_replicas
+from ..roles import Predicted, read_once
+from ..stamping import add_labels, mount_shared_memory
 
 _SERVICE: Final = Form(
     # ai-dynamo/dynamo deploy/operator/api/v1alpha1/dynamocomponentdeployment_types.go ExtraPodSpec, ExtraPodMetadata
@@ -27,14 +29,14 @@ _SERVICE: Final = Form(
 
 
 def _stamp_dynamo(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what the operator writes in PodCliques, with Grove (deploy/operator/internal/dynamo/graph.go)."""
+    """Write the stamp of PodCliques that the operator makes (deploy/operator/internal/dynamo/graph.go)."""
     labels = {"nvidia.com/dynamo-graph-deployment-name": scene.name, "nvidia.com/dynamo-component": scene.key}
     add_labels(pod, labels)
-    stamp_clique(pod, scene, scene.key.lower())
+    stamp_clique(pod, scene, _clique(scene.key, scene.item))
 
 
 def _stamp_service(pod: dict[str, Any], scene: Scene) -> None:
-    """Write a component's pod; its main container gets the amounts of the service (v1alpha1 common.go ResourceItem)."""
+    """Write the stamp of a service's pod; the main container gets its resources (v1alpha1 common.go ResourceItem)."""
     main = pod["spec"]["containers"][0]
     amounts = _amounts(scene)
     if amounts:
@@ -43,11 +45,39 @@ def _stamp_service(pod: dict[str, Any], scene: Scene) -> None:
             **own_amounts,
             **{side: {**(own_amounts.get(side) or {}), **named} for side, named in amounts.items()},
         }
+    _mount_shared_memory(pod, main, scene)
     _stamp_dynamo(pod, scene)
 
 
+def _stamp_component(pod: dict[str, Any], scene: Scene) -> None:
+    """Write a component's pod, in which the container called main is the component (v1beta1 common.go)."""
+    containers = pod["spec"]["containers"]
+    main = next((each for each in containers if each.get("name") == "main"), None)
+    if main is not None:
+        _mount_shared_memory(pod, main, scene)
+    _stamp_dynamo(pod, scene)
+
+
+def _mount_shared_memory(pod: dict[str, Any], main: dict[str, Any], scene: Scene) -> None:
+    """Mount /dev/shm of the size that the service says, of 8Gi if it says none, and no volume if it says so.
+
+    Sources: ai-dynamo/dynamo deploy/operator/internal/dynamo ApplySharedMemoryVolumeAndMount, internal/consts
+    DefaultSharedMemorySize; the fields are `sharedMemory` (v1alpha1) and `sharedMemorySize` (v1beta1).
+    """
+    said = mapping_at(scene.item, "sharedMemory")
+    size = scene.item.get("sharedMemorySize")
+    if said.get("disabled") is True or size in (0, "0"):
+        return
+    if size is None:
+        size = said.get("size") if said.get("size") not in (None, 0, "0", "") else _DEFAULT_SIZE
+    mount_shared_memory(pod, main, "shared-memory", size, replace=True)
+
+
+_DEFAULT_SIZE: Final = "8Gi"
+
+
 def _amounts(scene: Scene) -> dict[str, dict[str, Any]]:
-    """Return the limits and requests that a service asks for outside its pod, by the names that containers use."""
+    """Return the limits and requests in a service's own ``resources`` field, by resource names of containers."""
     found: dict[str, dict[str, Any]] = {}
     for side in ("limits", "requests"):
         said = mapping_at(scene.item, "resources", side)
@@ -70,8 +100,87 @@ def _service_resources(scene: Scene) -> Iterator[tuple[Steps, str]]:
         yield ("spec", "containers", 0, "resources"), f"asked for in {where}; change it there"
 
 
+def _nodes(component: object) -> int:
+    """Return the nodes of a replica (api/v1alpha1 MultinodeSpec.NodeCount, api/v1beta1: default 2)."""
+    several = at(component, "multinode")
+    return 1 if several is None else count(at(several, "nodeCount"), 2)
+
+
+def _clique(name: str, component: object) -> str:
+    """Return the clique of a component; of several nodes that of the workers (graph.go, consts.go GroveRoleSuffix)."""
+    return f"{name}-wkr".lower() if _nodes(component) > 1 else name.lower()
+
+
 def _dynamo_replicas(scene: Scene) -> int:
-    return item_replicas(scene) * count(at(scene.item, "multinode", "nodeCount"), 1)
+    return item_replicas(scene) * _nodes(scene.item)
+
+
+def _pod_cliques(scene: Scene) -> Found:
+    return read_once(scene.document, _clique_set)
+
+
+def _clique_set(document: Found | None) -> Predicted:
+    """Predict the PodCliqueSet: a component of several nodes is a scaling group of a leader and its workers.
+
+    A gang holds one replica of it, each further one is a gang of its own. Source: ai-dynamo/dynamo
+    deploy/operator/internal/dynamo/graph.go GenerateGrovePodCliqueSet, buildGroveScalingGroupConfig.
+    """
+    cliques: list[Found] = []
+    groups: list[Found] = []
+    for name, component, pod_spec in _components(document):
+        nodes = _nodes(component)
+        if nodes > 1:
+            counts = {f"{name}-ldr".lower(): 1, f"{name}-wkr".lower(): nodes - 1}
+            groups.append({"name": name.lower(), "cliqueNames": list(counts), "minAvailable": 1})
+            cliques += ({"name": key, "spec": {"replicas": pods, "podSpec": pod_spec}} for key, pods in counts.items())
+            continue
+        # A number of nodes that is none is as unknown as replicas that are none.
+        spec = {
+            "replicas": at(component, *(("replicas",) if nodes else ("multinode", "nodeCount"))),
+            "podSpec": pod_spec,
+        }
+        # An object of the adapter's own has the number of replicas.
+        cliques.append(
+            {"name": name.lower(), "spec": {**spec, **({"autoScalingConfig": {}} if _adapts(component) else {})}}
+        )
+    template = {"cliques": cliques, "podCliqueScalingGroups": groups}
+    metadata = mapping_at(document, "metadata")
+    return Predicted(
+        {
+            "apiVersion": "grove.io/v1alpha1",
+            "kind": "PodCliqueSet",
+            "metadata": metadata,
+            "spec": {"template": template},
+        }
+    )
+
+
+def _adapts(component: object) -> bool:
+    """Return whether a scaling adapter writes the replicas (v1alpha1 ``enabled``; v1beta1: the field is there)."""
+    adapter = at(component, "scalingAdapter")
+    return isinstance(adapter, Mapping) and adapter.get("enabled") is not False
+
+
+def _components(document: Found | None) -> Iterator[tuple[str, object, object]]:
+    """Yield the name of each component, the component and its PodSpec, with the amounts that stand beside it."""
+    for name, service in mapping_at(document, "spec", "services").items():
+        path = ("spec", "services", str(name))
+        spec = forms.read(document, path, _SERVICE)["spec"]
+        scene = Scene(document=mapping_at(document), name="", uid="", namespace="", path=path, items=(service,))
+        yield str(name), service, _joined(spec, _amounts(scene)) if isinstance(spec, Mapping) else None
+    for component in list_at(document, "spec", "components"):
+        template = at(component, "podTemplate")
+        alone = {"containers": [{"name": "main"}]}
+        yield text_at(component, "name"), component, alone if template is None else at(template, "spec")
+
+
+def _joined(spec: Found, amounts: Mapping[str, Found]) -> dict[str, Any]:
+    """Return a PodSpec whose main container asks for these amounts, too."""
+    main, *others = list_at(spec, "containers") or [{}]
+    own = mapping_at(main, "resources")
+    sides = {side: {**mapping_at(own, side), **amounts.get(side, {})} for side in ("limits", "requests")}
+    first = {"name": "main", **mapping_at(main), "resources": {**own, **sides}}
+    return {**spec, "containers": [first, *others]}
 
 
 DOSSIER: Final = Dossier(
@@ -87,13 +196,15 @@ DOSSIER: Final = Dossier(
                     form=_SERVICE,
                     stamp=_stamp_service,
                     replicas=_dynamo_replicas,
+                    owner=_pod_cliques,
                     fixed=_service_resources,
                 ),
                 Place(
                     path=("spec", "components", ELEMENT, "podTemplate"),
-                    stamp=_stamp_dynamo,
+                    stamp=_stamp_component,
                     optional=True,
                     replicas=_dynamo_replicas,
+                    owner=_pod_cliques,
                 ),
             ),
         ),

@@ -1,16 +1,17 @@
-"""Grove: PodCliqueSets, whose gangs are made of cliques and of what scaling groups add."""
+"""Grove: PodCliqueSets. A base gang has the cliques; scaling groups add further gangs."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
-from ...kube.unchecked import at, count, list_at, text_at
+from ...kube.unchecked import at, count, list_at, text_at, unread
 from ..cliques import stamp_clique
 from ..dossier import POD_SPEC_ASKS, Dossier, KindNote, OwnerKind
 from ..group_rules import GroupRules, above, items
 from ..members import Member, Membership, Subject, index_of
 from ..places import Form, Found, Place, Scene, Steps, WorkloadKind, spec_replicas
 from ..roles import Role, asks_in, counted, read_once
+from ..starts import Gang, Share, Start, none_of
 from ..words import words
 
 _CLIQUE: Final = Form(
@@ -42,7 +43,7 @@ def _pod_gang(pod: Subject) -> Member:
 
 
 def _clique(pod: Subject) -> str:
-    """Return a clique's name in its PodCliqueSet: a PodClique's is that behind its owner's name and number.
+    """Return a clique's name in its PodCliqueSet: the PodClique's name without the owner's name and number.
 
     Source: ai-dynamo/grove operator/api/common/namegen.go.
     """
@@ -53,7 +54,7 @@ def _clique(pod: Subject) -> str:
 
 
 def _cliques(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    """Return the pods of a base gang: each clique, as often as its scaling group needs it at least; none if it scales.
+    """Return the roles of a base gang: each clique, times its scaling group's minimum; empty if a clique autoscales.
 
     Source: ai-dynamo/grove operator/internal/controller/podcliqueset/components/podgang/syncflow.go.
     """
@@ -62,13 +63,13 @@ def _cliques(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 
 
 def _scaled_cliques(owner: Mapping[str, Any] | None, clique: str) -> tuple[Role, ...]:
-    """Return the pods of a gang beyond what a scaling group needs at least: its cliques, once each (syncflow.go)."""
+    """Return the roles of a gang above a scaling group's minimum: each clique of the group, once (syncflow.go)."""
     group = next((names for names, _ in _scaling_groups(owner) if clique in names), [])
     return _pods(owner, dict.fromkeys(group, 1), only=frozenset(group))
 
 
 def _scaling_groups(owner: Mapping[str, Any] | None) -> Iterator[tuple[list[str], int]]:
-    """Yield the names of the cliques of each scaling group, and how often they come at least."""
+    """Yield, for each scaling group, the names of its cliques and the minimum of its replicas."""
     for group in list_at(owner, "spec", "template", "podCliqueScalingGroups"):
         names = at(group, "cliqueNames")
         if isinstance(names, list):
@@ -84,22 +85,44 @@ def _pods(
         name = text_at(clique, "name")
         if only is not None and name not in only:
             continue
-        # Within a scaling group a clique does not scale by itself (syncflow.go determinePodCliqueReplicas).
+        # A clique in a scaling group does not autoscale by itself (syncflow.go determinePodCliqueReplicas).
         if at(clique, "spec", "autoScalingConfig") is not None and name not in times:
             return ()
         pods = count(at(clique, "spec", "replicas"), 1) * times.get(name, 1)
-        roles.append(Role(pods, asks_in(at(clique, "spec", "podSpec"))))
+        roles.append(Role(pods, asks_in(at(clique, "spec", "podSpec")), unread(at(clique, "spec", "replicas"))))
     return tuple(roles)
 
 
 def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
-    """Find what ai-dynamo/grove operator/internal/webhook/admission/pcs/validation refuses where its webhook runs."""
+    """Yield the minimums that are refused (ai-dynamo/grove operator/internal/webhook/admission/pcs/validation)."""
     base = ("spec", "template")
     for path, lists in ((("spec",), "cliques"), ((), "podCliqueScalingGroups")):
         for index, each in items(at(document, *base, lists)):
             replicas, least = count(at(each, *path, "replicas"), 1), count(at(each, *path, "minAvailable"))
             if least > replicas:
                 yield (*base, lists, index, *path, "minAvailable"), above(least, replicas, "its replicas")
+
+
+def _starts(gang: Gang) -> Start[Any]:
+    """Return the start of the base gang: the minimum of each clique, times that of its scaling group.
+
+    Source: ai-dynamo/grove operator/internal/webhook/admission/pcs/defaulting, .../podgang/syncflow.go.
+    """
+    if not count(at(gang.document, "spec", "replicas"), 1):
+        return none_of(gang.pods)
+    groups = list_at(gang.document, "spec", "template", "podCliqueScalingGroups")
+    times = {
+        str(name): count(at(group, "minAvailable"), 1) for group in groups for name in list_at(group, "cliqueNames")
+    }
+    shares = []
+    for each in gang.pods:
+        clique = gang.item(each, None)
+        stated, every = at(clique, "spec", "minAvailable"), count(at(clique, "spec", "replicas"), 1)
+        scales = stated is None and at(clique, "spec", "autoScalingConfig") is not None
+        least = 0 if scales else min(count(stated, every), every)
+        often = times.get(text_at(clique, "name"), 1)
+        shares.append(Share(pods=each, most=every * often, least=least * often))
+    return Start(shares=tuple(shares), least=sum(each.least for each in shares))
 
 
 DOSSIER: Final = Dossier(
@@ -182,5 +205,5 @@ DOSSIER: Final = Dossier(
     ),
     # ai-dynamo/grove operator/internal/controller (SetControllerReference)
     links=frozenset({("grove.io", "PodClique"), ("grove.io", "PodCliqueScalingGroup")}),
-    group_rules=(GroupRules(kind=("grove.io", "PodCliqueSet"), minimums=_minimums),),
+    group_rules=(GroupRules(kind=("grove.io", "PodCliqueSet"), minimums=_minimums, starts=_starts),),
 )

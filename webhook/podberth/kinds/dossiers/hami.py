@@ -23,7 +23,7 @@ DOSSIER: Final = Dossier(
                 "huawei.com/Ascend910C-memory huawei.com/Ascend310P-memory"
             ),
             annotations=frozenset({"nvidia.com/vgpu-mode", "nvidia.com/use-gputype", "nvidia.com/nouse-gputype"}),
-            # Under HAMi's scheduler a plain nvidia.com/gpu is a share as well.
+            # Under HAMi's scheduler the resource nvidia.com/gpu alone is a share as well.
             schedulers=frozenset({"hami-scheduler"}),
         ),
     ),

@@ -1,15 +1,16 @@
 """Kubernetes' own Jobs and CronJobs. A Job that is Indexed is a gang; any other is a queue of tasks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from ...kube.unchecked import at, count, mapping_at
+from ...kube.unchecked import at, count, mapping_at, number, text_at, unread
 from ...wellknown import JOB_COMPLETION_INDEX
 from ..dossier import Dossier, KindNote, OwnerKind
-from ..group_rules import GroupRules, job_minimums
+from ..group_rules import JOB_SCHEDULING, GroupRules, job_minimums
 from ..jobs import job_pods, stamp_job
 from ..members import Member, Membership, Subject, completion_index, named
 from ..places import PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Found, Place, Scene, Steps, WorkloadKind
+from ..starts import Gang, Start, all_of, none_of
 
 
 def _job_spec(scene: Scene) -> Mapping[str, Any]:
@@ -30,20 +31,22 @@ def _job_replicas(scene: Scene) -> int:
 
 
 def _indexed_job(pod: Subject) -> Member | None:
-    """An Indexed Job. One that works through more completions than run at once is a queue of tasks, not a gang.
+    """Return the membership in an Indexed Job; None if it has more completions than pods at once: a queue of tasks.
 
-    Kubernetes' own Job controller draws the same line (KEP-5547: Indexed, and parallelism equal to completions). It
-    makes no more pods than there are completions (pkg/controller/job/job_controller.go manageJob).
+    Kubernetes' own Job controller uses the same rule (KEP-5547: Indexed, and parallelism equal to completions). It
+    makes at most as many pods as completions (pkg/controller/job/job_controller.go manageJob).
     """
     if pod.controller is None or pod.controller.kind != "Job":
         return None
-    # Before a CronJob has made its first Job, the CronJob's template stands for it.
+    # If the CronJob has made no Job yet, its template is read instead.
     spec = at(pod.owner("Job"), "spec") or at(pod.owner("CronJob"), "spec", "jobTemplate", "spec")
     size = 0
     if isinstance(spec, Mapping):
         parallelism = count(spec.get("parallelism"), 1)
         size = count(spec.get("completions"), parallelism)
-        if size > parallelism:
+        if unread(spec.get("parallelism"), spec.get("completions")):
+            size = 0
+        elif size > parallelism:
             return None
     return Member("Job", named("job", pod.controller.uid), size, completion_index(pod))
 
@@ -57,6 +60,28 @@ def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
 
 def _cron_minimums(document: Found) -> Iterator[tuple[Steps, str]]:
     return job_minimums(document, "spec", "jobTemplate", "spec")
+
+
+# kubernetes-sigs/kueue pkg/controller/jobs/job: fewer pods of a Job may start.
+_PARTIAL: Final = "kueue.x-k8s.io/job-min-parallelism"
+
+
+def _starts(gang: Gang) -> Start[Any]:
+    """Return the start of a Job: a native gang may have a minimum, and Kueue may start fewer pods."""
+    return _starts_of(gang.document, gang.pods)
+
+
+def _cron_starts(gang: Gang) -> Start[Any]:
+    return _starts_of(mapping_at(gang.document, "spec", "jobTemplate"), gang.pods)
+
+
+def _starts_of(job: Found, pods: Sequence[Any]) -> Start[Any]:
+    if at(job, "spec", *JOB_SCHEDULING, "basic") is not None:
+        return none_of(pods)
+    start = all_of(pods)
+    if (least := count(at(job, "spec", *JOB_SCHEDULING, "gang", "minCount"))) > 0:
+        start = start.at_least(least)
+    return start.at_least(number(text_at(job, "metadata", "annotations", _PARTIAL)) or start.least)
 
 
 DOSSIER: Final = Dossier(
@@ -108,7 +133,7 @@ DOSSIER: Final = Dossier(
     ),
     owners=(
         OwnerKind(
-            # Also the way from a pod to what owns its Job: a JobSet, an MPIJob.
+            # A Job also links a pod to the owner of the Job: a JobSet, an MPIJob.
             source="kubernetes/api batch/v1/types.go JobSpec",
             group="batch",
             versions=("v1",),
@@ -117,7 +142,7 @@ DOSSIER: Final = Dossier(
         ),
     ),
     group_rules=(
-        GroupRules(kind=("batch", "Job"), minimums=_minimums),
-        GroupRules(kind=("batch", "CronJob"), minimums=_cron_minimums),
+        GroupRules(kind=("batch", "Job"), minimums=_minimums, starts=_starts),
+        GroupRules(kind=("batch", "CronJob"), minimums=_cron_minimums, starts=_cron_starts),
     ),
 )

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
-from ...kube.unchecked import at, count, list_at, mapping_at, text_at
+from ...kube.unchecked import at, count, list_at, mapping_at, text_at, unread
 from ..dossier import TEMPLATE_ASKS, Dossier, KindNote, OwnerKind
+from ..forms import find
 from ..group_rules import GroupRules, items, job_minimums
 from ..job_sets import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
 from ..jobs import job_pods
@@ -13,6 +14,7 @@ from ..members import Member, Membership, Subject, completion_index, index_of, n
 from ..places import Found, Place, Scene, Steps, WorkloadKind
 from ..roles import Role, asks_of, counted, read_once
 from ..stamping import add_annotations
+from ..starts import together
 
 
 def _jobs_before(job_set: Found) -> Mapping[str, int]:
@@ -22,7 +24,7 @@ def _jobs_before(job_set: Found) -> Mapping[str, int]:
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     for key in ("exclusive-topology", "node-selector"):
         name = f"alpha.jobset.sigs.k8s.io/{key}"
-        # Of one replicated job, or of all (pkg/controllers/jobset_controller.go, labelAndAnnotateObject).
+        # The replicated job's annotation, or else all's (pkg/controllers/jobset_controller.go, labelAndAnnotateObject).
         own = text_at(scene.item, "template", "metadata", "annotations", name)
         said = own or at(scene.document, "metadata", "annotations", name)
         if isinstance(said, str):
@@ -44,9 +46,9 @@ def _replicated_jobs(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 
 
 def _replicated_index(pod: Subject, jobs: list[Any]) -> int:
-    """Return the pod's number among all Jobs of its replicated job: each of them numbers its own from 0.
+    """Return the pod's number among the pods of all Jobs of its replicated job; each Job numbers its own pods from 0.
 
-    Of the first Job, as of the only one, these are the same.
+    For the pods of the first Job both numbers are equal.
     """
     index, job = completion_index(pod), index_of(pod.labels.get("jobset.sigs.k8s.io/job-index"))
     if index < 0 or job == 0 or pod.labels.get("jobset.sigs.k8s.io/replicatedjob-replicas") == "1":
@@ -60,8 +62,10 @@ def _replicated_index(pod: Subject, jobs: list[Any]) -> int:
 
 
 def _replicated_job(job: object) -> Role:
-    pods = count(at(job, "replicas"), 1) * job_pods(at(job, "template", "spec"))
-    return Role(pods, asks_of(at(job, "template", "spec", "template")))
+    spec = at(job, "template", "spec")
+    pods = count(at(job, "replicas"), 1) * job_pods(spec)
+    said = unread(at(job, "replicas"), at(spec, "parallelism"), at(spec, "completions"))
+    return Role(pods, asks_of(at(spec, "template")), said)
 
 
 def _stages(owner: Mapping[str, Any]) -> str:
@@ -80,6 +84,11 @@ def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
         # pkg/webhooks/jobset_webhook.go: Indexed is the default.
         for steps, message in job_minimums({"spec": mapping_at(each, "template", "spec")}, "spec", mode="Indexed"):
             yield ("spec", "replicatedJobs", index, "template", *steps), message
+
+
+def _jobs_of(document: Found, place: Steps) -> int:
+    """Return the number of Jobs; 0 for a template that is not in a replicated job (``--template-path``)."""
+    return count(at(find(document, place[:3]), "replicas"), 1) if place[:2] == ("spec", "replicatedJobs") else 0
 
 
 DOSSIER: Final = Dossier(
@@ -144,10 +153,13 @@ DOSSIER: Final = Dossier(
             },
         ),
     ),
+    affinity_keys=frozenset({"alpha.jobset.sigs.k8s.io/exclusive-topology"}),
     group_rules=(
         GroupRules(
             kind=("jobset.x-k8s.io", "JobSet"),
             minimums=_minimums,
+            starts=together,
+            groups=_jobs_of,
             exclusive={"alpha.jobset.sigs.k8s.io/exclusive-topology": ""},
         ),
     ),

@@ -1,7 +1,7 @@
 """KAI Scheduler: a pod-grouper makes the PodGroup of the workload that owns the pods, by its kind and annotations.
 
-The grouper reads the workload on top; of the pod it takes the queue, where the workload names none. A pod that nobody
-owns is its own workload (default_grouper.go GetPodGroupMetadata).
+The grouper reads the top owner of the pods; it takes the queue from the pod if the top owner names none. A pod without
+an owner is its own workload (default_grouper.go GetPodGroupMetadata).
 """
 
 from collections.abc import Mapping
@@ -10,6 +10,7 @@ from typing import Any, Final
 from ...kube.pod import annotations, spec
 from ...kube.unchecked import text_at
 from ..dossier import Dossier
+from ..group_rules import StatedMinimum
 from ..members import Member, Membership, Subject, completion_index
 from ..queues import KAI_QUEUE, Queue, QueueForm
 from ..systems import Dialect, PodGroupKind, System
@@ -17,9 +18,9 @@ from ..words import under
 
 
 def _kai_group(pod: Subject) -> Member | None:
-    """A group of KAI's pod-grouper. The key has no domain, so it counts under KAI's own scheduler only.
+    """Return the membership in a group of KAI's pod-grouper; None for pods of other schedulers.
 
-    Of ``batch-min-member`` it asks the workload on top, a Job or a JobSet
+    The grouper reads the annotation ``batch-min-member`` from the top owner, a Job or a JobSet
     (kai-scheduler/KAI-Scheduler pkg/podgrouper/podgrouper/plugins/{job,jobset}).
     """
     if pod.spec.get("schedulerName") != "kai-scheduler":
@@ -72,6 +73,7 @@ DOSSIER: Final = Dossier(
             "`metadata.annotations[kai.scheduler/batch-min-member]` of the Job or JobSet",
             "`spec.minMember`, `spec.topologyConstraint` of the PodGroup",
         ),
+        asked=under("kai.scheduler", "topology topology-required-placement topology-preferred-placement"),
         topology="set annotations kai.scheduler/topology and kai.scheduler/topology-preferred-placement of the "
         "workload",
     ),
@@ -94,10 +96,18 @@ DOSSIER: Final = Dossier(
         named_by="annotation pod-group-name",
         read=_named,
     ),
+    stated_minimums=(
+        StatedMinimum(
+            key="kai.scheduler/batch-min-member",
+            source="kai-scheduler/KAI-Scheduler pkg/podgrouper/podgrouper/plugins/constants",
+        ),
+    ),
     queues=(
         QueueForm(
             source="kai-scheduler/KAI-Scheduler pkg/apis/scheduling/v2/queue_types.go",
             kind=KAI_QUEUE,
+            label="kai.scheduler/queue",
+            only_leaves=True,  # docs/queues
             title="KAI Queue",
             versions=("v2",),
             read=_queue,

@@ -1,4 +1,4 @@
-"""Knative Serving: services that scale by themselves."""
+"""Knative Serving: services that autoscale."""
 
 from typing import Any, Final
 
@@ -15,11 +15,11 @@ _REVISION: Final = Form(
     ),
     fields=POD_SPEC_FIELDS,
 )
-"""A RevisionTemplateSpec: beside the PodSpec's fields stand a revision's own."""
+"""A RevisionTemplateSpec: the fields of a PodSpec, and a revision's own fields."""
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what the revision's Deployment has (pkg/reconciler/revision/resources/deploy.go), without its proxy."""
+    """Write the stamp of a revision's Deployment (pkg/reconciler/revision/resources/deploy.go), without its proxy."""
     revision = f"{scene.name}-{PLACEHOLDER_HASH}"
     add_labels(
         pod,

@@ -1,6 +1,6 @@
-"""Koordinator: gangs by annotation of the pod, or by its own PodGroup; network topology is a spec in an annotation.
+"""Koordinator: gangs by annotations of the pod or by Koordinator's PodGroup; an annotation has the network topology.
 
-The PodGroup's label has the name of its API group. Scheduler-plugins' label is read, too.
+The key of the PodGroup's label is in the PodGroup's API group. Koordinator reads scheduler-plugins' label, too.
 """
 
 from typing import Final
@@ -18,7 +18,7 @@ def _koordinator_group(pod: Subject) -> Member:
 
 
 def _koordinator_gang(pod: Subject) -> Member:
-    """A gang that its pods describe themselves; the labels of before scheduler-plugins' PodGroup beat the annotations.
+    """Return the membership in a gang that its pods describe; the older labels take precedence over the annotations.
 
     Sources: koordinator-sh/koordinator apis/extension/coscheduling.go GetGangName, pkg/scheduler/plugins/coscheduling/
     util/gang_helper.go GetGangMinNumFromPod, core/gang.go tryInitByPodConfig; apis/extension/network_topology.go.
@@ -62,11 +62,18 @@ DOSSIER: Final = Dossier(
         ),
         writes="label `pod-group.scheduling.sigs.k8s.io`, where a policy chooses the system",
         pod_groups="scheduling.sigs.k8s.io",
+        reference=("metadata", "labels", "pod-group.scheduling.sigs.k8s.io"),
+        # Koordinator's keys for a gang without a PodGroup (apis/extension/coscheduling.go).
+        other_references=(
+            ("metadata", "labels", "pod-group.scheduling.sigs.k8s.io/name"),
+            ("metadata", "annotations", "gang.scheduling.koordinator.sh/name"),
+        ),
         elsewhere=(
             "`spec.minMember` of the PodGroup",
             "`metadata.annotations[gang.scheduling.koordinator.sh/network-topology-spec]` of the PodGroup",
         ),
         # core/gang.go tryInitByPodConfig, tryInitByPodGroup
+        asked=frozenset({"gang.scheduling.koordinator.sh/network-topology-spec"}),
         topology="set annotation gang.scheduling.koordinator.sh/network-topology-spec of its PodGroup, or of its pods "
         "where it has none",
     ),

@@ -1,25 +1,25 @@
-"""KServe: InferenceServices, on one node or on several, and the runtimes that they name."""
+"""KServe: InferenceServices, on one node or on several nodes, and the ServingRuntimes that they name."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
-from ...kube.shape import RESOURCED_LISTS
-from ...kube.unchecked import at, count, mapping_at, number, text, text_at
+from ...kube.shape import RESOURCED_LISTS, template_problems
+from ...kube.unchecked import at, count, list_at, mapping_at, number, text, text_at
 from ..dossier import Dossier, KindNote
 from ..forms import COMPONENT, CONTAINER_FIELDS, INLINE
 from ..members import Member, Membership, Subject, named
-from ..places import PLACEHOLDER_HASH, Form, Place, Scene, WorkloadKind, unknown
-from ..stamping import add_labels, own_by_deployment
+from ..places import PLACEHOLDER_HASH, Form, Found, Place, Scene, WorkloadKind, unknown
+from ..stamping import add_labels, mount_shared_memory, own_by_deployment
 from ..words import words
 
-# The embedded PodSpecs of these CRDs are older than 1.36's field.
+# The PodSpecs in these CRDs are older than this field of 1.36.
 _NO_GROUP: Final = frozenset({"schedulingGroup"})
 
 
-# kserve/kserve pkg/apis/serving/v1beta1/{predictor,explainer}.go: of these one is the server, with the container's
-# fields inline (PredictorExtensionSpec); without one the first of the containers is.
+# kserve/kserve pkg/apis/serving/v1beta1/{predictor,explainer}.go: one of these fields is the server, with a container's
+# fields inline (PredictorExtensionSpec). Without them the first of the containers is the server.
 _FRAMEWORKS: Final = (
     "model",
     "huggingface",
@@ -45,15 +45,69 @@ _PREDICTOR: Final = replace(
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what the reconcilers of raw deployments write (pkg/controller/v1beta1/inferenceservice/components)."""
+    """Write the stamp of the reconcilers of raw deployments (pkg/controller/v1beta1/inferenceservice/components)."""
     component = next((str(step) for step in scene.path if step in {"predictor", "transformer", "explainer"}), "")
     worker = "-worker" if scene.path[-1] == "workerSpec" else ""
     name = f"{scene.name}-{component}{worker}"
     add_labels(pod, {"serving.kserve.io/inferenceservice": scene.name, "component": component, "app": f"isvc.{name}"})
     if component == "predictor" and at(scene.spec, "predictor", "workerSpec") is not None:
-        # Of an object that changes, the next generation has another number.
+        # The number changes with each generation of the object.
         add_labels(pod, {"isvc.generation": PLACEHOLDER_HASH})
+    framework = next((each for each in _FRAMEWORKS if isinstance(_at_place(scene).get(each), Mapping)), None)
+    if component == "predictor" and framework is not None:
+        _lay_over_runtime(pod, scene, framework)
     own_by_deployment(pod, name)
+
+
+def _at_place(scene: Scene) -> Found:
+    found: Any = scene.document
+    for step in scene.path:
+        found = found[step]
+    return mapping_at(found)
+
+
+def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None:
+    """Fill in what the runtime's container and volumes say.
+
+    KServe lays the predictor over the runtime (kserve/kserve aaac4e29 pkg/controller/v1beta1/inferenceservice/utils/
+    utils.go MergeRuntimeContainers, MergePodSpec). Of a runtime that is not known only that is assumed which KServe's
+    own have (config/runtimes/kserve-{huggingfaceserver,vllmserver}.yaml): a volume at /dev/shm.
+    """
+    main = pod["spec"]["containers"][0]
+    runtime = mapping_at(_runtime_of(scene, text_at(_at_place(scene), framework, "runtime")), "spec")
+    below = {"spec": {key: runtime.get(key) for key in ("containers", "volumes")}}
+    if not runtime or template_problems(below):
+        mount_shared_memory(pod, main, "devshm")
+        return
+    theirs: Found = next(
+        (each for each in list_at(runtime, "containers") if each.get("name") == "kserve-container"), {}
+    )
+    for field in ("image", "command"):
+        if not main.get(field) and theirs.get(field):
+            main[field] = theirs[field]
+    for field in ("args", "env", "volumeMounts"):
+        key = {"env": "name", "volumeMounts": "mountPath"}.get(field)
+        main[field] = _joined(theirs.get(field), main.get(field), key)
+    pod["spec"]["volumes"] = _joined(runtime.get("volumes"), pod["spec"].get("volumes"), "name")
+
+
+def _joined(below: object, above: object, key: str | None) -> list[Any]:
+    """Return both lists, without the items of the first whose key the second has, too."""
+    ours = above if isinstance(above, list) else []
+    taken = [at(each, key) for each in ours] if key else []
+    return [
+        *(each for each in (below if isinstance(below, list) else ()) if not key or at(each, key) not in taken),
+        *ours,
+    ]
+
+
+def _runtime_of(scene: Scene, name: str) -> Found:
+    """Return the runtime of a name, that of the namespace before that of the cluster; empty if it is not known."""
+    named = [each for each in scene.known if at(each, "metadata", "name") == name]
+    for each in named:
+        if at(each, "kind") == "ServingRuntime" and at(each, "metadata", "namespace") in (None, scene.namespace):
+            return each
+    return next((each for each in named if at(each, "kind") == "ClusterServingRuntime"), {})
 
 
 def _min_replicas(scene: Scene) -> int:
@@ -74,7 +128,7 @@ def _component(*path: str, form: Form = _PREDICTOR, count_of: Callable[[Scene], 
 
 
 def _head_workers(scene: Scene) -> int:
-    """Return the workers beside a head: its pipeline has one stage more."""
+    """Return the number of workers of a head: one less than the stages of the pipeline."""
     size = at(mapping_at(scene.document, *(str(step) for step in scene.path)), "pipelineParallelSize")
     return max(count(size, 2) - 1, 0)
 
@@ -88,6 +142,11 @@ _RUNTIME: Final = replace(
 )
 
 
+def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
+    """Write the owner that pods of the runtime get: KServe makes Deployments of InferenceServices that name it."""
+    own_by_deployment(pod, scene.name)
+
+
 def _serving_runtime(kind: str) -> WorkloadKind:
     return WorkloadKind(
         api_versions=frozenset({"serving.kserve.io/v1alpha1"}),
@@ -95,16 +154,23 @@ def _serving_runtime(kind: str) -> WorkloadKind:
         source="kserve/kserve pkg/apis/serving/v1alpha1/servingruntime_types.go",
         only_template=True,
         places=(
-            Place(path=("spec",), form=_RUNTIME, role="runtime", replicas=unknown),
-            Place(path=("spec", "workerSpec"), form=_RUNTIME, role="worker", optional=True, replicas=unknown),
+            Place(path=("spec",), form=_RUNTIME, stamp=_stamp_runtime, role="runtime", replicas=unknown),
+            Place(
+                path=("spec", "workerSpec"),
+                form=_RUNTIME,
+                stamp=_stamp_runtime,
+                role="worker",
+                optional=True,
+                replicas=unknown,
+            ),
         ),
     )
 
 
 def _inference_service(pod: Subject) -> Member | None:
-    """A model over several nodes: a Deployment of heads and one of workers, for each generation of the service.
+    """Return the membership in a model on several nodes: Deployments of heads and workers, for each generation.
 
-    An LLMInferenceService over several nodes makes a LeaderWorkerSet.
+    An LLMInferenceService on several nodes makes a LeaderWorkerSet instead.
     """
     service = pod.labels.get("serving.kserve.io/inferenceservice")
     if not service:
@@ -121,7 +187,7 @@ def _containers(pod: Subject) -> Iterator[Mapping[str, Any]]:
 
 
 def _variable(container: Mapping[str, Any], name: str) -> str:
-    """Return a variable's value; the environment is no part of a pod's checked shape."""
+    """Return a variable's value in a container; the check of a pod's shape leaves the environment out."""
     env = container.get("env")
     found = (text_at(each, "value") for each in (env if isinstance(env, list) else ()) if at(each, "name") == name)
     return next(found, "")

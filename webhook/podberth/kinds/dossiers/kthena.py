@@ -1,56 +1,215 @@
-"""Kthena: ModelServings, whose groups have roles with an entry pod and workers."""
+"""Kthena: ModelServings, whose serving groups of roles serve one model.
 
+Each pod of a role is an entry or one of its workers. Kthena makes all pods of a serving group at once, without a
+StatefulSet between (pkg/model-serving-controller/controller/model_serving_controller.go CreatePodsForServingGroup).
+"""
+
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
-from ...kube.unchecked import count, text
-from ..dossier import Dossier
-from ..places import Place, Scene, WorkloadKind, item_replicas, spec_replicas
-from ..stamping import add_labels, owned_by_workload, set_name
+from ...kube.unchecked import at, count, list_at, mapping_at, text
+from ..dossier import TEMPLATE_ASKS, Dossier, KindNote, OwnerKind
+from ..group_rules import GroupRules
+from ..members import Member, Membership, Subject, index_of, named
+from ..model_servings import (
+    MODEL_SERVING_GROUP,
+    MODEL_SERVING_KEYS,
+    MODEL_SERVING_VERSION,
+    scheduler_of,
+    stamp_member,
+)
+from ..places import Form, Found, Place, Scene, Steps, WorkloadKind, spec_replicas
+from ..roles import Role, asks_of, counted, read_once
+from ..starts import Gang, Share, Start
+
+_TYPES: Final = "volcano-sh/kthena pkg/apis/workload/v1alpha1"
+_UTILS: Final = "volcano-sh/kthena pkg/model-serving-controller/utils/utils.go"
+
+_TEMPLATE: Final = Form(
+    # pkg/apis/workload/v1alpha1/servinggroup_types.go PodTemplateSpec, Metadata: no finalizers
+    seats=(
+        (("metadata", "labels"), ("metadata", "labels")),
+        (("metadata", "annotations"), ("metadata", "annotations")),
+        (("spec",), ("spec",)),
+    )
+)
+_NO_GROUP: Final = frozenset({"schedulingGroup", "workloadRef"})
+"""Fields of a PodSpec that charts/kthena/charts/workload/crds does not have."""
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what pods of the first group's first role get (volcano-sh/kthena pkg/apis/workload/v1alpha1/labels.go)."""
-    group, role = f"{scene.name}-0", scene.key
-    entry = scene.path[-1] == "entryTemplate"
-    labels = {"name": scene.name, "group-name": group, "role": role, "role-id": f"{role}-0"}
-    add_labels(pod, {f"modelserving.volcano.sh/{key}": value for key, value in labels.items()})
-    if entry:
-        add_labels(pod, {"modelserving.volcano.sh/entry": "true"})
-    owned_by_workload(pod, scene)
-    set_name(pod, f"{group}-{role}-0-{0 if entry else 1}")
-    scheduler = text(scene.spec.get("schedulerName")) or "volcano"
-    pod["spec"]["schedulerName"] = pod["spec"].get("schedulerName") or scheduler
+    stamp_member(pod, scene.document, scene.item, entry=scene.path[-1] == "entryTemplate")
 
 
-def _entries(scene: Scene) -> int:
-    return item_replicas(scene) * spec_replicas(scene)
+def _role_instances(scene: Scene) -> int:
+    """Return how often a role is there in all groups: each has one entry."""
+    return spec_replicas(scene) * count(scene.item.get("replicas"), 1)
 
 
-def _entry_workers(scene: Scene) -> int:
-    return _entries(scene) * count(scene.item.get("workerReplicas"), 0)
+def _workers(scene: Scene) -> int:
+    return _role_instances(scene) * count(scene.item.get("workerReplicas"))
 
 
-_ROLES: Final = ("spec", "template", "roles", ELEMENT)
+def _scheduler_of_all(_scene: Scene) -> Iterator[tuple[Steps, str]]:
+    """Yield the field that Kthena writes over the template's (utils.go GenerateEntryPod, GenerateWorkerPod)."""
+    yield ("spec", "schedulerName"), "Kthena writes spec.schedulerName there; change it in the ModelServing"
+
+
+def _model_serving(pod: Subject) -> Member:
+    group = pod.labels["modelserving.volcano.sh/group-name"]
+    owner = pod.owner("ModelServing")
+    roles = read_once(owner, _roles)
+    index = _number_in_role(pod, group, owner)
+    return Member("ModelServing", named("modelserving", group), counted(roles), index, roles=roles)
+
+
+def _number_in_role(pod: Subject, group: str, owner: Mapping[str, Any] | None) -> int:
+    """Return a pod's number among all of its role in its group: its entry is the first of each replica.
+
+    Source: utils.go GeneratePodName, GenerateRoleID. Workers have their number in their name alone.
+    """
+    role = pod.labels.get("modelserving.volcano.sh/role") or ""
+    identity = pod.labels.get("modelserving.volcano.sh/role-id") or ""
+    replica = index_of(identity.removeprefix(f"{role}-"))
+    is_entry = pod.labels.get("modelserving.volcano.sh/entry") == "true"
+    within = 0 if is_entry else index_of(pod.name.removeprefix(f"{group}-{identity}-"))
+    if replica <= 0 or within < 0:
+        return within if replica == 0 else -1
+    roles = list_at(owner, "spec", "template", "roles")
+    known = next((each for each in roles if at(each, "name") == role), None)
+    return -1 if known is None else replica * (1 + count(at(known, "workerReplicas"))) + within
+
+
+def _roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
+    return tuple(_entries_and_workers(owner))
+
+
+def _entries_and_workers(owner: Mapping[str, Any] | None) -> Iterator[Role]:
+    """Yield the pods of one serving group, as ExpectedPodNum (utils.go) counts them."""
+    for role in list_at(owner, "spec", "template", "roles"):
+        replicas = count(at(role, "replicas"), 1)
+        yield Role(replicas, asks_of(at(role, "entryTemplate")))
+        yield Role(replicas * count(at(role, "workerReplicas")), asks_of(at(role, "workerTemplate")))
+
+
+def _is_gang(document: Found) -> bool:
+    """Return whether it starts as a whole: only Volcano gets its groups (manager.go shouldCreatePodGroup)."""
+    return scheduler_of(document) == "volcano"
+
+
+def _groups(document: Found, _place: Steps) -> int:
+    return count(at(document, "spec", "replicas"), 1)
+
+
+def _starts(gang: Gang) -> Start[Any]:
+    """One serving group, of each role the stated minimum of replicas, whole ones; all where none is stated.
+
+    Source: pkg/model-serving-controller/podgroupmanager/manager.go calculateRequirements, appendSubGroupPolicy.
+    """
+    groups = _groups(gang.document, ())
+    minimums = mapping_at(gang.document, "spec", "template", "gangPolicy", "minRoleReplicas")
+    shares = []
+    for each in gang.pods:
+        role = gang.item(each, -1)
+        most = each.replicas // groups if groups else 0
+        replicas = count(role.get("replicas"), 1)
+        least = min(count(minimums.get(text(role.get("name"))), replicas), replicas)
+        shares.append(Share(pods=each, most=most, least=most // replicas * least if replicas else 0))
+    return Start(shares=tuple(shares), least=sum(each.least for each in shares))
+
 
 DOSSIER: Final = Dossier(
     name="Kthena",
     kinds=(
         WorkloadKind(
-            api_versions=frozenset({"workload.serving.volcano.sh/v1alpha1"}),
+            api_versions=frozenset({MODEL_SERVING_VERSION}),
             kind="ModelServing",
-            source="volcano-sh/kthena pkg/apis/workload/v1alpha1/{model_serving,servinggroup}_types.go",
+            source=f"{_TYPES}/{{model_serving_types,servinggroup_types}}.go; {_UTILS}",
             places=(
-                Place(path=(*_ROLES, "entryTemplate"), stamp=_stamp, replicas=_entries),
-                Place(path=(*_ROLES, "workerTemplate"), stamp=_stamp, replicas=_entry_workers, optional=True),
+                Place(
+                    path=("spec", "template", "roles", ELEMENT, "entryTemplate"),
+                    form=_TEMPLATE,
+                    stamp=_stamp,
+                    replicas=_role_instances,
+                    lacks=_NO_GROUP,
+                    fixed=_scheduler_of_all,
+                ),
+                Place(
+                    path=("spec", "template", "roles", ELEMENT, "workerTemplate"),
+                    form=_TEMPLATE,
+                    stamp=_stamp,
+                    optional=True,
+                    when=lambda scene: count(scene.item.get("workerReplicas")) > 0,
+                    replicas=_workers,
+                    lacks=_NO_GROUP,
+                    fixed=_scheduler_of_all,
+                ),
             ),
         ),
     ),
+    memberships=(
+        Membership(
+            name="ModelServing (Kthena), and ModelBooster, which makes one",
+            source=f"{_TYPES}/labels.go; {_UTILS}",
+            read=_model_serving,
+            size="the ModelServing: `replicas` of its roles, each an entry and `workerReplicas`",
+            sized_by=("ModelServing",),
+            label=f"{MODEL_SERVING_KEYS}/group-name",
+            role=f"{MODEL_SERVING_KEYS}/role",
+        ),
+    ),
+    pod_keys=frozenset(f"{MODEL_SERVING_KEYS}/{key}" for key in ("entry", "role-id")),
+    notes=(
+        KindNote(
+            key=f"{MODEL_SERVING_KEYS}/group-name",
+            kind=f"{MODEL_SERVING_GROUP}/ModelServing",
+            title="ModelServing (Kthena)",
+            keeps="`schedulerName`, and the environment `GROUP_SIZE`, `ENTRY_ADDRESS`, `WORKER_INDEX`, which Kthena "
+            "writes over the template's; its PodGroup, the annotation that names it, and resources, which "
+            "`minResources` sums; affinity where Volcano places it",
+            source="volcano-sh/kthena pkg/model-serving-controller/{utils/utils,podgroupmanager/manager}.go",
+            templates="`spec.template.roles.*.entryTemplate`, `spec.template.roles.*.workerTemplate`, for topology "
+            "`spec.template.networkTopology`",
+        ),
+    ),
+    owners=(
+        OwnerKind(
+            source=f"{_TYPES}/{{model_serving_types,servinggroup_types}}.go",
+            group=MODEL_SERVING_GROUP,
+            versions=("v1alpha1",),
+            kind="ModelServing",
+            spec={
+                "template": {
+                    "roles": {
+                        ELEMENT: {
+                            "name": None,
+                            "replicas": None,
+                            "workerReplicas": None,
+                            "entryTemplate": TEMPLATE_ASKS,
+                            "workerTemplate": TEMPLATE_ASKS,
+                        }
+                    }
+                }
+            },
+        ),
+    ),
+    group_rules=(
+        GroupRules(
+            kind=(MODEL_SERVING_GROUP, "ModelServing"),
+            starts=_starts,
+            on_demand=_is_gang,
+            groups=_groups,
+            whole_groups=True,
+            # pkg/model-serving-controller/podgroupmanager/manager.go extractQueueName
+            queue=("metadata", "annotations", "scheduling.volcano.sh/queue-name"),
+            queue_scheduler="volcano",
+        ),
+    ),
+    # Their pods are others' (pkg/apis/networking, pkg/apis/workload/v1alpha1/autoscalingpolicy_types.go; up to 0.4
+    # autoscalingpolicybinding_types.go, too).
     podless_groups=frozenset({"networking.serving.volcano.sh"}),
     podless_kinds=frozenset(
-        {
-            "workload.serving.volcano.sh/v1alpha1/AutoscalingPolicy",
-            "workload.serving.volcano.sh/v1alpha1/AutoscalingPolicyBinding",
-        }
+        {f"{MODEL_SERVING_VERSION}/AutoscalingPolicy", f"{MODEL_SERVING_VERSION}/AutoscalingPolicyBinding"}
     ),
 )

@@ -1,22 +1,23 @@
-"""KubeRay: RayClusters, and what makes them. A cluster is a gang: its head and its workers."""
+"""KubeRay: RayClusters, and the kinds that make them. A cluster is a gang: its head and its workers."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
-from ...kube.unchecked import at, count, list_at
+from ...kube.unchecked import at, count, list_at, unread
 from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules, items
 from ..members import Member, Membership, Subject, index_of, named
 from ..places import Found, Steps
 from ..ray_clusters import CLUSTERS, ray_kind, ray_workers
 from ..roles import Role, asks_of, counted, read_once
+from ..starts import Gang, Start, all_of, none_of
 
 
 def _ray_index(pod: Subject, groups: list[Any]) -> int:
     """Return a worker's number in its group; the head has none.
 
-    A replica of several hosts has a number, and each host one in its replica
+    A replica with several hosts has a number, and each host has a number within its replica
     (ray-project/kuberay ray-operator/controllers/ray/common/pod.go DefaultWorkerPodTemplate).
     """
     replica = index_of(pod.labels.get("ray.io/worker-group-replica-index"))
@@ -30,7 +31,7 @@ def _ray_index(pod: Subject, groups: list[Any]) -> int:
 
 
 def _ray_cluster(pod: Subject) -> Member | None:
-    """A RayCluster's head or worker. One that autoscales has no size, and its clean-up Job is no member."""
+    """Return the membership in a RayCluster; an autoscaling cluster has no size, and its clean-up Job is no member."""
     if pod.labels.get("ray.io/node-type") not in {"head", "worker"}:
         return None
     owner = pod.owner("RayCluster")
@@ -47,17 +48,30 @@ def _ray_groups(cluster: Mapping[str, Any] | None) -> tuple[Role, ...]:
         return ()
     head = Role(1, asks_of(at(spec, "headGroupSpec", "template")))
     groups = list_at(spec, "workerGroupSpecs")
-    return (head, *(Role(ray_workers(group), asks_of(at(group, "template"))) for group in groups))
+    return (head, *map(_workers, groups))
+
+
+def _workers(group: object) -> Role:
+    said = (at(group, field) for field in ("replicas", "minReplicas", "maxReplicas", "numOfHosts"))
+    return Role(ray_workers(group), asks_of(at(group, "template")), unread(*said))
 
 
 def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
-    """Find worker groups (ray-project/kuberay ray-operator/apis/ray/v1 WorkerGroupSpec) that cannot be scaled."""
+    """Yield the wrong bounds of worker groups (ray-project/kuberay ray-operator/apis/ray/v1 WorkerGroupSpec)."""
     base: tuple[str, ...] = ("spec", *CLUSTERS.get(str(document.get("kind")), ()))
     for index, group in items(at(document, *base, "workerGroupSpecs")):
         low, high = count(group.get("minReplicas")), group.get("maxReplicas")
         if high is not None and low > count(high):
             steps: Steps = (*base, "workerGroupSpecs", index, "minReplicas")
             yield steps, f"got {low}, want {count(high)} at most, maxReplicas: the cluster cannot be scaled"
+
+
+def _starts(gang: Gang) -> Start[Any]:
+    """Return the start of a RayCluster; with autoscaling its workers come one by one."""
+    owners = (owner for each in gang.pods for owner in each.template.owners.values())
+    if any(at(owner, "spec", "enableInTreeAutoscaling") is True for owner in owners):
+        return none_of(gang.pods)
+    return all_of(gang.pods)
 
 
 DOSSIER: Final = Dossier(
@@ -140,6 +154,8 @@ DOSSIER: Final = Dossier(
             GroupRules(
                 kind=("ray.io", kind),
                 minimums=_minimums,
+                # A RayService may have two clusters, while it replaces one: its pods are not one gang.
+                starts=None if kind == "RayService" else _starts,
                 fronts=frozenset({"head"}),
                 # ray-project/kuberay ray-operator/controllers/ray/batchscheduler/volcano
                 queue=("metadata", "labels", "volcano.sh/queue-name"),

@@ -1,7 +1,7 @@
 """Kueue: jobs and groups of pods wait in a queue, and topology-aware scheduling gives each pod a node selector.
 
-Kueue makes a Workload of the job's template, and of a plain pod a hash of its role (``role-hash``), by which it sorts
-the pods of a group: members that differ multiply its pod sets, of which a Workload holds 18 at most.
+Kueue makes a Workload from a job's template. It sorts the plain pods of a group by a hash of their fields
+(``role-hash``): each different hash is a pod set, and a Workload has at most 18 pod sets.
 """
 
 from collections.abc import Mapping
@@ -16,12 +16,15 @@ from ..words import under
 
 
 def _kueue_group(pod: Subject) -> Member:
-    """A group of Kueue's: the annotation beats the label (its gate WorkloadIdentifierAnnotations, on since 0.18)."""
+    """Return the membership in a group of Kueue; the annotation takes precedence over the label.
+
+    The annotation is behind Kueue's gate WorkloadIdentifierAnnotations, which is on since 0.18.
+    """
     key = "kueue.x-k8s.io/pod-group-name"
     name = pod.annotations.get(key) or pod.labels[key]
     size = number(pod.annotations.get("kueue.x-k8s.io/pod-group-total-count")) or 0
-    # What Kueue's own webhook, which may come later, writes on the pod, it reads of the label that is named here
-    # (pkg/controller/jobs/pod/pod_webhook.go Default).
+    # This annotation names the label with the index. Kueue's webhook, which may come later, copies the index from that
+    # label (pkg/controller/jobs/pod/pod_webhook.go Default).
     index_label = pod.annotations.get("kueue.x-k8s.io/pod-group-pod-index-label")
     own = pod.labels.get("kueue.x-k8s.io/pod-group-pod-index")
     return Member("Kueue", name, size, index_of(pod.labels.get(index_label) if index_label else own))
@@ -56,7 +59,7 @@ _PLACEMENT: Final = under(
     "podset-group-name",
 )
 _QUEUES: Final = "kubernetes-sigs/kueue apis/kueue/v1beta2/{localqueue,clusterqueue}_types.go"
-# What is read is the same in both versions. https://kueue.sigs.k8s.io/docs/reference/kueue.v1beta2/
+# The fields that are read are the same in both versions. https://kueue.sigs.k8s.io/docs/reference/kueue.v1beta2/
 _VERSIONS: Final = ("v1beta2", "v1beta1")
 
 DOSSIER: Final = Dossier(
@@ -91,10 +94,8 @@ DOSSIER: Final = Dossier(
             "`metadata.labels[kueue.x-k8s.io/queue-name]` of the job",
             "`metadata.annotations[kueue.x-k8s.io/podset-preferred-topology]` of the job's pod template",
         ),
-        topology="set annotation kueue.x-k8s.io/podset-preferred-topology (or -required-) of the workload's pod "
-        "template",
-        slices="set annotations kueue.x-k8s.io/podset-slice-required-topology and podset-slice-size of the workload's "
-        "pod template",
+        # No advice: where the queue's ResourceFlavor has no topologyName, Kueue admits no workload with the annotation
+        # (pkg/scheduler/flavorassigner/tas_flavorassigner.go), and podberth follows no ResourceFlavors.
         keeps="nodeSelector, affinity, tolerations, resources and claims in `role-hash`; the template in its Workload",
     ),
     groups=(
@@ -107,10 +108,16 @@ DOSSIER: Final = Dossier(
             annotation="kueue.x-k8s.io/pod-group-name",
         ),
     ),
+    # pkg/constants; such a workload grows and shrinks
+    elastic_keys=frozenset({"kueue.x-k8s.io/elastic-job"}),
     queues=(
         QueueForm(
             source=_QUEUES,
             kind=LOCAL_QUEUE,
+            label="kueue.x-k8s.io/queue-name",
+            # Kueue's own condition is the Workload's QuotaReserved.
+            stopped="a LocalQueue that is stopped: {}; nothing starts until it goes on",
+            parent=CLUSTER_QUEUE,
             title="LocalQueue",
             versions=_VERSIONS,
             read=_local_queue,

@@ -1,16 +1,18 @@
-"""LeaderWorkerSets: groups of a leader and its workers, each group a gang."""
+"""LeaderWorkerSets: each group of a leader and its workers is a gang."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ...kube.unchecked import at, count, number, text_at
-from ..dossier import Dossier, KindNote, OwnerKind
+from ...kube.unchecked import at, count, mapping_at, number, text_at
+from ..dossier import TEMPLATE_ASKS, Dossier, KindNote, OwnerKind
 from ..group_rules import GroupRules, above
 from ..leader_workers import stamp_group
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of, named
 from ..places import Found, Place, Scene, Steps, WorkloadKind
+from ..roles import Role, asks_of, counted, read_once
 from ..stamping import add_annotations
+from ..starts import Gang, Start, all_of
 
 
 def _group_size(scene: Scene) -> int:
@@ -30,7 +32,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _worker_pods(scene: Scene) -> int:
-    """Return the workers of all groups, and their leaders where these are made of the same template."""
+    """Return the number of pods from the worker template in all groups, with the leaders if they use that template."""
     leaders = at(scene.spec, "leaderWorkerTemplate", "leaderTemplate") is not None
     return _groups(scene) * max(_group_size(scene) - leaders, 0)
 
@@ -43,9 +45,9 @@ def _places() -> Iterator[Place]:
 
 
 def _leader_worker_set(pod: Subject) -> Member | None:
-    """A group of a LeaderWorkerSet, named by its group key.
+    """Return the membership in a group of a LeaderWorkerSet, which is named by its group key.
 
-    The leader gets its key from LWS's own webhook, which may come after us: the key is computed as there.
+    LWS's webhook writes the key on a leader and may come after podberth's, so the key is computed in the same way.
     """
     key = pod.labels.get("leaderworkerset.sigs.k8s.io/group-key")
     worker = pod.labels.get("leaderworkerset.sigs.k8s.io/worker-index")
@@ -58,7 +60,20 @@ def _leader_worker_set(pod: Subject) -> Member | None:
     size = number(pod.annotations.get("leaderworkerset.sigs.k8s.io/size")) or 0
     # A worker's StatefulSet starts at ordinal 1, so its ordinal is the worker index that LWS's webhook writes.
     index = index_of(worker or pod.labels.get(STATEFUL_SET_INDEX))
-    return Member("LeaderWorkerSet", named("lws", key), size, index, "leader" if index == 0 else "worker")
+    roles = read_once(pod.owner("LeaderWorkerSet"), _group)
+    role = "leader" if index == 0 else "worker"
+    return Member(
+        "LeaderWorkerSet", named("lws", key), size, index, role, roles=roles if counted(roles) == size else ()
+    )
+
+
+def _group(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
+    """Return the leader of a group and its workers; a leader without a template has the workers' (types.go)."""
+    template = mapping_at(owner, "spec", "leaderWorkerTemplate")
+    workers = template.get("workerTemplate")
+    leader = workers if template.get("leaderTemplate") is None else template["leaderTemplate"]
+    size = count(template.get("size"), 1)
+    return (Role(1, asks_of(leader)), Role(size - 1, asks_of(workers))) if template and size else ()
 
 
 def _stages(owner: Mapping[str, Any]) -> str:
@@ -71,12 +86,22 @@ _LWS: Final = "leaderworkerset.sigs.k8s.io"
 
 
 def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
-    """Find subgroups that are larger than their group (kubernetes-sigs/lws api SubGroupPolicy)."""
+    """Yield the subgroup sizes that are above the size of the group (kubernetes-sigs/lws api SubGroupPolicy)."""
     base = ("spec", "leaderWorkerTemplate")
     size = count(at(document, *base, "size"), 1)
     subgroup = count(at(document, *base, "subGroupPolicy", "subGroupSize"))
     if subgroup > size:
         yield (*base, "subGroupPolicy", "subGroupSize"), above(subgroup, size, "the size of a group")
+
+
+def _groups_of(document: Found, _place: Steps) -> int:
+    return count(at(document, "spec", "replicas"), 1)
+
+
+def _starts(gang: Gang) -> Start[Any]:
+    """Return the start of one group: its leader and its workers."""
+    groups = _groups_of(gang.document, ())
+    return all_of(gang.pods, lambda each: each.replicas // groups if groups else 0)
 
 
 DOSSIER: Final = Dossier(
@@ -117,14 +142,27 @@ DOSSIER: Final = Dossier(
             versions=("v1",),
             stages=_stages,
             kind="LeaderWorkerSet",
-            spec={"startupPolicy": None},
+            spec={
+                "startupPolicy": None,
+                "leaderWorkerTemplate": {
+                    "size": None,
+                    "leaderTemplate": TEMPLATE_ASKS,
+                    "workerTemplate": TEMPLATE_ASKS,
+                },
+            },
             followed=False,
         ),
     ),
+    # kubernetes-sigs/lws api/leaderworkerset/v1
+    affinity_keys=frozenset({f"{_LWS}/exclusive-topology", f"{_LWS}/subgroup-exclusive-topology"}),
     group_rules=(
         GroupRules(
             kind=("leaderworkerset.x-k8s.io", "LeaderWorkerSet"),
             minimums=_minimums,
+            starts=_starts,
+            # A group is its leader and its workers (pkg/webhooks/pod_webhook.go).
+            groups=_groups_of,
+            whole_groups=True,
             exclusive={f"{_LWS}/exclusive-topology": ""},
         ),
     ),

@@ -1,4 +1,4 @@
-"""KServe's LLMInferenceService: of several nodes it makes a LeaderWorkerSet, of one a Deployment."""
+"""KServe's LLMInferenceService: it makes a LeaderWorkerSet for several nodes, a Deployment for one."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -8,14 +8,14 @@ from ..dossier import Dossier, KindNote
 from ..forms import INLINE
 from ..leader_workers import stamp_group
 from ..places import Place, Scene, Stamp, WorkloadKind, no_stamp, unknown
-from ..stamping import add_labels, own_by_deployment
+from ..stamping import add_labels, mount_shared_memory, own_by_deployment
 
-# The embedded PodSpecs of these CRDs are older than 1.36's field.
+# The PodSpecs in these CRDs are older than this field of 1.36.
 _NO_GROUP: Final = frozenset({"schedulingGroup"})
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what the reconcilers of one node (a Deployment) and of several (a LeaderWorkerSet) write.
+    """Write the stamp of the reconcilers: for one node a Deployment's, for several a LeaderWorkerSet's.
 
     Source: kserve/kserve pkg/controller/v1alpha2/llmisvc/workload_{single,multi}_node.go.
     """
@@ -31,15 +31,28 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     )
     if "router" in scene.path:
         own_by_deployment(pod, f"{scene.name}-kserve-router-scheduler")
-    elif above.get("worker") is not None:
+        return
+    _mount_shared_memory(pod)
+    if above.get("worker") is not None:
         size = _nodes(mapping_at(above, "parallelism"))
         stamp_group(pod, f"{scene.name}-kserve-mn{prefill}", size, leader=scene.path[-1] == "template")
     else:
         own_by_deployment(pod, f"{scene.name}-kserve{prefill}")
 
 
+def _mount_shared_memory(pod: dict[str, Any]) -> None:
+    """Mount /dev/shm in the container called main, as the configs do over which KServe lays the spec.
+
+    Sources: kserve/kserve aaac4e29 config/llmisvcconfig/config-llm-*.yaml; pkg/controller/v1alpha2/llmisvc/
+    config_merge.go merges strategically, so that a mount of the user's at the same path stays.
+    """
+    for container in pod["spec"]["containers"]:
+        if container.get("name") == "main":
+            mount_shared_memory(pod, container, "dshm", "1Gi")
+
+
 def _nodes(parallelism: Mapping[str, Any]) -> int:
-    """Return the pods of one replica (ParallelismSpec.GetSize, kserve/kserve pkg/apis/serving/v1alpha2)."""
+    """Return the number of pods of one replica (ParallelismSpec.GetSize, kserve/kserve pkg/apis/serving/v1alpha2)."""
     data, local = count(parallelism.get("data"), 0), count(parallelism.get("dataLocal"), 1)
     return max(data // max(local, 1), 1) if data else count(parallelism.get("pipeline"), 1)
 

@@ -1,4 +1,4 @@
-"""mpi-operator: MPIJobs, whose launcher is a Job's pod. Their pods have the Training Operator's labels."""
+"""mpi-operator: MPIJobs. The launcher is the pod of a Job; all pods have the Training Operator's labels."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,7 +24,7 @@ from ..stamping import add_labels, owned_by_workload, set_name
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what newWorker and newLauncherJob write (kubeflow/mpi-operator pkg/controller/mpi_job_controller.go)."""
+    """Write the stamp of newWorker and newLauncherJob (kubeflow/mpi-operator pkg/controller/mpi_job_controller.go)."""
     role = scene.key.lower()
     name = f"{scene.name}-{role}"
     add_labels(

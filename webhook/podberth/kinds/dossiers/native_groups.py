@@ -1,7 +1,7 @@
-"""Kubernetes' own PodGroup and Workload (KEP-4671): the scheduler places what stands in one group as a whole.
+"""Kubernetes' own PodGroup and Workload (KEP-4671): the scheduler places the pods of a group as a whole.
 
-A PodGroup takes its topology from its own spec, and intra-group pod affinity is not guaranteed to be honoured
-(KEP-5732): none is written. ``spec.schedulingGroup`` is immutable, so a pod joins at its creation or never.
+A PodGroup's spec has its topology. The scheduler may ignore pod affinity within a group (KEP-5732), so podberth writes
+none. ``spec.schedulingGroup`` is immutable, so a pod joins at its creation or never.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ def _native_group(pod: Subject) -> Member | None:
 
 
 def _native_workload(pod: Subject) -> Member | None:
-    """A group of Kubernetes 1.35: part of a Workload, whose replicas a key distinguishes; 1.36 dropped the field.
+    """Return the membership in a group of Kubernetes 1.35: part of a Workload, by a field that 1.36 dropped.
 
     Source: kubernetes/api 1.35 core/v1/types.go WorkloadReference. No Workload is followed, so its size is unknown.
     """
@@ -52,11 +52,15 @@ DOSSIER: Final = Dossier(
         title="PodGroup and Workload (Kubernetes 1.35 and later)",
         # workloadRef is 1.35's field, schedulingGroup that of 1.36 and later
         source="kubernetes/api core/v1/types.go PodSpec.SchedulingGroup, scheduling/v1beta1/types.go; KEP-4671",
+        by_plugin=True,  # KEP-4671
         fields=frozenset({"schedulingGroup", "workloadRef"}),
         reads=("`spec.schedulingGroup.podGroupName`", "in 1.35 `spec.workloadRef`"),
         writes="`spec.schedulingGroup.podGroupName`, where a PodGroup of the gang's name exists or a policy chooses "
         "the system; then annotations `podberth.io/{gang-level,gang-level-mode}`, from which its PodGroup is made",
         pod_groups="scheduling.k8s.io",
+        reference=("spec", "schedulingGroup", "podGroupName"),
+        # The field of 1.35 before schedulingGroup (kubernetes/api core/v1/types.go WorkloadReference).
+        other_references=(("spec", "workloadRef"),),
         elsewhere=(
             "`spec.schedulingPolicy.gang.minCount` of the PodGroup",
             "`spec.schedulingConstraints.topology[].key` of the PodGroup",
@@ -86,12 +90,13 @@ DOSSIER: Final = Dossier(
         source="kubernetes/api scheduling/{v1alpha2,v1alpha3,v1beta1}/types.go PodGroupSpec: topology has no "
         "preferred mode, and minCount is immutable in v1alpha2",
         api_groups=(NATIVE_GROUP,),
-        # v1 is the name that a stable version will have: a field that it drops counts as unknown.
+        # v1 does not exist yet: it is the name of a future stable version. A field that v1 drops counts as unknown.
         versions=("v1", "v1beta1", "v1alpha3", "v1alpha2"),
         named_by="spec.schedulingGroup.podGroupName",
         read=_named,
         minimum=("spec", "schedulingPolicy", "gang", "minCount"),
-        # Neither becomes the other later: in v1alpha2 the whole field is immutable, then which of the two is set.
+        # The choice between a minimum and none is immutable: v1alpha2 forbids every change of the field, later versions
+        # this change.
         without={"schedulingPolicy": {"basic": {}}},
         topology=_topology,
     ),

@@ -1,4 +1,4 @@
-"""Objects beside workloads, in clusters and repositories, that make no pods of a user's template."""
+"""Other kinds in clusters and repositories that have no pod template of the user."""
 
 from typing import Final
 
@@ -10,10 +10,10 @@ DOSSIER: Final = Dossier(
     podless_groups=words(
         "aigateway.envoyproxy.io autoscaling.x-k8s.io azmonitoring.coreos.com cert-manager.io "
         "cloud.google.com configsync.gke.io constraints.gatekeeper.sh eksctl.io external-secrets.io "
-        "gateway.networking.k8s.io gpu.resource.nvidia.com inference.networking.k8s.io "
+        "gateway.networking.k8s.io inference.networking.k8s.io "
         "inference.networking.x-k8s.io karpenter.k8s.aws karpenter.sh kind.x-k8s.io kustomize.config.k8s.io "
         "monitoring.coreos.com monitoring.googleapis.com mutations.gatekeeper.sh networking.gke.io "
-        "networking.istio.io nfd.k8s-sigs.io podberth.io resource.nvidia.com secrets-store.csi.x-k8s.io "
+        "networking.istio.io nfd.k8s-sigs.io podberth.io secrets-store.csi.x-k8s.io "
         "security.istio.io security.openshift.io sriovnetwork.openshift.io"
     ),
     podless_kinds=frozenset({"keda.sh/v1alpha1/ScaledObject", "keda.sh/v1alpha1/TriggerAuthentication"}),

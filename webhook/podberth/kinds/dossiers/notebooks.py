@@ -1,4 +1,4 @@
-"""Kubeflow's Notebooks: each a StatefulSet of one pod."""
+"""Kubeflow's Notebooks: each makes a StatefulSet with one pod."""
 
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from ..stamping import add_annotations, add_labels, own
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what generateStatefulSet writes (components/notebook-controller/controllers/notebook_controller.go)."""
+    """Write the stamp of generateStatefulSet (components/notebook-controller/controllers/notebook_controller.go)."""
     for key, add in (("labels", add_labels), ("annotations", add_annotations)):
         said = mapping_at(scene.document, "metadata", key)
         kept = {name: value for name, value in said.items() if isinstance(value, str) and "kubectl" not in name}
@@ -21,7 +21,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 _NOTEBOOK: Final = Form(seats=((("spec",), ("spec",)),))
-"""A NotebookTemplateSpec: it has a spec alone."""
+"""A NotebookTemplateSpec: it has a spec and no metadata."""
 
 
 DOSSIER: Final = Dossier(

@@ -1,56 +1,96 @@
-"""RoleBasedGroups: roles that serve one model, made of StatefulSets, LeaderWorkerSets or instances.
+"""RoleBasedGroups: roles that serve one model; a role is a StatefulSet, a LeaderWorkerSet or a set of instances.
 
-Its API changed its labels between v1alpha1 and v1alpha2.
+The labels of v1alpha1 and v1alpha2 differ.
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
-from ...kube.unchecked import at, count, list_at, mapping_at, text
+from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at, unread
 from ..dossier import TEMPLATE_ASKS, Dossier, Fields, KindNote, OwnerKind
 from ..group_rules import GroupRules
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of, named
-from ..places import PLACEHOLDER_UID, Place, Scene, WorkloadKind
-from ..roles import Role, asks_of, counted, read_once
+from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Place, Scene, WorkloadKind, spec_replicas
+from ..roles import Predicted, Role, asks_of, counted, read_once
 from ..stamping import add_annotations, add_labels, own
+from ..starts import Gang, Start, all_of
 from ..words import words
 
 _PATCHES: Final = ("leaderTemplatePatch", "workerTemplatePatch", "patchLeaderTemplate", "patchWorkerTemplate")
-"""The fields that make leader or workers of a role other than its template (api/workloads)."""
+"""The fields that patch the role's template for its leader or its workers (api/workloads)."""
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what pods get from their role (sgl-project/rbg api/workloads/constants/label.go, v1alpha1/constant.go)."""
+    """Write the stamp of a role's pods (sgl-project/rbg api/workloads/constants/label.go, v1alpha1/constant.go)."""
     old = scene.document.get("apiVersion") == "workloads.x-k8s.io/v1alpha1"
     prefix = "rolebasedgroup.workloads.x-k8s.io" if old else "rbg.workloads.x-k8s.io"
     name, role = ("name", "role") if old else ("group-name", "role-name")
     key = text(at(scene.items[0] if scene.items else None, "name"))
-    add_labels(pod, {f"{prefix}/{name}": scene.name, f"{prefix}/{role}": key})
-    policy = mapping_at(scene.spec, "podGroupPolicy")
+    group = _group_name(scene)
+    add_labels(pod, {f"{prefix}/{name}": group, f"{prefix}/{role}": key})
+    # A set copies the roles of a group alone.
+    policy = {} if _is_set(scene) else mapping_at(scene.spec, "podGroupPolicy")
     if "kubeScheduling" in policy:
-        add_labels(pod, {"scheduling.x-k8s.io/pod-group": scene.name})
+        add_labels(pod, {"scheduling.x-k8s.io/pod-group": group})
     if "volcanoScheduling" in policy:
-        add_annotations(pod, {"scheduling.k8s.io/group-name": scene.name})
-    own(pod, "apps/v1", "StatefulSet", f"{scene.name}-{key}", PLACEHOLDER_UID)
+        add_annotations(pod, {"scheduling.k8s.io/group-name": group})
+    own(pod, "apps/v1", "StatefulSet", f"{group}-{key}", PLACEHOLDER_UID)
+
+
+def _is_set(scene: Scene) -> bool:
+    return scene.document.get("kind") == "RoleBasedGroupSet"
+
+
+def _group_name(scene: Scene) -> str:
+    """Return the group's name; which of several of a set a pod is in stands for none (newRBGForSet)."""
+    if not _is_set(scene):
+        return scene.name
+    return f"{scene.name}-{0 if spec_replicas(scene) == 1 else PLACEHOLDER_HASH}"
+
+
+def _group(scene: Scene) -> Found:
+    return read_once(scene.document, _group_of_set) if _is_set(scene) else scene.document
+
+
+def _group_of_set(document: Found | None) -> Predicted:
+    """Predict a group of a set: its labels, and its roles alone.
+
+    Source: sgl-project/rbg internal/controller/workloads/rolebasedgroupset_controller.go newRBGForSet; v1alpha1 has the
+    spec of the group itself as ``spec.template``.
+    """
+    template = mapping_at(document, "spec", "groupTemplate")
+    spec = template.get("spec") if template else at(document, "spec", "template")
+    metadata = {**mapping_at(document, "metadata"), "labels": mapping_at(template, "metadata", "labels")}
+    version, roles = at(document, "apiVersion"), {"roles": at(spec, "roles")}
+    return Predicted({"apiVersion": version, "kind": "RoleBasedGroup", "metadata": metadata, "spec": roles})
 
 
 def _role_pods(scene: Scene) -> int:
     role = scene.items[0] if scene.items else {}
     size = at(role, "leaderWorkerSet", "size") or at(role, "leaderWorkerPattern", "size")
     inner = count(scene.item.get("size"), 1) if len(scene.items) > 1 else count(size, 1)
-    return count(at(role, "replicas"), 1) * inner
+    groups = spec_replicas(scene) if _is_set(scene) else 1
+    return 0 if _scales(role) else groups * count(at(role, "replicas"), 1) * inner
 
 
-def _role_places() -> Iterator[Place]:
-    for path in (
-        ("roles", ELEMENT, "template"),
-        ("roles", ELEMENT, "standalonePattern", "template"),
-        ("roles", ELEMENT, "leaderWorkerPattern", "template"),
-        ("roles", ELEMENT, "customComponentsPattern", "components", ELEMENT, "template"),
-        ("roleTemplates", ELEMENT, "template"),
+def _scales(role: object) -> bool:
+    """Return whether an object of its own has the role's replicas (api/workloads, ScalingAdapter.Enable)."""
+    return at(role, "scalingAdapter", "enable") is True
+
+
+def _role_places(*bases: tuple[str, ...]) -> Iterator[Place]:
+    for base, path in product(
+        bases,
+        (
+            ("roles", ELEMENT, "template"),
+            ("roles", ELEMENT, "standalonePattern", "template"),
+            ("roles", ELEMENT, "leaderWorkerPattern", "template"),
+            ("roles", ELEMENT, "customComponentsPattern", "components", ELEMENT, "template"),
+        ),
     ):
-        yield Place(path=("spec", *path), stamp=_stamp, replicas=_role_pods, optional=True)
+        yield Place(path=(*base, *path), stamp=_stamp, replicas=_role_pods, owner=_group, optional=True)
 
 
 def _role_based_group(pod: Subject) -> Member:
@@ -69,14 +109,14 @@ def _role_based_group(pod: Subject) -> Member:
 
 
 def _number_in_role(pod: Subject, owner: Mapping[str, Any] | None, name: str) -> int:
-    """Return a pod's number among all of its role, -1 where the instances of the role have none.
+    """Return a pod's number among all pods of its role; -1 if unknown, or if the role's pods have no such number.
 
-    The pods of an instance are numbered within it, or within their component of it. Sources: sgl-project/rbg
+    A label numbers the pods within an instance, or within a component of it. Sources: sgl-project/rbg
     pkg/reconciler/roleinstance/utils/instance_utils.go InitComponentPodLabels, pkg/reconciler/roleinstanceset/
     statefulmode/stateful_instance_set_utils.go updateIdentity.
     """
     if pod.labels.get("rbg.workloads.x-k8s.io/component-id") is None:
-        # Of a role of LeaderWorkerSets, each of several pods, there is no number that is the pod's own.
+        # The pods of a role of LeaderWorkerSets have no number within the role.
         several = "leaderworkerset.sigs.k8s.io/name" in pod.labels
         return -1 if several else index_of(pod.labels.get(STATEFUL_SET_INDEX))
     roles = list_at(owner, "spec", "roles")
@@ -85,7 +125,7 @@ def _number_in_role(pod: Subject, owner: Mapping[str, Any] | None, name: str) ->
     within = _number_in_instance(pod, role)
     if instance < 0 or within < 0:
         return -1
-    return instance * counted(_instance(role)) + within if role or not instance else -1
+    return instance * counted(_instance(role, {})) + within if role or not instance else -1
 
 
 def _number_in_instance(pod: Subject, role: object) -> int:
@@ -108,27 +148,40 @@ def _all_roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 
 
 def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
-    """Yield the pods of all roles: ``replicas`` of each, times the pods of one replica, by template.
+    """Yield the number of pods of each template of all roles: the role's ``replicas`` times the pods of one replica.
 
+    None are known where a scaling adapter has the replicas of one.
     Source: sgl-project/rbg api/workloads/v1alpha2/helper.go GetGroupSize, which takes custom components for one pod.
     """
-    for role in list_at(owner, "spec", "roles"):
-        replicas = count(at(role, "replicas"), 1)
-        for each in _instance(role):
-            yield Role(replicas * each.count, each.asks)
+    roles = list_at(owner, "spec", "roles")
+    shared = {text_at(each, "name"): at(each, "template") for each in list_at(owner, "spec", "roleTemplates")}
+    for role in () if any(map(_scales, roles)) else roles:
+        replicas = at(role, "replicas")
+        for each in _instance(role, shared):
+            yield Role(count(replicas, 1) * each.count, each.asks, unread(replicas) or each.unread)
 
 
-def _instance(role: object) -> Iterator[Role]:
-    """Yield the pods of one replica. What patches make of a template is not known."""
+def _instance(role: object, shared: Mapping[str, object]) -> Iterator[Role]:
+    """Yield the pods of one replica. What patches of a spec make of a template is not known.
+
+    A role may refer to one of the group's role templates, and patch it (api/workloads/v1alpha2/helper.go
+    GetResolvedTemplate; v1alpha1 has the patch beside it).
+    """
     components = at(role, "customComponentsPattern", "components")
     if isinstance(components, list):
         for each in components:
-            yield Role(count(at(each, "size"), 1), asks_of(at(each, "template")))
+            size = at(each, "size")
+            yield Role(count(size, 1), asks_of(at(each, "template")), unread(size))
         return
     pattern = at(role, "leaderWorkerPattern") or at(role, "leaderWorkerSet")
     template = at(pattern, "template") or at(role, "standalonePattern", "template") or at(role, "template")
-    patched = any(at(pattern, field) is not None for field in _PATCHES)
-    yield Role(count(at(pattern, "size"), 1), None if patched else asks_of(template))
+    holder = at(role, "leaderWorkerPattern") or at(role, "standalonePattern") or role
+    named = text_at(holder, "templateRef", "name")
+    template = shared.get(named) if named else template
+    patches = (at(holder, "templateRef", "patch"), at(role, "templatePatch"), *(at(pattern, each) for each in _PATCHES))
+    patched = any(at(each, "spec") is not None for each in patches)
+    size = at(pattern, "size")
+    yield Role(count(size, 1), None if patched else asks_of(template), unread(size))
 
 
 def _stages(owner: Mapping[str, Any]) -> str:
@@ -138,15 +191,29 @@ def _stages(owner: Mapping[str, Any]) -> str:
     return "spec.roles[].dependencies" if waits else ""
 
 
-# Patches make leader or workers other than the template: of these only that they are there is kept.
+# Patches of a spec make leader or workers other than the template: of these only that they are there is kept.
+_REFERENCE: Final[Fields] = {"name": None, "patch": {"spec": {}}}
 _LEADER_AND_WORKERS: Final[Fields] = {
     "size": None,
+    "templateRef": _REFERENCE,
     "template": TEMPLATE_ASKS,
-    **{field: {} for field in _PATCHES},
+    **{field: {"spec": {}} for field in _PATCHES},
 }
 
 _DOMAIN: Final = "rbg.workloads.x-k8s.io"
 _OLD_DOMAIN: Final = "rolebasedgroup.workloads.x-k8s.io"
+
+
+def _starts(gang: Gang) -> Start[Any]:
+    """Return the start of a RoleBasedGroup; pods of a template that roles only refer to are not counted."""
+    return all_of(gang.pods, lambda each: each.replicas if "roles" in each.template.path else 0)
+
+
+def _is_gang(document: Found) -> bool:
+    """Return whether a RoleBasedGroup asks to start as a whole (sgl-project/rbg api/workloads/constants, v1alpha1)."""
+    asked = text_at(document, "metadata", "annotations", f"{_DOMAIN}/group-gang-scheduling") == "true"
+    return asked or bool(mapping_at(document, "spec", "podGroupPolicy"))
+
 
 DOSSIER: Final = Dossier(
     name="RoleBasedGroup",
@@ -155,7 +222,16 @@ DOSSIER: Final = Dossier(
             api_versions=frozenset({"workloads.x-k8s.io/v1alpha1", "workloads.x-k8s.io/v1alpha2"}),
             kind="RoleBasedGroup",
             source="sgl-project/rbg api/workloads/{v1alpha1,v1alpha2}/rolebasedgroup_types.go",
-            places=tuple(_role_places()),
+            places=(
+                *_role_places(("spec",)),
+                Place(path=("spec", "roleTemplates", ELEMENT, "template"), stamp=_stamp, optional=True),
+            ),
+        ),
+        WorkloadKind(
+            api_versions=frozenset({"workloads.x-k8s.io/v1alpha1", "workloads.x-k8s.io/v1alpha2"}),
+            kind="RoleBasedGroupSet",
+            source="sgl-project/rbg api/workloads/{v1alpha1,v1alpha2}/rolebasedgroupset_types.go",
+            places=tuple(_role_places(("spec", "groupTemplate", "spec"), ("spec", "template"))),
         ),
     ),
     memberships=tuple(
@@ -214,20 +290,24 @@ DOSSIER: Final = Dossier(
             stages_of_roles=True,
             kind="RoleBasedGroup",
             spec={
+                "roleTemplates": {ELEMENT: {"name": None, "template": TEMPLATE_ASKS}},
                 "roles": {
                     ELEMENT: {
                         "name": None,
+                        "scalingAdapter": {"enable": None},
+                        "templateRef": _REFERENCE,
+                        "templatePatch": {"spec": {}},
                         "replicas": None,
                         "dependencies": {ELEMENT: None},
                         "template": TEMPLATE_ASKS,
-                        "standalonePattern": {"template": TEMPLATE_ASKS},
+                        "standalonePattern": {"template": TEMPLATE_ASKS, "templateRef": _REFERENCE},
                         "customComponentsPattern": {
                             "components": {ELEMENT: {"name": None, "size": None, "template": TEMPLATE_ASKS}}
                         },
                         "leaderWorkerPattern": _LEADER_AND_WORKERS,
                         "leaderWorkerSet": _LEADER_AND_WORKERS,
                     }
-                }
+                },
             },
         ),
         OwnerKind(
@@ -247,6 +327,8 @@ DOSSIER: Final = Dossier(
     group_rules=(
         GroupRules(
             kind=("workloads.x-k8s.io", "RoleBasedGroup"),
+            starts=_starts,
+            on_demand=_is_gang,
             # api/workloads/constants/annotation.go, v1alpha1/constant.go
             exclusive={
                 f"{_DOMAIN}/group-exclusive-topology": f"{_DOMAIN}/role-disable-exclusive",

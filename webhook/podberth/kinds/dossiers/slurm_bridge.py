@@ -1,7 +1,7 @@
-"""slurm-bridge: pods become an external job of Slurm, which chooses the nodes and plans with what the pods ask for.
+"""slurm-bridge: pods become an external job of Slurm, which chooses the nodes by the requests of the pods.
 
-Its own webhook refuses pods with resource claims, and gives the scheduler's name to the pods of its namespaces. Slurm
-counts ``nvidia.com/gpu`` and ``amd.com/gpu``, whole: a pod whose request is rewritten would ask it for none.
+Its webhook refuses pods with resource claims, and sets the scheduler's name on the pods of its namespaces. Slurm counts
+``nvidia.com/gpu`` and ``amd.com/gpu`` alone: with any other resource a pod asks Slurm for no GPU.
 """
 
 from typing import Final
@@ -35,6 +35,7 @@ DOSSIER: Final = Dossier(
             "`metadata.annotations[slurmjob.slinky.slurm.net/*]` of the workload on top, or of the PodGroup",
             "the group's minimum of the PodGroup",
         ),
+        asked=under(_SLURM_JOB, "constraints"),
         topology="set annotation slurmjob.slinky.slurm.net/constraints of the workload",
         keeps="resources, for which Slurm reserves nodes; pods with claims are refused by its webhook",
     ),

@@ -1,4 +1,4 @@
-"""Spark: applications that spark-submit starts, and those of spark-operator."""
+"""Spark: applications that spark-submit or spark-operator starts."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -26,7 +26,7 @@ _POD: Final = Form(
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what the operator's webhook and spark-submit write.
+    """Write the stamps of the operator's webhook and of spark-submit.
 
     Sources: kubeflow/spark-operator pkg/common/spark.go (labels), internal/webhook/sparkpod_defaulter.go (addGPU: a
     limit of the container), api/v1beta2/sparkapplication_types.go GPUSpec.
@@ -35,7 +35,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     add_labels(
         pod,
         {
-            # Spark's own, made of the time of the submission
+            # Spark's own label, computed from the time of the submission
             "spark-app-selector": f"spark-{PLACEHOLDER_HASH}",
             "sparkoperator.k8s.io/app-name": scene.name,
             "spark-role": role,
@@ -75,10 +75,11 @@ _OPERATORS: Final = "sparkoperator.k8s.io/app-name"
 
 
 def _spark_application(pod: Subject) -> Member | None:
-    """A Spark application's driver or executor. The executors belong to the driver's pod, which is seldom known.
+    """Return the membership of a driver or executor in a Spark application.
 
-    One with dynamic allocation has no size. Executors are numbered from 1, over the application's whole life.
-    spark-operator puts its object's name on all of them (internal/controller/sparkapplication/submission.go).
+    The driver's pod owns the executors, but it is seldom known. An application with dynamic allocation has no size.
+    Executors have numbers from 1, which are never used again. spark-operator writes the name of its object on all of
+    these pods (internal/controller/sparkapplication/submission.go).
     """
     role = pod.labels.get("spark-role") or ""
     if role not in {"driver", "executor"}:
@@ -94,7 +95,7 @@ def _spark_application(pod: Subject) -> Member | None:
 
 
 _EXECUTORS: Final = "spec.executor"
-"""The field by which an operator's pods are made in stages, whether the SparkApplication is known or not."""
+"""The field that makes the pods of spark-operator come in stages, whether or not the SparkApplication is known."""
 
 
 def _stages(owner: Mapping[str, Any]) -> str:
@@ -143,8 +144,8 @@ DOSSIER: Final = Dossier(
     ),
     owners=(
         OwnerKind(
-            # It owns the driver, whose Pod is an executor's controller. Both have its name, so that the Pod need not
-            # be known.
+            # The SparkApplication owns the driver, and the driver's Pod owns the executors. All have the application's
+            # name in a label, so the driver's Pod need not be known.
             source="kubeflow/spark-operator internal/controller/sparkapplication/submission.go "
             "(buildDriverPodTemplate, executorConfOption)",
             group="sparkoperator.k8s.io",
@@ -156,7 +157,7 @@ DOSSIER: Final = Dossier(
         ),
     ),
     finished=(
-        # One that could not be submitted (SUBMISSION_FAILED) or is to run again is tried again.
+        # An application that could not be submitted (SUBMISSION_FAILED), or that is to run again, is not finished.
         Finished(
             source="kubeflow/spark-operator api/v1beta2/sparkapplication_types.go ApplicationStateType",
             group="sparkoperator.k8s.io",

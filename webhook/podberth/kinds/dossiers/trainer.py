@@ -1,8 +1,8 @@
-"""Kubeflow Trainer v2: runtimes, which hold the template of a JobSet, and TrainJobs, which refer to one.
+"""Kubeflow Trainer v2: runtimes, which hold the template of a JobSet, and TrainJobs, which refer to a runtime.
 
-A TrainJob's pods stand in its runtime: what it says itself is an image, a command, variables, and the resources of a
-node. The runtime is looked for among the other documents; where it is not, the TrainJob's own words make the pod. With
-MPI a TrainJob makes pods of two kinds, a launcher and the nodes.
+The runtime has the templates of a TrainJob's pods. The TrainJob itself has an image, a command, variables, and the
+resources of a node. The runtime is searched for among the other documents; if it is not found, the pod is made from the
+TrainJob's fields alone. With MPI a TrainJob makes pods of two kinds, a launcher and the nodes.
 """
 
 from collections.abc import Mapping
@@ -15,11 +15,13 @@ from ...kube.shape import template_problems
 from ...kube.unchecked import at, count, mapping_at, text, text_at
 from ..dossier import Dossier, KindNote
 from ..forms import find
+from ..group_rules import GroupRules
 from ..job_sets import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
 from ..places import PLACEHOLDER_UID, Form, Found, Place, Scene, WorkloadKind
 from ..roles import Predicted, read_once
-from ..runtime_patches import patched_jobs
+from ..runtime_patches import patched, patched_jobs
 from ..stamping import add_annotations, add_labels
+from ..starts import together
 
 _NODE: Final = "node"
 
@@ -29,7 +31,7 @@ _STEP: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 
 def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
-    """Return the replicated jobs that a TrainJob's JobSet gets of a runtime; of an empty one as it stands there.
+    """Return the replicated jobs of a TrainJob's JobSet from a runtime; for an empty TrainJob, those of the runtime.
 
     Sources: kubeflow/trainer pkg/apis/trainer/v1alpha1/trainingruntime_types.go, pkg/runtime/core/trainingruntime.go
     newRuntimeInfo, pkg/runtime/framework/plugins/jobset/jobset.go SyncParallelCount.
@@ -49,11 +51,11 @@ def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
 
 
 def _pods(job: Found, runtime: Found, nodes: object) -> object:
-    """Return how many pods a replicated job gets of the numbers of nodes; None: as many as it says itself.
+    """Return the number of pods that a replicated job gets from the numbers of nodes; None: it keeps its own number.
 
-    The trainer's pods are the nodes; with MPI (plugins/mpi/mpi.go EnforceMLPolicy) these are the job of that name, and
-    the trainer is the launcher, itself a node or none. The TrainJob's number is for the nodes, the runtime's for the
-    trainer.
+    Without MPI the trainer's pods are the nodes. With MPI (plugins/mpi/mpi.go EnforceMLPolicy) the job ``node`` has
+    the nodes, and the trainer is the launcher, which may be a node itself. The TrainJob's number is for the nodes, the
+    runtime's number is for the trainer.
     """
     said = at(runtime, "spec", "mlPolicy", "numNodes")
     if not _runs_mpi(runtime):
@@ -112,7 +114,7 @@ def _jobs_before(runtime: Found) -> Mapping[str, int]:
 
 
 def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what pods get from a TrainJob that changes nothing; its name, which its JobSet has, is not known here."""
+    """Write the stamp of a TrainJob that changes nothing; the name of the TrainJob and its JobSet is unknown."""
     stamp_job_set(pod, scene.name, PLACEHOLDER_UID, _same_job(scene), read_once(scene.document, _jobs_before))
 
 
@@ -133,8 +135,8 @@ _TRAINER: Final = Form(
 )
 
 
-# What nodes beside a launcher that is one itself take over of it (pkg/runtime/core/trainingruntime.go newRuntimeInfo,
-# plugins/jobset/builder.go Trainer): not what is run.
+# The fields of the trainer that the other nodes get if the launcher is a node itself: variables and resources, but no
+# command (pkg/runtime/core/trainingruntime.go newRuntimeInfo, plugins/jobset/builder.go Trainer).
 _TRAINERS_NODES: Final = replace(_TRAINER, front_fields={"env": "env", "resources": "resourcesPerNode"})
 
 
@@ -142,7 +144,7 @@ _RUNTIMES_NODES: Final = Form(seats=_TRAINER.seats, fields=_TRAINER.fields)
 
 
 def _runtime_of(scene: Scene) -> Found:
-    """Return the runtime that a TrainJob refers to, empty where it is not among the known documents."""
+    """Return the runtime that a TrainJob refers to; empty if it is not among the known documents."""
     reference = mapping_at(scene.spec, "runtimeRef")
     kind, name = text(reference.get("kind")) or "ClusterTrainingRuntime", text(reference.get("name"))
     for each in scene.known:
@@ -156,16 +158,20 @@ def _jobs(scene: Scene) -> list[dict[str, Any]]:
 
 
 def _trainer(scene: Scene) -> Found:
-    """Return the replicated job of the trainer; one of a single pod, where the runtime is not known."""
+    """Return the replicated job of the trainer; for an unknown runtime, a job with the TrainJob's number of nodes."""
     nodes = at(scene.spec, "trainer", "numNodes")
     alone = {"name": _NODE, "template": {"spec": {"parallelism": nodes, "completions": nodes}}}
     jobs = _jobs(scene)
     labelled = (job for job in jobs if _step(job) == "trainer")
-    return next(labelled, None) or next((job for job in jobs if _trains(job)), alone)
+    return (
+        next(labelled, None)
+        or next((job for job in jobs if _trains(job)), None)
+        or dict(patched([alone], scene.document)[0])
+    )
 
 
 def _nodes(scene: Scene) -> Found:
-    """Return the replicated job of MPI's nodes, empty where there is none beside the trainer."""
+    """Return the replicated job with the nodes of MPI; empty without MPI, or if that job is the trainer itself."""
     jobs = _jobs(scene) if _runs_mpi(_runtime_of(scene)) and _trainer(scene).get("name") != _NODE else []
     return next((job for job in jobs if job.get("name") == _NODE), {})
 
@@ -187,7 +193,7 @@ def _train_owner(scene: Scene) -> Found:
 
 
 def _stamp_train_job(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the first node's pod: the runtime's template, and over it the fields of the TrainJob.
+    """Write the first node's pod: the runtime's template, with the fields of the TrainJob in precedence.
 
     Source: kubeflow/trainer pkg/runtime/framework/plugins/jobset (the container is called node).
     """
@@ -196,7 +202,7 @@ def _stamp_train_job(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _stamp_nodes(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the pod of MPI's first node beside the launcher."""
+    """Write the stamp of the first MPI node that is not the launcher."""
     _stamp_replicated(pod, scene, _nodes(scene))
 
 
@@ -209,12 +215,12 @@ def _stamp_replicated(pod: dict[str, Any], scene: Scene, job: Found) -> None:
 
 
 def _lay_under(pod: dict[str, Any], below: dict[str, Any]) -> None:
-    """Fill in what a runtime's template says, with the container of the node first."""
+    """Fill in the fields of a runtime's template that the pod lacks; the container of the node comes first."""
     metadata, spec = below["metadata"] or {}, below["spec"]
     add_labels(pod, metadata.get("labels") or {})
     add_annotations(pod, metadata.get("annotations") or {})
     theirs = spec.get("containers") or []
-    if not pod["spec"]["containers"]:  # the TrainJob says nothing of these pods
+    if not pod["spec"]["containers"]:  # the TrainJob has no fields for these pods
         pod["spec"] = {**spec, "containers": theirs}
         return
     [main] = pod["spec"]["containers"]
@@ -245,6 +251,7 @@ def _runtime_kind(kind: str) -> WorkloadKind:
 
 DOSSIER: Final = Dossier(
     name="Trainer v2",
+    parent_groups=frozenset({"trainer.kubeflow.org"}),
     kinds=(
         _runtime_kind("TrainingRuntime"),
         _runtime_kind("ClusterTrainingRuntime"),
@@ -279,6 +286,7 @@ DOSSIER: Final = Dossier(
             ),
         ),
     ),
+    group_rules=(GroupRules(kind=("trainer.kubeflow.org", "TrainJob"), starts=together),),
     notes=(
         KindNote(
             key="jobset.sigs.k8s.io/jobset-name",

@@ -23,7 +23,7 @@ from ..stamping import add_labels, owned_by_workload, set_name
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what createNewPod (pkg/controller.v1/common/pod.go) writes on a role's first pod."""
+    """Write the stamp of createNewPod (pkg/controller.v1/common/pod.go) for a role's first pod."""
     kind, role = text(scene.document.get("kind")), scene.key.lower()
     labels = {
         "operator-name": f"{kind.lower()}-controller",
@@ -53,9 +53,12 @@ def _kind(kind: str, *versions: str) -> WorkloadKind:
 
 
 def _kubeflow(pod: Subject) -> Member:
-    """A job of Training Operator v1, or of mpi-operator, whose launcher is a Job's pod and its workers are its own."""
+    """Return the membership in a job of Training Operator v1 or mpi-operator.
+
+    With mpi-operator a Job owns the launcher, and the MPIJob owns the workers.
+    """
     job = pod.labels["training.kubeflow.org/job-name"]
-    # mpi-operator has no replica types; what Training Operator calls job-role marks one pod of a type.
+    # mpi-operator has no replica-type but a job-role. Training Operator writes job-role on one pod of a type only.
     role = pod.labels.get("training.kubeflow.org/replica-type") or pod.labels.get("training.kubeflow.org/job-role")
     index = index_of(pod.labels.get("training.kubeflow.org/replica-index"))
     controller = pod.controller
@@ -63,7 +66,7 @@ def _kubeflow(pod: Subject) -> Member:
         roles = read_once(pod.owner(controller.kind), _replica_specs)
         name = named(controller.kind.lower(), controller.uid)
         return Member(controller.kind, name, counted(roles), index, role or "", roles=roles)
-    # Launcher and workers have no owner in common that both could name.
+    # The label names the gang: launcher and workers have different controllers, so no uid is common to them.
     roles = read_once(pod.owner("MPIJob"), _replica_specs)
     return Member("MPIJob", named("mpijob", job), counted(roles), index, role or "", roles=roles)
 

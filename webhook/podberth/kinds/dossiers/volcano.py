@@ -1,8 +1,8 @@
-"""Volcano: Jobs with tasks, which its own scheduler lets in as a whole.
+"""Volcano: Jobs with tasks, which its own scheduler admits as a whole.
 
-A PodGroup is let in by its sum of resources (``minResources``); HyperNodes are its topology. For pods without a group
-Volcano's controller makes one of the first pod's annotations, for one pod unless
-``group-min-member`` of their owner says more.
+A PodGroup is admitted by its sum of resources (``minResources``); HyperNodes are its topology. For pods without a group
+Volcano's controller makes a PodGroup from the first pod's annotations. Its minimum is one pod, unless the owner of the
+pods has ``group-min-member``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,34 +10,63 @@ from typing import Any, Final
 
 from ...kube.paths import ELEMENT
 from ...kube.pod import annotations
-from ...kube.unchecked import at, count, list_at, text, text_at
+from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at
 from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
-from ..group_rules import GroupRules, above, items
+from ..group_rules import GroupRules, StatedMinimum, above, items
 from ..members import Member, Membership, Subject, completion_index, index_of, named
-from ..places import Found, Place, Scene, Steps, WorkloadKind, item_replicas
+from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Place, Scene, Steps, WorkloadKind, item_replicas
 from ..queues import VOLCANO_QUEUE, Queue, QueueForm
-from ..roles import Role, counted, read_once, role_of
-from ..stamping import add_annotations, add_labels, owned_by_workload, set_name
+from ..roles import Predicted, Role, counted, read_once, role_of
+from ..stamping import add_annotations, add_labels, own, owned_by_workload, set_name
+from ..starts import Gang, Share, Start
 from ..systems import Dialect, PodGroupKind, System
 from ..words import under, words
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     """Write what createJobPod (pkg/controllers/job/job_controller_util.go) writes on a task's first pod."""
+    _stamp_task(pod, scene, scene.name, scene.uid, scene.spec)
+    owned_by_workload(pod, scene)
+    set_name(pod, f"{scene.name}-{scene.key or 'default0'}-0")
+
+
+def _stamp_made(pod: dict[str, Any], scene: Scene) -> None:
+    """Write the same of a Job that is made of a CronJob or a JobTemplate, under a name that is yet to be made.
+
+    Source: pkg/controllers/cronjob/cronjob_controller_util.go, pkg/controllers/jobflow/jobflow_controller_util.go.
+    """
+    name = f"{scene.name}-{PLACEHOLDER_HASH}"
+    _stamp_task(pod, scene, name, PLACEHOLDER_UID, mapping_at(_job(scene), "spec"))
+    own(pod, "batch.volcano.sh/v1alpha1", "Job", name, PLACEHOLDER_UID)
+    set_name(pod, f"{name}-{scene.key or 'default0'}-0")
+
+
+def _job(scene: Scene) -> Found:
+    return read_once(scene.document, _job_made)
+
+
+def _job_made(document: Found | None) -> Predicted:
+    """Predict the Job of a CronJob, or of a JobTemplate that a JobFlow names."""
+    cron = at(document, "kind") == "CronJob"
+    made = mapping_at(document, "spec", "jobTemplate") if cron else mapping_at(document)
+    metadata = {**mapping_at(document, "metadata"), "labels": mapping_at(made, "metadata", "labels")}
+    spec = mapping_at(made, "spec")
+    return Predicted({"apiVersion": "batch.volcano.sh/v1alpha1", "kind": "Job", "metadata": metadata, "spec": spec})
+
+
+def _stamp_task(pod: dict[str, Any], scene: Scene, name: str, uid: str, job: Found) -> None:
     task = scene.key or "default0"
     keys = {
-        "volcano.sh/job-name": scene.name,
+        "volcano.sh/job-name": name,
         "volcano.sh/job-namespace": scene.namespace,
-        "volcano.sh/queue-name": text(scene.spec.get("queue")) or "default",
+        "volcano.sh/queue-name": text(job.get("queue")) or "default",
         "volcano.sh/task-spec": task,
         "volcano.sh/task-index": "0",
     }
     add_labels(pod, keys)
-    group = {"scheduling.k8s.io/group-name": f"{scene.name}-{scene.uid}", "volcano.sh/job-version": "0"}
+    group = {"scheduling.k8s.io/group-name": f"{name}-{uid}", "volcano.sh/job-version": "0"}
     add_annotations(pod, {**keys, **group})
-    owned_by_workload(pod, scene)
-    set_name(pod, f"{scene.name}-{task}-0")
-    scheduler = text(scene.spec.get("schedulerName")) or "volcano"
+    scheduler = text(job.get("schedulerName")) or "volcano"
     pod["spec"]["schedulerName"] = pod["spec"].get("schedulerName") or scheduler
 
 
@@ -55,7 +84,7 @@ def _tasks(job: Mapping[str, Any] | None) -> tuple[Role, ...]:
 
 
 def _volcano_group(pod: Subject) -> Member:
-    """A group of Volcano's, whose size no pod says: of ``group-min-member`` only a pod's owner is asked.
+    """Return the membership in a group of Volcano. No pod states the size: ``group-min-member`` counts on owners only.
 
     Source: volcano-sh/volcano pkg/controllers/podgroup/pg_controller_handler.go getMinMemberFromUpperRes.
     """
@@ -80,7 +109,7 @@ _TYPES: Final = "volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/schedul
 
 
 def _minimums(job: Found) -> Iterator[tuple[Steps, str]]:
-    """Find values that volcano-sh/volcano pkg/webhooks/admission/jobs/validate refuses, where its webhook runs."""
+    """Yield the minimums that Volcano's webhook refuses (volcano-sh/volcano pkg/webhooks/admission/jobs/validate)."""
     total, tasks = 0, at(job, "spec", "tasks")
     for index, task in items(tasks):
         replicas, least = count(task.get("replicas"), 1), count(task.get("minAvailable"))
@@ -92,6 +121,37 @@ def _minimums(job: Found) -> Iterator[tuple[Steps, str]]:
         yield ("spec", "minAvailable"), above(least, total, "the pods of its tasks")
 
 
+def _counts_workers_alone(document: Found) -> bool:
+    """Return whether a Job has the MPI plugin: it counts workers alone (docs/user-guide/how_to_use_mpi_plugin.md)."""
+    return at(document, "spec", "plugins", "mpi") is not None
+
+
+def _task_waits(_document: Found, task: object) -> str:
+    """Return the field that delays a task (job_controller_actions.go waitDependsOnTaskMeetCondition)."""
+    return "dependsOn" if at(task, "dependsOn", "name") else ""
+
+
+def _starts(gang: Gang) -> Start[Any]:
+    """Return the start of a Volcano Job, with the defaults of volcano-sh/volcano pkg/webhooks/admission/jobs/mutate.
+
+    With a minimum below the sum of the tasks' minimums, any pods may start first (pkg/scheduler/api/job_info.go,
+    CheckTaskReady).
+    """
+    shares = []
+    for each in gang.pods:
+        task = gang.item(each, -1)
+        least = each.replicas
+        parts = mapping_at(task, "partitionPolicy")
+        if task.get("minAvailable") is not None:
+            least = count(task.get("minAvailable"))
+        elif count(parts.get("minPartitions")):
+            least = count(parts.get("minPartitions")) * count(parts.get("partitionSize"), 1)
+        shares.append(Share(pods=each, most=each.replicas, least=min(least, each.replicas)))
+    tasks = sum(each.least for each in shares)
+    stated = min(count(at(gang.document, "spec", "minAvailable")) or tasks, sum(each.most for each in shares))
+    return Start(shares=tuple(shares), least=max(tasks, stated)).at_least(stated)
+
+
 DOSSIER: Final = Dossier(
     name="Volcano",
     kinds=(
@@ -100,6 +160,26 @@ DOSSIER: Final = Dossier(
             kind="Job",
             source="volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/batch/v1alpha1/job.go",
             places=(Place(path=("spec", "tasks", ELEMENT, "template"), stamp=_stamp, replicas=item_replicas),),
+        ),
+        *(
+            WorkloadKind(
+                api_versions=frozenset({f"{group}/v1alpha1"}),
+                kind=kind,
+                source=f"volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/{file}",
+                only_template=kind == "JobTemplate",
+                places=(
+                    Place(
+                        path=(*path, "tasks", ELEMENT, "template"),
+                        stamp=_stamp_made,
+                        replicas=item_replicas,
+                        owner=_job,
+                    ),
+                ),
+            )
+            for group, kind, file, path in (
+                ("batch.volcano.sh", "CronJob", "batch/v1alpha1/job.go", ("spec", "jobTemplate", "spec")),
+                ("flow.volcano.sh", "JobTemplate", "flow/v1alpha1/jobtemplate_types.go", ("spec",)),
+            )
         ),
     ),
     memberships=(
@@ -136,7 +216,7 @@ DOSSIER: Final = Dossier(
         ),
     ),
     finished=(
-        # One that is Aborted may be resumed.
+        # An Aborted Job is not finished: it may be resumed.
         Finished(
             source="volcano-sh/volcano pkg/controllers/garbagecollector/garbagecollector.go isJobFinished",
             group="batch.volcano.sh",
@@ -146,6 +226,7 @@ DOSSIER: Final = Dossier(
         ),
     ),
     podless_groups=frozenset({"scheduling.volcano.sh", "topology.volcano.sh"}),
+    podless_kinds=frozenset({"flow.volcano.sh/v1alpha1/JobFlow"}),
     system=System(
         name="volcano",
         precedence=3,
@@ -171,6 +252,7 @@ DOSSIER: Final = Dossier(
             "`spec.networkTopology` of either",
             "`metadata.annotations[scheduling.volcano.sh/group-min-member]` of what owns pods without a group",
         ),
+        asked=under("volcano.sh", "network-topology-mode network-topology-highest-tier"),
         topology="set spec.networkTopology of its PodGroup or Volcano Job",
         keeps="the sum of resources in the PodGroup's `minResources`, made of the first pod or the job's template",
     ),
@@ -197,6 +279,12 @@ DOSSIER: Final = Dossier(
         QueueForm(
             source=f"{_TYPES}/types.go",
             kind=VOLCANO_QUEUE,
+            annotation="scheduling.volcano.sh/queue-name",
+            scheduler="volcano",
+            stopped="a Volcano Queue that takes no jobs: {}; open it, or write another",
+            # Volcano's scheduler makes these queues when it starts (pkg/scheduler/cache/cache.go
+            # newDefaultAndRootQueue). Its webhook writes the first if a Job names none.
+            of_its_own=frozenset({"default", "root"}),
             title="Volcano Queue",
             versions=("v1beta1",),
             read=_queue,
@@ -212,14 +300,31 @@ DOSSIER: Final = Dossier(
             ),
         ),
     ),
+    stated_minimums=(
+        StatedMinimum(
+            key="scheduling.volcano.sh/group-min-member",
+            # Read from the owners of pods that name no group. A ReplicaSet has its Deployment's annotations (kubernetes
+            # pkg/controller/deployment/util SetNewReplicaSetAnnotations).
+            source="volcano-sh/volcano pkg/controllers/podgroup/pg_controller_handler.go getMinMemberFromUpperRes",
+            kinds=frozenset(
+                {("apps", "Deployment"), ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("batch", "Job")}
+            ),
+            scheduler="volcano",
+            unless="scheduling.k8s.io/group-name",
+        ),
+    ),
     group_rules=(
         GroupRules(
             kind=("batch.volcano.sh", "Job"),
             minimums=_minimums,
-            # Their default names in Volcano's plugins (volcano-sh/volcano pkg/controllers/job/plugins/
-            # distributed-framework), and in its examples.
+            starts=_starts,
+            # The names of fronts in Volcano's plugins, by default, and in its examples (volcano-sh/volcano
+            # pkg/controllers/job/plugins/distributed-framework).
             fronts=frozenset({"chief", "head", "launcher", "master", "mpimaster"}),
             queue=("spec", "queue"),
+            minimum=("spec", "minAvailable"),
+            workers_alone=_counts_workers_alone,
+            front_waits=_task_waits,
         ),
     ),
 )

@@ -1,7 +1,7 @@
-"""YuniKorn: placeholders are made of the task groups that the application's first pod defines in an annotation.
+"""YuniKorn: makes placeholder pods from the task groups in an annotation of the application's first pod.
 
-A placeholder has the affinity, tolerations and node selector of its task group: a pod with others may not fit where
-its placeholder is.
+A placeholder has the affinity, tolerations and node selector of its task group. A pod with others may not fit on the
+node of its placeholder.
 """
 
 from functools import lru_cache
@@ -18,7 +18,7 @@ from ..words import under
 
 @lru_cache(maxsize=64)
 def _of_task_groups(text: str) -> int:
-    """Return how many pods task groups have together; a review asks this several times of each template.
+    """Return the number of pods of all task groups; cached, because a review needs it several times for each template.
 
     ``kube.budget.TASK_GROUPS`` bounds the text, so the cache holds a megabyte at most.
     """
@@ -30,7 +30,7 @@ def _of_task_groups(text: str) -> int:
 
 
 def _yunikorn_application(pod: Subject) -> Member | None:
-    """An application with task groups: all of them start together. The size stands on the first pod only.
+    """Return the membership in an application with task groups, which start together; only the first pod has the size.
 
     Source: apache/yunikorn-k8shim pkg/common/utils/utils.go GetApplicationIDFromPod, in its order.
     """
@@ -52,7 +52,7 @@ DOSSIER: Final = Dossier(
         "pkg/admission/admission_controller.go; apache/yunikorn-site "
         "docs/user_guide/gang_scheduling.md",
         schedulers=frozenset({"yunikorn"}),
-        # The bare label queue is anybody's; app-id without a domain stands with it, spelled as nobody else does.
+        # The label queue without a domain is no sign, because others use it, too; nobody else spells applicationId so.
         labels=under("yunikorn.apache.org", "app-id queue") | {"applicationId"},
         annotations=under("yunikorn.apache.org", "app-id queue task-group-name task-groups schedulingPolicyParameters"),
         reads=(

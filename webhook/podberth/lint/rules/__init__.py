@@ -1,6 +1,6 @@
 """The registry of rules, in the order of the manual. A new rule is a new module and a new row here."""
 
-from ..rule import Rule
+from ..model import Rule
 from . import (
     always_true,
     atomic_field,

@@ -26,7 +26,7 @@ Good:
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ...cel.tree import Entries, Items, Literal, Tree, walk
+from ...cel.tree import Entries, Items, Literal, Tree
 from ...devices.claims import KnownDevices, read_declared
 from ...devices.resources import COUNTED_KINDS, recognise
 from ...errors import Problem
@@ -38,18 +38,17 @@ _COUNT: Final = ("gpu", "count")
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the claims instead of accelerators whose number no pod that the policy matches asks for."""
-    for policy in library.policies:
-        known = {each.name: read_declared(each.document) for each in policy.spec.claim_templates}
-        devices = KnownDevices(declared=known)
-        for mutation in policy.mutations if known else ():
-            for leaf in mutation.leaves if mutation.source.concern == "resourceClaims" else ():
-                for path, tree in policy.reached(leaf.source):
-                    where = (*mutation.path, *leaf.path) if path is None else path
-                    for part in walk(tree):
-                        said = _wrong(mutation, devices, part)
-                        if said:
-                            yield policy.within(where, part, said)
+    """Yield the claims that replace accelerators, if their number of devices is one that no matched pod asks for."""
+    declared = {
+        policy.name: KnownDevices(
+            declared={each.name: read_declared(each.document) for each in policy.spec.claim_templates}
+        )
+        for policy in library.policies
+    }
+    for mutation, place, part in library.parts("resourceClaims"):
+        said = _wrong(mutation, declared[mutation.policy.name], part)
+        if said:
+            yield mutation.policy.within(place, part, said)
 
 
 def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:

@@ -16,7 +16,7 @@ Good:
 
 from collections.abc import Iterator
 
-from ...cel.tree import Entries, Literal, walk
+from ...cel.tree import Entries, Literal
 from ...errors import Problem
 from ..model import Level, Library
 
@@ -27,19 +27,11 @@ _FIELDS = frozenset({"operator", "effect", "value", "tolerationSeconds"})
 
 def check(library: Library) -> Iterator[Problem]:
     """Yield maps that look like a toleration and have no key, or an empty one."""
-    for mutation in library.mutations:
-        for leaf in mutation.leaves if mutation.source.concern == "tolerations" else ():
-            for path, tree in mutation.policy.reached(leaf.source):
-                for part in walk(tree):
-                    if isinstance(part, Entries) and _is_toleration(part) and not _has_key(part):
-                        place = path or (*mutation.path, *leaf.path)
-                        yield mutation.policy.within(place, part, "tolerates every taint; want a key")
+    for mutation, place, part in library.parts("tolerations"):
+        if isinstance(part, Entries) and _is_toleration(part) and part.get("key") in (None, Literal(value="")):
+            yield mutation.policy.within(place, part, "tolerates every taint; want a key")
 
 
 def _is_toleration(part: Entries) -> bool:
     names = {key.value for key, _ in part.entries if isinstance(key, Literal)}
     return bool(names & _FIELDS) and names <= _FIELDS | {"key"} and "matchExpressions" not in names
-
-
-def _has_key(part: Entries) -> bool:
-    return part.get("key") not in (None, Literal(value=""))

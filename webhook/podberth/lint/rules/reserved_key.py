@@ -26,7 +26,7 @@ _RESERVED = ("kubernetes.io", "k8s.io", "podberth.io")
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the keys that mutations write under such a prefix."""
+    """Yield the keys with a reserved prefix that mutations write."""
     for mutation in library.mutations:
         if mutation.source.concern not in ("labels", "annotations"):
             continue

@@ -24,7 +24,7 @@ Good:
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 
-from ...cel.tree import Entries, Literal, plain, walk
+from ...cel.tree import Entries, Literal, plain
 from ...errors import Problem
 from ...kube.selector import node_selector_matches
 from ...topology.model import Node
@@ -40,14 +40,10 @@ def check(library: Library) -> Iterator[Problem]:
     nodes = library.nodes
     if not nodes:
         return
-    for mutation in library.mutations:
-        for leaf in mutation.leaves if mutation.source.concern == "nodeAffinity" else ():
-            for path, tree in mutation.policy.reached(leaf.source):
-                for part in walk(tree):
-                    message = _unmet(part, nodes) if isinstance(part, Entries) else ""
-                    if message:
-                        place = path or (*mutation.path, *leaf.path)
-                        yield mutation.policy.within(place, part, message)
+    for mutation, place, part in library.parts("nodeAffinity"):
+        message = _unmet(part, nodes) if isinstance(part, Entries) else ""
+        if message:
+            yield mutation.policy.within(place, part, message)
 
 
 def _unmet(part: Entries, nodes: Sequence[Node]) -> str:

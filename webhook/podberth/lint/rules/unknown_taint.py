@@ -17,7 +17,7 @@ Good:
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from ...cel.tree import Entries, Literal, walk
+from ...cel.tree import Entries, Literal
 from ...errors import Problem
 from ..model import Level, Library
 
@@ -29,13 +29,9 @@ def check(library: Library) -> Iterator[Problem]:
     if not library.nodes:
         return
     known = sorted({taint.key for node in library.nodes for taint in node.taints})
-    for mutation in library.mutations:
-        for leaf in mutation.leaves if mutation.source.concern == "tolerations" else ():
-            for path, tree in mutation.policy.reached(leaf.source):
-                for part in walk(tree):
-                    key = part.get("key") if isinstance(part, Entries) else None
-                    if isinstance(key, Literal) and isinstance(key.value, str) and key.value not in ("", *known):
-                        near = get_close_matches(key.value, known, n=1)
-                        meant = f"; did you mean {near[0]}?" if near else ""
-                        place = path or (*mutation.path, *leaf.path)
-                        yield mutation.policy.within(place, part, f"no known node has the taint {key.value}{meant}")
+    for mutation, place, part in library.parts("tolerations"):
+        key = part.get("key") if isinstance(part, Entries) else None
+        if isinstance(key, Literal) and isinstance(key.value, str) and key.value not in ("", *known):
+            near = get_close_matches(key.value, known, n=1)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            yield mutation.policy.within(place, part, f"no known node has the taint {key.value}{meant}")

@@ -1,6 +1,6 @@
-"""One module for each mutation, with the name that policies give it; its ``CONCERN`` says everything about it.
+"""One module for each mutation, named after its field in policies; its ``CONCERN`` describes it.
 
-Most mutations add to the user's fields, take nothing away, and do nothing twice. ``apply_configuration`` and
-``json_patch`` write what the policy says, whatever the user wrote, within ``bounds``. The modules do not know each
-other, the policy, or the cluster; code that several of them share is in ``mutation``.
+Most mutations only add to the user's fields, and a second application changes nothing. ``apply_configuration`` and
+``json_patch`` may also replace and remove fields, within ``bounds``. The modules do not import each other, and do not
+read the policy or the cluster; shared code is in ``mutation``.
 """

@@ -1,4 +1,4 @@
-"""An apply configuration: fields merged into the pod as the API server would (``kube.merge``)."""
+"""An apply configuration: its fields are merged into the pod as the API server merges them (``kube.merge``)."""
 
 from ...errors import EvaluationError
 from ...kube import merge
@@ -10,10 +10,10 @@ from ..change import Change
 
 
 def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
-    """Merge ``value`` (a map, a part of a Pod) into the pod; keys with null say nothing.
+    """Merge ``value`` (a map, a part of a Pod) into the pod; keys with null are ignored.
 
     Raises:
-        EvaluationError: it does not fit the schema, sets something atomic, or touches what no policy may.
+        EvaluationError: ``value`` does not fit the schema, sets an atomic field, or changes a forbidden field.
     """
     if not isinstance(value, dict):
         raise EvaluationError(f"applyConfiguration: got {leaf.kind(value)}, want a map")

@@ -13,13 +13,13 @@ from ..containers import containers
 
 
 def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
-    """Append variables, user's own first; a null value means nothing to do.
+    """Append variables after the user's own; a variable with a null value is left out.
 
-    A container stays as it is in a variable that its ``env`` has, whatever its value, and in one that a source of its
-    ``envFrom`` may define: ``env`` would win over it (core/v1 Container), and what the source holds is not known here.
+    A variable is not added to a container that has it in ``env``, whatever its value, or that may get it from a source
+    in ``envFrom``: ``env`` would take precedence (core/v1 Container), and the content of the source is unknown here.
 
     Returns:
-        The change, by container; Skipped where ``envFrom`` alone stood in the way.
+        The change, by container; Skipped if only ``envFrom`` prevents it.
 
     Raises:
         EvaluationError: a value is no string.
@@ -53,7 +53,7 @@ def _missing(container: dict[str, Any], values: Mapping[str, object]) -> tuple[d
 
 
 def _maps(value: object) -> list[dict[str, Any]]:
-    """Return the maps of a list; ``kube.shape`` does not look at the environment, which is most of a pod."""
+    """Return the maps of a list; ``kube.shape`` does not check the environment, which is the largest part of a pod."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
@@ -63,7 +63,7 @@ def _phrase(wrote: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _present(draft: Draft) -> dict[str, dict[str, Any]]:
-    """Return the variables that the containers have, by container and name; those from a source have null."""
+    """Return the values of the containers' variables, by container and name; None for a ``valueFrom``."""
     return {
         container.get("name") or "": {str(item.get("name")): item.get("value") for item in _maps(container.get("env"))}
         for _, container in containers(draft)

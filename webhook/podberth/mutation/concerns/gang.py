@@ -1,7 +1,7 @@
 """Gangs: membership in the fields that the pod's group system reads.
 
-No group is made here. A pod that joins a group which does not exist yet has the fields from which it is made, and waits
-for it.
+This module makes no group. A pod may join a group that does not exist yet: its fields have the facts from which the
+group is made, and the pod waits for it.
 """
 
 from collections.abc import Mapping
@@ -24,36 +24,37 @@ _WORDS: Mapping[Path, str] = {path: word for word, path in MEMBERSHIP.items()}
 
 
 def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
-    """Make a pod a member of gang ``name``: of the native PodGroup of that name if it exists, else by label.
+    """Make a pod a member of gang ``name``: by the native PodGroup of this name if it exists, else by label.
 
-    With the label goes the gang's ``size`` as an annotation, if it is known (positive), so that nobody who sees one
-    member later has to find the owner again. With a ``system`` goes a reference to its PodGroup of the same name, made
-    or to be made; a group that exists keeps its gang, whatever system the policy names by now. If the owner says the
-    size, and is not known yet, a member joins without it: its siblings wait for it in the group.
+    Beside the label, an annotation gets the gang's ``size`` if it is known (positive): readers of one member then need
+    not find the owner again. With a ``system``, the pod gets a reference to the system's PodGroup of the same name,
+    which need not exist yet. If a PodGroup of this name exists, the pod joins it, whatever system the policy names. If
+    the owner states the size, but is not known yet, a member joins without a size: its siblings wait for it in the
+    group.
 
-    If an owner, or the pod, says how many members ask for accelerators, the group is of these: a member that asks for
-    none keeps the label and the annotations. In the group it would have to be where the others are, and those nodes'
-    taints repel it; the whole group would wait with it.
+    If it is known that only some members ask for accelerators, only these join the group. The others get the label and
+    the annotations alone. In the group they would have to run on the same nodes, whose taints repel them, and the whole
+    group would wait for them.
 
     A pod that is in a group already stays there. ``spec.schedulingGroup`` is immutable once the pod exists, so it is
-    only ever written on creation (KEP-4671).
+    written on creation only (KEP-4671).
 
     Returns:
-        The change; Skipped if a group would never be made, or might not start, and the pod would wait for ever.
+        The change; Skipped if the pod would wait for ever, because its group would never be made or might never start.
 
     Raises:
-        EvaluationError: ``name`` is no label value, ``size`` no number, or ``system`` none that can be chosen.
+        EvaluationError: ``name`` is no label value, ``size`` is no number, or ``system`` cannot be chosen.
     """
     leaves, known = proposal.leaves, surroundings.gang()
     members, wanted = leaf.number(leaves.get("size", 0), "gang.size"), _system(leaves.get("system"))
-    if known.system not in (PLAIN, NATIVE, wanted) or any(map(draft.get, membership.GROUPED)):
+    if known.gang.system not in (PLAIN, NATIVE, wanted) or any(map(draft.get, membership.GROUPED)):
         return None
     group = leaf.label_value(leaf.text(leaves["name"], "gang.name"), "gang.name")
-    own = group == known.name and members == known.size
-    apart = known.apart if own else 0
+    own = group == known.gang.name and members == known.gang.size
+    apart = (known.gang.apart or 0) if own else 0
     # Where the size is yet to be looked up, a group that is there counts those with accelerators: it is podberth's.
     enough = known.sized_by_owner == group or known.minimum <= (apart or members)
-    if own and not known.is_accelerated and (apart or known.by_role) and enough:
+    if own and not known.is_accelerated and (apart or known.gang.by_role) and enough:
         return _mark(draft, group, members, apart)
     if not wanted:
         return _join_native(draft, group) if group in known.native else _mark(draft, group, members, apart)
@@ -82,9 +83,10 @@ def _join_native(draft: Draft, group: str) -> Change | Skipped:
 
 
 def _drawn(draft: Draft) -> str:
-    """Return a reason if the pod affinity of a topology entry can keep a native group from starting; else empty.
+    """Return the reason if the pod affinity of a topology entry can stop a native group from starting; else empty.
 
-    The scheduler places a group pod by pod and takes none back: the first one goes where the others may not fit.
+    The scheduler places a group pod by pod and does not move a placed pod: the first pod may take a domain in which the
+    others do not fit.
     """
     drawn = any(map(membership.draws, draft.get(membership.REQUIRED_AFFINITY) or ()))
     return "its required pod affinity can keep a native group from starting: join before topology" if drawn else ""
@@ -105,7 +107,7 @@ def _mark(draft: Draft, group: str, members: int, apart: int) -> Change | None:
 
 
 def _misfit(draft: Draft, group: str, members: int) -> str:
-    """Return the reason if the pod's own name or size of the gang is not the group's; else empty."""
+    """Return the reason if the pod has a name or size of the gang that differs from the group's; else empty."""
     named, sized = draft.get(membership.LABEL), draft.get(membership.SIZE)
     if named and named != group:
         return f"the pod's label {GANG_LABEL} says {named}, the policy {group}"
@@ -115,9 +117,9 @@ def _misfit(draft: Draft, group: str, members: int) -> str:
 
 
 def _unmakeable(system: str, group: str, members: int, known: GangFacts) -> str:
-    """Return the reason if nobody can make the PodGroup, or if it would wait for ever; else empty."""
-    if known.staged and members != 1:
-        return f"its members start in stages ({known.staged}): a group of all would wait for ever"
+    """Return the reason if the PodGroup cannot be made, or would wait for ever; else empty."""
+    if known.gang.staged and members != 1:
+        return f"its members start in stages ({known.gang.staged}): a group of all would wait for ever"
     if JOINED[system].pod_groups not in known.served:
         return f"no {system} group: PodGroups of {JOINED[system].pod_groups} are not known to be served"
     if members <= 0 and known.sized_by_owner != group:
@@ -150,7 +152,7 @@ def _conflicts(case: Case) -> Answer:
     named = case.fields({MEMBERSHIP["schedulingGroup" if grouped else "label"]: name})
     if named:
         return named, None
-    # A group that is there has a size of its own. One that podberth makes has the size that its members say.
+    # An existing group has a size of its own. A group that podberth makes gets the size that its members state.
     said = not grouped or any("size" in wrote for _, wrote in case.others.by("gang"))
     sized = said and isinstance(size, int) and size > 0
     return case.fields({MEMBERSHIP["size"]: str(size)} if sized else {}), case.proposal
@@ -159,7 +161,7 @@ def _conflicts(case: Case) -> Answer:
 CONCERN = Concern(
     name="gang",
     build=_build,
-    # Any group may have another name than the gang's.
+    # A group need not have the gang's name, so the pod may join any group of the namespace.
     visits=lambda leaves: None if "system" in leaves and leaves["name"] != _NAME else membership.VISITS,
     reads=lambda _: (_NAME, ("gang", "size"), ("gang", "accelerated"), ("gpu", "kind")),
     is_claim=is_string_map,
@@ -167,7 +169,7 @@ CONCERN = Concern(
     wrote_at=lambda wrote, path, value: path in _WORDS and wrote.get(_WORDS[path]) == value,
     conflicts=_conflicts,
     decides="grouping",
-    # A pod whose label names a native PodGroup is in its hands already, and still has to join it; one that asks for a
-    # system's scheduler may still be of no group of it.
-    in_group=lambda _, facts: facts.system in JOINED,
+    # A pod may have the label with the name of a native PodGroup and not be in it yet, or have a system's scheduler and
+    # be in no group of that system.
+    in_group=lambda _, facts: facts.gang.system in JOINED,
 )

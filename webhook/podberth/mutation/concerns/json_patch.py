@@ -16,11 +16,11 @@ _WITH_SOURCE = ("move", "copy")
 
 
 def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
-    """Apply ``value`` (a list of {op, path, from, value}) to the pod; where a ``test`` fails, nothing of it.
+    """Apply ``value`` (a list of {op, path, from, value}) to the pod; if a ``test`` fails, no operation applies.
 
     Raises:
-        EvaluationError: an operation has not that form or does not apply, a value does not fit the schema, or it
-            touches what no policy may.
+        EvaluationError: an operation has another form or does not apply, a value does not fit the schema, or a field
+            changes that no policy may write.
     """
     operations = [_operation(item, f"jsonPatch[{index}]") for index, item in enumerate(leaf.maps(value, "jsonPatch"))]
 

@@ -1,4 +1,4 @@
-"""The PriorityClass: set where the user has not set it. The numbers computed from another class are removed."""
+"""The PriorityClass: set if the user has not set it. Fields that were computed from another class are removed."""
 
 from dataclasses import replace
 
@@ -7,8 +7,8 @@ from .. import names
 from ..change import Change, Proposal, Skipped
 from ..concern import Surroundings
 
-# The Priority admission plugin computes these from the class, before webhooks are called; it computes them again after
-# them, and refuses a pod whose numbers are not those of its class (kubernetes plugin/pkg/admission/priority).
+# The Priority admission plugin computes these fields from the class before webhooks are called, and again afterwards.
+# It refuses a pod with values that do not belong to its class (kubernetes plugin/pkg/admission/priority).
 _COMPUTED = (("spec", "priority"), ("spec", "preemptionPolicy"))
 
 

@@ -17,7 +17,7 @@ _PATH = ("spec", "resourceClaims")
 _KEYS = ("name", "template", "containers", "requests", "instead")
 
 InStead: TypeAlias = Callable[[Mapping[str, Any]], int | None]
-"""Returns how many devices an item's claim has in place of the resource; None if that cannot be known."""
+"""Returns the number of devices that an item's claim has instead of the resource; None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,35 +26,36 @@ class _Todo:
 
     path: Path
     uses: list[dict[str, str]]
-    """The uses of the claim that it lacks."""
+    """The uses of the claim that the container lacks."""
     sides: list[str]
-    """The fields in which it asks for the resource that the claim stands for: limits, requests."""
+    """The fields in which the container asks for the resource that the claim replaces: limits, requests."""
     container: Mapping[str, Any]
 
 
 def add(
     draft: Draft, value: object, in_stead: InStead | None = None, stood: Sequence[Mapping[str, Any]] = ()
 ) -> Change | Skipped | None:
-    """Add claims as ``value`` (a list of {name, template, containers, requests, instead}) says.
+    """Add the claims of ``value``, a list of {name, template, containers, requests, instead}.
 
     ``containers`` names containers, init containers and sidecars; without it, all of them use the claim. ``requests``
-    names requests of the claim; without it the whole claim is used. Claims and uses that are there stay. ``instead`` is
-    an extended resource that the claim stands for: containers that ask for it use the claim, and no others, and ask
-    for it no more.
+    names requests of the claim; without it the whole claim is used. Present claims and uses stay. ``instead`` is an
+    extended resource that the claim replaces: only containers that ask for it use the claim, and they no longer ask for
+    the resource.
 
     Args:
         draft: the pod.
-        value: what a policy says.
-        in_stead: counts devices, so that none is lost or gained; None: it was done before, and is done again.
-        stood: items with ``instead`` that were done before.
+        value: the value of the policy's expression.
+        in_stead: returns the number of devices with which a claim replaces a resource: the pod may neither lose nor
+            gain devices. None: an earlier write, which was checked then, is repeated.
+        stood: items with ``instead`` that were written before.
 
     Returns:
-        The change; Skipped, with nothing done, where a claim would have another number of devices than what it stands
-        for, or be shared by containers of which one asked for devices of its own; and where nothing else was to be
-        done and the pod has a claim of that name from elsewhere.
+        The change. Skipped, with nothing written, in three cases: a claim would have another number of devices than
+        the resource that it replaces; containers would share it, and one of them asked for devices of its own; the
+        pod has another claim of that name, and there is nothing else to write.
 
     Raises:
-        EvaluationError: an item is not of that form.
+        EvaluationError: an item does not have the form of ``value``.
     """
     items = [_checked(item, f"resourceClaims[{at}]") for at, item in enumerate(leaf.maps(value, "resourceClaims"))]
     lost = _unequal(draft, items, in_stead, stood) if in_stead is not None else ""
@@ -88,7 +89,7 @@ def _do(draft: Draft, claim: dict[str, Any], todo: list[_Todo]) -> None:
 
 
 def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood: Sequence[Mapping[str, Any]]) -> str:
-    """Return the first reason why the pod would lose or gain devices, items done in their order; else empty."""
+    """Return the first reason why the pod would lose or gain devices if the items apply in order; else empty."""
     counted = list(stood)
     if not (counted or any("instead" in claim for claim in items)):
         return ""
@@ -106,7 +107,7 @@ def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood
 
 
 def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InStead) -> str:
-    """Return the reason why a claim cannot stand for the resource that containers ask for; empty: it can."""
+    """Return the reason why a claim cannot replace the resource that containers ask for; empty if it can."""
     if len(todo) > 1:
         asked = f"more than one container asks for {claim['instead']}"
         return f"{asked}, and all would share one claim {claim['name']}; name one"
@@ -114,7 +115,7 @@ def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InS
 
 
 def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Sequence[Mapping[str, Any]]) -> str:
-    """Return the reason if a container would share devices that stand for the resource of another; else empty."""
+    """Return the reason if a container would share devices with another one that asked for its own; else empty."""
     for other in counted:
         users = _users(draft, other) if _share(claim, other) else []
         for each in todo:
@@ -133,7 +134,7 @@ def _share(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _in_use(draft: Draft, claim: dict[str, Any], todo: _Todo) -> str:
-    """Return the reason if a container uses the claim's devices already: the resource means others; else empty."""
+    """Return the reason if a container uses the claim already, so that its resource means other devices; else empty."""
     asks = f"container {todo.container.get('name')} asks for {claim['instead']} besides"
     users = _users(draft, claim)
     return f"claim {claim['name']} is used by container {users[0]} already, and {asks}" if users else ""
@@ -155,7 +156,7 @@ def _miscounted(claim: dict[str, Any], todo: _Todo, in_stead: InStead) -> str:
     asks = f"container {todo.container.get('name')} asks for"
     amounts = [todo.container["resources"][side][resource] for side in todo.sides]
     try:
-        # The API server refuses a request of another number than the limit.
+        # Limit and request are equal: the API server refuses a device request that differs from the limit.
         want = parse_count(amounts[0])
     except ValueError as error:
         return f"{asks} {resource}: {error}"
@@ -175,7 +176,7 @@ def _templates(draft: Draft) -> dict[str, str]:
 
 
 def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
-    """Return the containers that lack a use of the claim, or still ask for the resource that it stands for."""
+    """Return the containers that lack a use of the claim, or still ask for the resource that it replaces."""
     wanted, instead = claim.get("containers"), claim.get("instead")
     found: list[_Todo] = []
     for path, container in containers(draft):
@@ -192,7 +193,7 @@ def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
 
 
 def _is_amount(value: object) -> bool:
-    """Tell whether a resource is asked for; zero is no request (docs/rules.md, rule 12)."""
+    """Tell whether an amount is a request; zero is none (docs/rules.md, rule 12)."""
     try:
         return value is not None and parse_count(value) != 0
     except ValueError:
@@ -269,7 +270,7 @@ CONCERN = Concern(
     is_claim=lambda wrote: is_list_of_maps(wrote) and all(map(_is_claim, wrote)),
     holds=for_each(_holds),
     conflicts=_conflicts,
-    # A resource that a claim stands for is taken away again.
+    # The resource that a claim replaces is removed again.
     restore=lambda draft, before, claims: restoring.resources(draft, before, claims, add),
     decides="accounting",
 )

@@ -16,17 +16,17 @@ from ..containers import SIDES, containers
 _NAMES = ("container", "from", "to")
 _KEYS = (*_NAMES, "quantity")
 VISITS = tuple(("spec", kind) for kind in RESOURCED_LISTS)
-"""The lists whose containers' names and resources the builder reads and writes."""
+"""The lists of containers; the builder reads and writes their names and resources."""
 
 
 def rewrite(draft: Draft, value: object) -> Change | None:
-    """Replace resources as ``value`` (a list of {container, from, to, quantity}) says.
+    """Replace resources by the items of ``value``, a list of {container, from, to, quantity}.
 
     A container that does not have ``from`` is left alone, so a second pass changes nothing. The quantity is written
     in the API's canonical form, a string.
 
     Raises:
-        EvaluationError: an item is not of that form.
+        EvaluationError: an item has another form.
     """
     done: list[dict[str, Any]] = []
     paths = _container_paths(draft)
@@ -54,7 +54,7 @@ def _rewrite_one(draft: Draft, resources: Path, old: str, wanted: tuple[str, str
 
 
 def _container_paths(draft: Draft) -> dict[str, Path]:
-    """Return the paths of containers and init containers by name; the first one if several have one name."""
+    """Return the paths of containers and init containers by name; the first path if several have the same name."""
     found: dict[str, Path] = {}
     for path, container in containers(draft):
         if isinstance(name := container.get("name"), str):
@@ -74,7 +74,7 @@ def _holds(there: Present, item: dict[str, Any]) -> bool:
     if path is None:
         return False
     asked = [(there.draft.get((*path, "resources", side)) or {}).get(item["to"]) for side in SIDES]
-    # As ``workload.gpus`` reads it: where there is no limit, the request counts.
+    # As in ``workload.gpus``: if there is no limit, the request counts.
     amount = next((found for found in asked if found is not None), None)
     try:
         return amount is not None and bool(parse_quantity(amount) == item["quantity"])
@@ -83,7 +83,7 @@ def _holds(there: Present, item: dict[str, Any]) -> bool:
 
 
 def _conflicts(case: Case) -> Answer:
-    """Find resources that two policies rewrite differently, or that one writes and the other rewrites."""
+    """Return conflicts: resources that two policies rewrite differently, or that one writes and the other rewrites."""
     paths = _container_paths(case.draft)
 
     def conflict(item: dict[str, Any]) -> Conflict | None:
@@ -110,7 +110,7 @@ def _rewritten(case: Case, item: dict[str, Any], path: Path) -> Conflict | None:
 
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two rewrites of one container cannot both be done: they leave one resource different amounts."""
+    """Tell whether two rewrites of one container exclude each other: they give one resource different amounts."""
     if one["from"] == other.get("from"):
         return any(one[key] != other.get(key) for key in ("to", "quantity"))
     if one["to"] == other.get("from") or one["from"] == other.get("to"):

@@ -1,4 +1,4 @@
-"""The RuntimeClass: set where the user has not set it."""
+"""The RuntimeClass: set if the user has not set it."""
 
 from .. import names
 

@@ -1,4 +1,4 @@
-"""The scheduler's name: set where the user has not set it."""
+"""The scheduler's name: set if the user has not set it."""
 
 from .. import names
 

@@ -1,4 +1,4 @@
-"""Tolerations: added where the pod does not tolerate the same already, whatever its spelling."""
+"""Tolerations: added if the pod does not tolerate the same taints already, in whatever form."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -14,10 +14,10 @@ from ..concern import Concern, is_list_of_maps
 from ..conflict import Answer, Case, Conflict
 
 _PATH = ("spec", "tolerations")
-# core/v1 Toleration; Lt and Gt (1.35, alpha) compare numbers and are the user's business
+# core/v1 Toleration; policies cannot use Lt and Gt, which compare numbers (1.35, alpha)
 _KEYS = ("key", "operator", "value", "effect", "tolerationSeconds")
 _OPERATORS = ("Exists", "Equal")
-# The effect of a taint that ends running pods: the only one for which tolerationSeconds says anything.
+# The effect of a taint that ends running pods: the only one for which tolerationSeconds counts.
 _EVICT = "NoExecute"
 _EFFECTS = ("", "NoSchedule", "PreferNoSchedule", _EVICT)
 
@@ -71,9 +71,9 @@ def _keys(draft: Draft) -> frozenset[bytes]:
 def _conflicts(case: Case) -> Answer:
     """Compare how long NoExecute taints are tolerated.
 
-    Tolerations are ORed, so another operator or value only lets the pod onto more nodes. But of those that match one
-    taint the first in the list says how many seconds, and the others nothing (kubernetes pkg/controller/tainteviction;
-    component-helpers GetMatchingTolerations).
+    Tolerations are ORed, so another operator or value only lets the pod onto more nodes. But if several match one
+    taint, the first in the list decides the seconds (kubernetes pkg/controller/tainteviction; component-helpers
+    GetMatchingTolerations).
     """
     wrote = {key_of(item): name for name, items in case.others.by("tolerations") for item in items}
     if not wrote:
@@ -95,9 +95,9 @@ def _conflicts(case: Case) -> Answer:
 def _first(
     present: Iterable[dict[str, Any]], item: dict[str, Any], wrote: Mapping[bytes, str]
 ) -> tuple[bytes, bool] | None:
-    """Return the key of a policy's toleration that says, before ``item`` does, how long a taint is tolerated.
+    """Return the key of a policy's toleration that comes before ``item`` and decides the seconds for one of its taints.
 
-    Beside it, whether it says so of every taint that ``item`` is for.
+    The second value tells whether that toleration decides the seconds for all taints of ``item``.
     """
     ours = _evicting(item)
     if ours is None:
@@ -115,7 +115,7 @@ def _first(
 
 
 def _evicting(toleration: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the part of a toleration that decides which NoExecute taints it tolerates; None: it tolerates none."""
+    """Return the fields of a toleration that select NoExecute taints; None if it tolerates no such taint."""
     if toleration.get("effect") not in (None, "", _EVICT):
         return None
     return {**{key: toleration.get(key) for key in ("key", "operator", "value")}, "effect": _EVICT}
@@ -127,7 +127,7 @@ def _restore(draft: Draft, before: Draft, claims: Sequence[list[dict[str, Any]]]
     missing = {key for wrote in claims for item in wrote if (key := key_of(item)) not in present}
     if not missing:
         return False
-    # In the old order, so that a request which lacks nothing else ends up changing no toleration at all.
+    # In the old order, so that a request that lacks nothing else leaves the list exactly as it was.
     wanted, before_it = present | missing, set(map(key_of, old))
     kept = [item for item in old if key_of(item) in wanted]
     draft.set(_PATH, kept + [item for item in new if key_of(item) not in before_it])

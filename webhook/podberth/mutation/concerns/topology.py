@@ -1,6 +1,6 @@
 """Topology: pod affinity attracts a plain gang's members to one domain; a group made of its members gets its level.
 
-``gang`` writes the gang and the group that a pod is in.
+The mutation ``gang`` writes the membership in the gang and its group.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from ...wellknown import (
     GANG_LEVEL_MODE_ANNOTATION,
     GANG_SLICE_LABEL,
 )
-from ...workload.systems import JOINED, NATIVE
+from ...workload.systems import AFFINITY_KEYS, JOINED, NATIVE, SYSTEMS
 from .. import leaf, membership
 from ..change import Change, Proposal, Skipped
 from ..concern import Concern, Present, Surroundings, is_string_map
@@ -32,39 +32,35 @@ _POD_AFFINITY = ("spec", "affinity", "podAffinity")
 _REQUIRED = membership.REQUIRED_AFFINITY
 _PREFERRED = (*_POD_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
 _APART = ("spec", "affinity", "podAntiAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
-# Their controllers' webhooks write pod affinity on a domain of their own, some after us.
-EXCLUSIVE_TOPOLOGY = (
-    "alpha.jobset.sigs.k8s.io/exclusive-topology",  # kubernetes-sigs/jobset api/jobset/v1alpha2/jobset_types.go
-    "leaderworkerset.sigs.k8s.io/exclusive-topology",  # kubernetes-sigs/lws api/leaderworkerset/v1
-    "leaderworkerset.sigs.k8s.io/subgroup-exclusive-topology",
-)
-_EXCLUSIVE = tuple(("metadata", "annotations", name) for name in EXCLUSIVE_TOPOLOGY)
-_VISITS = (*membership.VISITS, _LEVEL, _LEVEL_MODE, _COLOCATED, _SLICE, *_EXCLUSIVE, ("spec", "affinity"))
-# The largest weight there is: keeping a gang together outranks every other preference of ours.
+_EXCLUSIVE = tuple(("metadata", "annotations", name) for name in AFFINITY_KEYS)
+# admission.gate reads them where a group system places the pod
+_ASKED = tuple(path for row in SYSTEMS for path in row.asked_at)
+_VISITS = (*membership.VISITS, _LEVEL, _LEVEL_MODE, _COLOCATED, _SLICE, *_EXCLUSIVE, ("spec", "affinity"), *_ASKED)
+# The largest weight: to keep a gang together outranks every other preference of podberth.
 _WEIGHT = 100
 
 
 def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
     """Attract the members of a plain gang to one domain of ``level``, a node label key; an empty level does nothing.
 
-    The term selects a label of its own that is written with it, so only members that are attracted attract: a launcher
-    on some CPU node carries the gang's label too. The pod matches its own term, which is what lets the scheduler place
-    the first member of a required term at all (kube-scheduler, InterPodAffinity: a pod that matches its own affinity
-    where nobody else does, passes).
+    The term selects a label that is written together with it, and not the gang's label: a launcher on a CPU node has
+    the gang's label, too, and must not attract the others. The pod matches its own term. So the scheduler can place the
+    first member of a required term (kube-scheduler, InterPodAffinity: a pod passes if it matches its own affinity and
+    no other pod does).
 
-    With a ``slice`` of n, every n members of a role make a slice, in the order of their numbers, and the last one has
-    the rest: a term of its own attracts these. It has the slice's label in ``matchLabelKeys``, which the API server
-    reads from the pod on its creation, behind all webhooks (kubernetes pkg/registry/core/pod/strategy.go): so the spec
-    is the same for all.
+    With a ``slice`` of n, every n members of a role make a slice, in the order of their numbers; the last slice has the
+    rest. A further term attracts the members of a slice to each other. It has the slice's label in ``matchLabelKeys``:
+    the API server reads the value from the pod on its creation, after all webhooks (kubernetes
+    pkg/registry/core/pod/strategy.go), so the spec is the same for all members.
 
-    A member of a native PodGroup that is made of its members has a required level as annotations, for the maker of the
-    group; a group that exists keeps the level that it was made with.
+    If podberth makes the native PodGroup from its members, a required level becomes annotations, for the maker of the
+    group. An existing group keeps its level.
 
     Returns:
         The change; Skipped if the pod has affinity or a slice of its own.
 
     Raises:
-        EvaluationError: ``level`` is no string, or ``slice`` no number of pods.
+        EvaluationError: ``level`` is no string, or ``slice`` is no number of pods.
     """
     level, mode, known = proposal.leaves["level"], proposal.leaves["mode"], surroundings.gang()
     if level in ("", None):
@@ -73,7 +69,7 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     if draft.get(membership.SCHEDULING_GROUP):
         return _say_level(draft, key, mode, known) if members <= 1 else _no_slices(draft, known)
     system = next((system for system, path in membership.REFERENCES.items() if draft.get(path)), "")
-    reason = JOINED[system].places(slices=members > 1) if system else ""
+    reason = JOINED[system].places() if system else ""
     if not reason and (not draft.get(membership.LABEL) or _is_drawn(draft, slices=members > 1)):
         return None
     reason = reason or _own_placement(draft, key, mode) or _take_slice(draft, members, known)
@@ -126,7 +122,7 @@ def _terms(draft: Draft) -> list[Mapping[str, Any]]:
 
 
 def _is_drawn(draft: Draft, *, slices: bool) -> bool:
-    """Tell whether the pod is attracted already: by a term of this kind, or by one of which only the label is left."""
+    """Tell whether the pod has a term of this kind already, or the label of one."""
     if draft.get(_COLOCATED) is None:
         return False
     ours = [term for term in _terms(draft) if membership.draws(term)]
@@ -134,14 +130,14 @@ def _is_drawn(draft: Draft, *, slices: bool) -> bool:
 
 
 def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
-    """Write the pod's slice if it has none of its own; return the reason if that cannot be done, else nothing."""
+    """Write the pod's slice unless it has one; return the reason if that is impossible, else an empty text."""
     if members <= 1 or draft.get(_SLICE) is not None:
         return ""
-    if known.index < 0:
+    if known.gang.index < 0:
         return "the pod's number in its gang is unknown, and so is its slice"
-    number = str(known.index // members)
+    number = str(known.gang.index // members)
     # Numbers begin at 0 in each role.
-    slice_name = f"{known.role}-{number}" if known.role else number
+    slice_name = f"{known.gang.role}-{number}" if known.gang.role else number
     if not leaf.is_label_value(slice_name):
         return f"{slice_name} is no label value, and cannot name the pod's slice"
     draft.set(_SLICE, slice_name)
@@ -149,7 +145,7 @@ def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
 
 
 def _own_placement(draft: Draft, key: str, mode: str) -> str:
-    """Return the part of the pod's own placement that ours would get in the way of; empty: none."""
+    """Return the part of the pod's own placement that podberth's would conflict with; empty if there is none."""
     for path in _EXCLUSIVE:
         if draft.get(path) is not None:
             return f"{path[-1]} places this pod already"
@@ -170,14 +166,14 @@ def _holds(there: Present, wrote: dict[str, Any]) -> bool:
 
 
 def _levels(draft: Draft, *, slices: bool) -> list[str]:
-    """Return the levels on which pod affinity keeps the pod with its whole gang, or with its slice of it."""
+    """Return the levels at which pod affinity keeps the pod together with its whole gang, or with its slice."""
     return [str(term.get("topologyKey")) for term in _terms(draft) if bool(term.get("matchLabelKeys")) == slices]
 
 
 def _conflicts(case: Case) -> Answer:
-    """Compare level and mode. A preference for a required level is met; a slice is compared with slices alone.
+    """Compare level and mode. A preference for a required level is met already; slices are compared with slices.
 
-    An earlier policy that can write any field is in conflict if it wrote pod affinity, whatever it is.
+    An earlier mutation of any field is in conflict if it wrote pod affinity, whatever its terms are.
     """
     level, mode, every = (case.proposal.leaves.get(each) for each in ("level", "mode", "slice"))
     slices = isinstance(every, int) and every > 1
@@ -200,7 +196,7 @@ def _conflicts(case: Case) -> Answer:
 
 
 def _joins(earlier: EarlierChanges, policy: str) -> bool:
-    """Tell whether a policy wrote the gang's label, or made the pod a member in another way."""
+    """Tell whether a policy made the pod a member of a gang, by the gang's label or by another field."""
     claims = earlier.record[policy]
     named = "gang" in claims or GANG_LABEL in claims.get("labels", ())
     return named or bool(earlier.operations(policy, membership.LABEL))

@@ -1,0 +1,107 @@
+import pytest
+
+from checking import checked, one
+
+REFUSED = {
+    "limits: {nvidia.com/gpu: EIGHT}": (
+        "limits[nvidia.com/gpu]",
+        'got "EIGHT", want a quantity such as 2, 500m or 10Gi',
+    ),
+    "limits: {nvidia.com/gpu: -1}": ("limits[nvidia.com/gpu]", 'got "-1", want a whole number of devices'),
+    "limits: {nvidia.com/gpu: 1500m}": ("limits[nvidia.com/gpu]", 'got "1500m", want a whole number of devices'),
+    "limits: {rdma/hca: 0.5}": ("limits[rdma/hca]", "got 0.5, want a whole number of devices"),
+    "requests: {memory: 1Gb}": ("requests.memory", 'got "1Gb", want a quantity such as 2, 500m or 10Gi'),
+    "requests: {cpu: -1}": ("requests.cpu", "got -1, want 0 or more"),
+}
+
+
+def of(resources: str, volumes: str = "[]") -> str:
+    container = f"{{name: c, image: i, resources: {{{resources}}}}}"
+    return (
+        f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec:\n  volumes: {volumes}\n  containers: [{container}]\n"
+    )
+
+
+@pytest.mark.parametrize("resources", REFUSED)
+def test_an_amount_that_the_api_server_refuses_is_an_error_at_its_field(resources: str) -> None:
+    where, message = REFUSED[resources]
+    result = one(of(resources))
+    assert result.verdict == "error"
+    assert [(each.field, each.message, each.line) for each in result.errors] == [
+        (f"spec.containers[0].resources.{where}", message, 6)
+    ]
+
+
+def test_the_size_of_a_volume_is_an_amount() -> None:
+    [error] = one(of("", "[{name: a}, {name: b, emptyDir: {sizeLimit: 10Q}}]")).errors
+    assert (error.field, error.line) == ("spec.volumes[1].emptyDir.sizeLimit", 5)
+
+
+@pytest.mark.parametrize(
+    "resources", ["limits: {cpu: 500m, memory: 1e3}", "limits: {nvidia.com/gpu: 2000m}", "limits: {cpu: }"]
+)
+def test_amounts_that_the_api_server_takes_are_no_error(resources: str) -> None:
+    assert one(of(resources)).verdict != "error"
+
+
+def test_an_amount_of_an_operators_template_is_checked_where_it_is_written() -> None:
+    job = "apiVersion: batch.volcano.sh/v1alpha1\nkind: Job\nmetadata: {name: j}\n"
+    job += "spec:\n  tasks:\n  - template:\n      spec:\n"
+    report = checked(job + "        containers: [{name: c, image: i, resources: {requests: {cpu: 1x}}}]\n")
+    assert [(each.line, each.field) for each in report.results[0].errors] == [
+        (8, "spec.tasks[0].template.spec.containers[0].resources.requests.cpu")
+    ]
+
+
+ROLES = """apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: t, namespace: NAMESPACE}
+spec:
+  pytorchReplicaSpecs:
+    Master:
+      template: {spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: MASTER}}}]}}
+    Worker:
+      replicas: REPLICAS
+      template: {spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: WORKER}}}]}}
+"""
+
+
+def roles(namespace: str = "ml", master: str = "1", replicas: str = "2", worker: str = "1") -> str:
+    text = ROLES.replace("NAMESPACE", f"'{namespace}'").replace("MASTER", master).replace("REPLICAS", replicas)
+    return text.replace("WORKER", worker)
+
+
+def test_all_placeholders_of_a_document_are_one_error() -> None:
+    results = checked(roles(master="$GPUS", replicas="$NODES", worker="$GPUS")).results
+    assert [each.verdict for each in results] == ["error", "skipped"]
+    [error] = [error for each in results for error in each.errors]
+    assert error.message == (
+        "got placeholders $GPUS, $NODES (lines 7, 9, 10), want numbers; "
+        "expand it first, for example: envsubst < FILE | podberth check -"
+    )
+    assert error.line == 7
+
+
+def test_a_placeholder_of_one_role_leaves_the_others_to_be_checked() -> None:
+    results = checked(roles(worker="<gpus>")).results
+    assert [each.verdict for each in results] == ["mutated", "error"]
+    assert results[1].errors[0].message == "got the placeholder <gpus>, want a number; fill it in first"
+
+
+@pytest.mark.parametrize("namespace", ["${NAMESPACE}", "{{ .Namespace }}", "team-$TEAM", "FILLED BY THE OPERATOR"])
+def test_an_object_whose_namespace_is_a_placeholder_is_checked_as_in_the_default_one(namespace: str) -> None:
+    first, second = checked(roles(namespace)).results
+    assert (first.verdict, second.verdict, first.namespace) == ("mutated", "mutated", "default")
+    said = [each for each in (*first.notes, *second.notes) if "placeholder" in each.message]
+    assert [(each.field, each.line, each.message) for each in said] == [
+        ("metadata.namespace", 3, f"metadata.namespace is the placeholder {namespace}: judged as in namespace default")
+    ]
+
+
+def test_a_namespace_that_no_api_server_takes_is_one_error_at_its_field() -> None:
+    [result] = checked(roles("Team_A")).results
+    assert (result.verdict, [(each.field, each.line) for each in result.errors]) == (
+        "error",
+        [("metadata.namespace", 3)],
+    )
+    assert result.errors[0].message == "got 'Team_A', want a DNS-1123 label of at most 63 characters"

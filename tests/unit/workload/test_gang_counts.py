@@ -1,0 +1,296 @@
+"""Gangs of whole workloads against a count by hand: how many pods, how many of them with GPUs, and whether a gang.
+
+The counts follow the operators' sources, which stand beside the readers in kinds/dossiers.
+"""
+
+from typing import Any
+
+import pytest
+
+from builders import container, gpu_pod, job, pod, template, workload
+from podberth.workload.gangs import Gang, gang_of
+from podberth.workload.templates import templates
+
+JSON = dict[str, Any]
+CPU, EIGHT = template(pod()), template(gpu_pod(8))
+
+
+def gangs(document: JSON, *known: JSON) -> list[Gang]:
+    """Return the gang of a pod of each template."""
+    made = templates(document, namespace="default", known=known)
+    assert [each.problems for each in made if each.problems] == []
+    return [gang_of(each.pod, "default", each.owners) for each in made]
+
+
+def counts(document: JSON, *known: JSON) -> tuple[int, int]:
+    """Return the size of the one gang of a workload, and how many of its pods have GPUs."""
+    found = gangs(document, *known)
+    assert len({each.name for each in found}) == 1
+    assert all(each.known for each in found)
+    [one] = {(each.size, each.accelerated) for each in found}
+    return one
+
+
+def replicas(document: JSON, *known: JSON) -> list[tuple[str, int]]:
+    return [(each.role, each.replicas) for each in templates(document, namespace="default", known=known)]
+
+
+def job_set(body: JSON) -> JSON:
+    row = {"name": "w", "replicas": 2, "template": {"spec": {"parallelism": 2, "completions": 2, "template": body}}}
+    return workload("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": [row]})
+
+
+def pytorch_job(body: JSON) -> JSON:
+    roles = {"Master": {"replicas": 1, "template": body}, "Worker": {"replicas": 3, "template": body}}
+    return workload("kubeflow.org/v1", "PyTorchJob", {"pytorchReplicaSpecs": roles})
+
+
+def mpi_job(launcher: JSON, worker: JSON) -> JSON:
+    roles = {"Launcher": {"replicas": 1, "template": launcher}, "Worker": {"replicas": 3, "template": worker}}
+    return workload("kubeflow.org/v2beta1", "MPIJob", {"mpiReplicaSpecs": roles})
+
+
+def ray_cluster(head: JSON, worker: JSON) -> JSON:
+    groups = [{"groupName": "w", "replicas": 2, "template": worker}]
+    spec = {"headGroupSpec": {"rayStartParams": {}, "template": head}, "workerGroupSpecs": groups}
+    return workload("ray.io/v1", "RayCluster", spec)
+
+
+def volcano_job(body: JSON) -> JSON:
+    return workload("batch.volcano.sh/v1alpha1", "Job", {"tasks": [{"name": "a", "replicas": 2, "template": body}]})
+
+
+def leader_worker_set(size: int, worker: JSON, **leader: JSON) -> JSON:
+    inner = {"size": size, "workerTemplate": worker, **leader}
+    return workload("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", {"replicas": 2, "leaderWorkerTemplate": inner})
+
+
+def train_job() -> JSON:
+    resources = {"limits": {"nvidia.com/gpu": 1}}
+    spec = {"runtimeRef": {"name": "x"}, "trainer": {"numNodes": 3, "resourcesPerNode": resources}}
+    return workload("trainer.kubeflow.org/v1alpha1", "TrainJob", spec)
+
+
+@pytest.mark.parametrize(
+    ("document", "size"),
+    [
+        (job_set(CPU), 4),
+        (pytorch_job(CPU), 4),
+        (mpi_job(CPU, CPU), 4),
+        (ray_cluster(CPU, CPU), 3),
+        (volcano_job(CPU), 2),
+        (leader_worker_set(3, CPU), 3),
+        (job(pod(), indexed=True, parallelism=4), 4),
+    ],
+    ids=lambda value: value["kind"] if isinstance(value, dict) else "",
+)
+def test_of_a_gang_of_which_no_pod_asks_none_is_accelerated(document: JSON, size: int) -> None:
+    assert counts(document) == (size, 0)
+
+
+def test_an_indexed_job_of_gpu_pods_is_accelerated_as_a_whole() -> None:
+    assert counts(job(gpu_pod(8), indexed=True, parallelism=4)) == (4, 4)
+
+
+def test_a_pod_that_asks_where_its_owners_roles_do_not_makes_all_count() -> None:
+    [made, *_] = templates(mpi_job(CPU, CPU), namespace="default")
+    asking = {**made.pod, "spec": {**made.pod["spec"], "containers": [*gpu_pod(8)["spec"]["containers"]]}}
+    assert gang_of(asking, "default", made.owners).accelerated == 4
+
+
+@pytest.mark.parametrize(
+    ("document", "want"),
+    [
+        (leader_worker_set(3, EIGHT, leaderTemplate=CPU), (3, 2)),
+        (leader_worker_set(3, CPU, leaderTemplate=EIGHT), (3, 1)),
+        (leader_worker_set(3, EIGHT), (3, 3)),
+        (leader_worker_set(3, EIGHT, leaderTemplate=template(pod(container(), nodeSelector={"a": "b"}))), (3, 2)),
+    ],
+)
+def test_a_leader_of_a_leader_worker_set_asks_for_what_its_own_template_does(
+    document: JSON, want: tuple[int, int]
+) -> None:
+    assert counts(document) == want
+
+
+@pytest.mark.parametrize(
+    ("document", "want"),
+    [
+        (job_set(EIGHT), (4, 4)),
+        (pytorch_job(EIGHT), (4, 4)),
+        (mpi_job(CPU, EIGHT), (4, 3)),
+        (ray_cluster(CPU, EIGHT), (3, 2)),
+        (volcano_job(EIGHT), (2, 2)),
+        (leader_worker_set(3, EIGHT, leaderTemplate=CPU), (3, 2)),
+        (train_job(), (3, 3)),
+    ],
+    ids=lambda value: value["kind"] if isinstance(value, dict) else "",
+)
+def test_an_object_whose_name_is_yet_to_be_made_has_its_gang(document: JSON, want: tuple[int, int]) -> None:
+    unnamed = {**document, "metadata": {"generateName": "try-"}}
+    assert counts(unnamed) == want
+    assert {each.source for each in gangs(unnamed)} == {each.source for each in gangs(document)}
+
+
+def dynamo(**services: JSON) -> JSON:
+    return workload("nvidia.com/v1alpha1", "DynamoGraphDeployment", {"services": services}, name="dyn")
+
+
+FRONT: JSON = {"replicas": 1}
+GPUS: JSON = {"resources": {"limits": {"gpu": "8"}}}
+
+
+@pytest.mark.parametrize(
+    ("services", "want"),
+    [
+        ({"Frontend": FRONT, "Decode": {"replicas": 4, **GPUS}}, (5, 4)),
+        # Of a component of several nodes, the first gang has one replica.
+        ({"Frontend": FRONT, "Decode": {"replicas": 2, "multinode": {"nodeCount": 4}, **GPUS}}, (5, 4)),
+        ({"Frontend": FRONT, "Decode": {"multinode": {}, **GPUS}}, (3, 2)),
+        ({"Frontend": FRONT, "Decode": {"replicas": 2, "scalingAdapter": {"enabled": False}, **GPUS}}, (3, 2)),
+        ({"Frontend": FRONT, "Decode": {"replicas": 2, "scalingAdapter": {"enabled": True}, **GPUS}}, (0, 0)),
+    ],
+)
+def test_a_dynamo_graph_is_the_pod_clique_set_that_is_made_of_it(services: JSON, want: tuple[int, int]) -> None:
+    assert counts(dynamo(**services)) == want
+
+
+def test_the_components_of_the_newer_dynamo_are_counted_alike() -> None:
+    components = [
+        {"name": "Frontend", "podTemplate": CPU},
+        {"name": "Decode", "replicas": 3, "multinode": {"nodeCount": 2}, "podTemplate": EIGHT},
+    ]
+    graph = workload("nvidia.com/v1beta1", "DynamoGraphDeployment", {"components": components}, name="dyn")
+    assert counts(graph) == (3, 2)
+    assert replicas(graph) == [("Frontend", 1), ("Decode", 6)]
+    assert [each.role for each in gangs(graph)] == ["frontend", "decode-wkr"]
+
+
+def test_a_dynamo_component_of_several_nodes_has_two_where_it_says_no_number() -> None:
+    assert replicas(dynamo(Decode={"replicas": 3, "multinode": {}, **GPUS})) == [("Decode", 6)]
+
+
+@pytest.mark.parametrize("said", ["PLACEHOLDER", "__NUM__", "3", True, [2]])
+def test_a_number_that_is_none_makes_the_size_unknown_and_not_smaller(said: object) -> None:
+    def with_number(document: JSON, *path: Any) -> JSON:
+        inner: Any = document["spec"]
+        for step in path[:-1]:
+            inner = inner[step]
+        inner[path[-1]] = said
+        return document
+
+    workers = ("pytorchReplicaSpecs", "Worker", "replicas")
+    for document in (
+        with_number(job_set(EIGHT), "replicatedJobs", 0, "replicas"),
+        with_number(pytorch_job(EIGHT), *workers),
+        with_number(mpi_job(CPU, EIGHT), "mpiReplicaSpecs", "Worker", "replicas"),
+        with_number(ray_cluster(CPU, EIGHT), "workerGroupSpecs", 0, "replicas"),
+        with_number(volcano_job(EIGHT), "tasks", 0, "replicas"),
+        with_number(dynamo(Frontend=dict(FRONT), Decode=dict(GPUS)), "services", "Decode", "replicas"),
+        with_number(dynamo(Frontend=FRONT, Decode={"multinode": {}}), "services", "Decode", "multinode", "nodeCount"),
+    ):
+        assert counts(document) == (0, 0), document["kind"]
+        assert all("want a whole number" in " ".join(each.problems) for each in gangs(document)), document["kind"]
+    indexed = with_number(job(gpu_pod(8), indexed=True, parallelism=4), "parallelism")
+    assert counts(indexed) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        workload("batch.volcano.sh/v1alpha1", "CronJob", {"jobTemplate": {"spec": volcano_job(EIGHT)["spec"]}}),
+        workload("flow.volcano.sh/v1alpha1", "JobTemplate", {**volcano_job(EIGHT)["spec"], "queue": "q"}),
+    ],
+    ids=lambda made: str(made["kind"]),
+)
+def test_a_job_that_volcano_makes_of_a_template_is_a_gang(made: JSON) -> None:
+    assert counts(made) == (2, 2)
+    assert [each.system for each in gangs(made)] == ["volcano"]
+    [one] = templates(made, namespace="default")
+    assert one.pod["metadata"]["ownerReferences"][0]["kind"] == "Job"
+    assert one.pod["metadata"]["labels"]["volcano.sh/queue-name"] == (
+        "q" if made["kind"] == "JobTemplate" else "default"
+    )
+
+
+def role_based_group(*roles: JSON, **more: Any) -> JSON:
+    return workload("workloads.x-k8s.io/v1alpha2", "RoleBasedGroup", {"roles": list(roles), **more}, name="rbg")
+
+
+def test_a_patch_of_labels_leaves_what_a_leader_asks_for() -> None:
+    router = {"name": "router", "standalonePattern": {"template": CPU}}
+    pattern = {"size": 8, "template": EIGHT, "leaderTemplatePatch": {"metadata": {"labels": {"a": "b"}}}}
+    assert counts(role_based_group(router, {"name": "w", "replicas": 2, "leaderWorkerPattern": pattern})) == (17, 16)
+
+
+def nim(**more: Any) -> JSON:
+    image = {"repository": "nvcr.io/nim/a", "tag": "1"}
+    return workload("apps.nvidia.com/v1alpha1", "NIMService", {"image": image, **more}, name="nim")
+
+
+GPU_LIMIT: JSON = {"limits": {"nvidia.com/gpu": 8}}
+
+
+@pytest.mark.parametrize("resources", [{"resources": GPU_LIMIT}, {"resources": {"limits": {"cpu": "1"}}}, {}])
+def test_a_nim_over_several_nodes_is_a_leader_worker_set(resources: JSON) -> None:
+    service = nim(multiNode={"parallelism": {"pipeline": 2, "tensor": 8}}, replicas=3, **resources)
+    assert counts(service) == (2, 2)
+    assert replicas(service) == [("", 6)]
+    [made] = templates(service, namespace="default")
+    assert made.pod["spec"]["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] in (8, "8")
+    assert "pod-template-hash" not in made.pod["metadata"]["labels"]
+
+
+def test_a_nim_with_a_pipeline_of_one_is_a_deployment_and_claims_get_no_gpus_beside() -> None:
+    service = nim(multiNode={"parallelism": {"tensor": 8}}, replicas=3, resources=GPU_LIMIT)
+    assert not gangs(service)[0].known
+    assert replicas(service) == [("", 3)]
+    assert replicas(nim(multiNode={"parallelism": {"pipeline": "X"}})) == [("", 0)]
+    claiming = nim(multiNode={"parallelism": {"pipeline": 2, "tensor": 8}}, draResources=[{}])
+    assert counts(claiming) == (2, 2)
+    assert "limits" not in templates(claiming, namespace="default")[0].pod["spec"]["containers"][0].get("resources", {})
+
+
+BASE = [{"name": "base", "template": EIGHT}]
+
+
+def of_template(name: str, **more: Any) -> JSON:
+    return {"name": name, "standalonePattern": {"templateRef": {"name": "base", **more}}}
+
+
+def test_a_role_of_a_role_template_asks_for_what_that_says() -> None:
+    router = {"name": "router", "standalonePattern": {"template": CPU}}
+    labels = {"patch": {"metadata": {"labels": {"a": "b"}}}}
+    group = role_based_group(router, of_template("w", **labels), roleTemplates=BASE)
+    assert [(each.size, each.accelerated) for each in gangs(group)] == [(2, 1)] * 2
+    # What a patch of the spec makes of it is not known, and so all count.
+    patch: JSON = {"patch": {"spec": {"containers": []}}}
+    patched = role_based_group(router, of_template("w", **patch), roleTemplates=BASE)
+    assert {(each.size, each.accelerated) for each in gangs(patched)} == {(2, 2)}
+
+
+def test_replicas_that_a_scaling_adapter_writes_are_unknown() -> None:
+    scaled = {"name": "w", "standalonePattern": {"template": EIGHT}, "replicas": 2, "scalingAdapter": {"enable": True}}
+    assert counts(role_based_group(scaled)) == (0, 0)
+    assert replicas(role_based_group(scaled)) == [("w", 0)]
+    assert counts(role_based_group({**scaled, "scalingAdapter": {"enable": False}})) == (2, 2)
+
+
+@pytest.mark.parametrize("version", ["v1alpha1", "v1alpha2"])
+@pytest.mark.parametrize("groups", [1, 3])
+def test_the_groups_of_a_set_are_gangs_of_their_own(version: str, groups: int) -> None:
+    roles = [{"name": "prefill", "template": CPU}, {"name": "decode", "replicas": 2, "template": EIGHT}]
+    inner = {"template": {"roles": roles}} if version == "v1alpha1" else {"groupTemplate": {"spec": {"roles": roles}}}
+    spec = {"replicas": groups, **inner}
+    made = workload(f"workloads.x-k8s.io/{version}", "RoleBasedGroupSet", spec, name="set")
+    assert counts(made) == (3, 2)
+    assert replicas(made) == [("prefill", groups), ("decode", 2 * groups)]
+    assert {each.name for each in gangs(made)} == {"rbg-set-0" if groups == 1 else "rbg-set-0000000000"}
+
+
+def test_a_role_of_a_storm_service_has_all_pods_of_its_replicas_in_all_role_sets() -> None:
+    role = {"name": "decode", "replicas": 2, "podGroupSize": 4, "template": EIGHT}
+    storm = {"replicas": 3, "template": {"spec": {"roles": [role]}}}
+    version = "orchestration.aibrix.ai/v1alpha1"
+    assert replicas(workload(version, "StormService", storm)) == [("decode", 24)]
+    assert replicas(workload(version, "RoleSet", {"roles": [role]})) == [("decode", 8)]

@@ -1,0 +1,103 @@
+"""Asking: the answers of policies' expressions about the pod under review.
+
+An answer is remembered: a pod with an equal fingerprint gets the same answer. With a watch, nothing is remembered,
+because the watch has to see every evaluation.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from ..errors import EvaluationError
+from ..kube.patch import Path
+from ..policy.compile import CompiledPolicy
+from ..policy.evaluate import Asked, Evaluation, Failure, Params, Watch
+from .fingerprint import fact_of, fingerprint
+from .recall import Footprint
+from .snapshot import Plan
+from .under_review import PodUnderReview
+
+_Answer = TypeVar("_Answer")
+
+
+class Asking:
+    """Asks the expressions of the policies of one plan."""
+
+    def __init__(self, plan: Plan, under: PodUnderReview, watch: Watch | None = None) -> None:
+        """Ask nothing yet."""
+        self.plan = plan
+        self.under = under
+        self.watch = watch
+        self.asked: set[str] = set()
+        """The names of the policies that were asked for their mutations."""
+        self.asked_again: list[Footprint | None] = []
+        """The footprints of conditions that were asked again because of a write."""
+
+    def all_conditions(self) -> Sequence[bool | EvaluationError]:
+        """Return the answers of all conditions of the plan's batch, which are asked together."""
+        batch = self.plan.batch
+        if batch is None:
+            return ()
+        question = ("conditions", id(self.plan))
+        return self._recall(question, self.plan.batch_reads, lambda: batch.evaluate(self.under.activation(None)))
+
+    def still_matches(self, policy: CompiledPolicy, params: Params | None) -> bool:
+        """Return whether the policy's conditions hold for the pod as it is now; used if ``all_conditions`` cannot tell.
+
+        Raises:
+            EvaluationError: as ``policy.evaluate.combine`` says.
+        """
+        read = self.plan.condition_footprints[policy.name]
+        self.asked_again.append(read)
+        question = ("matches", policy.name, id(params))
+        return self._recall(question, read, lambda: self._evaluation(policy, params).conditions())
+
+    def mutations(self, policy: CompiledPolicy, params: Params | None) -> list[Asked]:
+        """Return the mutations that the policy wants of the pod as it is now.
+
+        Raises:
+            EvaluationError: as ``Evaluation.mutations`` says; then none of the policy's mutations applies.
+        """
+        self.asked.add(policy.name)
+        question, read = (policy.name, id(params)), self.plan.footprints[policy.name]
+        asked = self._recall(question, read, lambda: self._evaluation(policy, params).mutations())
+        return [self._with_facts(entry) for entry in asked]
+
+    def mutations_after(
+        self, policy: CompiledPolicy, params: Params | None, pod: dict[str, Any], paths: tuple[Path, ...]
+    ) -> list[Asked]:
+        """Return the mutations that the policy would want of ``pod``, the result of its own writes at ``paths``.
+
+        Raises:
+            EvaluationError: as ``mutations`` says.
+        """
+        later = Asking(self.plan, self.under.as_if(pod, paths))
+        return later.mutations(policy, params) if later._evaluation(policy, params).conditions() else []
+
+    def failures(self, policy: CompiledPolicy, params: Params | None) -> list[Failure]:
+        """Return the policy's validations that do not hold."""
+        question, read = ("validations", policy.name, id(params)), self.plan.footprints[policy.name]
+        return self._recall(question, read, lambda: self._evaluation(policy, params).failures())
+
+    def audit_annotations(self, policy: CompiledPolicy, params: Params | None) -> Mapping[str, str]:
+        """Return the policy's audit annotations.
+
+        Raises:
+            EvaluationError: one has no value.
+        """
+        return self._evaluation(policy, params).audit_annotations() if policy.audit_annotations else {}
+
+    def _evaluation(self, policy: CompiledPolicy, params: Params | None) -> Evaluation:
+        return Evaluation(policy, self.under.activation(params), self.watch)
+
+    def _with_facts(self, asked: Asked) -> Asked:
+        facts = asked.mutation.facts
+        if not facts:
+            return asked
+        description = self.under.description
+        values = {leaf: fact_of(description, *field) for leaf, field in facts.items()}
+        return Asked(mutation=asked.mutation, leaves={**asked.leaves, **values}, reason=asked.reason)
+
+    def _recall(self, question: Hashable, read: Footprint | None, ask: Callable[[], _Answer]) -> _Answer:
+        under = self.under
+        values = fingerprint(under.pod, under.description, read) if self.watch is None else None
+        return under.snapshot.recall.answer(None if values is None else (question, values), ask)

@@ -1,0 +1,226 @@
+"""The one description of the pod under review: what it asks for, what it belongs to, what it tolerates and selects.
+
+The stages read the description instead of the pod. After a policy has written on the pod, those parts of the
+description are computed again that depend on the written fields.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import takewhile
+from typing import Any, Final
+
+from ..cel.context import ReviewContext
+from ..devices.resources import DEVICE_CLASS_PREFIX
+from ..kube.patch import Path
+from ..kube.paths import ELEMENT
+from ..kube.pod import spec
+from ..kube.selector import label_selector_matches
+from ..mutation.concerns.scheduler_name import DEFAULT_SCHEDULER
+from ..topology.need import CHOSEN_BY, Need, NodeSelection, is_small, own_tolerations
+from ..topology.together import Roles
+from ..workload.gangs import Gang, gang_of
+from ..workload.gpus import GpuFacts, facts_of, gpu_facts
+from ..workload.systems import ACCOUNTING, PLAIN, SYSTEMS, more_decisive
+from .snapshot import Snapshot
+
+# The parts of a pod that each variable is made from: a write below one of these changes the variable.
+_GPU_PARTS: tuple[Path, ...] = (
+    ("spec", "containers"),
+    ("spec", "initContainers"),
+    ("spec", "resourceClaims"),
+    ("spec", "schedulingGroup"),  # its pods share the group's claims
+    ("spec", "schedulerName"),
+    ("metadata", "annotations"),  # the memory need, and the dialects of other systems
+)
+_GANG_PARTS: tuple[Path, ...] = (
+    ("metadata", "labels"),
+    ("metadata", "annotations"),
+    ("spec", "schedulingGroup"),
+    ("spec", "workloadRef"),
+    ("spec", "schedulerName"),
+)
+_TOPOLOGY_PARTS: tuple[Path, ...] = (*_GPU_PARTS, *CHOSEN_BY)
+_ALL_PARTS: tuple[Path, ...] = (*_TOPOLOGY_PARTS, *_GANG_PARTS)
+_TOLERATIONS: Path = ("spec", "tolerations")
+# Labels that hand the pod to a group system. If the system accounts resources, ``_gpu`` ignores the pod's claims.
+_SYSTEM_LABELS: tuple[Path, ...] = tuple(("metadata", "labels", key) for row in SYSTEMS for key in row.labels)
+_PARTS: Mapping[str, tuple[Path, ...]] = {
+    "gpu": (*_GPU_PARTS, *_SYSTEM_LABELS),
+    "gang": _GANG_PARTS,
+    "topology": _TOPOLOGY_PARTS,
+    "mig": _TOPOLOGY_PARTS,
+}
+
+# Descriptions are kept as keys of remembered answers, and anybody can send a pod of a megabyte.
+_MOST_REQUESTS = 16
+_LONGEST_NAME = 253
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """The facts of a pod that decisions depend on."""
+
+    gpu: GpuFacts
+    """The accelerators that the pod asks for."""
+    gang: Gang
+    """The gang that the pod belongs to."""
+    need: Need
+    """The pod's requirements of a node: devices, selection, tolerations."""
+    concerned: bool
+    """Whether policies of scope GPU apply: the pod has accelerators or a gang, and speaks no system's dialect."""
+    comparable: bool
+    """Whether the description is small enough to be compared with that of another pod."""
+    review: ReviewContext
+
+
+def describe(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Description:
+    """Return the description of a pod that has just arrived in a namespace."""
+    gang = gang_in(pod, namespace, snapshot)
+    return _description(pod, _gpu(pod, namespace, snapshot, gang), gang, snapshot)
+
+
+def undescribed(snapshot: Snapshot) -> Description:
+    """Return the description of a pod that is too large to be read.
+
+    Its requests are unknown, so every policy of scope GPU applies: a user cannot avoid the policies by hiding a GPU
+    among ten thousand containers.
+    """
+    need = Need()
+    return Description(
+        gpu=GpuFacts(),
+        gang=Gang(),
+        need=need,
+        concerned=True,
+        comparable=False,
+        review=ReviewContext(snapshot.topology, need),
+    )
+
+
+def describe_again(
+    before: Description, pod: dict[str, Any], written: Sequence[Path], namespace: str, snapshot: Snapshot
+) -> Description:
+    """Return the description of ``pod``, which differs at the paths ``written`` from the pod described ``before``."""
+    if not meets(written, _ALL_PARTS) or (
+        all(path[:2] == _TOLERATIONS for path in written)
+        and own_tolerations(pod["spec"], snapshot.conventions) == before.need.tolerations
+    ):
+        return before
+    gang = gang_in(pod, namespace, snapshot) if meets(written, _GANG_PARTS) else before.gang
+    same = gang.system == before.gang.system and not meets(written, _GPU_PARTS)
+    gpu = before.gpu if same else _gpu(pod, namespace, snapshot, gang)
+    return _description(pod, gpu, gang, snapshot)
+
+
+@cache
+def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
+    """Return the parts of a pod that the access paths ``reads`` of expressions depend on."""
+    parts: set[Path] = set()
+    for name, *rest in reads:
+        # The elements of a list are not distinguished; a path below an object also shows whether the object exists.
+        above = takewhile(lambda step: step not in (ELEMENT, ""), rest)
+        parts.update([tuple(above)] if name == "object" else _PARTS.get(name, ()))
+    return tuple(parts)
+
+
+def meets(written: Iterable[Path], parts: Iterable[Path]) -> bool:
+    """Tell whether one of ``written`` lies on, above or below one of ``parts``."""
+    for path in written:
+        for part in parts:
+            if path[: len(part)] == part[: len(path)]:
+                return True
+    return False
+
+
+def gang_in(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Gang:
+    """Return a pod's gang, as far as the snapshot knows its owners and groups."""
+    native = snapshot.facts.native_groups.get(namespace, frozenset())
+    gang = gang_of(pod, namespace, snapshot.owners, native, snapshot.facts.group_sizes, snapshot.devices)
+    system = more_decisive(gang.system, _taken_over(pod, namespace, snapshot))
+    return gang if system == gang.system else replace(gang, system=system)
+
+
+def _taken_over(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> str:
+    """Return the system that takes over the pods of the namespace, if the pod is still the default scheduler's.
+
+    A Namespace that is unknown is matched by its name alone, with the label that the API server gives it.
+    """
+    systems = snapshot.conventions.group_systems
+    if not systems or (spec(pod).get("schedulerName") or DEFAULT_SCHEDULER) != DEFAULT_SCHEDULER:
+        return PLAIN
+    known = snapshot.facts.namespaces.get(namespace) or {}
+    labels = {**((known.get("metadata") or {}).get("labels") or {}), _NAMESPACE_NAME: namespace}
+    return next((each.system for each in systems if label_selector_matches(each.namespace_selector, labels)), PLAIN)
+
+
+# https://kubernetes.io/docs/reference/labels-annotations-taints/#kubernetes-io-metadata-name
+_NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
+
+
+def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:
+    """Return the needs of a gang's roles, with their numbers of pods; empty if all roles have the same need.
+
+    They come from the templates of the gang's owner, not from pods: so they are equal for all members.
+    """
+    needs: dict[Need, int] = {}
+    for role in gang.roles:
+        if role.asks is not None:
+            facts, chosen = facts_of(role.asks, devices=snapshot.devices), role.asks.chosen()
+            tolerations = own_tolerations(chosen, snapshot.conventions)
+            counted, claimed = _counted(facts, snapshot)
+            need = Need(counted, facts.per_container, 0, NodeSelection.of(chosen), tolerations, claimed=claimed)
+            needs[need] = needs.get(need, 0) + role.count
+    return tuple([(count, need) for need, count in needs.items()]) if len(needs) > 1 else ()
+
+
+def _counted(gpu: GpuFacts, snapshot: Snapshot) -> tuple[tuple[tuple[str, int], ...], bool]:
+    """Return the accelerators of a pod that are resources of nodes, and whether others come by a claim.
+
+    A resource that only DeviceClasses serve is no capacity of any node: the scheduler makes a claim for it (KEP-5004).
+    """
+    served = [name for name, _ in gpu.totals if _is_claimed(name, snapshot)]
+    if not served:
+        return gpu.totals, gpu.kind == "claim"
+    return tuple([each for each in gpu.totals if each[0] not in served]), True
+
+
+def _is_claimed(resource: str, snapshot: Snapshot) -> bool:
+    if resource.startswith(DEVICE_CLASS_PREFIX):
+        return True
+    return resource in snapshot.facts.class_resources and not snapshot.topology.offers(resource)
+
+
+def _gpu(pod: dict[str, Any], namespace: str, snapshot: Snapshot, gang: Gang) -> GpuFacts:
+    """Return the accelerators that a pod of this gang asks for, as far as the snapshot knows its claims."""
+    return gpu_facts(pod, namespace, snapshot.devices, believe_claims=gang.system not in ACCOUNTING)
+
+
+def _description(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -> Description:
+    pod_spec = spec(pod)
+    tolerations = own_tolerations(pod_spec, snapshot.conventions)
+    selection = NodeSelection.of(pod_spec)
+    counted, claimed = _counted(gpu, snapshot)
+    need = Need(counted, gpu.per_container, gpu.memory_mib, selection, tolerations, claimed=claimed)
+    roles = roles_of(gang, snapshot) if gang.roles else ()
+    comparable = (
+        is_small(need)
+        and _is_small(gpu)
+        and all(is_small(each) for _, each in roles)
+        and max(map(len, (gang.name, gang.source, gang.role))) <= _LONGEST_NAME
+    )
+    return Description(
+        gpu=gpu,
+        gang=gang,
+        need=need,
+        concerned=(gpu.kind != "none" or gang.known) and not gpu.dialect,
+        comparable=comparable,
+        review=ReviewContext(snapshot.topology, need, snapshot.facts.class_resources, gang.accelerated, roles),
+    )
+
+
+def _is_small(gpu: GpuFacts) -> bool:
+    if len(gpu.requests) > _MOST_REQUESTS or len(gpu.claims) > _MOST_REQUESTS:
+        return False
+    names = [request.container for request in gpu.requests]
+    names += [name for claim in gpu.claims for name in (claim.name, claim.device_class)]
+    return max(map(len, names), default=0) <= _LONGEST_NAME

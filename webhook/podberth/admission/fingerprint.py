@@ -1,0 +1,99 @@
+"""Fingerprints: the values that expressions read of a pod. Pods with equal fingerprints get equal answers."""
+
+from collections.abc import Callable, Hashable, Mapping
+from operator import attrgetter
+from typing import Any
+
+import orjson
+
+from ..cel.typing import DECLARED
+from ..kube.paths import ELEMENT
+from ..kube.pod import spec
+from ..kube.shape import RESOURCED_LISTS
+from ..workload.gangs import Gang
+from ..workload.gpus import GpuFacts
+from .description import Description
+from .recall import Footprint, Tree
+
+# A remembered fingerprint stays a few KiB: anybody can send a pod of a megabyte.
+_LONGEST_VALUES = 4096
+
+# The fields of CEL's gpu and gang, as the facts have them; a field that is no scalar is compared as a whole.
+_GPU_FIELDS: dict[str, Callable[[GpuFacts], Hashable]] = {
+    "count": attrgetter("count"),
+    "perContainer": attrgetter("per_container"),
+    "kind": attrgetter("kind"),
+    "vendor": attrgetter("vendor"),
+    "memoryMiB": attrgetter("memory_mib"),
+    "requests": attrgetter("requests"),
+    "claims": attrgetter("claims"),
+}
+
+
+def _of_requests(field: str) -> Callable[[GpuFacts], Hashable]:
+    return lambda gpu: tuple([getattr(request, field) for request in gpu.requests])
+
+
+_GPU_FIELDS |= {f"requests.{field}": _of_requests(field) for field in DECLARED["podberth.GpuRequest"]}
+_GPU_FIELDS["requests."] = lambda gpu: len(gpu.requests)
+_GANG_FIELDS: Mapping[str, Callable[[Gang], Hashable]] = {
+    field: attrgetter(field) for field in DECLARED["podberth.Gang"]
+}
+
+
+def fact_of(description: Description, variable: str, field: str) -> Any:
+    """Return the value of a field of the variable ``gpu`` or ``gang``, by the field's name in CEL."""
+    return _GPU_FIELDS[field](description.gpu) if variable == "gpu" else _GANG_FIELDS[field](description.gang)
+
+
+def fingerprint(
+    pod: dict[str, Any], description: Description, read: Footprint | None
+) -> tuple[Hashable, Hashable, Hashable, bytes] | None:
+    """Return the values of a footprint; None without a footprint, or if they are too large to be compared.
+
+    The values below the pod come last, as JSON.
+    """
+    if read is None or not description.comparable:
+        return None
+    gpu = tuple([_GPU_FIELDS[field](description.gpu) for field in read.gpu])
+    gang = tuple([_GANG_FIELDS[field](description.gang) for field in read.gang])
+    need = (description.need, description.review.roles) if read.need else None
+    if not read.paths:
+        return gpu, gang, need, b""
+    try:
+        found = _values(pod, read.tree)
+        values = orjson.dumps([found, _resources(pod)] if read.containers else found)
+    except TypeError:  # a number beyond 64 bits, which no Pod of an API server has
+        return None
+    return (gpu, gang, need, values) if len(values) <= _LONGEST_VALUES else None
+
+
+def _resources(pod: dict[str, Any]) -> list[Any]:
+    """Return the fields of the containers that ``gpu_facts`` reads."""
+    pod_spec = spec(pod)
+    return [
+        [
+            [container.get(field) for field in ("name", "restartPolicy", "resources")]
+            for container in pod_spec.get(kind) or ()
+        ]
+        for kind in RESOURCED_LISTS
+    ]
+
+
+def _values(value: Any, tree: Tree) -> Any:
+    """Return the values at the leaves of ``tree``; two documents that differ there have different values.
+
+    The result is ``[]`` for an absent value, ``[value]`` at a leaf or where ``tree`` expects an object or a list and
+    finds another value, and a map for an object or a list.
+    """
+    first, below = tree[0]
+    if first == ELEMENT and isinstance(value, list):
+        return {"": value if below is None else [_values(each, below) for each in value]}
+    if first == ELEMENT or not isinstance(value, dict):
+        return [value]
+    return {
+        "": [
+            [] if step not in value else [value[step]] if below is None else _values(value[step], below)
+            for step, below in tree
+        ]
+    }

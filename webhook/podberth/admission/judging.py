@@ -1,0 +1,101 @@
+"""Judging: the denials and warnings of validations. No other module lets a policy deny or warn.
+
+As in ValidatingAdmissionPolicy, every validation is evaluated for each policy and params object, and validationActions
+decide the effect of a failure. An error counts as a failure under failurePolicy Fail, and admits the pod under Ignore.
+If the params or the namespace that a policy needs are missing, failurePolicy Fail denies, whatever the actions.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+
+from ..errors import EvaluationError
+from ..policy.evaluate import Failure
+from .asking import Asking
+from .fingerprint import fingerprint
+from .matching import Fault, Matched, Matching
+from .outcome import Action, Decision
+from .recall import Footprint, footprint
+
+_ACTIONS: Mapping[str, Action] = {"Deny": "deny", "Warn": "warn", "Audit": "audit"}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """The decisions of all policies on a pod."""
+
+    decisions: tuple[Decision, ...]
+    reasons: tuple[str, ...]
+    """The reasons of the denials, in order."""
+    audit: Mapping[str, str]
+    """The values of audit annotations by key."""
+
+
+def judge(matching: Matching) -> Judged:
+    """Ask every policy that matches; the answer for a pod that is equal in everything they read is remembered."""
+    return matching.under.snapshot.recall.answer(_key(matching), lambda: _judged(matching))
+
+
+def _key(matching: Matching) -> Hashable:
+    """Return the values that the judgement depends on; None if it depends on the whole pod, or they are too large."""
+    question, under = matching.question, matching.under
+    if question is None:
+        return None
+    read = under.snapshot.recall.answer(("judged by", question), lambda: _footprint(matching))
+    values = fingerprint(under.pod, under.description, read)
+    return None if values is None else ("judged", question, values)
+
+
+def _footprint(matching: Matching) -> Footprint | None:
+    """Return the footprint of the matching policies; None if they may read anything."""
+    policies = matching.policies()
+    if policies is None:
+        return None
+    asked = [validation.reads for policy in policies for validation in policy.validations]
+    asked += [bound.reads for policy in policies for _, bound in policy.audit_annotations]
+    return footprint(frozenset().union(*asked))
+
+
+def _judged(matching: Matching) -> Judged:
+    audit: dict[str, list[str]] = {}
+    found = [each for item in matching for each in _judge(matching.asking, item, audit)]
+    return Judged(
+        decisions=tuple(decision for decision, _ in found),
+        reasons=tuple(reason for decision, reason in found if decision.action == "deny"),
+        # One policy may be asked with several params objects: upstream joins their values, each once.
+        audit={key: ", ".join(values) for key, values in audit.items()},
+    )
+
+
+def _judge(asking: Asking, item: Matched | Fault, audit: dict[str, list[str]]) -> Iterable[tuple[Decision, str]]:
+    """Yield the decisions of one policy, each with its reason; its audit annotations are added to ``audit``."""
+    policy = item.policy
+    audits = "Audit" in policy.source.spec.validation_actions
+    if isinstance(item, Fault):
+        yield from _enforce(Failure(item.message, "Invalid", error=True), item)
+        if item.fatal and not item.of_set_up and audits:
+            audit.setdefault(f"{policy.name}.validation_failure", [item.message])
+        return
+    for failure in asking.failures(policy, item.params):
+        yield from _enforce(failure, Fault(policy, failure.message))
+        if audits:
+            audit.setdefault(f"{policy.name}.validation_failure", [failure.message])
+    try:
+        for key, value in asking.audit_annotations(policy, item.params).items():
+            values = audit.setdefault(f"{policy.name}.{key}", [])
+            values += [value] if value not in values else []
+    except EvaluationError as error:
+        # Upstream denies, whatever the actions: plugin/policy/validating/dispatcher.go, AuditAnnotationActionError.
+        action: Action = "deny" if Fault(policy, "").fatal else "error"
+        yield Decision(policy.name, action, f"auditAnnotations: {error}", fault=True), "Invalid"
+
+
+def _enforce(failure: Failure, fault: Fault) -> Iterable[tuple[Decision, str]]:
+    """Yield the decisions that the policy's actions make of a failure; under Ignore an error only warns."""
+    name = fault.policy.name
+    if failure.error and not fault.fatal:
+        yield Decision(name, "error", failure.message, fault=True), failure.reason
+        return
+    # A policy of audit annotations alone has no actions; its errors deny.
+    actions = () if fault.of_set_up else fault.policy.source.spec.validation_actions
+    for action in actions or ("Deny",):
+        yield Decision(name, _ACTIONS[action], failure.message, fault=failure.error), failure.reason

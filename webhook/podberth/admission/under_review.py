@@ -1,0 +1,109 @@
+"""The pod of one review after the writes so far, with its description and its variables in CEL.
+
+Every stage of a decision gets this object; only ``writing`` changes it.
+"""
+
+from collections.abc import Mapping
+from copy import copy
+from functools import cached_property
+from typing import Any
+
+from ..cel.engine import Activation
+from ..kinds.systems import NATIVE_GROUP
+from ..kube.budget import DEVICES, GPUS, beyond
+from ..kube.patch import Path
+from ..mutation import record
+from ..mutation.membership import GangFacts
+from .checked import CheckedReview
+from .description import Description, describe, describe_again, undescribed
+from .snapshot import Snapshot
+
+
+class PodUnderReview:
+    """The pod under review. After a write, its description is computed again only when it is needed."""
+
+    def __init__(self, review: CheckedReview, snapshot: Snapshot) -> None:
+        """Describe the pod; a pod beyond its bounds is not read."""
+        request, pod = review.request, review.pod
+        self.request = request
+        self.snapshot = snapshot
+        self.pod = pod
+        """The pod as it is now."""
+        self.written: tuple[Path, ...] = ()
+        """The paths at which ``pod`` differs from the pod that came."""
+        self.changed_facts: set[str] = set()
+        """The facts that a write changed: ``gpu``, ``gang``, both or none."""
+        self.found = record.find(pod, request.namespace, snapshot.sealer)
+        """The record of the pod that came; none for a pod beyond its bounds."""
+        self.native_groups = snapshot.facts.native_groups.get(request.namespace, frozenset())
+        """Names of the native PodGroups in the pod's namespace."""
+        self._described = undescribed(snapshot) if review.excess else describe(pod, request.namespace, snapshot)
+        self.beyond_bounds = bool(review.excess)
+        """Whether the pod is too large, so that nothing but its labels was read."""
+        gpu, gang = self._described.gpu, self._described.gang
+        self.excess = review.excess or beyond(GPUS, len(gpu.requests)) or beyond(DEVICES, len(gpu.claims))
+        """The reason why no expression is evaluated for this pod; empty for a pod within bounds (``kube.budget``)."""
+        self._sized_by_owner = gang.name if gang.sized_by_owner else ""
+        self._undescribed: tuple[Path, ...] = ()
+        self._activations: dict[int, Activation] = {}
+
+    @cached_property
+    def description(self) -> Description:
+        """The description of the pod as it is now."""
+        if self._undescribed:
+            before, namespace = self._described, self.request.namespace
+            self._described = now = describe_again(before, self.pod, self._undescribed, namespace, self.snapshot)
+            self._undescribed = ()
+            if now.gpu is not before.gpu:
+                self.changed_facts.add("gpu")
+            if now.gang is not before.gang:
+                self.changed_facts.add("gang")
+        return self._described
+
+    @property
+    def gang_facts(self) -> GangFacts:
+        """The facts of the pod's gang as it is now, and of the groups that the pod may join."""
+        gang, facts, namespace = self.description.gang, self.snapshot.facts, self.request.namespace
+        return GangFacts(
+            gang=gang,
+            is_accelerated=self.description.gpu.kind != "none",
+            namespace=namespace,
+            native=self.native_groups,
+            groups=facts.pod_groups,
+            minimum=facts.group_sizes.get((NATIVE_GROUP, namespace, gang.name), 0),
+            served=facts.served_groups,
+            # As the pod came: the group that it joins gives no size.
+            sized_by_owner=self._sized_by_owner,
+        )
+
+    def wrote(self, pod: dict[str, Any], paths: tuple[Path, ...]) -> None:
+        """Replace the pod by ``pod``, which differs at ``paths``."""
+        self.pod = pod
+        self.written += paths
+        self._undescribed += paths
+        self.__dict__.pop("description", None)
+        self._activations = {}
+
+    def as_if(self, pod: dict[str, Any], paths: tuple[Path, ...]) -> "PodUnderReview":
+        """Return the review of ``pod``, which differs from this pod at ``paths``; this pod stays as it is."""
+        later = copy(self)
+        later.wrote(pod, paths)
+        return later
+
+    def activation(self, params: Mapping[str, Any] | None) -> Activation:
+        """Return the variables for expressions; policies with the same params object, or with none, share them."""
+        known = self._activations.get(id(params))
+        if known is not None:
+            return known
+        description = self.description
+        bindings = {
+            "object": self.pod,
+            "gpu": description.gpu.as_cel(),
+            "gang": description.gang.as_cel(),
+            "oldObject": self.request.old_object,
+            "request": self.request.envelope,
+            "params": params,
+            "namespaceObject": self.snapshot.facts.namespaces.get(self.request.namespace),
+        }
+        made = self._activations[id(params)] = self.snapshot.environment.activation(bindings, description.review)
+        return made

@@ -1,0 +1,238 @@
+"""Writing: applies the mutations of policies to a draft of the pod under review, and writes the record of them.
+
+Either all mutations of a policy apply, or none.
+"""
+
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+
+from ..errors import EvaluationError
+from ..kube.patch import Draft, Patch, Path
+from ..mutation import pipeline, record
+from ..mutation.change import Change, Proposal, Record, Skipped
+from ..mutation.concern import Surroundings
+from ..mutation.earlier import EarlierChanges
+from ..mutation.narrowing import Nodes
+from ..mutation.seal import bearer_of
+from ..mutation.standing import revived, stand, undone
+from ..policy.compile import CompiledPolicy
+from ..policy.evaluate import Asked
+from ..topology.need import NodeSelection, own_tolerations
+from .asking import Asking
+from .checked import outgrown
+from .gate import overreach, refusal
+from .matching import Fault, Matched
+from .outcome import Action, Decision, Written
+
+
+class _Step:
+    """The writes of one policy, until it is known whether all of them apply."""
+
+    def __init__(self, draft: Draft) -> None:
+        self.draft = draft
+        self.changes: list[Change] = []
+        self.decisions: list[Decision] = []
+        self.written: list[Written] = []
+        self._before: frozenset[Path] = frozenset()
+
+    @property
+    def touched(self) -> frozenset[Path]:
+        """The paths written."""
+        return self._before | self.draft.touched
+
+    def take(self, draft: Draft, change: Change) -> None:
+        """Accept a change: ``draft``, which is this step's draft or a fork of it, becomes the step's draft."""
+        if draft is not self.draft:
+            self._before = self.touched
+            self.draft = draft
+        self.changes.append(change)
+
+    def note(self, policy: CompiledPolicy, action: Action, text: str) -> None:
+        """Add a decision, unless its text is empty."""
+        if text:
+            self.decisions.append(Decision(policy.name, action, text))
+
+
+class Writing:
+    """The writes of policies, in order, on the draft of one created pod."""
+
+    def __init__(self, asking: Asking, *, traced: bool = False) -> None:
+        """Begin with the pod as it came; with ``traced``, the write of each mutation is kept."""
+        under = asking.under
+        snapshot, request = under.snapshot, under.request
+        self.asking = asking
+        self.under = under
+        self.traced = traced
+        self.draft = Draft(under.pod)
+        self.decisions: list[Decision] = []
+        self.written: list[Written] = []
+        """The write of each mutation; empty unless traced."""
+        self.record_text = ""
+        """The record that was written, without its seal; empty for none."""
+        self.seal = partial(snapshot.sealer.seal, bearer_of(under.pod, request.namespace))
+        self.surroundings = Surroundings(
+            gang=lambda: under.gang_facts,
+            default_priority_class=snapshot.facts.default_priority_class,
+            priority_classes=snapshot.known_priority_classes,
+            schema=snapshot.environment.schema,
+            devices=snapshot.devices,
+            namespace=request.namespace,
+            record=self._record_with_step,
+        )
+        held = record.held(self.draft, under.found.claims)
+        self.before = held if under.found.standing else {}
+        # A record from an unknown sender does not count in this review, but it is kept for later updates.
+        self.kept = held if under.found.sent is None else {}
+        self.record: Record = self.before
+        self.nodes = Nodes(self._nodes_left, self.before)
+        self.step = _Step(self.draft)
+
+    def write(self, matched: Matched, asked: Sequence[Asked]) -> Fault | None:
+        """Apply all mutations of one policy, or none."""
+        policy = matched.policy
+        self.step = step = _Step(self.draft.fork())
+        try:
+            for each in asked:
+                self._apply(policy, each, step)
+            if any(change.concern in pipeline.ANYTHING for change in step.changes):
+                self._prove_stable(matched, step)
+        except EvaluationError as error:
+            return Fault(policy, str(error))
+        if step.changes and (found := outgrown(step.draft.document, self.under.request)):
+            return Fault(policy, f"with what it writes, {found}")
+        self.decisions += step.decisions
+        self.written += step.written
+        if step.changes:
+            self.draft = step.draft
+            self.record = record.add(self.record, policy.name, step.changes)
+            self.under.wrote(step.draft.document, tuple(step.touched))
+        return None
+
+    def fault(self, fault: Fault) -> None:
+        """Add the decision on a policy that could not be asked, or could not write."""
+        action: Action = "deny" if fault.fatal else "error"
+        self.decisions.append(Decision(fault.policy.name, action, fault.message, fault=True))
+
+    def finish(self) -> Patch:
+        """Write the record; return the whole patch."""
+        self.record_text = record.write(self.draft, self._final_record(), self.under.found, self.seal)
+        return self.draft.patch()
+
+    def _final_record(self) -> Record:
+        """Return the record without claims that are no longer true: a later policy may have set a list as a whole."""
+        written = record.joined(record.held(self.draft, self.kept), self.record) if self.kept else self.record
+        if not any(concern in pipeline.ANYTHING for concerns in written.values() for concern in concerns):
+            return written
+        return record.held(self.draft, written)
+
+    def _apply(self, policy: CompiledPolicy, asked: Asked, step: _Step) -> None:
+        """Let one mutation write, and note the decision."""
+        concern = asked.mutation.concern
+        system = self.under.description.gang.system
+        refused = refusal(policy, asked.mutation, step.draft, self.under.gang_facts)
+        if refused is not None:
+            step.note(policy, "skip", refused)
+            return
+        kind = pipeline.CONCERNS[concern]
+        if kind.decides == "placement" and concern in self.before.get(policy.name, {}):
+            return
+        if kind.awaits is not None and self._came_too_early(policy, kind.awaits):
+            return
+        proposal = self._remaining(policy, asked, step)
+        if proposal is None:
+            return
+        anything = concern in pipeline.ANYTHING
+        guarded = anything or bool(pipeline.earlier(self.record).removals())
+        trial = step.draft.fork() if guarded or self.traced else step.draft
+        change = self._build(trial, proposal)
+        if isinstance(change, Skipped):
+            step.note(policy, "skip", f"{concern} left as it is: {change.reason}")
+        elif change is not None:
+            if guarded:
+                too_far = overreach(system, trial.touched) if anything else ""
+                conflict = (undone if anything else revived)(step.draft, trial, change, policy.name, self.record)
+                if too_far or conflict is not None:
+                    step.note(policy, "skip" if too_far else "conflict", too_far or str(conflict))
+                    return
+            reason = (asked.reason or change.describe()) + self._effect(change)
+            if self.traced:
+                # A copy, because later writes change the same objects.
+                patch = deepcopy(trial.changes(step.draft))
+                step.written.append(
+                    Written(policy=policy.name, mutation=asked.mutation.name, reason=reason, patch=patch)
+                )
+            step.take(trial, change)
+            step.note(policy, "mutate", reason)
+
+    def _came_too_early(self, policy: CompiledPolicy, awaits: Callable[[EarlierChanges, str], bool]) -> bool:
+        """Return whether the awaited change was missing on an earlier pass, because a later policy made it."""
+        earlier = pipeline.earlier(self.before)
+        later = {each.name for each in self.under.snapshot.policies if each.source.sort_key > policy.source.sort_key}
+        return any(name in later and awaits(earlier, name) for name in self.before)
+
+    def _remaining(self, policy: CompiledPolicy, asked: Asked, step: _Step) -> Proposal | None:
+        """Return the part of a mutation that does not conflict with earlier policies; None: nothing is left.
+
+        The conflicts are noted as decisions.
+        """
+        proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
+        standing = stand(step.draft, proposal, policy.name, self.record, self.nodes)
+        for each in standing.conflicts:
+            step.note(policy, "conflict", str(each))
+        if standing.proposal is not proposal:
+            self._build(step.draft.fork(), proposal)  # raises this policy's error, whatever earlier ones wrote
+        return standing.proposal
+
+    def _prove_stable(self, matched: Matched, step: _Step) -> None:
+        """Check that a policy that can write any field wants no change of its own result.
+
+        Raises:
+            EvaluationError: a second application would change the pod again, or fail.
+        """
+        for asked in self.asking.mutations_after(
+            matched.policy, matched.params, step.draft.document, tuple(step.touched)
+        ):
+            concern = asked.mutation.concern
+            if concern not in pipeline.ANYTHING:
+                continue
+            proposal = Proposal(concern=concern, leaves=asked.leaves)
+            advice = "guard it with when, or with a test operation"
+            try:
+                change = self._build(step.draft.fork(), proposal)
+            except EvaluationError as error:
+                raise EvaluationError(f"{asked.mutation.name}: fails when applied twice: {error}; {advice}") from error
+            if isinstance(change, Change):
+                paths = ", ".join(each["path"] for each in change.wrote)
+                raise EvaluationError(f"{asked.mutation.name}: applied twice, it changes {paths} again; {advice}")
+
+    def _build(self, draft: Draft, proposal: Proposal) -> Change | Skipped | None:
+        return pipeline.apply(draft, proposal, self.surroundings)
+
+    def _record_with_step(self) -> Record:
+        """Return the record with the changes of the policy that is writing."""
+        return record.add(self.record, "", self.step.changes)
+
+    def _nodes_left(self, draft: Draft) -> int:
+        """Return how many known nodes could run the pod of a draft."""
+        pod_spec = draft.document["spec"]
+        need = replace(
+            self.under.description.need,
+            selector=NodeSelection.of(pod_spec),
+            tolerations=own_tolerations(pod_spec, self.under.snapshot.conventions),
+        )
+        return self.under.snapshot.topology.nodes(need).count
+
+    def _effect(self, change: Change) -> str:
+        """Return the effect of new node affinity on the choice of nodes, as the end of a message.
+
+        ": 12 nodes fit (was 40)", ": prefers 12 of 40 nodes".
+        """
+        if change.concern != "nodeAffinity" or not self.under.snapshot.topology.known:
+            return ""
+        nodes = self.under.snapshot.topology.nodes(self.under.description.need)
+        preferred = [item["preference"] for item in change.wrote.get("preferred", ())]
+        if preferred:
+            return f": prefers {nodes.count_selected(preferred)} of {nodes.count} nodes"
+        return f": {nodes.count_selected(change.wrote['required'])} nodes fit (was {nodes.count})"

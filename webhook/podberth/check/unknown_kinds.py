@@ -1,0 +1,46 @@
+"""Documents of kinds that podberth does not know: the signs of pods and of accelerators in them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from ..devices.resources import recognise
+from ..kube.patch import Path
+
+# A PodSpec's list, and the one container that OME's configurations have in its place
+_CONTAINERS: Final = "containers"
+_RUNNER: Final = "runner"
+
+
+def has_pods(content: Mapping[str, Any]) -> bool:
+    """Return whether something in a document looks like a pod, or an accelerator is named there."""
+    for _, key, value in _fields(content):
+        if (key in (_CONTAINERS, _RUNNER) and value) or recognise(key) is not None:
+            return True
+        named = value if isinstance(value, list) else [value]
+        if any(isinstance(each, str) and recognise(each) is not None for each in named):
+            return True
+    return False
+
+
+def places_of_pods(content: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the paths of the PodSpecs in a document, as ``--template-path`` wants them, each once."""
+    found: dict[str, None] = {}
+    for above, key, value in _fields(content):
+        is_spec = key == _CONTAINERS and isinstance(value, list) and value and isinstance(value[0], dict)
+        # A step with a dot cannot be given.
+        if is_spec and above and not any(isinstance(step, str) and "." in step for step in above):
+            steps = ["[*]" if isinstance(step, int) else f".{step}" for step in above]
+            found["".join(steps).removeprefix(".")] = None
+    return tuple(found)
+
+
+def _fields(content: Mapping[str, Any]) -> Iterator[tuple[Path, str, Any]]:
+    """Yield each field of a document in its order: the path of the mapping, the key and the value."""
+    waiting: list[tuple[Path, Any]] = [((), content)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, Mapping):
+            yield from ((path, key, each) for key, each in value.items() if isinstance(key, str))
+            waiting += [((*path, key), each) for key, each in reversed(list(value.items()))]
+        elif isinstance(value, list):
+            waiting += [((*path, at), each) for at, each in reversed(list(enumerate(value)))]

@@ -1,0 +1,142 @@
+"""ModelBoosters: of each Kthena makes one ModelServing."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from ...kube.paths import ELEMENT
+from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at
+from ..dossier import Dossier, KindNote
+from ..model_servings import MODEL_SERVING_GROUP, MODEL_SERVING_KEYS, MODEL_SERVING_VERSION, stamp_member
+from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Found, Place, Scene, WorkloadKind
+from ..roles import Predicted, read_once
+from ..stamping import add_labels
+from ..words import words
+
+_CONVERT: Final = "volcano-sh/kthena pkg/model-booster-controller/convert"
+
+_WORKER: Final = Form(
+    # pkg/apis/workload/v1alpha1/model_booster_types.go ModelWorker
+    seats=((("spec",), ()),),
+    fields=words("affinity tolerations"),
+    front=((),),
+    front_fields={name: name for name in ("image", "resources")},
+    front_always=True,
+)
+"""The one container of a ModelBooster's worker that asks for something, and the choice of its nodes."""
+
+_ROLES_OF: Final[Mapping[str, Mapping[str, str]]] = {
+    "vLLM": {"server": "leader"},
+    "vLLMDisaggregated": {"prefill": "prefill", "decode": "decode"},
+}
+"""By the type of a backend: the types of workers that pods are made of, each with its role (convert/templates)."""
+
+
+def _type_of(worker: object) -> str:
+    return text(at(worker, "type")) or "server"
+
+
+def _is(role: str) -> Callable[[Scene], bool]:
+    return lambda scene: _role_of(scene) == role
+
+
+def _role_of(scene: Scene) -> str:
+    roles = _ROLES_OF.get(text_at(scene.spec, "backend", "type"), {})
+    return roles.get(_type_of(scene.item), "")
+
+
+def _workers_beside(worker: object) -> int:
+    """Return the pods of a worker beside its entry; prefill and decode have none (convert/model_serving.go)."""
+    return max(count(at(worker, "pods")) - 1, 0) if _type_of(worker) == "server" else 0
+
+
+def _serving(scene: Scene) -> Found:
+    """Return the ModelServing that a ModelBooster makes."""
+    return read_once(scene.document, _serving_of)
+
+
+def _serving_of(booster: Found) -> Found:
+    """Return what BuildModelServing (convert/model_serving.go) makes, as far as gangs are read of it."""
+    backend = mapping_at(booster, "spec", "backend")
+    kinds = _ROLES_OF.get(text(backend.get("type")), {})
+    roles: list[dict[str, Any]] = []
+    for worker in list_at(backend, "workers"):
+        if _type_of(worker) in kinds:
+            main = {"name": "engine", "resources": at(worker, "resources")}
+            choice = {key: at(worker, key) for key in ("affinity", "tolerations")}
+            template = {"spec": {**choice, "containers": [main]}}
+            numbers = {"replicas": count(at(worker, "replicas")), "workerReplicas": _workers_beside(worker)}
+            templates = {"entryTemplate": template, "workerTemplate": template}
+            roles.append({"name": kinds[_type_of(worker)], **numbers, **templates})
+    # pkg/model-booster-controller/utils/template.go GetBackendResourceName
+    name = "-".join(filter(None, (text_at(booster, "metadata", "name"), text(backend.get("name")))))
+    spec = {
+        "replicas": count(backend.get("replicas")),
+        # An empty name is left out of the JSON (SchedulerName, omitempty), and the CRD has a default.
+        "schedulerName": text(backend.get("schedulerName")) or None,
+        "template": {"roles": roles},
+    }
+    metadata = {"name": name, "uid": PLACEHOLDER_UID}
+    return Predicted({"apiVersion": MODEL_SERVING_VERSION, "kind": "ModelServing", "metadata": metadata, "spec": spec})
+
+
+def _stamp_booster(pod: dict[str, Any], scene: Scene) -> None:
+    """Write an entry; workers of several pods to a server ask for the same (convert/templates).
+
+    The labels: pkg/model-booster-controller/utils/template.go GetModelControllerLabels.
+    """
+    add_labels(
+        pod,
+        {
+            f"{MODEL_SERVING_GROUP}/model-name": scene.name,
+            f"{MODEL_SERVING_GROUP}/backend-name": text_at(scene.spec, "backend", "name"),
+            f"{MODEL_SERVING_GROUP}/managed-by": MODEL_SERVING_GROUP,
+            f"{MODEL_SERVING_GROUP}/revision": PLACEHOLDER_HASH,
+            f"{MODEL_SERVING_GROUP}/model-uid": scene.uid,
+        },
+    )
+    main = pod["spec"]["containers"][0]
+    main["name"] = "engine" if _role_of(scene) == "leader" else "vllm"
+    role = {"name": _role_of(scene), "workerReplicas": _workers_beside(scene.item)}
+    stamp_member(pod, _serving(scene), role, entry=True)
+
+
+def _booster_pods(scene: Scene) -> int:
+    backend = mapping_at(scene.spec, "backend")
+    return count(backend.get("replicas")) * count(scene.item.get("replicas")) * (1 + _workers_beside(scene.item))
+
+
+DOSSIER: Final = Dossier(
+    name="ModelBooster",
+    kinds=(
+        WorkloadKind(
+            api_versions=frozenset({MODEL_SERVING_VERSION}),
+            kind="ModelBooster",
+            source=f"volcano-sh/kthena pkg/apis/workload/v1alpha1/model_booster_types.go; {_CONVERT}",
+            places=tuple(
+                Place(
+                    path=("spec", "backend", "workers", ELEMENT),
+                    form=_WORKER,
+                    stamp=_stamp_booster,
+                    role=role,
+                    when=_is(role),
+                    replicas=_booster_pods,
+                    owner=_serving,
+                    base=("spec", "backend"),
+                    inherited=frozenset({"runtimeClassName"}),
+                )
+                for roles in _ROLES_OF.values()
+                for role in roles.values()
+            ),
+        ),
+    ),
+    notes=(
+        KindNote(
+            key=f"{MODEL_SERVING_KEYS}/group-name",
+            kind=f"{MODEL_SERVING_GROUP}/ModelBooster",
+            title="ModelBooster (Kthena)",
+            keeps="likewise; the ModelServing that Kthena makes of it and corrects: of its pods an author writes only "
+            "`affinity`, `tolerations`, `image` and `resources`",
+            source=f"{_CONVERT}/model_serving.go, templates",
+        ),
+    ),
+)

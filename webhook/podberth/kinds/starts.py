@@ -1,0 +1,119 @@
+"""The pods of a gang that start together: a stated minimum, else all pods. Each dossier has the rule for its kinds.
+
+If pods come and go one by one, or are placed one by one, none have to start together.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+
+from ..kube.unchecked import at, count, mapping_at
+from .forms import find
+from .group_rules import RUN_POLICY_MINIMUM
+from .places import Found, Steps
+
+
+class FromTemplate(Protocol):
+    """A template: its place in a document, and the owners of its pods."""
+
+    @property
+    def path(self) -> Steps:
+        """The path from the document to the template."""
+        ...
+
+    @property
+    def owners(self) -> Mapping[str, Found]:
+        """The owners of its pods, by uid."""
+        ...
+
+
+class Part(Protocol):
+    """The pods of one template."""
+
+    @property
+    def replicas(self) -> int:
+        """The number of pods that one object makes from the template."""
+        ...
+
+    @property
+    def template(self) -> FromTemplate:
+        """The template of the pods."""
+        ...
+
+
+P = TypeVar("P", bound=Part)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share(Generic[P]):
+    """The pods of one template in a gang."""
+
+    pods: P
+    most: int
+    least: int
+    """The least number of these pods that start, whichever other pods start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start(Generic[P]):
+    """Pods that start together."""
+
+    shares: tuple[Share[P], ...]
+    least: int
+    """The least number of pods in all; 0: none have to start together."""
+
+    def of(self, some: Sequence[P]) -> "Start[P]":
+        """Return the start of some templates alone: the pods that certainly start, whichever others do."""
+        wanted = {each.template.path for each in some}
+        shares = tuple(each for each in self.shares if each.pods.template.path in wanted)
+        others = sum(each.most for each in self.shares if each.pods.template.path not in wanted)
+        return Start(shares=shares, least=max(sum(each.least for each in shares), self.least - others, 0))
+
+    def at_least(self, stated: int) -> "Start[P]":
+        """Return this start with a stated minimum; if that is smaller, any of the pods may start first."""
+        if stated >= self.least:
+            return self
+        return Start(shares=tuple(Share(pods=each.pods, most=each.most, least=0) for each in self.shares), least=stated)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gang:
+    """An object that is a gang, and those of its templates that have pods at the same time."""
+
+    document: Found
+    base: Steps
+    """The path from the whole document to the object."""
+    pods: Sequence[Any]
+    """Objects of one type that has the protocol ``Part``; the ``Start`` has objects of the same type."""
+
+    def item(self, pods: Part, end: int | None) -> Found:
+        """Return the task, worker group or clique that the template belongs to; ``end`` cuts the template's path."""
+        return mapping_at(find(self.document, pods.template.path[len(self.base) :][:end]))
+
+
+Rule: TypeAlias = Callable[[Gang], Start[Any]]
+
+
+def all_of(pods: Sequence[P], number_of: Callable[[P], int] = lambda each: each.replicas) -> Start[P]:
+    """Return the start of all pods of some templates."""
+    shares = tuple(Share(pods=each, most=number_of(each), least=number_of(each)) for each in pods)
+    return Start(shares=shares, least=sum(each.least for each in shares))
+
+
+def none_of(pods: Sequence[P]) -> Start[P]:
+    """Return the start of pods that do not wait for each other."""
+    return all_of(pods).at_least(0)
+
+
+def together(gang: Gang) -> Start[Any]:
+    """Return the start of all pods: the rule of kinds without a minimum of their own."""
+    return all_of(gang.pods)
+
+
+def replica_specs(gang: Gang) -> Start[Any]:
+    """Return the start of a Kubeflow job; an elastic job, or a TFJob with dynamic workers, starts with any pods."""
+    spec = mapping_at(gang.document, "spec")
+    if spec.get("elasticPolicy") is not None or spec.get("enableDynamicWorker") is True:
+        return none_of(gang.pods)
+    start = all_of(gang.pods)
+    return start.at_least(count(at(gang.document, *RUN_POLICY_MINIMUM)) or start.least)
