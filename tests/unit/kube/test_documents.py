@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -177,3 +179,12 @@ def test_each_small_document_costs_the_same() -> None:
 
     assert len(loaded("---\n".join([one] * 1000))) == 1000
     assert calls(1000) < 12 * calls(100)
+
+
+def test_json_is_read_without_a_parser_of_yaml() -> None:
+    program = (
+        "import sys; from podberth.kube.documents import load_documents; load_documents('{\"a\": 1}', 'f'); "
+        "print('yaml' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -16,11 +16,11 @@ from ..admission.review import AdmissionRequest
 from ..admission.rollout import rolled_out, rollout_key
 from ..admission.snapshot import Snapshot
 from ..errors import Problem, ReviewError
+from ..kube.mishaps import is_template
 from ..kube.names import MAX_LABEL, is_label
 from ..kube.patch import Patch, Path, apply
 from ..kube.paths import pointer
 from ..kube.positions import render_path
-from ..kube.yaml_parser import is_template
 from ..mutation import record
 from ..mutation.change import Record
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES

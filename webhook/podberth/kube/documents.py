@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Problem
 from .json_text import read_object
+from .mishaps import mishap
 from .positions import Chunk, Place, Positions
-from .yaml_parser import mishap
 
 if TYPE_CHECKING:
     from .yaml_parser import Composed

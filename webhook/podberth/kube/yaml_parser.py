@@ -7,7 +7,7 @@ libyaml (through PyYAML) has the grammar of kubectl, whose go-yaml is a port of 
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -293,41 +293,3 @@ def _close(place: Place, event: Any) -> None:
 def _kind(value: object) -> str:
     names = {dict: "an object", list: "a list", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
     return names.get(type(value), "null")
-
-
-Wrong = tuple[Position, str]
-
-_CONFLICT: Final = re.compile(r"^(?:<{7}|={7}|>{7}|\|{7})(?: .*)?$", re.MULTILINE)
-_TEMPLATE: Final = re.compile(r"""^[^"'#\n]*(\{\{|\{%)""", re.MULTILINE)
-_ADVICE: Final = "expand it first, for example: helm template … | podberth check -"
-
-
-def is_template(text: str, line: int) -> bool:
-    """Return whether the document with an error at a line, from 1, is a template that was not expanded."""
-    lines = text.splitlines()
-    bounds = [at for at, each in enumerate(lines, 1) if each.startswith("---")]
-    start = max((at for at in bounds if at <= line), default=1)
-    end = min((at for at in bounds if at > line), default=len(lines) + 1)
-    return _TEMPLATE.search("\n".join(lines[start - 1 : end - 1])) is not None
-
-
-def mishap(chunk: Chunk, wrong: Sequence[Wrong]) -> list[Wrong]:
-    """Return the one error of a chunk that is no YAML, from which all the parser's errors follow; else [].
-
-    Called only for texts with errors, so a false match does no harm.
-    """
-    conflict = _CONFLICT.search(chunk.text)
-    if conflict is not None:
-        message = f"got the mark of a Git conflict, {conflict[0][:7]}; resolve the conflict"
-        return [(_position(chunk, conflict.start()), message)]
-    template = _TEMPLATE.search(chunk.text)
-    if template is not None:
-        line = chunk.text[: template.end()].rpartition("\n")[2] + chunk.text[template.end() :].partition("\n")[0]
-        message = f"this is a template and no YAML yet: {line.strip()[:60]}; {_ADVICE} ({wrong[0][1]})"
-        return [(_position(chunk, template.start(1)), message)]
-    return []
-
-
-def _position(chunk: Chunk, index: int) -> Position:
-    line = chunk.text.count("\n", 0, index)
-    return Position(chunk.lines_before + line + 1, index - chunk.text.rfind("\n", 0, index))
