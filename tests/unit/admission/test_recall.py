@@ -66,7 +66,8 @@ def test_a_pod_without_a_spec_is_left_as_it_is(spec: dict[str, Any]) -> None:
 
 
 def test_a_long_line_about_a_gang_names_the_gang() -> None:
-    known = snapshot(policy("p" + "x" * 200, "  mutations:\n  - gang: {name: gang.name}"))
+    said = f"'{'x' * 201} member of gang ' + gang.name"
+    known = snapshot(policy("p", f'  mutations:\n  - gang: {{name: gang.name}}\n    reason: "{said}"'))
     document = job_pod(uid="a-job-with-a-long-uid-0123456789")
 
     (warning,) = mutate(decode_review(review(document)), known).warnings
