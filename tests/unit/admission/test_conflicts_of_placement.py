@@ -137,7 +137,7 @@ def test_what_a_policy_tolerates_itself_counts_for_its_own_terms() -> None:
     outcome = mutate(gpu_pod(), snapshot(first, second, objects=[*nodes, *more]))
 
     assert "conflict" not in {action for _, action in actions(outcome)}
-    # Counted by the pod as all policies leave it: its tolerations reach the tainted node, with its own terms and with all.
+    # Counted by the pod as all policies leave it: its tolerations reach the tainted node, too.
     assert outcome.decisions[-1].message.endswith(": 1 node fits (was 4)"), outcome.decisions
 
 
