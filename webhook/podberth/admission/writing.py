@@ -95,6 +95,7 @@ class Writing:
             schema=snapshot.environment.schema,
             devices=snapshot.devices,
             namespace=request.namespace,
+            nodes_left=self._nodes_left,
             record=self._record_with_step,
         )
         held = record.held(self.draft, under.found.claims)
