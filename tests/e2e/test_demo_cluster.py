@@ -61,6 +61,12 @@ def said(act: str) -> dict[str, str]:
     return {found[1]: " ".join(text.split()) for command, text in parts if (found := applies.fullmatch(command))}
 
 
+def test_no_apply_prints_more_than_three_lines_of_podberths(finished: subprocess.CompletedProcess[str]) -> None:
+    shown = re.split(r"^\$ kubectl (.+)$", finished.stdout, flags=re.MULTILINE)
+    counts = [text.count("Warning: podberth") for text in shown[2::2]]
+    assert 0 < max(counts) <= 3
+
+
 def test_it_succeeds_and_leaves_nothing(finished: subprocess.CompletedProcess[str], directory: Path) -> None:
     assert finished.returncode == 0, finished.stderr
     assert leftovers(directory) == []
@@ -128,7 +134,7 @@ def test_their_groups_are_made_by_the_controller_and_by_nobody_else(
 ) -> None:
     said = finished.stdout.partition("── two gangs for the same machines, with podberth ─")[2].partition("── ")[0]
     assert "\n$ kubectl label namespace two-gangs-with podberth.io/gang-system=native\n" in said
-    assert "joins the native group of its gang of 3\n" in said
+    assert "Warning: podberth: joins the native group of its gang of 3; requires one domain of" in said
     _, _, made = said.partition(" -l app.kubernetes.io/managed-by=podberth")
     groups = re.findall(r"^(ring-\w) +(\d) +(\S+)$", made, flags=re.MULTILINE)
     assert groups == [("ring-a", "3", "nvidia.com/gpu.clique"), ("ring-b", "3", "nvidia.com/gpu.clique")]

@@ -87,15 +87,20 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
 
 def _lines(made: Sequence[tuple[str, Sequence[Decision]]]) -> Iterator[tuple[Action, str]]:
     """Yield each line about the pods of templates, with its action; what several templates share is one line."""
-    said: dict[Decision, list[str]] = {}
+    said: dict[tuple[Decision, ...], list[str]] = {}
     for place, items in made:
-        changed = messages.changes(items, messages.MAX_LINE - _LONGEST_PLACES)
-        rest = [replace(item, fault=False) for item in items if item.action not in ("mutate", "audit")]
-        for each in dict.fromkeys([*rest, *([Decision("", "mutate", changed)] if changed else ())]):
-            said.setdefault(each, []).append(place)
-    for item, places in said.items():
+        plain = [replace(item, fault=False) for item in items if item.action != "audit"]
+        changed = tuple(item for item in plain if item.action == "mutate")
+        each_alone = [(item,) for item in plain if item.action != "mutate"]
+        for key in dict.fromkeys([*each_alone, *([changed] if changed else ())]):
+            said.setdefault(key, []).append(place)
+    for items, places in said.items():
         whose = "" if len(places) == len(made) else _joined(places)
-        yield item.action, messages.line(item.policy, _would_be(item, whose))
+        if items[0].action == "mutate":
+            start = f"{whose}: " if whose else ""
+            yield "mutate", messages.line("", start + messages.changes(items, messages.MAX_LINE - len(start)))
+        else:
+            yield items[0].action, messages.line(items[0].policy, _would_be(items[0], whose))
 
 
 def _joined(places: Sequence[str]) -> str:
