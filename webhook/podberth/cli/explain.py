@@ -123,9 +123,11 @@ def _pods(file: str, namespace: str) -> Iterator[_Place]:
         text = sys.stdin.read() if file == _STDIN else read_given(Path(file), MAX_FILE_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{name}: cannot be read: {reason_of(error)}") from error
-    documents, problems = load_documents(text, name)
+    documents, problems = load_documents(text, name, last_wins=True)
     if problems:
         raise UsageError("\n".join(map(str, problems)))
+    for repeated in (problem for document in documents for problem in document.repeated):
+        sys.stderr.write(f"podberth: {repeated}\n")
     everything = [each.document for each in documents]
     found = [
         _Place(name, document, template)
