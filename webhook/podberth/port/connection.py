@@ -22,6 +22,9 @@ HEAD_SECONDS: Final = 5.0
 UNREAD_SECONDS: Final = 10.0
 # Bytes of a body that are read before somebody takes them, and as many again; aiohttp's own limit is 256 KiB.
 READ_BUFFER_BYTES: Final = 64 * 1024
+# Chunks of a body that wait to be read: of 512 bytes each they fill that buffer twice. Each takes some 3 us, whatever
+# its size, and a reader takes all that are here without giving others a turn.
+MOST_CHUNKS: Final = 256
 _END_OF_HEAD: Final = b"\r\n\r\n"
 
 
@@ -97,7 +100,9 @@ class BoundedConnection(web.RequestHandler):
             rest = _behind_body(data, body, before)
             body = None
         self._body = body
-        if rest or self._head_bytes:
+        if body is not None and len(body._http_chunk_splits or ()) > MOST_CHUNKS:  # noqa: SLF001 - aiohttp's only count
+            self._leave(400, "want chunks of 512 bytes or more")
+        elif rest or self._head_bytes:
             self._begun(rest)
 
     async def finish_response(
