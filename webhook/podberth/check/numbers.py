@@ -18,6 +18,8 @@ _ONE: Final = (
     r"|<[A-Za-z][\w .-]*>|%[A-Z_]+%|__\w+__|@[A-Z_]+@)"
 )
 _PLACEHOLDER: Final = re.compile(rf"\s*{_ONE}[\w.]*\s*")
+# The words of workload.gangs for a role whose number of pods cannot be read
+_QUOTED: Final = re.compile(r'^roles: got "([^"]+)" for a number of pods')
 _PART: Final = re.compile(_ONE)
 # Part of a name, or words in capitals, as in "FILLED BY THE OPERATOR": no name has them.
 _IN_A_NAME: Final = re.compile(rf".*{_ONE}.*|[A-Z]+(?:[ _-][A-Z]+)*", re.DOTALL)
@@ -96,6 +98,13 @@ def numbers_in(document: dict[str, Any]) -> Numbers:
         elif type(value) is str and _is_number(path) and is_placeholder(value):
             found.unfilled.append((path, value.strip()[:60]))
     return found
+
+
+def place_of_number(document: dict[str, Any], message: str) -> Path:
+    """Return the path of a number of pods that a message quotes because it is none; empty if there is no such value."""
+    quoted = _QUOTED.search(message)
+    found = (path for path, value in values(document) if quoted and value == quoted[1] and _is_number(path))
+    return next(found, ()) if quoted else ()
 
 
 def _is_number(path: Path) -> bool:

@@ -30,8 +30,8 @@ from ..workload.projection import Projected, place_of, project
 from ..workload.templates import Template, templates
 from .bystanders import folded, is_foreign, is_other_data, is_part_of_a_tool, patch, skipped_file
 from .model import Change, Finding, Report, Result, Verdict, Wrote
-from .numbers import advice, is_placeholder, numbers_in, wrong_amounts
-from .place import field_of, reads_of, steps_of
+from .numbers import advice, is_placeholder, numbers_in, place_of_number, wrong_amounts
+from .place import field_of, named_path, place_in, reads_of, steps_of
 from .sources import Document, Source, SourceFile
 from .unknown_fields import UnknownField, unknown_fields_in
 from .unknown_kinds import has_pods, places_of_pods
@@ -276,7 +276,7 @@ class _Object:
     ) -> tuple[Result, Patch]:
         if is_exempt(self.namespace, self.snapshot.facts.namespaces):
             note = f"what is in {self.namespace} never reaches podberth, so nothing of it is checked"
-            return self._result(template.path, "skipped", notes=(self._finding(note, template.path),)), []
+            return self._result(template.path, "skipped", notes=(self._finding(note, ("metadata", "namespace")),)), []
         errors = [*(unfilled or self._misshapen(template)), *refused]
         if errors:
             errors.sort(key=lambda each: each.line)
@@ -355,12 +355,13 @@ class _Object:
         """Return a decision as a finding at the field that it is about."""
         policy = next((each for each in self.snapshot.policies if each.name == decision.policy), None)
         reads = reads_of(policy, phase) if policy is not None else frozenset()
-        path = field_of(decision.message, reads, template.pod, gpu_facts(template.pod))
+        path = field_of(decision.message, reads, template.pod, template.own, gpu_facts(template.pod))
         fatal = phase == "mutate" and decision.action == "deny"
         # podberth's own message begins with its field, which the finding has
         said = decision.message if decision.policy else decision.message.removeprefix(f"{render_path(path)}: ")
         message = f"cannot be applied: {said} (failurePolicy Fail)" if fatal else said
-        found = self._finding(message, place_of(template, path), decision.policy)
+        place = place_in(template, path) if path else place_of_number(self.content, message) or template.path
+        found = self._finding(message, place, decision.policy)
         rule = "mutations" if phase == "mutate" else "validations"
         return replace(found, action=decision.action, rule=rule if decision.policy else "")
 
@@ -372,7 +373,8 @@ class _Object:
         for (policy, reason), each in zip(authors, decided.projected, strict=False):
             said = " ".join(reason.split())
             if each.left and (policy, reason) != _RECORD:
-                notes.append(self._finding(f"{said}; not in the document: {each.left}", template.path, policy))
+                place = place_in(template, named_path(each.left))
+                notes.append(self._finding(f"{said}; not in the document: {each.left}", place, policy))
             for operation in each.operations:
                 path = pointer(self.source.root) + operation["path"]
                 op, value = operation["op"], operation.get("value")
