@@ -42,6 +42,8 @@ def test_a_misspelt_field_is_reported_with_the_nearest_name(container: dict[str,
         ({"spec": {"containers": [{"tolerations": []}]}}, "spec"),
         ({"spec": {"containers": [{"limits": {}}]}}, "spec.containers[0].resources"),
         ({"spec": {"containers": [{"securityContext": {"fsGroup": 1}}]}}, "spec.securityContext"),
+        ({"spec": {"imagePullPolicy": "Always"}}, "a container"),
+        ({"spec": {"securityContext": {"capabilities": {}}}}, "the securityContext of a container"),
         ({"labels": {}, "metadata": {"name": "p"}}, "metadata"),
         ({"metadata": {"spec": {}}}, "the top of the object"),
         ({"spec": {"containers": [{"resources": {"command": []}}]}}, "spec.containers[0]"),
@@ -55,6 +57,16 @@ def test_a_field_at_a_wrong_indentation_is_reported_with_its_place(pod: dict[str
 def test_a_place_that_has_the_field_already_is_not_offered() -> None:
     [(_, message)] = said({"spec": {"containers": [{"name": "c", "resources": {"name": "c"}}]}})
     assert "belongs" not in message
+
+
+def test_a_name_has_the_article_with_which_it_is_read() -> None:
+    volumes = [{"rbd": {"x": 1}}, {"emptyDir": {"x": 1}}, {"csi": {"x": 1}}, {"secret": {"x": 1}}]
+    assert [message.split()[3:5] for _, message in said({"spec": {"volumes": volumes}})] == [
+        ["an", "RBDVolumeSource"],
+        ["an", "EmptyDirVolumeSource"],
+        ["a", "CSIVolumeSource"],
+        ["a", "SecretVolumeSource"],
+    ]
 
 
 def test_maps_and_values_without_a_type_may_hold_anything() -> None:

@@ -20,6 +20,14 @@ _NEAR: Final = 0.75
 _PARTS: Final = ("metadata", "spec", "template", "resources", "securityContext")
 # A pod and a container have one each, with different fields.
 _PARTS_OF_ANY: Final = ("securityContext",)
+# What is unknown in a pod may be meant for its containers.
+_OF_CONTAINERS: Final[Mapping[str, tuple[str, str]]] = {
+    "io.k8s.api.core.v1.PodSpec": ("io.k8s.api.core.v1.Container", "a container"),
+    "io.k8s.api.core.v1.PodSecurityContext": (
+        "io.k8s.api.core.v1.SecurityContext",
+        "the securityContext of a container",
+    ),
+}
 _SHOWN: Final = 60
 
 _NEWEST: Final = "1.37"
@@ -105,12 +113,17 @@ def _entries(kind: Schema, value: Any) -> Iterable[tuple[str | int, Any]]:
 def _said(definitions: Definitions, root: Typed, path: Path, message: str) -> str:
     key = str(path[-1])
     name = message.rpartition(".")[2]
-    got = f"got {key[:_SHOWN]}, which {'an' if name[0] in 'AEIOU' else 'a'} {name}"
+    got = f"got {key[:_SHOWN]}, which {_article(name)} {name}"
     if place := _place(definitions, root, path):
         return f"{got} does not have; it belongs in {place}"
     if near := nearest(key, definitions[message].fields):
         return f"{got} does not have; did you mean {near}?"
     return f"{got} of Kubernetes {_NEWEST} does not have"
+
+
+def _article(name: str) -> str:
+    """Return the article of a name as it is read: an acronym by the name of its first letter."""
+    return "an" if name[0] in ("AEFHILMNORSX" if name[:2].isupper() else "AEIOU") else "a"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -131,7 +144,7 @@ def _place(definitions: Definitions, root: Typed, path: Path) -> str:
     It is a part of the object with the field, or an object around that, or the security context of one, the nearest
     first.
     """
-    key = path[-1]
+    key = str(path[-1])
     *outer, inner = [each for each in _around(definitions, root, path) if each.kind.kind == "message"]
     for around in (inner, *reversed(outer)):
         fields = definitions[around.kind.message].fields
@@ -144,7 +157,8 @@ def _place(definitions: Definitions, root: Typed, path: Path) -> str:
             has = isinstance(each.value, dict) and key in each.value
             if not has and key in definitions[each.kind.message].fields:
                 return render_path(each.path) or "the top of the object"
-    return ""
+    below, place = _OF_CONTAINERS.get(inner.kind.message, ("", ""))
+    return place if below and key in definitions[below].fields else ""
 
 
 def _around(definitions: Definitions, root: Typed, path: Path) -> Iterator[Typed]:
