@@ -42,6 +42,15 @@ def test_a_field_that_kubectl_refuses_is_an_error_at_its_key() -> None:
     ]
 
 
+def test_a_field_that_pods_once_had_is_a_warning_and_is_read() -> None:
+    claims = "  resourceClaims: [{name: gpu, source: {resourceClaimTemplateName: t}}]\n"
+    result = one(POD.replace("    resource:\n      limits: {nvidia.com/gpu: 1}\n", claims))
+    assert (result.verdict, result.errors) == ("unchanged", ())
+    [warning] = result.warnings
+    assert (warning.line, warning.field) == (8, "spec.resourceClaims[0].source")
+    assert "has not had since Kubernetes 1.31" in warning.message
+
+
 def test_the_fields_around_a_template_are_checked_too() -> None:
     [error] = one(DEPLOYMENT).errors
     assert (error.line, error.field) == (5, "spec.replica")

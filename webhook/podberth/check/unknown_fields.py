@@ -53,10 +53,10 @@ def unknown_fields_in(
 
 def _of(definitions: Definitions, roots: Iterator[Typed] | Sequence[Typed], *, refused: bool) -> Iterator[UnknownField]:
     for root in roots:
-        for path, message in unknown_fields(definitions, root):
+        for path, message, former in unknown_fields(definitions, root):
             # "$patch" and the like direct a strategic merge patch
             if not str(path[-1]).startswith("$") and not holds_placeholder(str(path[-1])):
-                yield UnknownField(path, message, refused)
+                yield UnknownField(path, message, refused and not former)
 
 
 # ---- the templates of other kinds ------------------------------------------------------------------------------------

@@ -53,12 +53,23 @@ _OTHER_VERSIONS: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
+# Fields of alpha versions that public manifests still have, by type and name, with what is said of them.
+_FORMER: Final[Mapping[tuple[str, str], str]] = {
+    # k8s.io/api core/v1 types.go PodResourceClaim, v0.30 and v0.31
+    ("io.k8s.api.core.v1.PodResourceClaim", "source"): (
+        "got source, which a PodResourceClaim has not had since Kubernetes 1.31; write what is in it beside the name"
+    ),
+}
+
+
 class Unknown(NamedTuple):
     """A field that its object's type does not have."""
 
     path: Path
     message: str
     """What was got, and the name or the place that was meant, if there is one."""
+    former: bool = False
+    """Whether the type once had the field, and pods with it are read all the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +91,8 @@ def unknown_fields(definitions: Definitions, root: Typed) -> Iterator[Unknown]:
     for path, message in found:
         others = root.others if path[:-1] == root.path else frozenset()
         if path[-1] not in others and path[-1] not in _OTHER_VERSIONS.get(message, ()):
-            yield Unknown(path, _said(definitions, root, path, message))
+            former = _FORMER.get((message, str(path[-1])))
+            yield Unknown(path, former or _said(definitions, root, path, message), former is not None)
 
 
 def _walk(definitions: Definitions, kind: Schema, value: Any, path: Path, found: list[tuple[Path, str]]) -> None:
