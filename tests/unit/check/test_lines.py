@@ -10,10 +10,12 @@ import pytest
 from checking import ROOT, checked, one, shipped
 from podberth.admission.snapshot import Snapshot, load_snapshot
 from podberth.check.model import Finding
+from podberth.check.place import field_of
 from podberth.conventions import Conventions
 from podberth.facts.cluster import collect
 from podberth.files.loading import read_policy_texts, read_topology
 from podberth.policy.parse import parse_policies
+from podberth.workload.gpus import gpu_facts
 from snapshots import environment
 
 MANIFESTS = {
@@ -30,8 +32,6 @@ SLICES: dict[str, Any] = {
         "conditions": [{"type": "Ready", "status": "True"}],
     },
 }
-# What is said there is about a field of another object, Volcano's.
-OF_ANOTHER_OBJECT = {("model-booster.yaml", "gang-topology")}
 
 
 @cache
@@ -62,11 +62,7 @@ def test_every_denial_warning_and_error_is_at_its_own_field_and_no_note_beside_o
             said = (*result.denials, *result.warnings, *result.errors)
             count += len(said)
             beside += [(name, each) for each in (*said, *result.notes) if not is_at_its_key(each, text)]
-            at_the_template += [
-                (name, each)
-                for each in said
-                if each.field == result.path and (name, each.policy) not in OF_ANOTHER_OBJECT
-            ]
+            at_the_template += [(name, each) for each in said if each.field == result.path]
     assert (at_the_template, beside) == ([], [])
     assert count
 
@@ -111,6 +107,35 @@ spec:
 def test_what_a_policy_says_of_some_container_is_at_the_request_and_not_at_the_first_element_that_it_reads() -> None:
     [warning] = [each for each in one(SET).warnings if each.policy == "idle-guard"]
     assert (warning.field, warning.line) == ("spec.template.spec.containers[1].resources.limits[nvidia.com/gpu]", 16)
+
+
+SHARED = """apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  nodeSelector: {cloud.google.com/gke-gpu-sharing-strategy: mps}
+  containers:
+  - name: c
+    resources:
+      limits:
+        nvidia.com/gpu: 2
+"""
+
+
+def test_what_only_the_conditions_of_a_policy_read_is_at_the_request() -> None:
+    said = [each for each in one(SHARED).warnings if each.policy == "shared-gpu-count-by-label"]
+    assert [each.line for each in said] == [10]
+
+
+def test_what_is_said_of_a_group_is_where_the_pod_names_it() -> None:
+    pod: dict[str, Any] = {
+        "metadata": {"name": "p"},
+        "spec": {"schedulingGroup": {"podGroupName": "g"}, "containers": []},
+    }
+    message = (
+        "native places this pod's group; for topology set spec.schedulingConstraints.topology[].key of its PodGroup"
+    )
+    assert field_of(message, (), pod, pod, gpu_facts(pod)) == ("spec", "schedulingGroup")
 
 
 def test_what_keeps_an_object_from_podberth_is_its_namespace() -> None:

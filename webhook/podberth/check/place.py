@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from ..kinds.forms import POD_SPEC_FIELDS
 from ..kube.patch import Path
 from ..kube.paths import ELEMENT
 from ..kube.pod import annotations, containers, labels, metadata, spec
@@ -24,6 +25,8 @@ _RESOURCES: Final = re.compile(rf"\bresources{_STEP}+")
 _STEPS: Final = re.compile(r"([A-Za-z][A-Za-z0-9]*)|\[([^\]\s]+)\]")
 _CONTAINER: Final = re.compile(r"\bcontainers? ([a-z0-9][-a-z0-9]*)\b")
 _FIELD: Final = re.compile(r"^([a-z][A-Za-z]+)(?=[.:\[ ])")
+# The words of kinds.systems for a field of a group's object
+_OF_GROUP: Final = "places this pod's group"
 _LISTS: Final = frozenset((each,) for each in CONTAINER_LISTS)
 _KEYED: Final[tuple[Path, ...]] = (("metadata", "annotations"), ("metadata", "labels"), ("spec", "nodeSelector"))
 
@@ -37,7 +40,9 @@ def field_of(
     pod with the fields of the document alone.
     """
     named = _named(message, pod)
-    return named if named is not None else _read(reads, pod, own, gpu)
+    if named is not None:
+        return named
+    return (_gang(pod) if _OF_GROUP in message else ()) or _read(reads, pod, own, gpu)
 
 
 def named_path(text: str) -> Path:
@@ -47,9 +52,12 @@ def named_path(text: str) -> Path:
 
 
 def reads_of(policy: CompiledPolicy, phase: str) -> frozenset[tuple[str, ...]]:
-    """Return the paths that a policy reads to decide on a pod, without its conditions: these decide when, not what."""
+    """Return the paths that a policy reads to decide on a pod.
+
+    Its conditions decide when, not what: they count only if nothing else reads the pod.
+    """
     entries = policy.mutations if phase == "mutate" else policy.validations
-    return frozenset().union(*(entry.reads for entry in entries))
+    return frozenset().union(*(entry.reads for entry in entries)) or policy.conditions_read
 
 
 def place_in(template: Template, path: Path) -> Path:
@@ -65,8 +73,10 @@ def place_in(template: Template, path: Path) -> Path:
 
 def _named(message: str, pod: dict[str, Any]) -> Path | None:
     found = _PATH.search(message)
-    if found is not None:
-        return _existing(pod, steps_of(found[0]))
+    path = steps_of(found[0]) if found is not None else ()
+    # A field that no pod has is one of another object
+    if path and (path[0] == "metadata" or path[1] in POD_SPEC_FIELDS):
+        return _existing(pod, path)
     container = _container(message, pod)
     if container is not None:
         resources = _RESOURCES.search(message)
@@ -167,6 +177,8 @@ def _asking(pod: dict[str, Any], gpu: GpuFacts) -> Path:
 
 def _gang(pod: dict[str, Any]) -> Path:
     """Return the place where the pod names its gang, if it does."""
+    if spec(pod).get("schedulingGroup"):
+        return ("spec", "schedulingGroup")
     held = metadata(pod)
     for field, key in (("labels", GANG_LABEL), ("annotations", GANG_SIZE_ANNOTATION)):
         if key in (held.get(field) or {}):
