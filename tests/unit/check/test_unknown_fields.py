@@ -183,6 +183,30 @@ def test_misspelt_fields_in_the_forms_of_operators_are_found(text: str, before: 
     assert len([each for each in said if message in each]) == 1
 
 
+def test_a_field_is_reported_once_and_with_the_innermost_template() -> None:
+    workers = KSERVE.replace(
+        "    model:", "    workerSpec: {containers: [{name: w, image: i, resource: {}}]}\n    model:"
+    )
+    said = [
+        (result.path, each.field) for result in checked(workers).results for each in result.warnings if not each.policy
+    ]
+    assert said == [("spec.predictor.workerSpec", "spec.predictor.workerSpec.containers[0].resource")]
+
+
+TRAIN = """apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: t}
+spec:
+  runtimeRef: {name: mpi}
+  trainer: {numNodes: 2, env: [{name: A, valuefrom: {}}]}
+"""
+
+
+def test_a_field_of_two_roles_is_reported_once() -> None:
+    said = [each for result in checked(TRAIN).results for each in result.warnings if "valuefrom" in each.message]
+    assert len(said) == 1
+
+
 NOTEBOOK = """apiVersion: kubeflow.org/v1
 kind: Notebook
 metadata: {name: n}

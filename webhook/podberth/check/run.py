@@ -194,7 +194,7 @@ class _Object:
                 if not errors:
                     results.append(self._result(template.path, "skipped"))
                     continue
-            of_it = [each for each in unknown if _is_of(each.path, index, found)]
+            of_it = [each for each in unknown if _innermost(each.path, found) == index]
             refused = [self._finding(each.message, each.path) for each in of_it if each.refused]
             result, patch = self._template(template, errors, refused)
             lost = [self._finding(each.message, each.path) for each in of_it if not each.refused]
@@ -228,7 +228,8 @@ class _Object:
         """Return the unknown fields of the object; none if the API server has it or it never reaches podberth."""
         if not self.written or is_exempt(self.namespace, self.snapshot.facts.namespaces):
             return []
-        return list(unknown_fields_in(self.content, found, self.snapshot.environment.schema))
+        every = unknown_fields_in(self.content, found, self.snapshot.environment.schema)
+        return list(dict.fromkeys(every))  # two roles may have one place
 
     def _unfilled(self, found: Sequence[tuple[Path, str]]) -> Finding:
         """Return one problem for all placeholders of the document that stand for numbers, at the first."""
@@ -450,6 +451,11 @@ def _shown(names: Sequence[str], separator: str = ", ") -> str:
 def _is_of(path: Path, index: int, found: Sequence[Template]) -> bool:
     """Return whether a path belongs to a template; what is in none of them belongs to the first."""
     return _inside(path, found[index]) or not (index or _in_any(path, found))
+
+
+def _innermost(path: Path, found: Sequence[Template]) -> int:
+    """Return the index of the innermost template around a path; 0 if it is in none."""
+    return max(range(len(found)), key=lambda index: len(found[index].path) if _inside(path, found[index]) else -1)
 
 
 def _in_any(path: Path, found: Sequence[Template]) -> bool:

@@ -4,7 +4,7 @@ An object of a kind of Kubernetes is checked whole. Of another kind only its pod
 their place is known: the object's own fields may be anything.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..kinds import forms
@@ -51,7 +51,7 @@ def unknown_fields_in(
             yield from _dropped(template)
 
 
-def _of(definitions: Definitions, roots: Iterator[Typed] | Sequence[Typed], *, refused: bool) -> Iterator[UnknownField]:
+def _of(definitions: Definitions, roots: Iterable[Typed], *, refused: bool) -> Iterator[UnknownField]:
     for root in roots:
         for path, message, former in unknown_fields(definitions, root):
             # "$patch" and the like direct a strategic merge patch

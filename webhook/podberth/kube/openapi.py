@@ -1,8 +1,8 @@
 """An API server's OpenAPI document, reduced to the parts that ``schema`` reads.
 
-Kept: the definitions reachable from the roots, with the types of fields and the rules of merging:
-list and map types, and the default of a scalar, which replaces a key that an item of a list leaves out (a port's
-protocol). Dropped: descriptions, defaults without effect (empty, 0), enumerations, required fields.
+Kept: the definitions reachable from the roots, with the types of fields and the rules of merging: list and map types,
+and the default of a scalar, which replaces a key that an item of a list leaves out (a port's protocol). Dropped:
+descriptions, defaults without effect (empty, 0), enumerations, required fields.
 """
 
 from collections.abc import Collection

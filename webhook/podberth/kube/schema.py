@@ -1,4 +1,4 @@
-"""The fields of a Pod with their JSON types: the schema of a real API server, packaged.
+"""The fields of a Pod, and of the kinds that make pods, with their JSON types: a real API server's schema, packaged.
 
 Only types and merge rules of lists are here: the API server decides whether a value is legal. ``tools/pod_schema.py``
 makes the packaged file, and lists what it keeps.
