@@ -131,7 +131,7 @@ def test_the_tool_keeps_of_workloads_what_pods_lack_and_no_status(tmp_path: Path
     for name, schemas in (("api.json", core), ("batch.json", batch)):
         files.append(tmp_path / name)
         files[-1].write_text(json.dumps({"components": {"schemas": schemas}}), encoding="utf-8")
-    command = [sys.executable, _TOOL, "--workloads", *files]
+    command = [sys.executable, str(_TOOL), "--workloads", *map(str, files)]
     kept = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     assert set(kept) == {*WORKLOADS.values(), "a.JobSpec", "a.Time"} - {POD}
     assert kept["io.k8s.api.batch.v1.Job"]["properties"]["status"] == {"type": "object"}
