@@ -144,7 +144,7 @@ def _explained(
     place: _Place, snapshot: Snapshot, cluster: Cluster | None, choice: tuple[str, dict[str, Tracer]]
 ) -> Subject:
     template, document = place.template, place.document.document
-    where = f"{place.file}:{place.document.positions.at(template.path).line}"
+    where = f"{place.file}:{place.document.positions.key(template.path).line}"
     if template.problems:
         raise UsageError("\n".join(f"{where}: {problem}" for problem in template.problems))
     try:
@@ -156,7 +156,7 @@ def _explained(
     metadata: dict[str, Any] = document.get("metadata") or {}
     return Subject(
         file=place.file,
-        line=place.document.positions.at(template.path).line,
+        line=place.document.positions.key(template.path).line,
         kind=str(document.get("kind")),
         namespace=request.namespace,
         name=str(metadata.get("name") or metadata.get("generateName") or ""),

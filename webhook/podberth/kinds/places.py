@@ -78,12 +78,18 @@ class Form:
     """Pairs of a part's path in the Pod and its path below the place; a part comes before the parts inside it."""
     fields: frozenset[str] | None = None
     """The fields of a PodSpec that the place has among other fields; None if the place is a whole PodSpec."""
+    others: frozenset[str] | None = None
+    """These other fields, if all are known; None if not. Only with ``fields``."""
+    adds: frozenset[str] = frozenset()
+    """The fields that the kind's containers have besides those of a Container."""
     front: tuple[Steps, ...] = ()
     """The paths below the place at which the pod's first container may be, outside the list of containers."""
     front_name: str = ""
     """The operator's name for that container, if it has none."""
     front_fields: Mapping[str, str] = field(default_factory=dict)
     """The fields of that first container, each with its name at the place."""
+    front_whole: bool = False
+    """Whether it is a whole Container, with ``adds``, and not some of its fields among others."""
     front_always: bool = False
     """Whether the pod has that first container even if the place has none of its fields."""
 

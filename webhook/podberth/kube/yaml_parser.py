@@ -21,6 +21,7 @@ from .scalars import resolve, tagged
 # The most that the aliases of one document may add to it: etcd takes objects of 1.5 MB, and a node is ten bytes or more
 MAX_ALIASED_NODES = 150_000
 _MERGE = "<<"
+_MERGE_TAG = "tag:yaml.org,2002:merge"
 _BLOCK_STYLES = ("|", ">")
 # PyYAML can be built without libyaml; its own parser gives the same events, only slower
 _PURE: Final = yaml.SafeLoader
@@ -213,7 +214,7 @@ class _Composer:
                 break
             start, key_end = event.start_mark.index, event.end_mark.index
             position = self.at(start)
-            merge = isinstance(event, yaml.ScalarEvent) and event.value == _MERGE and not event.style and not event.tag
+            merge = isinstance(event, yaml.ScalarEvent) and event.value == _MERGE and _is_merge(event)
             key = None if merge else self._key(event, position, depth)
             of_value = next(self._events)
             value, inner = self._value(of_value, self.at(of_value.start_mark.index), depth + 1)
@@ -279,6 +280,11 @@ def _end(event: Any, place: Place) -> int:
     """Return the offset behind a value, which may be an alias to a place elsewhere."""
     end: int = event.end_mark.index
     return end if isinstance(event, yaml.AliasEvent) else place.end
+
+
+def _is_merge(event: yaml.ScalarEvent) -> bool:
+    """Return whether a key ``<<`` merges: it is plain, or has the tag (go.yaml.in/yaml/v2 decode.go isMerge)."""
+    return event.tag == _MERGE_TAG if event.tag else not event.style
 
 
 def _close(place: Place, event: Any) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ..kinds import forms
-from ..kinds.places import BARE, PLACEHOLDER_HASH, PLACEHOLDER_UID, POD_SPEC, TEMPLATE, Form, Found, Place, Scene, Steps
+from ..kinds.places import BARE, PLACEHOLDER_HASH, PLACEHOLDER_UID, TEMPLATE, Form, Found, Place, Scene, Steps
 from ..kinds.roles import Predicted
 from ..kube.budget import excess
 from ..kube.carry import ABSENT
@@ -160,11 +160,17 @@ def _labelled(owner: Mapping[str, Any], labels: Mapping[str, Any]) -> Mapping[st
     return Predicted({**owner, "metadata": {**mapping_at(owner, "metadata"), "labels": joined}})
 
 
+_GIVEN: Final = replace(TEMPLATE, fields=forms.POD_SPEC_FIELDS)
+
+
 def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> Place:
-    """Return the place for a path that a user gave: of a PodSpec if it has containers, else of a PodTemplateSpec."""
+    """Return the place for a path that a user gave: of a PodSpec if it has containers, else of a PodTemplateSpec.
+
+    Nobody knows whether the operator has fields of its own there.
+    """
     first = next((found for found, _, _ in _expand(document, tuple(path))), ())
     inline = isinstance(at(forms.find(document, first), "containers"), list)
-    return Place(path=tuple(path), form=POD_SPEC if inline else TEMPLATE)
+    return Place(path=tuple(path), form=forms.INLINE if inline else _GIVEN)
 
 
 def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Steps, tuple[Any, ...], tuple[str | int, ...]]]:
