@@ -294,3 +294,71 @@ def test_a_role_of_a_storm_service_has_all_pods_of_its_replicas_in_all_role_sets
     version = "orchestration.aibrix.ai/v1alpha1"
     assert replicas(workload(version, "StormService", storm)) == [("decode", 24)]
     assert replicas(workload(version, "RoleSet", {"roles": [role]})) == [("decode", 8)]
+
+
+STORM = "orchestration.aibrix.ai/v1alpha1"
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_a_role_set_is_a_gang_with_all_pods_of_its_roles(size: int) -> None:
+    roles = [
+        {"name": "prefill", "template": CPU},
+        {"name": "decode", "replicas": 2, "podGroupSize": size, "template": EIGHT},
+    ]
+    storm = workload(STORM, "StormService", {"replicas": 3, "template": {"spec": {"roles": roles}}}, name="pd")
+    assert counts(storm) == (1 + 2 * size, 2 * size)
+    assert {each.name for each in gangs(storm)} == {"roleset-pd-roleset-0000000000"}
+    owners = [each.pod["metadata"]["ownerReferences"][0]["kind"] for each in templates(storm, namespace="default")]
+    assert owners == ["RoleSet", "RoleSet" if size == 1 else "PodSet"]
+
+
+def test_a_pod_set_with_a_scheduling_strategy_of_its_role_is_a_gang_of_its_own() -> None:
+    role = {"name": "decode", "replicas": 2, "podGroupSize": 4, "template": EIGHT}
+    strategy = {"schedulingStrategy": {"coschedulingSchedulingStrategy": {"minMember": 4}}}
+    [gang] = gangs(workload(STORM, "RoleSet", {"roles": [role | strategy]}, name="pd"))
+    assert (gang.source, gang.name, gang.size, gang.system) == (
+        "PodSet",
+        "podset-pd-decode-0000000000",
+        4,
+        "coscheduling",
+    )
+    # A strategy of the whole role set makes one group of all its pods.
+    [whole] = gangs(workload(STORM, "RoleSet", {"roles": [role], **strategy}, name="pd"))
+    assert (whole.source, whole.size, whole.system) == ("RoleSet", 8, "coscheduling")
+
+
+def test_pods_with_a_role_sets_label_that_aibrix_did_not_make_are_no_gang() -> None:
+    stranger = gpu_pod(8, labels={"roleset-name": "pd", "role-name": "decode"})
+    assert not gang_of(stranger, "default", {}).known
+
+
+def test_a_job_of_a_trial_has_a_name_that_begins_with_its_experiments() -> None:
+    job = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "MPIJob",
+        "spec": {"mpiReplicaSpecs": {"Worker": {"replicas": 2, "template": EIGHT}}},
+    }
+    tune = workload("kubeflow.org/v1beta1", "Experiment", {"trialTemplate": {"trialSpec": job}}, name="tune")
+    assert [(each.name, each.size) for each in gangs(tune)] == [("mpijob-tune-0000000000", 2)]
+
+
+def test_the_labels_of_a_workspaces_nodes_replace_the_affinity_of_its_template() -> None:
+    template = {"spec": {"affinity": {"podAntiAffinity": {}}, "containers": EIGHT["spec"]["containers"]}}
+    space: JSON = {"apiVersion": "kaito.sh/v1beta1", "kind": "Workspace", "metadata": {"name": "w"}}
+    space |= {"resource": {"labelSelector": {"matchLabels": {"apps": "llm"}}}, "inference": {"template": template}}
+    [made] = templates(space, namespace="default")
+    [term] = made.pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
+        "nodeSelectorTerms"
+    ]
+    assert term == {"matchExpressions": [{"key": "apps", "operator": "In", "values": ["llm"]}]}
+    assert "podAntiAffinity" not in made.pod["spec"]["affinity"]
+    space["resource"] = {}
+    assert "affinity" not in templates(space, namespace="default")[0].pod["spec"]
+
+
+def test_a_leader_of_ome_without_a_template_of_its_own_is_the_engine() -> None:
+    runner = EIGHT["spec"]["containers"][0]
+    engine = {"runner": runner, "worker": {"size": 3, "runner": runner}}
+    service = workload("ome.io/v1beta1", "InferenceService", {"engine": engine}, name="llm")
+    assert replicas(service) == [("engine", 1), ("engine-worker", 3)]
+    assert {(each.size, each.role) for each in gangs(service)} == {(4, "leader"), (4, "worker")}

@@ -22,7 +22,9 @@ SAMPLES = [
     document
     for file in sorted((ROOT / "tests" / "manifests").glob("*.yaml"))
     for document in [each.document for each in load_documents(file.read_text(), file.name)[0]]
-    if (kind := BY_KIND.get((document["apiVersion"].rpartition("/")[0], document["kind"]))) and kind.spec
+    if (kind := BY_KIND.get((document["apiVersion"].rpartition("/")[0], document["kind"])))
+    and kind.spec
+    and document["apiVersion"] in kind.api_versions
 ]
 
 
