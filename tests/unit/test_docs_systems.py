@@ -17,7 +17,7 @@ PAGE = page("docs/systems.md")
 OPERATORS = (
     *(
         "Indexed Job",
-        "Job that is not Indexed",
+        "Job of independent tasks",
         "JobSet",
         "LeaderWorkerSet",
         "TrainJob",

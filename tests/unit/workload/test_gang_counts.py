@@ -362,3 +362,30 @@ def test_a_leader_of_ome_without_a_template_of_its_own_is_the_engine() -> None:
     service = workload("ome.io/v1beta1", "InferenceService", {"engine": engine}, name="llm")
     assert replicas(service) == [("engine", 1), ("engine-worker", 3)]
     assert {(each.size, each.role) for each in gangs(service)} == {(4, "leader"), (4, "worker")}
+
+
+def indexed(**more: Any) -> JSON:
+    """An Indexed Job whose pods do not find each other."""
+    made = job(gpu_pod(8), indexed=True, parallelism=4)
+    del made["spec"]["template"]["spec"]["subdomain"]
+    made["spec"] |= more
+    return made
+
+
+TOPOLOGY = {"kueue.x-k8s.io/podset-preferred-topology": "rack"}
+DECLARED = {"podberth.io/gang-size": "4"}
+
+
+def test_an_indexed_job_is_a_gang_only_if_its_pods_find_or_need_each_other() -> None:
+    template_of = {
+        name: {"metadata": {"annotations": said}, "spec": EIGHT["spec"]}
+        for name, said in (("topology", TOPOLOGY), ("declared", DECLARED))
+    }
+    named = {"spec": {**EIGHT["spec"], "subdomain": "train"}}
+    assert not gangs(indexed())[0].known
+    assert counts(indexed(template=named)) == (4, 4)
+    assert counts(indexed(template=template_of["topology"])) == (4, 4)
+    assert counts(indexed(template=template_of["declared"])) == (4, 4)
+    assert counts(indexed(scheduling={"schedulingPolicy": {"gang": {}}})) == (4, 4)
+    # Each index fails, and is made again, by itself.
+    assert not gangs(indexed(template=named, backoffLimitPerIndex=1))[0].known
