@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ..kube.paths import ELEMENT
 from ..kube.unchecked import at, text
-from .dossier import TEMPLATE_ASKS, OwnerKind
+from .dossier import TEMPLATE_ASKS, Finished, OwnerKind
 from .group_rules import RUN_POLICY_MINIMUM, GroupRules, replica_minimums, role_type
 from .places import Found, Scene
 from .stamping import add_labels, owned_by_workload, set_name
@@ -68,6 +68,16 @@ def replica_owner(kind: str, *versions: str, group: str = "kubeflow.org") -> Own
             REPLICA_SPECS[kind]: {ELEMENT: {"replicas": None, "template": TEMPLATE_ASKS}},
             "launcherCreationPolicy": None,
         },
+    )
+
+
+def replica_finished(kind: str, group: str = "kubeflow.org") -> Finished:
+    """Return the conditions of a Kubeflow job that is finished."""
+    return Finished(
+        source="kubeflow/training-operator pkg/apis/kubeflow.org/v1/common_types.go JobConditionType",
+        group=group,
+        kind=kind,
+        words=frozenset({"Failed", "Succeeded"}),
     )
 
 

@@ -6,6 +6,7 @@ Sources: vllm-project/aibrix e3e10f9e api/orchestration/v1alpha1, pkg/controller
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
@@ -152,6 +153,10 @@ DOSSIER: Final = Dossier(
             "`schedulingStrategy`; its templates, which are hashed",
             source=f"{_CONTROLLERS}/roleset/utils.go",
         ),
+    ),
+    own_topology=dict.fromkeys(
+        product(("coscheduling", "volcano"), ("RoleSet", "PodSet")),
+        "set spec.template.spec.topologyPolicy of the StormService",
     ),
     owners=(
         OwnerKind(

@@ -6,7 +6,15 @@ from ...kube.paths import ELEMENT
 from ...kube.unchecked import text
 from ..dossier import Dossier, KindNote
 from ..places import Place, Scene, WorkloadKind, item_replicas
-from ..replica_specs import ASCEND, JOB_NAME, REPLICA_SPECS, replica_owner, replica_rules, stamp_replica
+from ..replica_specs import (
+    ASCEND,
+    JOB_NAME,
+    REPLICA_SPECS,
+    replica_finished,
+    replica_owner,
+    replica_rules,
+    stamp_replica,
+)
 from ..stamping import add_annotations
 
 _OPERATOR: Final = "Ascend/mind-cluster 22bb3d98 component/ascend-operator"
@@ -47,5 +55,6 @@ DOSSIER: Final = Dossier(
         ),
     ),
     owners=(replica_owner("AscendJob", "v1", group=ASCEND),),
+    finished=(replica_finished("AscendJob", ASCEND),),
     group_rules=(replica_rules("AscendJob", {"chief", "master", "scheduler"}, ASCEND),),
 )

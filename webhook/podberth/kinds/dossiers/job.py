@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ...kube.unchecked import at, count, mapping_at, number, text_at, unread
 from ...wellknown import GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
-from ..dossier import Dossier, KindNote, OwnerKind
+from ..dossier import Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import JOB_SCHEDULING, GroupRules, job_minimums
 from ..jobs import job_pods, stamp_job
 from ..members import Member, Membership, Subject, completion_index, named
@@ -168,6 +168,14 @@ DOSSIER: Final = Dossier(
                     "spec": {"subdomain": None},
                 },
             },
+        ),
+    ),
+    finished=(
+        Finished(
+            source="kubernetes/api batch/v1/types.go JobConditionType",
+            group="batch",
+            kind="Job",
+            words=frozenset({"Complete", "Failed"}),
         ),
     ),
     group_rules=(

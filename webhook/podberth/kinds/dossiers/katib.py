@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from ..dossier import Dossier
+from ..dossier import Dossier, Finished
 from ..places import WorkloadKind
 
 DOSSIER: Final = Dossier(
@@ -13,6 +13,14 @@ DOSSIER: Final = Dossier(
             kind="Experiment",
             source="kubeflow/katib 33c8ff4e pkg/apis/controller/experiments/v1beta1/experiment_types.go TrialTemplate",
             nested=(("spec", "trialTemplate", "trialSpec"),),
+        ),
+    ),
+    finished=(
+        Finished(
+            source="kubeflow/katib pkg/apis/controller/experiments/v1beta1/experiment_types.go ExperimentConditionType",
+            group="kubeflow.org",
+            kind="Experiment",
+            words=frozenset({"Failed", "Succeeded"}),
         ),
     ),
     # kubeflow/katib pkg/controller.v1beta1/trial (SetControllerReference)

@@ -8,7 +8,7 @@ from ...kube.paths import ELEMENT
 from ...kube.shape import RESOURCED_LISTS, template_problems
 from ...kube.unchecked import at, count, list_at, mapping_at, number, text, text_at
 from ..dossier import Dossier, KindNote
-from ..forms import COMPONENT, CONTAINER_FIELDS, INLINE
+from ..forms import COMPONENT, CONTAINER_FIELDS, INLINE, find
 from ..members import Member, Membership, Subject, named
 from ..places import PLACEHOLDER_HASH, Form, Found, Place, Scene, WorkloadKind, unknown
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
@@ -53,17 +53,15 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     if component == "predictor" and at(scene.spec, "predictor", "workerSpec") is not None:
         # The number changes with each generation of the object.
         add_labels(pod, {"isvc.generation": PLACEHOLDER_HASH})
-    framework = next((each for each in _FRAMEWORKS if isinstance(_at_place(scene).get(each), Mapping)), None)
+    place = _at_place(scene)
+    framework = next((each for each in _FRAMEWORKS if isinstance(place.get(each), Mapping)), None)
     if component == "predictor" and framework is not None:
         _lay_over_runtime(pod, scene, framework)
     own_by_deployment(pod, name)
 
 
 def _at_place(scene: Scene) -> Found:
-    found: Any = scene.document
-    for step in scene.path:
-        found = found[step]
-    return mapping_at(found)
+    return mapping_at(find(scene.document, scene.path))
 
 
 def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None:
@@ -85,8 +83,7 @@ def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None
     for field in ("image", "command"):
         if not main.get(field) and theirs.get(field):
             main[field] = theirs[field]
-    for field in ("args", "env", "volumeMounts"):
-        key = {"env": "name", "volumeMounts": "mountPath"}.get(field)
+    for field, key in (("args", None), ("env", "name"), ("volumeMounts", "mountPath")):
         main[field] = _joined(theirs.get(field), main.get(field), key)
     pod["spec"]["volumes"] = _joined(runtime.get("volumes"), pod["spec"].get("volumes"), "name")
 
@@ -111,8 +108,7 @@ def _runtime_of(scene: Scene, name: str) -> Found:
 
 
 def _min_replicas(scene: Scene) -> int:
-    component = mapping_at(scene.document, *(str(step) for step in scene.path))
-    return count(component.get("minReplicas"), 1)
+    return count(_at_place(scene).get("minReplicas"), 1)
 
 
 def _component(*path: str, form: Form = _PREDICTOR, count_of: Callable[[Scene], int] = _min_replicas) -> Place:

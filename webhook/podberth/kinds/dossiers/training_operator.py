@@ -1,6 +1,7 @@
 """The Training Operator v1: jobs of several frameworks, each with roles that have replicas."""
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
@@ -15,6 +16,7 @@ from ..replica_specs import (
     REPLICA_GROUPS,
     REPLICA_SPECS,
     TRAINING,
+    replica_finished,
     replica_owner,
     replica_rules,
     stamp_replica,
@@ -102,7 +104,9 @@ DOSSIER: Final = Dossier(
             templates="`spec.tfReplicaSpecs.*.template`",
         ),
     ),
+    own_topology=dict.fromkeys(product(("coscheduling", "volcano"), REPLICA_SPECS), ""),
     owners=tuple(replica_owner(kind, "v1") for kind in REPLICA_SPECS if kind not in {"AscendJob", "MPIJob"}),
+    finished=tuple(replica_finished(kind) for kind in REPLICA_SPECS if kind not in {"AscendJob", "MPIJob"}),
     group_rules=(
         *(
             replica_rules(kind, fronts)
