@@ -402,3 +402,35 @@ def test_an_indexed_job_is_a_gang_only_if_its_pods_find_or_need_each_other() -> 
     assert counts(indexed(scheduling={"schedulingPolicy": {"gang": {}}})) == (4, 4)
     # Each index fails, and is made again, by itself.
     assert not gangs(indexed(template=named, backoffLimitPerIndex=1))[0].known
+
+
+def asking(gpus: int) -> JSON:
+    return {"requests": {"nvidia.com/gpu": str(gpus)}} if gpus else {}
+
+
+@pytest.mark.parametrize(
+    ("head", "worker", "backend", "size"),
+    [
+        (2, 2, "", 4),
+        (0, 4, "", 2),
+        (3, 0, "", 6),
+        (0, 0, "", 8),
+        # One node has all GPUs, so that there is no gang.
+        (8, 4, "", 0),
+        (1, 1, "mp", 4),
+    ],
+)
+def test_a_model_over_several_nodes_has_as_many_as_hold_its_pipeline_and_tensors(
+    head: int, worker: int, backend: str, size: int
+) -> None:
+    model = {"runtime": "r", "resources": asking(head)}
+    workers = {"tensorParallelSize": 2, "containers": [{"name": "worker-container", "resources": asking(worker)}]}
+    service = workload(
+        "serving.kserve.io/v1beta1",
+        "InferenceService",
+        {"predictor": {"model": model, "workerSpec": workers}},
+        name="m",
+    )
+    spec = {"annotations": {"multinode/executor-backend": backend}, "workerSpec": {"pipelineParallelSize": 4}}
+    runtime = workload("serving.kserve.io/v1alpha1", "ServingRuntime", spec, name="r")
+    assert {each.size for each in gangs(service, runtime)} == {size}

@@ -142,8 +142,8 @@ FOUND: dict[str, list[Row]] = {
         Row("spec.template.inference.template", "", 2, 2, "", "", 0, "plain"),
     ],
     "inference-service": [
-        Row("spec.predictor", "predictor", 2, 2, *_ISVC, 0, "plain"),
-        Row("spec.predictor.workerSpec", "predictor-worker", 2, 1, *_ISVC, 0, "plain"),
+        Row("spec.predictor", "predictor", 2, 2, *_ISVC, 3, "plain"),
+        Row("spec.predictor.workerSpec", "predictor-worker", 2, 2, *_ISVC, 3, "plain"),
         Row("spec.transformer", "transformer", 0, 1, "", "", 0, "plain"),
     ],
     "jax-job": [
