@@ -434,3 +434,21 @@ def test_a_model_over_several_nodes_has_as_many_as_hold_its_pipeline_and_tensors
     spec = {"annotations": {"multinode/executor-backend": backend}, "workerSpec": {"pipelineParallelSize": 4}}
     runtime = workload("serving.kserve.io/v1alpha1", "ServingRuntime", spec, name="r")
     assert {each.size for each in gangs(service, runtime)} == {size}
+
+
+def test_a_pod_template_that_only_says_a_size_to_an_autoscaler_is_not_read() -> None:
+    sized: JSON = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "size"}, "template": EIGHT}
+    pods = [{"count": 2, "podTemplateRef": {"name": "size"}}]
+    request = workload("autoscaling.x-k8s.io/v1", "ProvisioningRequest", {"podSets": pods})
+    assert replicas(sized) == [("", 1)]
+    assert replicas(sized, request) == []
+    request["metadata"]["namespace"] = "other"
+    assert replicas(sized, request) == [("", 1)]
+
+
+@pytest.mark.parametrize(("labels", "size"), [({}, 0), ({"kueue.x-k8s.io/queue-name": "q"}, 3)])
+def test_a_stateful_set_is_a_gang_where_kueue_admits_it_as_a_whole(labels: JSON, size: int) -> None:
+    made = workload("apps/v1", "StatefulSet", {"replicas": 3, "template": EIGHT})
+    made["metadata"]["labels"] = labels
+    [gang] = gangs(made)
+    assert (gang.known, gang.size, gang.system) == (bool(size), size, "kueue" if size else "plain")
