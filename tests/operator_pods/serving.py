@@ -162,7 +162,7 @@ def of_kthena(role: str, replica: int, index: int, gpus: int, *, scheduler: str 
     return owned(made, "ModelServing", api_version=version, name=name, uid="serving")
 
 
-def of_storm(role: str, replica: int, within: int | None = None, *, own_group: bool = False) -> JSON:
+def of_storm(role: str, replica: int, within: int | None = None) -> JSON:
     """As renderStormServicePod and createPodFromTemplate (vllm-project/aibrix pkg/controller/{roleset,podset})."""
     storm = "stormservice.orchestration.aibrix.ai"
     labels = {"storm-service-name": "pd", "roleset-name": "pd-roleset-x7k2p", "role-name": role}
@@ -172,7 +172,6 @@ def of_storm(role: str, replica: int, within: int | None = None, *, own_group: b
         return owned(gpu_pod(8, labels=labels), "RoleSet", api_version=version, name="pd-roleset-x7k2p", uid="roles")
     name = f"pd-roleset-x7k2p-{role}-6f8c7d-{replica}"
     labels |= {f"{storm}/podset-name": name, f"{storm}/pod-group-index": str(within)}
-    labels |= {"scheduling.x-k8s.io/pod-group": name} if own_group else {}
     return owned(gpu_pod(8, labels=labels), "PodSet", api_version=version, name=name, uid="pods")
 
 
@@ -336,16 +335,7 @@ SERVING_CASES = (
         name="roleset-pd-roleset-x7k2p",
         size=10,
         source="RoleSet",
-        members=((of_storm("prefill", 1), "prefill", 1),),
-        owners=STORM_OWNERS,
-    ),
-    Case(
-        maker="StormService (AIBrix)",
-        name="podset-pd-roleset-x7k2p-decode-6f8c7d-1",
-        size=4,
-        source="PodSet",
-        system="coscheduling",
-        members=((of_storm("decode", 1, 3, own_group=True), "decode", 3),),
+        members=((of_storm("prefill", 1), "prefill", 1), (of_storm("decode", 0, 3), "decode", 3)),
         owners=STORM_OWNERS,
     ),
 )

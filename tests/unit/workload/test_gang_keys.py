@@ -111,7 +111,6 @@ def test_a_member_whose_size_an_owner_says_is_known_as_such_until_that_owner_is_
         "ModelServing",
         "RoleSet",
         "StatefulSet",
-        "PodSet",
         "AscendJob",
     }
 

@@ -83,21 +83,20 @@ def _storm_kind(kind: str, *path: str) -> WorkloadKind:
 
 
 def _member(pod: Subject) -> Member | None:
-    """Return the membership in a role set, or in a PodSet if the pod's group is that of the PodSet."""
+    """Return the membership in a role set, or in a PodSet if its role has a scheduling strategy of its own."""
     if pod.controller is None or pod.controller.group != _GROUP:
         return None
     role = pod.labels.get("role-name") or ""
     pod_set = pod.labels.get("stormservice.orchestration.aibrix.ai/podset-name")
     within = index_of(pod.labels.get("stormservice.orchestration.aibrix.ai/pod-group-index"))
-    group = pod.labels.get("scheduling.x-k8s.io/pod-group") or pod.annotations.get("scheduling.k8s.io/group-name")
     owner = pod.owner("RoleSet")
     found = next((each for each in list_at(owner, "spec", "roles") if at(each, "name") == role), None)
     pods = _pods_of_replica(found) if found else 0
-    if pod_set and group == pod_set:
+    if pod_set and at(found, "schedulingStrategy") is not None:
         return Member("PodSet", named("podset", pod_set), pods, within, role)
     roles = read_once(owner, _roles)
     replica = index_of(pod.labels.get("stormservice.orchestration.aibrix.ai/role-replica-index"))
-    known = replica >= 0 and (within >= 0 and pods > 0 if pod_set else True)
+    known = replica >= 0 and (not pod_set or (within >= 0 and (pods or not replica)))
     index = replica * max(pods, 1) + max(within, 0) if known else -1
     return Member("RoleSet", named("roleset", pod.labels["roleset-name"]), counted(roles), index, role, roles=roles)
 
@@ -139,8 +138,6 @@ DOSSIER: Final = Dossier(
     pod_keys=frozenset(
         {
             "role-name",
-            "scheduling.x-k8s.io/pod-group",
-            "scheduling.k8s.io/group-name",
             *(f"{_STORM}/{key}" for key in ("podset-name", "pod-group-index", "role-replica-index")),
         }
     ),
@@ -165,7 +162,15 @@ DOSSIER: Final = Dossier(
             versions=("v1alpha1",),
             kind="RoleSet",
             spec={
-                "roles": {ELEMENT: {"name": None, "replicas": None, "podGroupSize": None, "template": TEMPLATE_ASKS}}
+                "roles": {
+                    ELEMENT: {
+                        "name": None,
+                        "replicas": None,
+                        "podGroupSize": None,
+                        "schedulingStrategy": {},
+                        "template": TEMPLATE_ASKS,
+                    }
+                }
             },
         ),
         OwnerKind(
