@@ -48,7 +48,7 @@ def _indexed_job(pod: Subject) -> Member | None:
         size = count(spec.get("completions"), parallelism)
         if unread(spec.get("parallelism"), spec.get("completions")):
             size = 0
-        elif size > parallelism or (GANG_SIZE_ANNOTATION not in pod.annotations and _is_array(spec)):
+        elif size > parallelism or _is_array(spec):
             return None
     return Member("Job", named("job", pod.controller.uid), size, completion_index(pod))
 
@@ -57,17 +57,17 @@ def _is_array(job: Found) -> bool:
     """Return whether the pods of an Indexed Job do not wait for each other: no field lets one find or need another.
 
     Pods have names in DNS only with a subdomain (kubernetes.io/docs/tasks/job/job-with-pod-to-pod-communication), and
-    with ``backoffLimitPerIndex`` each index fails by itself. A Job that asks for a gang or for Kueue's topology is one.
+    with ``backoffLimitPerIndex`` each index fails by itself. A Job that asks for a gang or a topology is no array.
     """
     if job.get("backoffLimitPerIndex") is not None:
         return True
     said = mapping_at(job, "template", "metadata", "annotations")
-    asks = at(job, *JOB_SCHEDULING, "gang") is not None or any(key in said for key in _TOPOLOGY)
+    asks = at(job, *JOB_SCHEDULING, "gang") is not None or any(key in said for key in _ASKS)
     pods = at(job, "template", "spec")
     return pods is not None and not asks and not at(pods, "subdomain")
 
 
-_TOPOLOGY: Final = under(
+_ASKS: Final = {GANG_SIZE_ANNOTATION} | under(
     "kueue.x-k8s.io", "podset-required-topology podset-preferred-topology podset-unconstrained-topology"
 )
 _SOURCE: Final = "kubernetes/api batch/v1/types.go"
@@ -164,7 +164,7 @@ DOSSIER: Final = Dossier(
                 "backoffLimitPerIndex": None,
                 "scheduling": {"schedulingPolicy": {"gang": {}}},
                 "template": {
-                    "metadata": {"annotations": dict.fromkeys(sorted(_TOPOLOGY))},
+                    "metadata": {"annotations": dict.fromkeys(sorted(_ASKS))},
                     "spec": {"subdomain": None},
                 },
             },
