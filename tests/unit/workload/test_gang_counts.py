@@ -434,6 +434,8 @@ def test_a_model_over_several_nodes_has_as_many_as_hold_its_pipeline_and_tensors
     spec = {"annotations": {"multinode/executor-backend": backend}, "workerSpec": {"pipelineParallelSize": 4}}
     runtime = workload("serving.kserve.io/v1alpha1", "ServingRuntime", spec, name="r")
     assert {each.size for each in gangs(service, runtime)} == {size}
+    workers["tensorParallelSize"] = "TP"
+    assert {each.size for each in gangs(service, runtime)} == ({4} if backend else {0})
 
 
 def test_a_pod_template_that_only_says_a_size_to_an_autoscaler_is_not_read() -> None:

@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
-from ...kube.unchecked import at, count, list_at, mapping_at, unread
+from ...kube.unchecked import at, count, list_at, mapping_at, text_at, unread
 from ..dossier import TEMPLATE_ASKS, Dossier, KindNote, OwnerKind
 from ..members import Member, Membership, Subject, index_of, named
 from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Place, Scene, WorkloadKind, item_replicas, spec_replicas
@@ -90,7 +90,7 @@ def _member(pod: Subject) -> Member | None:
     pod_set = pod.labels.get("stormservice.orchestration.aibrix.ai/podset-name")
     within = index_of(pod.labels.get("stormservice.orchestration.aibrix.ai/pod-group-index"))
     owner = pod.owner("RoleSet")
-    found = next((each for each in list_at(owner, "spec", "roles") if at(each, "name") == role), None)
+    found = read_once(owner, _by_name).get(role)
     pods = _pods_of_replica(found) if found else 0
     if pod_set and at(found, "schedulingStrategy") is not None:
         return Member("PodSet", named("podset", pod_set), pods, within, role)
@@ -103,6 +103,10 @@ def _member(pod: Subject) -> Member | None:
 
 def _roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
     return tuple(map(_role, list_at(owner, "spec", "roles")))
+
+
+def _by_name(owner: Mapping[str, Any] | None) -> dict[str, object]:
+    return {text_at(each, "name"): each for each in list_at(owner, "spec", "roles")}
 
 
 def _role(part: object) -> Role:

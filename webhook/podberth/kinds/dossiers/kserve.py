@@ -149,7 +149,7 @@ def _nodes(scene: Scene) -> int:
     each = _gpus(*list_at(worker, "containers")[:1], *_named(at(runtime, "workerSpec"), "worker-container"))
     own = [predictor[framework]] if framework else list_at(predictor, "containers")[:1]
     head = _gpus(*own, *_named(runtime, _SERVER))
-    if each:
+    if each and total:
         return 1 if head >= total else -(-total // each)
     return max(total - head, 0) + 1 if head and total else total
 

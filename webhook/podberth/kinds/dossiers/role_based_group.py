@@ -78,8 +78,15 @@ def _role_pods(scene: Scene) -> int:
 
 def _referring(scene: Scene) -> list[Any]:
     """Return the roles that refer to a role template."""
-    roles = list_at(scene.document, "spec", "roles")
-    return [role for role in roles if scene.key and text_at(_holder(role), "templateRef", "name") == scene.key]
+    return read_once(scene.document, _by_template).get(scene.key, [])
+
+
+def _by_template(document: Found) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for role in list_at(document, "spec", "roles"):
+        if name := text_at(_holder(role), "templateRef", "name"):
+            found.setdefault(name, []).append(role)
+    return found
 
 
 def _referring_pods(scene: Scene) -> int:
