@@ -107,7 +107,7 @@ def role_type(part: object) -> str:
 def specs_of(job: object) -> Mapping[str, object]:
     """Return the replica specs of a Kubeflow job by role; those of v1alpha1 are a list."""
     spec = mapping_at(job, "spec")
-    found = next((spec[key] for key in spec if str(key).lower().endswith("replicaspecs")), {})
+    found: object = next((spec[key] for key in spec if str(key).lower().endswith("replicaspecs")), {})
     if isinstance(found, list):
         return {f"{role_type(each)}{place}": each for place, each in enumerate(found)}
     return mapping_at(found)
