@@ -335,6 +335,10 @@ def test_a_pod_set_with_a_scheduling_strategy_of_its_role_is_a_gang_of_its_own()
         4,
         "coscheduling",
     )
+    # The other roles are a gang without its pods.
+    router = {"name": "router", "replicas": 3, "template": CPU}
+    both = gangs(workload(STORM, "RoleSet", {"roles": [router, role | strategy]}, name="pd"))
+    assert [(each.source, each.size) for each in both] == [("RoleSet", 3), ("PodSet", 4)]
     # A strategy of the whole role set makes one group of all its pods.
     [whole] = gangs(workload(STORM, "RoleSet", {"roles": [role], **strategy}, name="pd"))
     assert (whole.source, whole.size, whole.system) == ("RoleSet", 8, "coscheduling")
@@ -454,3 +458,21 @@ def test_a_stateful_set_is_a_gang_where_kueue_admits_it_as_a_whole(labels: JSON,
     made["metadata"]["labels"] = labels
     [gang] = gangs(made)
     assert (gang.known, gang.size, gang.system) == (bool(size), size, "kueue" if size else "plain")
+
+
+@pytest.mark.parametrize(
+    ("mode", "where"),
+    [
+        ("Required", "requiredDuringSchedulingIgnoredDuringExecution"),
+        (None, "preferredDuringSchedulingIgnoredDuringExecution"),
+    ],
+)
+def test_a_topology_policy_of_a_storm_service_is_pod_affinity(mode: str | None, where: str) -> None:
+    policy = {"scope": "RoleSet", "key": "rack", **({"mode": mode} if mode else {})}
+    spec = {"topologyPolicy": policy, "roles": [{"name": "decode", "template": EIGHT}]}
+    [made] = templates(workload(STORM, "StormService", {"template": {"spec": spec}}, name="pd"), namespace="default")
+    [term] = made.pod["spec"]["affinity"]["podAffinity"][where]
+    term = term.get("podAffinityTerm", term)
+    chosen = {"storm-service-name": "pd", "roleset-name": "pd-roleset-0000000000"}
+    assert term == {"topologyKey": "rack", "labelSelector": {"matchLabels": chosen}}
+    assert chosen.items() <= made.pod["metadata"]["labels"].items()

@@ -30,7 +30,10 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     direct = scene.document.get("kind") == "RoleSet"
     role_set = _role_set_name(scene)
     labels = {"roleset-name": role_set, "role-name": scene.key, "role-template-hash": PLACEHOLDER_HASH}
-    add_labels(pod, labels if direct else {"storm-service-name": scene.name, **labels})
+    if not direct:
+        labels["storm-service-name"] = scene.name
+        _attract(pod, labels, mapping_at(_role_set(scene), "spec", "topologyPolicy"))
+    add_labels(pod, labels)
     several = _pods_of_replica(scene.item) > 1
     pod_set = f"{role_set}-{scene.key}-{PLACEHOLDER_HASH}"
     strategies = mapping_at(_role_set(scene), "spec", "schedulingStrategy")
@@ -45,6 +48,27 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
         add_annotations(pod, {"scheduling.k8s.io/group-name": group})
     uid = scene.uid if direct and not several else PLACEHOLDER_UID
     own(pod, _VERSION, "PodSet" if several else "RoleSet", pod_set if several else role_set, uid)
+
+
+def _attract(pod: dict[str, Any], labels: Mapping[str, str], policy: Found) -> None:
+    """Write the affinity of a topology policy (roleset/utils.go injectTopologyAffinity, getTopologyMatchLabels)."""
+    keys = _SCOPES.get(text_at(policy, "scope"))
+    if keys is None or not text_at(policy, "key"):
+        return
+    term = {"topologyKey": policy["key"], "labelSelector": {"matchLabels": {key: labels[key] for key in keys}}}
+    near = pod["spec"].setdefault("affinity", {}).setdefault("podAffinity", {})
+    if policy.get("mode") == "Required":
+        near.setdefault("requiredDuringSchedulingIgnoredDuringExecution", []).append(term)
+    else:
+        wish = {"weight": 100, "podAffinityTerm": term}
+        near.setdefault("preferredDuringSchedulingIgnoredDuringExecution", []).append(wish)
+
+
+_SCOPES: Final[Mapping[str, tuple[str, ...]]] = {
+    "StormService": ("storm-service-name",),
+    "RoleSet": ("storm-service-name", "roleset-name"),
+    "Role": ("storm-service-name", "role-name"),
+}
 
 
 def _role_set_name(scene: Scene) -> str:
@@ -92,7 +116,7 @@ def _member(pod: Subject) -> Member | None:
     owner = pod.owner("RoleSet")
     found = read_once(owner, _by_name).get(role)
     pods = _pods_of_replica(found) if found else 0
-    if pod_set and at(found, "schedulingStrategy") is not None:
+    if pod_set and _has_groups(found):
         return Member("PodSet", named("podset", pod_set), pods, within, role)
     roles = read_once(owner, _roles)
     replica = index_of(pod.labels.get("stormservice.orchestration.aibrix.ai/role-replica-index"))
@@ -102,7 +126,12 @@ def _member(pod: Subject) -> Member | None:
 
 
 def _roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    return tuple(map(_role, list_at(owner, "spec", "roles")))
+    """Return the pods of the roles, without those whose PodSets are groups of their own."""
+    return tuple(_role(each) for each in list_at(owner, "spec", "roles") if not _has_groups(each))
+
+
+def _has_groups(role: object) -> bool:
+    return at(role, "schedulingStrategy") is not None and _pods_of_replica(role) > 1
 
 
 def _by_name(owner: Mapping[str, Any] | None) -> dict[str, object]:
