@@ -66,7 +66,7 @@ def exclusive_levels(case: Case) -> Iterator[Level]:
         return
     for name, disabled in rules.exclusive.items():
         if rules.groups is None:
-            roles = [each for each in case.pods if "roles" in each.template.path and not each.annotations.get(disabled)]
+            roles = [each for each in case.pods if not each.annotations.get(disabled)]
             yield from _of_groups(case, name, roles, 1)
         elif rules.whole_groups:
             yield from _of_groups(case, name, case.pods, rules.groups(case.document, ()))

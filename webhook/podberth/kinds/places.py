@@ -114,7 +114,8 @@ def no_stamp(_pod: dict[str, Any], _scene: Scene) -> None:
     """Write nothing: the stamp of a kind that adds no fields."""
 
 
-def _workload(scene: Scene) -> Found:
+def workload(scene: Scene) -> Found:
+    """Return the workload itself."""
     return scene.document
 
 
@@ -164,7 +165,7 @@ class Place:
     """Whether the controller makes pods from this template."""
     replicas: Callable[[Scene], int] = one
     """Returns the number of pods that one object makes from the template; 0 if only the cluster knows it."""
-    owner: Callable[[Scene], Found] = _workload
+    owner: Callable[[Scene], Found] = workload
     """Returns the object that gangs are read from, if that is not the workload itself: the RayCluster of a RayJob."""
     lacks: frozenset[str] = frozenset()
     """Fields of a Pod that the kind's schema prunes: ``metadata``, or fields of the spec."""

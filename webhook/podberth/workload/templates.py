@@ -101,14 +101,16 @@ def _templates(
     known: Sequence[Mapping[str, Any]],
     extra: Mapping[str, Sequence[tuple[str, ...]]],
     depth: int,
+    name: str = "",
 ) -> Iterator[Template]:
+    """``name`` is that of the object around the document, of which an operator makes the document's own."""
     where = text_at(document, "metadata", "namespace") or namespace
     if document.get("apiVersion") == "v1" and document.get("kind") == "Pod":
         yield _bare(document, where)
     row = row_for(document)
     scene = Scene(
         document=Predicted(document),
-        name=_name_of(document),
+        name=_name_of(document, name),
         uid=text_at(document, "metadata", "uid") or PLACEHOLDER_UID,
         namespace=where,
         path=(),
@@ -123,15 +125,16 @@ def _templates(
         for found, _, _ in _expand(document, path):
             inner = forms.find(document, found)
             if isinstance(inner, Mapping):
-                yield from _lifted(_templates(inner, where, known, extra, depth + 1), document, found)
+                yield from _lifted(_templates(inner, where, known, extra, depth + 1, scene.name), document, found)
 
 
-def _name_of(document: Mapping[str, Any]) -> str:
+def _name_of(document: Mapping[str, Any], around: str) -> str:
     """Return an object's name; the API server makes one of ``generateName`` before an operator sees the object.
 
+    One that has neither, as that of a Katib Experiment, gets a name that begins with the name of the object around it.
     Source: kubernetes staging/src/k8s.io/apiserver/pkg/storage/names/generate.go.
     """
-    prefix = text_at(document, "metadata", "generateName")
+    prefix = text_at(document, "metadata", "generateName") or (around and f"{around}-")
     return text_at(document, "metadata", "name") or (f"{prefix}{PLACEHOLDER_HASH}" if prefix else "")
 
 
