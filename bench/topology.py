@@ -148,7 +148,7 @@ def _update_ms(index: TopologyIndex, size: Size) -> list[float]:
     took = []
     for document, topology in islice(_machines(size), _UPDATES):
         started = time.perf_counter_ns()
-        index = index.replace(_decoded(document, topology, cordoned=True))
+        index = index.update([_decoded(document, topology, cordoned=True)])
         took.append((time.perf_counter_ns() - started) / 1e6)
     return took
 

@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import orjson
 
-from ..api.paging import PAGE, Asks, pages
+from ..api.opening import Client
 from ..api.protocol import (
     HEARTBEATS,
     NODES,
@@ -26,6 +26,7 @@ from ..api.protocol import (
     garbled,
     read_object,
 )
+from ..api.reflector import PAGE, pages
 from ..check.sources import SourceFile, without_place
 from ..check.surroundings import REFERRED
 from ..errors import ClusterError
@@ -78,13 +79,6 @@ class Inventory:
     gathered: Gathered
     unserved: tuple[str, ...]
     """Kinds that podberth knows and this cluster does not."""
-
-
-class Client(Asks, Protocol):
-    """The methods of ``client.ClusterClient`` that the inventory needs."""
-
-    async def reset(self) -> None:
-        """Close the connections."""
 
 
 class Lister:

@@ -3,10 +3,9 @@
 import asyncio
 from dataclasses import dataclass, field
 
-from ..api.kubeconfig import Kubeconfig
-from ..api.opening import client_class
-from ..api.paging import PAGE
+from ..api.opening import Kubeconfig, client_class
 from ..api.protocol import POLICIES, Timing
+from ..api.reflector import PAGE
 from ..check.model import Report
 from ..cluster.policy_objects import text
 from ..errors import ClusterError

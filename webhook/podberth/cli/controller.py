@@ -13,11 +13,9 @@ from uuid import uuid4
 import uvloop
 
 from ..api.election import Election
-from ..api.kubeconfig import Kubeconfig
-from ..api.opening import client_class
+from ..api.opening import Kubeconfig, client_class
 from ..api.protocol import POLICIES, Timing
-from ..api.reflector import Reflector, Sink
-from ..api.side_by_side import run_together
+from ..api.reflector import Reflector, Sink, run_together
 from ..cluster.events import Events
 from ..cluster.objects import LiveObjects
 from ..cluster.policy_objects import PolicyObjects

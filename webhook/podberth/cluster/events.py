@@ -14,7 +14,7 @@ from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from random import random
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, ClassVar, Final
 
 import orjson
 
@@ -22,6 +22,7 @@ from ..admission.notices import Notice, is_founded, notices
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot
+from ..api.opening import Client
 from ..api.protocol import MERGE_PATCH, Pace, Timing, garbled
 from ..errors import ClusterError
 from ..kube.api_path import ApiPath, collection_path
@@ -30,9 +31,6 @@ from ..telemetry.bucket import Bucket
 from ..telemetry.log import Log
 from ..telemetry.metrics import EventMetrics
 from .event_series import Limits, OpenSeries, Series
-
-if TYPE_CHECKING:
-    from ..api.client import ClusterClient
 
 CONTROLLER: Final = "podberth.io/webhook"
 _GROUP: Final = "events.k8s.io/v1"
@@ -61,7 +59,7 @@ class Events:
 
     def __init__(
         self,
-        client: "ClusterClient",
+        client: Client,
         instance: str,
         metrics: EventMetrics,
         log: Log,

@@ -7,21 +7,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from ..api.opening import client_class
+from ..api.opening import Client, client_class
 from ..api.protocol import Resource, Timing
-from ..api.reflector import Reflector, Sink
-from ..api.side_by_side import run_together
+from ..api.reflector import Reflector, Sink, run_together
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics, WatchMetrics
 from ..telemetry.watch_metrics import KindState, Watched
 from .live import LiveTopology
 from .served import ServedKinds
 from .workloads import LiveWorkloads
-
-if TYPE_CHECKING:
-    from ..api.client import ClusterClient
 
 
 class Part(Protocol):
@@ -53,7 +49,7 @@ class LiveCluster:
 
     def __init__(
         self,
-        connect: Callable[[], "ClusterClient"],
+        connect: Callable[[], Client],
         parts: Parts,
         metrics: Metrics,
         log: Log,
@@ -124,7 +120,7 @@ async def _hand_on(part: Part, reflectors: Sequence[Reflector]) -> None:
     await part.hand_on()
 
 
-def open_cluster(kubeconfig: Path | None, timing: Timing) -> Callable[[], "ClusterClient"]:
+def open_cluster(kubeconfig: Path | None, timing: Timing) -> Callable[[], Client]:
     """Return the function that makes clients of the cluster.
 
     Raises:

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from random import random
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..admission.notices import Notice, Regarding, note
+from ..api.opening import Client
 from ..api.protocol import APPLY_PATCH, POLICIES, Document, Pace, Timing, read_object
 from ..errors import ClusterError
 from ..files.source import Verdict
@@ -26,9 +27,6 @@ from ..policy.every_pod import entries_wanted, sends_every_pod
 from ..telemetry.log import Log
 from ..wellknown import API_VERSION, POLICY_KIND
 from .shared_ca import KINDS
-
-if TYPE_CHECKING:
-    from ..api.client import ClusterClient
 
 _EVERY_POD_SENT: Final = "EveryPodSent"
 _TOPOLOGY_FRESH: Final = "TopologyFresh"
@@ -42,7 +40,7 @@ Entries: TypeAlias = Mapping[str, bool | str]
 """By kind of configuration, whether it has an entry for every pod; a text: why that is unknown."""
 
 
-async def entries(client: "ClusterClient", name: str) -> Entries:
+async def entries(client: Client, name: str) -> Entries:
     """Read the two configurations of that name; a missing one has no entry.
 
     Raises:
@@ -51,7 +49,7 @@ async def entries(client: "ClusterClient", name: str) -> Entries:
     return {kind: await _entry(client, path.below(name)) for kind, path in KINDS.items()}
 
 
-async def _entry(client: "ClusterClient", path: ApiPath) -> bool | str:
+async def _entry(client: Client, path: ApiPath) -> bool | str:
     try:
         return sends_every_pod(read_object(await client.get(path, {}), path))
     except ClusterError as error:
@@ -174,7 +172,7 @@ class PolicyStatuses:
 
     def __init__(
         self,
-        connect: Callable[[], "ClusterClient"],
+        connect: Callable[[], Client],
         log: Log,
         timing: Timing,
         beside: Beside,

@@ -10,10 +10,11 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import orjson
 
+from ..api.opening import Client
 from ..api.protocol import Pace, Resource, Timing, garbled
 from ..api.reflector import Counts, Reflector
 from ..errors import ClusterError
@@ -22,9 +23,6 @@ from ..kube.api_path import ApiPath, collection_path, version_path
 from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, Watched
 from .workloads import LiveKinds
-
-if TYPE_CHECKING:
-    from ..api.client import ClusterClient
 
 # For a single kind, for example when its conversion webhook is down. An API server that is gone delays everything.
 _BROKEN: Final = frozenset({"failed", "garbled"})
@@ -63,7 +61,7 @@ def resource_of(kind: Kind, version: str) -> Resource:
     return Resource(kind.name, path, of_all_namespaces=not kind.of_cluster, optional=True)
 
 
-async def discover(client: "ClusterClient", kinds: Iterable[Kind]) -> dict[Kind, Resource]:
+async def discover(client: Client, kinds: Iterable[Kind]) -> dict[Kind, Resource]:
     """Return the resources of those kinds that are served.
 
     Raises:
@@ -86,7 +84,7 @@ async def discover(client: "ClusterClient", kinds: Iterable[Kind]) -> dict[Kind,
     return found
 
 
-async def _plurals(client: "ClusterClient", group_version: str) -> frozenset[str]:
+async def _plurals(client: Client, group_version: str) -> frozenset[str]:
     try:
         return read_plurals(await client.get(version_path(group_version), {}))
     except ClusterError as error:
@@ -107,7 +105,7 @@ class ServedKinds:
     def __init__(
         self,
         workloads: LiveKinds,
-        connect: Callable[[], "ClusterClient"],
+        connect: Callable[[], Client],
         metrics: Counts,
         log: Log,
         timing: Timing,

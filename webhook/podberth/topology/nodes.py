@@ -173,7 +173,7 @@ class NodeSet:
 
         Nodes that the pod's own nodeSelector or affinity excludes may match: the scheduler applies both.
         """
-        wanted, others = _durable(self._parts), _durable(self._others)
+        wanted, others = self.durable_parts, _durable(self._others)
         unfit = [each for each in others if has_amounts(each.node_class.capability, self._need)]
         return Placement(
             [Kind(part.node_class.labels, part.count) for part in wanted],
@@ -222,10 +222,9 @@ class NodeSet:
         if found is None:
             if len(self._selected) >= _REMEMBERED:
                 self._selected.clear()
-            durable = (part for part in self._parts if not part.node_class.transient)
             found = sum(
                 part.count
-                for part in durable
+                for part in self.durable_parts
                 if node_selector_matches(terms, part.node_class.labels, {NODE_NAME_FIELD: ""})
             )
             self._selected[key] = found
@@ -273,10 +272,10 @@ class NodeSet:
     def mig_offers(self) -> Mapping[str, int]:
         """MIG resources on the durable ones of these nodes, with the MiB an instance has at least; 0 where unknown."""
         offers: dict[str, int] = {}
-        for part in self._parts:
+        for part in self.durable_parts:
             capability = part.node_class.capability
-            memory = dict(capability.memory)
-            for name, _ in capability.amounts if not part.node_class.transient else ():
+            memory = capability.memory_of
+            for name, _ in capability.amounts:
                 accelerator = recognise(name)
                 if accelerator is not None and accelerator.kind == "mig":
                     offers[name] = min(offers.get(name, memory.get(name, 0)), memory.get(name, 0))
@@ -285,14 +284,13 @@ class NodeSet:
     @cached_property
     def mig_models(self) -> tuple[MigTable, ...]:
         """The MIG profiles of the GPUs on the durable nodes, each table once."""
-        durable = (part.node_class for part in self._parts if not part.node_class.transient)
-        return tuple(dict.fromkeys(table for one in durable for table in one.capability.models))
+        return tuple(dict.fromkeys(each for part in self.durable_parts for each in part.node_class.capability.models))
 
     @cached_property
     def shared(self) -> bool:
         """Whether there are durable nodes, and all of them offer shares of a device for a requested resource."""
         asked = {name for name, _ in self._need.requests}
-        durable = [part.node_class.capability for part in self._parts if not part.node_class.transient]
+        durable = [part.node_class.capability for part in self.durable_parts]
         return bool(durable) and all(asked.intersection(one.shares) for one in durable)
 
     @cached_property
@@ -312,8 +310,7 @@ class NodeSet:
 
     def durable_names(self) -> tuple[str, ...]:
         """Return the names of the durable nodes, sorted. For people and tests."""
-        durable = (part for part in self._parts if not part.node_class.transient)
-        return tuple(sorted(name for part in durable for name, _ in part.nodes()))
+        return tuple(sorted(name for part in self.durable_parts for name, _ in part.nodes()))
 
     @property
     def _unknown_room(self) -> bool:
@@ -327,8 +324,8 @@ class NodeSet:
         """
         counted = [
             (part, each)
-            for part in self._parts
-            if not part.node_class.transient and (each := pods_per_node(part.node_class.capability, self._need))
+            for part in self.durable_parts
+            if (each := pods_per_node(part.node_class.capability, self._need))
         ]
         levels, ignored = self._conventions.levels, self._conventions.ignored_labels
         by_class = frozenset(levels) - ignored

@@ -12,6 +12,7 @@ spelled like them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, TypeAlias
 
 from .model import Vendor
@@ -166,21 +167,26 @@ _MI300X = Model(product="AMD Instinct MI300X OAM", memory_mib=196592, pci_id="74
 # The taint of AKS' documentation, which is used elsewhere too: its key is not the pod's resource.
 _SKU_TAINT: Mapping[str, str] = {"key": "sku", "value": "gpu", "effect": "NoSchedule"}
 
-_DGX_A100: Mapping[Provider, str] = {
-    "bare": "DGXA100-920-23687-2530-000",
-    "eks": "p4d.24xlarge",
-    "gke": "a2-highgpu-8g",
-    "aks": "Standard_ND96asr_v4",
-}
+_HGX = partial(Shape, gpus=8, link="NV18", island=8, cpus=192, memory_gib=2048)
+_DGX_A100 = partial(
+    Shape,
+    model=_A100,
+    gpus=8,
+    link="NV12",
+    island=8,
+    cpus=256,
+    memory_gib=1024,
+    instance_types={
+        "bare": "DGXA100-920-23687-2530-000",
+        "eks": "p4d.24xlarge",
+        "gke": "a2-highgpu-8g",
+        "aks": "Standard_ND96asr_v4",
+    },
+)
 
 SHAPES: Mapping[str, Shape] = {
-    "hgx-h100-8": Shape(
+    "hgx-h100-8": _HGX(
         model=_H100,
-        gpus=8,
-        link="NV18",
-        island=8,
-        cpus=192,
-        memory_gib=2048,
         instance_types={
             "eks": "p5.48xlarge",
             "gke": "a3-highgpu-8g",
@@ -188,13 +194,8 @@ SHAPES: Mapping[str, Shape] = {
             "bare": "PowerEdge-XE9680",
         },
     ),
-    "hgx-h200-8": Shape(
+    "hgx-h200-8": _HGX(
         model=_H200,
-        gpus=8,
-        link="NV18",
-        island=8,
-        cpus=192,
-        memory_gib=2048,
         instance_types={
             "eks": "p5en.48xlarge",
             "gke": "a3-ultragpu-8g",
@@ -203,40 +204,14 @@ SHAPES: Mapping[str, Shape] = {
         },
     ),
     # No clique label: GFD writes it for NVLink across nodes only, which an HGX B200 has not.
-    "hgx-b200-8": Shape(
+    "hgx-b200-8": _HGX(
         model=_B200,
-        gpus=8,
-        link="NV18",
-        island=8,
-        cpus=192,
-        memory_gib=2048,
         instance_types={"eks": "p6-b200.48xlarge", "gke": "a4-highgpu-8g", "bare": "PowerEdge-XE9680L"},
     ),
-    "dgx-a100-8": Shape(
-        model=_A100, gpus=8, link="NV12", island=8, cpus=256, memory_gib=1024, instance_types=_DGX_A100
-    ),
-    "dgx-a100-8-mig-single": Shape(
-        model=_A100,
-        gpus=8,
-        link="NV12",
-        island=8,
-        cut={"1g.5gb": 7},
-        cpus=256,
-        memory_gib=1024,
-        instance_types=_DGX_A100,
-    ),
+    "dgx-a100-8": _DGX_A100(),
+    "dgx-a100-8-mig-single": _DGX_A100(cut={"1g.5gb": 7}),
     # mig-parted's preset all-balanced on six of the GPUs
-    "dgx-a100-8-mig-mixed": Shape(
-        model=_A100,
-        gpus=8,
-        link="NV12",
-        island=8,
-        cut={"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1},
-        whole=2,
-        cpus=256,
-        memory_gib=1024,
-        instance_types=_DGX_A100,
-    ),
+    "dgx-a100-8-mig-mixed": _DGX_A100(cut={"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1}, whole=2),
     "a100-pcie-4": Shape(
         model=_A100_PCIE,
         gpus=4,
