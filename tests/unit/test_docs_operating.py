@@ -35,9 +35,9 @@ from podberth.telemetry.metrics import (
     EventMetrics,
     Metrics,
     Phases,
+    PortMetrics,
     WatchMetrics,
 )
-from podberth.telemetry.port_metrics import PortMetrics
 from podberth.telemetry.reviews import ReviewRecorder
 from podberth.telemetry.watch_metrics import KIND_STATES, Watched
 from snapshots import snapshot

@@ -20,6 +20,7 @@ from math import ceil, inf
 from typing import Any
 
 from ..kube.forbidden import wanted_right
+from ..telemetry.bucket import Bucket
 from ..topology.codec import DATA_KEY, SCHEMA_VERSION, is_same_but_for_time
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 from .objects import (
@@ -34,7 +35,7 @@ from .objects import (
     write_config_map,
     write_labels,
 )
-from .pace import Backoff, Bucket, Draw
+from .pace import Backoff, Draw
 
 HEARTBEAT_SECONDS = 120.0
 """Kubelets renew their Leases every 10 s: 1,000 writes a second for 10,000 nodes. This adds a tenth: 95, and as many

@@ -9,9 +9,10 @@ from ..api.reflector import PAGE
 from ..check.model import Report
 from ..cluster.policy_objects import text
 from ..errors import ClusterError
-from .against import Gathered, Policies
+from .against import Gathered
 from .inventory import Lister, take_inventory
 from .policy_reports import ReportWriter, dialect_of
+from .run import Policies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from ..check.live import SUPPOSITIONS
 from ..check.run import Settings
-from ..checking.against import LiveRequest, Policies, policies_in, read_snapshot, run_live
-from ..checking.run import Done
+from ..checking.against import LiveRequest, read_snapshot, run_live
+from ..checking.run import Done, Policies, policies_in
 from ..errors import ClusterError, UsageError
 from .access import add_kubeconfig, counted, kubeconfig_of
 from .formats import FORMATS

@@ -20,7 +20,7 @@ from ..cluster.events import Events
 from ..cluster.objects import LiveObjects
 from ..cluster.policy_objects import PolicyObjects
 from ..controller.declared_templates import Declared
-from ..controller.loop import Acting, Manner
+from ..controller.loop import Acting
 from ..controller.observed import Sight
 from ..controller.requests import Requests
 from ..conventions import Conventions
@@ -66,12 +66,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-class EventsOfController(Events):
-    """The Events that the controller publishes."""
-
-    controller = "podberth.io/controller"
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Lead, or stand by, until a signal ends it."""
     kubeconfig = kubeconfig_of(arguments)
@@ -95,9 +89,9 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
     # As client-go advises: two replicas may be on one host, and a restarted container is another candidate.
     election = Election(connect(), f"{host}_{uuid4().hex[:8]}", log)
     sight = Sight(connect, wake.set, metrics, log, timing)
-    events = EventsOfController(connect(), host, EventMetrics(metrics), log, timing=timing)
-    manner = Manner(timing=timing, patience_seconds=arguments.missing_after, metrics=metrics, log=log)
-    acting = Acting(sight, Requests(connect()), events.tell, wake, manner)
+    events = Events(connect(), host, EventMetrics(metrics), log, timing=timing, controller="podberth.io/controller")
+    requests = Requests(connect())
+    acting = Acting(sight, requests, events.tell, wake, timing, arguments.missing_after, metrics, log)
     followed = _Followed(
         arguments.policies, sight, log, lambda sink: Reflector(POLICIES, connect(), sink, metrics, log, timing)
     )

@@ -44,8 +44,7 @@ from ..server.shared_certificate import SharedCertificate
 from ..server.state import Deciders, ServingState
 from ..settings import OPTIONS, Settings, read_settings
 from ..telemetry.log import LibraryHandler, Log, standard_output
-from ..telemetry.metrics import EventMetrics, Metrics
-from ..telemetry.port_metrics import PortMetrics
+from ..telemetry.metrics import EventMetrics, Metrics, PortMetrics
 from ..telemetry.reviews import Listener, ReviewRecorder
 from ..telemetry.traces import Tracer, asked_for
 from .exitcodes import ExitCode

@@ -15,7 +15,7 @@ from ..api.reflector import pages
 from ..errors import ClusterError
 from ..installation.model import Document, Events, Found, Observed, Read, Replica, Unread
 from ..kube.api_path import ApiPath, collection_path, version_path
-from ..telemetry.scrape import read_samples
+from ..telemetry.metrics import read_samples
 from ..wellknown import API_VERSION, NAMESPACE
 from .shared_ca import KINDS
 

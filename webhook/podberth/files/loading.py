@@ -9,7 +9,6 @@ from pathlib import Path
 import orjson
 
 from ..admission.snapshot import load_snapshot
-from ..cel.engine import Environment
 from ..conventions import Conventions
 from ..errors import PolicyError, Problem, TopologyError, UsageError
 from ..facts.cluster import ClusterFacts, collect
@@ -18,7 +17,7 @@ from ..kube.openapi import prune
 from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
 from ..suite.model import GOLDEN_SUFFIX
-from .deadline import compile_seconds
+from .deadline import new_environment
 from .reading import MAX_FILE_BYTES, MAX_POLICY_BYTES, in_time, read_in_time, read_text
 from .source import Loaded
 
@@ -184,7 +183,7 @@ class FileSource:
         self._policies = policies
         self._topology = topology
         self._conventions = conventions or Conventions()
-        self._pod_schema = pod_schema or PodSchema.packaged()
+        self._pod_schema = pod_schema
         self._objects: tuple[object, ClusterFacts] = (None, ClusterFacts())
         self._held: Mapping[str, str] = {}
         """The files of the policies in the last good load, by name."""
@@ -206,10 +205,9 @@ class FileSource:
         if emptied and not parsed.problems:
             raise PolicyError(tuple(emptied))
         objects = self._cluster()
-        environment = Environment(self._pod_schema, deadline=compile_seconds())
-        loaded = Loaded(load_snapshot(parsed, objects, environment, self._conventions), objects.problems)
+        snapshot = load_snapshot(parsed, objects, new_environment(self._pod_schema), self._conventions)
         self._held = held
-        return loaded
+        return Loaded(snapshot, objects.problems)
 
     def _cluster(self) -> ClusterFacts:
         if self._topology is None:

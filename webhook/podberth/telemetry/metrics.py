@@ -1,5 +1,7 @@
 """Every metric of the webhook, except those of watches, which the controller has, too (``watch_metrics``).
 
+``read_samples`` reads the metrics that another process has exposed.
+
 Nothing outside this package imports ``prometheus_client``. Each ``Metrics`` has its own registry: importing this module
 declares nothing. Series for label values that are known beforehand exist from the start, so that a rate can rise from
 zero.
@@ -18,6 +20,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 from .. import __version__
@@ -135,7 +138,7 @@ class Metrics(Collector):
         self._phases = {path: [[0] * (len(PHASE_BUCKETS) + 1) for _ in Phases._fields] for path in paths}
         self._phase_seconds = {path: [0.0] * len(Phases._fields) for path in paths}
         self._decisions: dict[tuple[str, str], int] = {}
-        self._policy_errors: dict[str, int] = {}
+        self._policy_errors: dict[tuple[str], int] = {}
 
     def request(self, path: str, operation: str, verdict: str, seconds: float) -> None:
         """Count one answer."""
@@ -152,7 +155,7 @@ class Metrics(Collector):
 
     def policy_error(self, policy: str) -> None:
         """Count a review in which a policy was at fault."""
-        self._policy_errors[policy] = self._policy_errors.get(policy, 0) + 1
+        self._policy_errors[policy,] = self._policy_errors.get((policy,), 0) + 1
 
     def decision(self, policy: str, verdict: str) -> None:
         """Count one policy's decision; there are as many series as policies times actions."""
@@ -180,14 +183,8 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Family]:
         """Yield the metrics that are computed at each scrape."""
-        requests = CounterMetricFamily(
-            "podberth_admission_requests_total",
-            "Reviews answered; verdict error is an answer other than HTTP 200.",
-            labels=["path", "operation", "verdict"],
-        )
-        for key, count in self._requests.items():
-            requests.add_metric(key, count)
-        yield requests
+        said = "Reviews answered; verdict error is an answer other than HTTP 200."
+        yield _counted("podberth_admission_requests_total", said, ["path", "operation", "verdict"], self._requests)
         durations = HistogramMetricFamily(
             "podberth_admission_duration_seconds", "From the review's headers to its answer.", labels=["path"]
         )
@@ -201,18 +198,10 @@ class Metrics(Collector):
             for phase, counts, seconds in zip(Phases._fields, by_phase, self._phase_seconds[path], strict=True):
                 phases.add_metric([path, phase], _cumulative(PHASE_BUCKETS, counts), seconds)
         yield phases
-        decisions = CounterMetricFamily(
-            "podberth_policy_decisions_total", "What policies decided.", labels=["policy", "verdict"]
-        )
-        for decision, count in self._decisions.items():
-            decisions.add_metric(decision, count)
-        yield decisions
-        errors = CounterMetricFamily(
-            "podberth_policy_errors_total", "Reviews in which a policy had an error.", labels=["policy"]
-        )
-        for policy, count in self._policy_errors.items():
-            errors.add_metric([policy], count)
-        yield errors
+        said = "What policies decided."
+        yield _counted("podberth_policy_decisions_total", said, ["policy", "verdict"], self._decisions)
+        said = "Reviews in which a policy had an error."
+        yield _counted("podberth_policy_errors_total", said, ["policy"], self._policy_errors)
         dropped = "Log lines lost because nobody read them fast enough."
         yield CounterMetricFamily("podberth_log_lines_dropped_total", dropped, value=self._lines_dropped())
         reading = "Requests that are being read or decided."
@@ -295,6 +284,71 @@ class EventMetrics:
     def error(self, reason: str) -> None:
         """Count a request that failed."""
         self._errors.labels(reason).inc()
+
+
+class Budget(Protocol):
+    """The counts of a budget of memory, by kind."""
+
+    @property
+    def used(self) -> Mapping[str, int]:
+        """Bytes taken now."""
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """How often there was no memory."""
+
+
+class Places(Protocol):
+    """The counts of connections."""
+
+    displaced: int
+
+    def __len__(self) -> int:
+        """Return the number of open connections."""
+
+
+class PortMetrics(Collector):
+    """The metrics of the budget and the places of a port. Belongs to the event loop's thread."""
+
+    def __init__(self, metrics: Registered, budget: Budget, places: Places) -> None:
+        """Declare all; they are read at each scrape."""
+        self._budget = budget
+        self._places = places
+        metrics.registry.register(self)
+
+    def collect(self) -> Iterator[Family]:
+        """Yield the metrics of one scrape."""
+        said = "Memory charged to callers of the review port."
+        held = GaugeMetricFamily("podberth_callers_memory_bytes", said, labels=["kind"])
+        for kind, amount in self._budget.used.items():
+            held.add_metric([kind], amount)
+        yield held
+        refused = {(kind,): count for kind, count in self._budget.refused.items()}
+        said = "How often callers found no memory."
+        yield _counted("podberth_callers_memory_refusals_total", said, ["kind"], refused)
+        yield GaugeMetricFamily("podberth_connections", "Connections to the review port.", value=len(self._places))
+        yield CounterMetricFamily(
+            "podberth_connections_displaced_total",
+            "Connections without a decided review that gave way to newer ones.",
+            value=self._places.displaced,
+        )
+
+
+def read_samples(text: str) -> Mapping[tuple[str, frozenset[tuple[str, str]]], float]:
+    """Return every sample by its name and labels.
+
+    Raises:
+        ValueError: it is no Prometheus text.
+    """
+    families = text_string_to_metric_families(text)
+    return {(each.name, frozenset(each.labels.items())): each.value for family in families for each in family.samples}
+
+
+def _counted(name: str, said: str, labels: Sequence[str], counts: Mapping[tuple[str, ...], int]) -> CounterMetricFamily:
+    family = CounterMetricFamily(name, said, labels=labels)
+    for key, count in counts.items():
+        family.add_metric(key, count)
+    return family
 
 
 def _begin(metric: Counter | Gauge, *values: Iterable[str]) -> None:
