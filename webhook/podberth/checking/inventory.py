@@ -9,9 +9,7 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any, Final, TypeVar
-
-import orjson
+from typing import Final, TypeVar
 
 from ..api.opening import Client
 from ..api.protocol import (
@@ -23,8 +21,8 @@ from ..api.protocol import (
     Pace,
     Resource,
     Timing,
-    garbled,
-    read_object,
+    read_kinds,
+    read_versions,
 )
 from ..api.reflector import PAGE, pages
 from ..check.sources import SourceFile, without_place
@@ -96,18 +94,7 @@ class Lister:
         Raises:
             ClusterError: nobody answers, or nobody may ask.
         """
-        answer = await self._object(ApiPath("apis"))
-        try:
-            return {
-                each["name"]: tuple(
-                    dict.fromkeys(
-                        [each["preferredVersion"]["groupVersion"], *(one["groupVersion"] for one in each["versions"])]
-                    )
-                )
-                for each in answer["groups"]
-            }
-        except (KeyError, TypeError) as error:
-            raise garbled("discovery of groups", orjson.dumps(answer)) from error
+        return read_versions(await self._again(lambda: self._client.get(ApiPath("apis"), {})))
 
     async def kinds(self, version: str) -> dict[str, Served]:
         """Return the kinds of a version of an API group that can be listed.
@@ -115,16 +102,12 @@ class Lister:
         Raises:
             ClusterError: as ``versions``.
         """
-        head = version_path(version)
-        answer = await self._object(head)
-        try:
-            return {
-                each["kind"]: Served(version, each["kind"], each["name"], bool(each["namespaced"]))
-                for each in answer["resources"]
-                if "/" not in each["name"] and "list" in each["verbs"]
-            }
-        except (KeyError, TypeError) as error:
-            raise garbled(head, orjson.dumps(answer)) from error
+        found = read_kinds(await self._again(lambda: self._client.get(version_path(version), {})))
+        return {
+            each.kind: Served(version, each.kind, each.plural, each.namespaced)
+            for each in found
+            if "list" in each.verbs
+        }
 
     async def objects(self, resource: Resource) -> list[Document]:
         """Return all objects of a resource; from the start again where a list runs out of its time.
@@ -139,9 +122,6 @@ class Lister:
         async for page in pages(self._client, resource, size=self._page):
             found += [_trimmed(item.document, pod=resource.name == "pods") for item in page.items]
         return found
-
-    async def _object(self, path: ApiPath) -> dict[str, Any]:
-        return read_object(await self._again(lambda: self._client.get(path, {})), path)
 
     async def _again(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
         pace = Pace(self._timing, random.random)
