@@ -112,7 +112,7 @@ def _decide(snapshots: Mapping[Size, Snapshot], count: int, times: Mapping[Size,
     for size, snapshot in snapshots.items():
         cordons = cycle(islice(_cordons(size), 2))
         # A snapshot's other caches hold what follows from its index.
-        fresh = [replace(snapshot, topology=snapshot.topology.replace(next(cordons))) for _ in range(count)]
+        fresh = [replace(snapshot, topology=snapshot.topology.update([next(cordons)])) for _ in range(count)]
         first = [_timed(*each) for each in zip(decisions.requests(count), fresh, strict=True)]
         again = [_timed(*each) for each in zip(decisions.requests(count, serial=count), fresh, strict=True)]
         times[size].first.append(median(first))

@@ -89,7 +89,8 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
     # As client-go advises: two replicas may be on one host, and a restarted container is another candidate.
     election = Election(connect(), f"{host}_{uuid4().hex[:8]}", log)
     sight = Sight(connect, wake.set, metrics, log, timing)
-    events = Events(connect(), host, EventMetrics(metrics), log, timing=timing, controller="podberth.io/controller")
+    counted = EventMetrics(metrics.registry)
+    events = Events(connect(), host, counted, log, timing=timing, controller="podberth.io/controller")
     requests = Requests(connect())
     acting = Acting(sight, requests, events.tell, wake, timing, arguments.missing_after, metrics, log)
     followed = _Followed(

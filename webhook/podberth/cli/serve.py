@@ -134,7 +134,8 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
         recorder = ReviewRecorder(metrics, log, _listeners(settings, state, events))
         handler = ReviewHandler(DECIDERS, state, recorder, budget, tracer)
         port = ReviewPort(handler, tls.context, budget, settings.client_name)
-        PortMetrics(metrics, budget, port.places)
+        places = port.places
+        PortMetrics(metrics.registry, budget.used, budget.refused, lambda: (len(places), places.displaced))
         listening_at = await port.start(settings.listen)
         state.listening = True
         log.event("info", "serving", listen=list(listening_at), metrics=list(probes_at), paths=list(DECIDERS))
@@ -156,7 +157,7 @@ def _follow(
     events: Events | None = None
     if settings.events:
         # In a pod the host's name is the pod's.
-        events = Events(connect(), socket.gethostname(), EventMetrics(metrics), log, timing=timing)
+        events = Events(connect(), socket.gethostname(), EventMetrics(metrics.registry), log, timing=timing)
         stack.push_async_callback(events.finish, asyncio.create_task(events.run()))
     if isinstance(source, PolicyObjects):
         statuses = PolicyStatuses(

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, product
 from math import nan
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -184,7 +184,8 @@ class Metrics(Collector):
     def collect(self) -> Iterator[Family]:
         """Yield the metrics that are computed at each scrape."""
         said = "Reviews answered; verdict error is an answer other than HTTP 200."
-        yield _counted("podberth_admission_requests_total", said, ["path", "operation", "verdict"], self._requests)
+        labels = ["path", "operation", "verdict"]
+        yield _counted("podberth_admission_requests_total", said, labels, self._requests.items())
         durations = HistogramMetricFamily(
             "podberth_admission_duration_seconds", "From the review's headers to its answer.", labels=["path"]
         )
@@ -199,9 +200,9 @@ class Metrics(Collector):
                 phases.add_metric([path, phase], _cumulative(PHASE_BUCKETS, counts), seconds)
         yield phases
         said = "What policies decided."
-        yield _counted("podberth_policy_decisions_total", said, ["policy", "verdict"], self._decisions)
+        yield _counted("podberth_policy_decisions_total", said, ["policy", "verdict"], self._decisions.items())
         said = "Reviews in which a policy had an error."
-        yield _counted("podberth_policy_errors_total", said, ["policy"], self._policy_errors)
+        yield _counted("podberth_policy_errors_total", said, ["policy"], self._policy_errors.items())
         dropped = "Log lines lost because nobody read them fast enough."
         yield CounterMetricFamily("podberth_log_lines_dropped_total", dropped, value=self._lines_dropped())
         reading = "Requests that are being read or decided."
@@ -249,30 +250,22 @@ class WatchMetrics(WatchCounts, Collector):
         yield GaugeMetricFamily("podberth_topology_stale_nodes", stale, value=self._stale_nodes())
 
 
-class Registered(Protocol):
-    """Metrics of a process, to which more can be added."""
-
-    @property
-    def registry(self) -> CollectorRegistry:
-        """The registry of the metrics."""
-
-
 class EventMetrics:
     """The metrics of Events. Belongs to the event loop's thread."""
 
-    def __init__(self, metrics: Registered) -> None:
+    def __init__(self, registry: CollectorRegistry) -> None:
         """Declare all."""
         self._notices = Counter(
             "podberth_event_notices_total",
             "Notices for Events, by result.",
             ["result"],
-            registry=metrics.registry,
+            registry=registry,
         )
         self._errors = Counter(
             "podberth_event_errors_total",
             "Requests with an Event that the API server did not take, by reason.",
             ["reason"],
-            registry=metrics.registry,
+            registry=registry,
         )
         _begin(self._notices, EVENT_RESULTS)
         _begin(self._errors, EVENT_FAULTS)
@@ -286,51 +279,36 @@ class EventMetrics:
         self._errors.labels(reason).inc()
 
 
-class Budget(Protocol):
-    """The counts of a budget of memory, by kind."""
-
-    @property
-    def used(self) -> Mapping[str, int]:
-        """Bytes taken now."""
-
-    @property
-    def refused(self) -> Mapping[str, int]:
-        """How often there was no memory."""
-
-
-class Places(Protocol):
-    """The counts of connections."""
-
-    displaced: int
-
-    def __len__(self) -> int:
-        """Return the number of open connections."""
-
-
 class PortMetrics(Collector):
     """The metrics of the budget and the places of a port. Belongs to the event loop's thread."""
 
-    def __init__(self, metrics: Registered, budget: Budget, places: Places) -> None:
-        """Declare all; they are read at each scrape."""
-        self._budget = budget
-        self._places = places
-        metrics.registry.register(self)
+    def __init__(
+        self,
+        registry: CollectorRegistry,
+        used: Mapping[str, int],
+        refused: Mapping[str, int],
+        connections: Callable[[], tuple[int, int]],
+    ) -> None:
+        """Declare all; they are read at each scrape. ``connections``: the open ones, and how many were displaced."""
+        self._used, self._refused, self._connections = used, refused, connections
+        registry.register(self)
 
     def collect(self) -> Iterator[Family]:
         """Yield the metrics of one scrape."""
         said = "Memory charged to callers of the review port."
         held = GaugeMetricFamily("podberth_callers_memory_bytes", said, labels=["kind"])
-        for kind, amount in self._budget.used.items():
+        for kind, amount in self._used.items():
             held.add_metric([kind], amount)
         yield held
-        refused = {(kind,): count for kind, count in self._budget.refused.items()}
+        refused = (((kind,), count) for kind, count in self._refused.items())
         said = "How often callers found no memory."
         yield _counted("podberth_callers_memory_refusals_total", said, ["kind"], refused)
-        yield GaugeMetricFamily("podberth_connections", "Connections to the review port.", value=len(self._places))
+        still_open, displaced = self._connections()
+        yield GaugeMetricFamily("podberth_connections", "Connections to the review port.", value=still_open)
         yield CounterMetricFamily(
             "podberth_connections_displaced_total",
             "Connections without a decided review that gave way to newer ones.",
-            value=self._places.displaced,
+            value=displaced,
         )
 
 
@@ -344,9 +322,11 @@ def read_samples(text: str) -> Mapping[tuple[str, frozenset[tuple[str, str]]], f
     return {(each.name, frozenset(each.labels.items())): each.value for family in families for each in family.samples}
 
 
-def _counted(name: str, said: str, labels: Sequence[str], counts: Mapping[tuple[str, ...], int]) -> CounterMetricFamily:
+def _counted(
+    name: str, said: str, labels: Sequence[str], counts: Iterable[tuple[tuple[str, ...], int]]
+) -> CounterMetricFamily:
     family = CounterMetricFamily(name, said, labels=labels)
-    for key, count in counts.items():
+    for key, count in counts:
         family.add_metric(key, count)
     return family
 
