@@ -26,7 +26,7 @@ from podberth.admission.snapshot import Snapshot
 from podberth.facts.cluster import collect
 from podberth.topology.codec import decode_topology
 from podberth.topology.index import TopologyIndex
-from podberth.topology.manifest import decode_node
+from podberth.topology.manifest import judge, read_node
 from podberth.topology.model import Node
 
 from . import clusters, decisions, expressions
@@ -140,7 +140,7 @@ def _machines(size: Size) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 
 def _decoded(document: dict[str, Any], topology: dict[str, Any], *, cordoned: bool) -> Node:
     document = {**document, "spec": {**document["spec"], "unschedulable": cordoned}}
-    return decode_node(document, decode_topology(topology))
+    return judge(read_node(document), decode_topology(topology), stale=False)
 
 
 def _update_ms(index: TopologyIndex, size: Size) -> list[float]:

@@ -34,6 +34,8 @@ from ..telemetry.metrics import EventMetrics
 from .access import add_kubeconfig, address, kubeconfig_of, number, policies
 from .exitcodes import ExitCode
 
+CONTROLLER = "podberth.io/controller"
+"""The reporting controller of its Events."""
 _LISTEN = Address("", 8080)
 # A gang's owner and its group come within a second of each other; a person who forgot the group is informed soon.
 _PATIENCE_SECONDS = 60.0
@@ -90,7 +92,7 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
     election = Election(connect(), f"{host}_{uuid4().hex[:8]}", log)
     sight = Sight(connect, wake.set, metrics, log, timing)
     counted = EventMetrics(metrics.registry)
-    events = Events(connect(), host, counted, log, timing=timing, controller="podberth.io/controller")
+    events = Events(connect(), host, counted, log, timing=timing, controller=CONTROLLER)
     requests = Requests(connect())
     acting = Acting(sight, requests, events.tell, wake, timing, arguments.missing_after, metrics, log)
     followed = _Followed(
