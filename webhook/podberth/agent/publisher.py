@@ -233,14 +233,8 @@ def _stored(answer: Answer, uid: str) -> _Stored:
 
 def _about(purpose: Purpose, node: str) -> str:
     """Return the subject of a request."""
-    match purpose:
-        case "node":
-            return f"Node {node}"
-        case "heartbeat":
-            return f"Lease {NAMESPACE}/{node}"
-        case "label":
-            return f"labels of {node}"
-    return f"ConfigMap {NAMESPACE}/{node}"
+    subjects = {"node": f"Node {node}", "heartbeat": f"Lease {NAMESPACE}/{node}", "label": f"labels of {node}"}
+    return subjects.get(purpose, f"ConfigMap {NAMESPACE}/{node}")
 
 
 def _remedy(purpose: Purpose, status: int, said: str) -> str:

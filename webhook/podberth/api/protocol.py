@@ -228,12 +228,19 @@ def read_page(body: bytes, what: str, *, of_all_namespaces: bool = False) -> Pag
 
 
 class ServedKind(NamedTuple):
-    """A kind of a served group version."""
+    """A kind as the API server serves it."""
 
+    version: str
+    """The group version, as in ``batch/v1``."""
     kind: str
     plural: str
     namespaced: bool
     verbs: frozenset[str]
+
+    def resource(self, namespace: str) -> Resource:
+        """Return the resource to list; all namespaces if ``namespace`` is empty."""
+        path = collection_path(self.version, self.plural, namespace if self.namespaced else "")
+        return Resource(self.plural, path)
 
 
 def read_versions(body: bytes) -> dict[str, tuple[str, ...]]:
@@ -252,7 +259,7 @@ def read_versions(body: bytes) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def read_kinds(body: bytes) -> tuple[ServedKind, ...]:
+def read_kinds(body: bytes, version: str) -> tuple[ServedKind, ...]:
     """Return the kinds of a group version, without subresources.
 
     Raises:
@@ -260,7 +267,9 @@ def read_kinds(body: bytes) -> tuple[ServedKind, ...]:
     """
     try:
         return tuple(
-            ServedKind(each.get("kind", ""), each["name"], bool(each.get("namespaced")), frozenset(each["verbs"]))
+            ServedKind(
+                version, each.get("kind", ""), each["name"], bool(each.get("namespaced")), frozenset(each["verbs"])
+            )
             for each in orjson.loads(body)["resources"] or ()
             if "/" not in each["name"]
         )

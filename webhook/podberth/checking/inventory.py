@@ -20,6 +20,7 @@ from ..api.protocol import (
     Document,
     Pace,
     Resource,
+    ServedKind,
     Timing,
     read_kinds,
     read_versions,
@@ -30,7 +31,7 @@ from ..check.surroundings import REFERRED
 from ..errors import ClusterError
 from ..facts.kinds import FOLLOWED
 from ..kinds.systems import POD_GROUPS
-from ..kube.api_path import ApiPath, collection_path, version_path
+from ..kube.api_path import ApiPath, version_path
 from ..workload.kinds import KINDS, LINKS, TEMPLATES_ONLY
 from .against import Gathered
 
@@ -53,21 +54,6 @@ _BESIDES: Final = {(each.group, each.kind): each for each in FOLLOWED if each.ro
 """The kinds that ``serve`` follows besides workloads, by group and kind: without one of them decisions may differ."""
 
 _Answer = TypeVar("_Answer")
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
-    """A kind as the API server serves it."""
-
-    version: str
-    kind: str
-    plural: str
-    namespaced: bool
-
-    def resource(self, namespace: str) -> Resource:
-        """Return the resource to list; all namespaces if ``namespace`` is empty."""
-        path = collection_path(self.version, self.plural, namespace if self.namespaced else "")
-        return Resource(self.plural, path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,18 +82,14 @@ class Lister:
         """
         return read_versions(await self._again(lambda: self._client.get(ApiPath("apis"), {})))
 
-    async def kinds(self, version: str) -> dict[str, Served]:
+    async def kinds(self, version: str) -> dict[str, ServedKind]:
         """Return the kinds of a version of an API group that can be listed.
 
         Raises:
             ClusterError: as ``versions``.
         """
-        found = read_kinds(await self._again(lambda: self._client.get(version_path(version), {})))
-        return {
-            each.kind: Served(version, each.kind, each.plural, each.namespaced)
-            for each in found
-            if "list" in each.verbs
-        }
+        found = read_kinds(await self._again(lambda: self._client.get(version_path(version), {})), version)
+        return {each.kind: each for each in found if "list" in each.verbs}
 
     async def objects(self, resource: Resource) -> list[Document]:
         """Return all objects of a resource; from the start again where a list runs out of its time.
@@ -184,7 +166,7 @@ def _discovered(version: str) -> Document:
     }
 
 
-async def _served(lister: Lister, extra: Collection[str], missing: list[str]) -> tuple[list[Served], list[str]]:
+async def _served(lister: Lister, extra: Collection[str], missing: list[str]) -> tuple[list[ServedKind], list[str]]:
     """Return every kind to list, Pods first, in the version that the API server prefers; and those that it has not.
 
     One kind of a group is listed once: its objects are the same in every version. A version that cannot be asked for
@@ -193,7 +175,7 @@ async def _served(lister: Lister, extra: Collection[str], missing: list[str]) ->
     versions = {"": ("v1",), **await lister.versions()}
     wanted = {**kinds_to_list(), **_kinds_besides()}
     known = {version for candidates in wanted.values() for version in candidates}
-    found: dict[tuple[str, str], Served] = {}
+    found: dict[tuple[str, str], ServedKind] = {}
     for group, served in versions.items():
         links = {kind for name, kind in LINKS if name == group}
         for version in served if extra or links else [each for each in served if each in known]:

@@ -15,7 +15,7 @@ from typing import Any, get_args
 
 import orjson
 
-from ..agent.kubelet import SOCKET
+from ..agent.kubelet import SOCKET, open_kubelet
 from ..agent.objects import LabelTarget
 from ..agent.publish import NFD_FOLDER, FeatureFile, Played, Say, Sight, draw, publish
 from ..agent.publisher import HEARTBEAT_SECONDS, Publisher
@@ -135,16 +135,15 @@ def _metered(
     if arguments.metrics_listen is None:
         yield reader, lambda: None
         return
-    from ..agent.metrics_server import metering  # noqa: PLC0415 - the metrics' library is memory that others do not pay
+    # The metrics' library is memory that others do not pay.
+    from ..agent.meter import Meter  # noqa: PLC0415
+    from ..agent.metrics_server import serving  # noqa: PLC0415
 
-    with metering(
-        reader,
-        arguments.metrics_listen,
-        node=arguments.node,
-        interval_seconds=arguments.interval,
-        pod_resources=arguments.pod_resources,
-        say=say,
-    ) as meter:
+    socket = arguments.pod_resources
+    kubelet = None if socket is None else open_kubelet(socket, partial(say, "warning"))
+    meter = Meter(reader, node=arguments.node, interval_seconds=arguments.interval, kubelet=kubelet)
+    with serving(arguments.metrics_listen, meter) as port:
+        say("info", f"metrics: listening on port {port}")
         yield meter, meter.count_change
 
 

@@ -58,7 +58,7 @@ async def discover(client: Client, kinds: Iterable[Kind]) -> dict[Kind, Resource
 
 async def _plurals(client: Client, group_version: str) -> frozenset[str]:
     try:
-        kinds = read_kinds(await client.get(version_path(group_version), {}))
+        kinds = read_kinds(await client.get(version_path(group_version), {}), group_version)
         return frozenset(each.plural for each in kinds if {"list", "watch"} <= each.verbs)
     except ClusterError as error:
         if error.status == HTTPStatus.NOT_FOUND:  # deleted in between
