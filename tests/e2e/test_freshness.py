@@ -13,7 +13,7 @@ from controlplane.cluster import ControlPlane
 from integration.serving import CapturedLines, until
 from podberth.api.client import ClusterClient
 from podberth.api.protocol import OBJECTS, POLICIES, AnswerLimits, Timing
-from podberth.cluster.follow import LiveCluster, Parts
+from podberth.cluster.follow import LiveCluster
 from podberth.cluster.live import LiveTopology
 from podberth.cluster.objects import LiveObjects
 from podberth.cluster.policy_objects import PolicyObjects
@@ -88,8 +88,9 @@ async def replica(kubeconfig: Path) -> AsyncIterator[Counting]:
     statuses = PolicyStatuses(writer, log, TIMING, "podberth", lambda: topology.stale_count)
     taken = following_policies(source, snapshot, statuses, metrics, log)
     others = [LiveObjects(OBJECTS, snapshot.adopt_objects), LiveObjects([POLICIES], taken)]
-    parts = Parts(topology, others, LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log))
-    cluster = LiveCluster(partial(ClusterClient, kubeconfig, TIMING), parts, metrics, log, TIMING)
+    workloads = LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log)
+    connect = partial(ClusterClient, kubeconfig, TIMING)
+    cluster = LiveCluster(connect, topology, others, workloads, metrics, log, TIMING)
     tasks = [asyncio.create_task(each) for each in (cluster.run(), statuses.run())]
     try:
         yield writer

@@ -17,7 +17,7 @@ from ..admission.awaited import Awaited
 from ..admission.workload import validate_workload
 from ..api.protocol import OBJECTS, POLICIES, Timing
 from ..cluster.events import Events, ReviewEvents
-from ..cluster.follow import LiveCluster, Parts, open_cluster
+from ..cluster.follow import LiveCluster, open_cluster
 from ..cluster.live import LiveTopology
 from ..cluster.objects import LiveObjects
 from ..cluster.policy_objects import PolicyObjects
@@ -171,7 +171,7 @@ def _follow(
         others.append(LiveObjects([POLICIES], following(source, snapshot, statuses, metrics, log)))
         tasks.append(asyncio.create_task(statuses.run()))
     workloads = LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log)
-    cluster = LiveCluster(connect, Parts(topology, others, workloads), metrics, log, timing)
+    cluster = LiveCluster(connect, topology, others, workloads, metrics, log, timing)
     state.unlisted, state.awaited = cluster.unlisted, Awaited(cluster.follows_owner)
     for task in (*tasks, asyncio.create_task(cluster.run())):
         process.leaving.depend_on(task)
