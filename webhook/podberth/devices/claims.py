@@ -147,18 +147,16 @@ def is_generated(claim: Mapping[str, Any]) -> bool:
 
 
 def read_claim(document: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
-    """Return the devices that a ResourceClaim asks for, one entry for each class in the order of the requests."""
+    """Return the devices that a ResourceClaim asks for, one entry for each class in the order of the requests.
+
+    The ``spec`` of a ResourceClaimTemplate is read in the same way: it has a claim's spec.
+    """
     return _device_requests(document, "spec")
 
 
 def read_template(document: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
     """Return the devices that the claims of a ResourceClaimTemplate ask for, one entry for each class."""
     return _device_requests(document, "spec", "spec")
-
-
-def read_declared(spec: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
-    """Return the devices that the claims of a template with that ``spec`` ask for, one entry for each class."""
-    return _device_requests(spec, "spec")
 
 
 def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[DeviceRequest, ...]] | None:
