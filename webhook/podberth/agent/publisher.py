@@ -20,6 +20,7 @@ from math import ceil, inf
 from typing import Any
 
 from ..kube.forbidden import wanted_right
+from ..kube.unchecked import text_at
 from ..telemetry.bucket import Bucket
 from ..topology.codec import DATA_KEY, SCHEMA_VERSION, is_same_but_for_time
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
@@ -220,12 +221,11 @@ class Publisher:
 
 
 def _stored(answer: Answer, uid: str) -> _Stored:
-    metadata, data = answer.metadata, answer.body.get("data")
+    metadata = answer.metadata
     labels, owners = metadata.get("labels"), metadata.get("ownerReferences")
-    text = data.get(DATA_KEY) if isinstance(data, dict) else None
     return _Stored(
         version=str(metadata.get("resourceVersion", "")),
-        text=text if isinstance(text, str) else "",
+        text=text_at(answer.body, "data", DATA_KEY),
         sound=(labels or {}).get(TOPOLOGY_LABEL) == SCHEMA_VERSION
         and any(owner.get("uid") == uid for owner in owners or ()),
     )

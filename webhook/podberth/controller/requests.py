@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final, Literal, TypeAlias
 
-import orjson
-
 from ..api.election import Term
 from ..api.opening import Client
-from ..api.protocol import MERGE_PATCH, AnswerLimits, garbled
+from ..api.protocol import MERGE_PATCH, AnswerLimits, garbled, read_object
 from ..errors import ClusterError
 from ..kube.api_path import ApiPath, collection_path
 from ..workload.owners import LOOKED_UP
@@ -73,11 +71,8 @@ class Requests:
 
 
 def _document(action: Action, body: bytes) -> dict[str, Any]:
-    try:
-        document = orjson.loads(body)
-    except ValueError:
-        document = None
-    if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
+    document = read_object(body, word(action))
+    if not isinstance(document.get("metadata"), dict):
         raise garbled(word(action), body)
     return document
 

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest
+from ..kube.unchecked import mapping_at, text
 from .log import MAX_TEXT, Level, Log, Spared
 from .metrics import Metrics, Phases
 
@@ -88,8 +89,5 @@ def _line(level: Level, path: str, request: AdmissionRequest | None) -> dict[str
 
 
 def _generate_name(request: AdmissionRequest) -> str:
-    metadata = request.object.get("metadata") if request.object else None
-    if not isinstance(metadata, dict):
-        return ""
-    name = metadata.get("name") or metadata.get("generateName")
-    return name[:MAX_TEXT] if isinstance(name, str) else ""
+    metadata = mapping_at(request.object, "metadata")
+    return text(metadata.get("name") or metadata.get("generateName"))[:MAX_TEXT]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..conventions import Conventions
+from ..kube.unchecked import at
 from .capability import Capability
 from .model import PASSING_TAINTS, Taint
 
@@ -63,9 +64,9 @@ class NodeSelection:
         A nodeSelector value that is no string can match no label; it selects nothing, as the apiserver would refuse it.
         """
         labels = {str(key): value for key, value in (pod_spec.get("nodeSelector") or {}).items()}
-        required = _descend(pod_spec, *CHOSEN_BY[1][1:])
+        required = at(pod_spec, *CHOSEN_BY[1][1:])
         affinity: tuple[Mapping[str, Any], ...] | None = None
-        if required is not None:
+        if isinstance(required, Mapping):
             affinity = tuple(term for term in required.get("nodeSelectorTerms") or () if isinstance(term, Mapping))
         if not all(isinstance(value, str) for value in labels.values()):
             return cls({}, ())
@@ -204,12 +205,6 @@ def link_domain(capability: Capability, need: Need) -> int:
     domain_of = capability.domain_of
     asked = need.requests or capability.domains
     return max((domain_of.get(resource, 1) for resource, _ in asked), default=1)
-
-
-def _descend(document: Any, *keys: str) -> Any:
-    for key in keys:
-        document = document.get(key) if isinstance(document, Mapping) else None
-    return document if isinstance(document, Mapping) else None
 
 
 def _freeze_term(term: Mapping[str, Any]) -> Term:
