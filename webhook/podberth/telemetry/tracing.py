@@ -77,12 +77,18 @@ class OpenTelemetryTracer:
 
 def _describe(span: Span, traced: Traced) -> None:
     """Add to a span the fields of the review's log line, under the names of docs/operating.md."""
-    request, outcome = traced.request, traced.outcome
-    span.set_attributes({"http.response.status_code": traced.status, "podberth.path": traced.path})
-    for name in ("uid", "operation", "kind", "namespace", "dry_run") if request is not None else ():
-        span.set_attribute(f"podberth.review.{name}", getattr(request, name))
-    span.set_attribute("podberth.verdict", "error" if outcome is None else outcome.verdict)
-    if outcome is not None:
+    span.set_attribute("http.response.status_code", traced.status)
+    span.set_attribute("podberth.path", traced.path)
+    if (request := traced.request) is not None:
+        span.set_attribute("podberth.review.uid", request.uid)
+        span.set_attribute("podberth.review.operation", request.operation)
+        span.set_attribute("podberth.review.kind", request.kind)
+        span.set_attribute("podberth.review.namespace", request.namespace)
+        span.set_attribute("podberth.review.dry_run", request.dry_run)
+    if (outcome := traced.outcome) is not None:
+        span.set_attribute("podberth.verdict", outcome.verdict)
         span.set_attribute("podberth.policies", list(dict.fromkeys(each.policy for each in outcome.decisions)))
+    else:
+        span.set_attribute("podberth.verdict", "error")
     if traced.status >= _SERVER_FAULT:
         span.set_status(Status(StatusCode.ERROR, traced.error[:MAX_TEXT]))
