@@ -11,6 +11,7 @@ a review in all, where these take two (measured under load; a review without its
 """
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, product
@@ -137,8 +138,8 @@ class Metrics(Collector):
         self._seconds = dict.fromkeys(paths, 0.0)
         self._phases = {path: [[0] * (len(PHASE_BUCKETS) + 1) for _ in Phases._fields] for path in paths}
         self._phase_seconds = {path: [0.0] * len(Phases._fields) for path in paths}
-        self._decisions: dict[tuple[str, str], int] = {}
-        self._policy_errors: dict[tuple[str], int] = {}
+        self._decisions: dict[tuple[str, str], int] = defaultdict(int)
+        self._policy_errors: dict[tuple[str], int] = defaultdict(int)
 
     def request(self, path: str, operation: str, verdict: str, seconds: float) -> None:
         """Count one answer."""
@@ -155,13 +156,11 @@ class Metrics(Collector):
 
     def policy_error(self, policy: str) -> None:
         """Count a review in which a policy was at fault."""
-        self._policy_errors[policy,] = self._policy_errors.get((policy,), 0) + 1
+        self._policy_errors[(policy,)] += 1
 
     def decision(self, policy: str, verdict: str) -> None:
         """Count one policy's decision; there are as many series as policies times actions."""
-        decisions = self._decisions
-        key = (policy, verdict)
-        decisions[key] = decisions.get(key, 0) + 1
+        self._decisions[policy, verdict] += 1
 
     def reloaded(self, what: str, *, ok: bool) -> None:
         """Count one load."""
