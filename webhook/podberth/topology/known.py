@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from ..conventions import Conventions
 from .codec import decode_topology
 from .manifest import judge, read_node
-from .model import Links, MigInstance, Node, NodeTopology, Taint, Transient
+from .model import Gpu, Links, MigInstance, Node, NodeTopology, Taint, Transient
 
 T = TypeVar("T")
 _Pairs = tuple[tuple[str, Any], ...]
@@ -193,8 +193,21 @@ def _read_by_index(topology: NodeTopology) -> NodeTopology:
     It is equal for machines of one kind in one state. Serial numbers, places on the PCIe bus, levels and NICs are for
     people, and take several KiB for each machine.
     """
+    gpus = tuple(
+        Gpu(
+            index=gpu.index,
+            vendor=gpu.vendor,
+            product=gpu.product,
+            pci_id=gpu.pci_id,
+            memory_mib=gpu.memory_mib,
+            mig_enabled=gpu.mig_enabled,
+            mig_pending=gpu.mig_pending,
+            problem=gpu.problem,
+        )
+        for gpu in topology.gpus
+    )
     return NodeTopology(
-        gpus=tuple(replace(gpu, uuid="", numa_node=None, pcie_root="") for gpu in topology.gpus),
+        gpus=gpus,
         links=Links(shape=topology.links.shape, domains=topology.links.domains),
         mig_offers=topology.mig_offers,
         mig_instances=tuple(MigInstance(gpu=one.gpu, profile=one.profile) for one in topology.mig_instances),
