@@ -124,7 +124,8 @@ class NodeSet:
         # Sizes between two that nodes have select the same nodes: there are as many answers as sizes of domains.
         known = self._link_domains
         size = next((each for each in known if each >= size), max((1, *known)) + 1)
-        return self._only(size, lambda one: link_domain(one, self.need) >= size, max(size, self.linked))
+        found = self._narrowed.get(size)
+        return found or self._only(size, lambda one: link_domain(one, self.need) >= size, max(size, self.linked))
 
     @cached_property
     def _link_domains(self) -> tuple[int, ...]:
@@ -141,18 +142,16 @@ class NodeSet:
         """Keep the nodes whose ``nvidia.com/gpu`` is a MIG instance of that profile; none for no name. Remembered."""
         # A profile that no node has is answered as an empty name is.
         profile = profile if any(part.node_class.capability.instance == profile for part in self.parts) else ""
-        return self._only(profile, lambda one: bool(profile) and one.instance == profile, self.linked)
+        found = self._narrowed.get(profile)
+        return found or self._only(profile, lambda one: bool(profile) and one.instance == profile, self.linked)
 
     def _only(self, key: int | str, fit: Callable[[Capability], bool], linked: int) -> "NodeSet":
-        """Return the nodes of some capabilities; the rest are others. Remembered by the key."""
-        found = self._narrowed.get(key)
-        if found is None:
-            kept = tuple(part for part in self.parts if fit(part.node_class.capability))
-            rest = (part for part in self.parts if not fit(part.node_class.capability))
-            found = NodeSet(self.conventions, self.need, kept, (*self.others, *rest), linked)
-            if len(self._narrowed) >= _REMEMBERED:
-                self._narrowed.clear()
-            self._narrowed[key] = found
+        """Return the nodes of some capabilities, and remember them by the key; the rest are others."""
+        kept = tuple(part for part in self.parts if fit(part.node_class.capability))
+        rest = (part for part in self.parts if not fit(part.node_class.capability))
+        if len(self._narrowed) >= _REMEMBERED:
+            self._narrowed.clear()
+        self._narrowed[key] = found = NodeSet(self.conventions, self.need, kept, (*self.others, *rest), linked)
         return found
 
     @cached_property
