@@ -122,14 +122,18 @@ def _part(document: Document, fields: Fields) -> Document:
             value = (_part(value, inner) or None) if isinstance(value, dict) else None
         elif isinstance(inner, list):
             parts = [_part(each, inner[0]) for each in list_at(document, name) if isinstance(each, dict)]
-            needed = [each for each in parts if name != "conditions" or each.get("type") in _CONDITIONS]
-            value = sorted(needed, key=lambda each: str(each["type"])) if name == "conditions" else needed
-            value = value or None
+            if name == "conditions":
+                parts = sorted((each for each in parts if _type(each) in _CONDITIONS), key=_type)
+            value = parts or None
         elif name == "annotations" and isinstance(value, dict):
             value = {key: each for key, each in value.items() if key != _LAST_APPLIED} or None
         if value is not None:
             kept[name] = value
     return kept
+
+
+def _type(condition: Document) -> str:
+    return str(condition.get("type"))
 
 
 def _discovery(document: Document) -> Document | None:
