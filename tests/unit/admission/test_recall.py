@@ -130,7 +130,7 @@ def test_another_topology_keeps_the_plans_and_forgets_the_answers() -> None:
         objects=cluster(l4_1=2),
     )
     assert mutated(gpu_pod(), known)["metadata"]["annotations"]["seen"] == "2"
-    smaller = known.with_topology(known.topology.remove("l4-1-0"))
+    smaller = known.with_topology(known.topology.update((), ["l4-1-0"]))
     assert (len(known.recall) > 0, len(smaller.recall)) == (True, 0)
     assert mutated(gpu_pod(), smaller)["metadata"]["annotations"]["seen"] == "1"
     assert smaller.plans is known.plans

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ..api.kubeconfig import Kubeconfig, find_kubeconfig
+from ..api.opening import Kubeconfig, find_kubeconfig
 from ..errors import UsageError
 from ..settings import parse_address, path_or_cluster
 

@@ -11,13 +11,14 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from random import random
 from typing import Any, get_args
 
 import orjson
 
-from ..agent.kubelet import SOCKET
+from ..agent.kubelet import SOCKET, open_kubelet
 from ..agent.objects import LabelTarget
-from ..agent.publish import NFD_FOLDER, FeatureFile, Played, Say, Sight, draw, publish
+from ..agent.publish import NFD_FOLDER, FeatureFile, Played, Say, Sight, publish
 from ..agent.publisher import HEARTBEAT_SECONDS, Publisher
 from ..agent.reader import READERS, Reader, UsageReader, open_reader
 from ..agent.sysfs import Sysfs
@@ -97,7 +98,7 @@ def _publish(arguments: argparse.Namespace) -> int:
         def say(level: Level, line: str) -> None:
             log.event(level, line, node=arguments.node)
 
-        publisher = Publisher(arguments.node, draw=draw, heartbeat_seconds=arguments.heartbeat, labels=target)
+        publisher = Publisher(arguments.node, draw=random, heartbeat_seconds=arguments.heartbeat, labels=target)
         with suppress(KeyboardInterrupt), _sight(arguments, say) as sight:
             say("info", "publishing")
             publish(sight, publisher, api.send, say=say, features=features)
@@ -135,16 +136,15 @@ def _metered(
     if arguments.metrics_listen is None:
         yield reader, lambda: None
         return
-    from ..agent.metrics_server import metering  # noqa: PLC0415 - the metrics' library is memory that others do not pay
+    # The metrics' library is memory that others do not pay.
+    from ..agent.meter import Meter  # noqa: PLC0415
+    from ..agent.metrics_server import serving  # noqa: PLC0415
 
-    with metering(
-        reader,
-        arguments.metrics_listen,
-        node=arguments.node,
-        interval_seconds=arguments.interval,
-        pod_resources=arguments.pod_resources,
-        say=say,
-    ) as meter:
+    socket = arguments.pod_resources
+    kubelet = None if socket is None else open_kubelet(socket, partial(say, "warning"))
+    meter = Meter(reader, node=arguments.node, interval_seconds=arguments.interval, kubelet=kubelet)
+    with serving(arguments.metrics_listen, meter) as port:
+        say("info", f"metrics: listening on port {port}")
         yield meter, meter.count_change
 
 

@@ -13,16 +13,14 @@ from uuid import uuid4
 import uvloop
 
 from ..api.election import Election
-from ..api.kubeconfig import Kubeconfig
-from ..api.opening import client_class
+from ..api.opening import Kubeconfig, client_class
 from ..api.protocol import POLICIES, Timing
-from ..api.reflector import Reflector, Sink
-from ..api.side_by_side import run_together
+from ..api.reflector import Reflector, Sink, run_together
 from ..cluster.events import Events
 from ..cluster.objects import LiveObjects
 from ..cluster.policy_objects import PolicyObjects
 from ..controller.declared_templates import Declared
-from ..controller.loop import Acting, Manner
+from ..controller.loop import Acting
 from ..controller.observed import Sight
 from ..controller.requests import Requests
 from ..conventions import Conventions
@@ -36,6 +34,8 @@ from ..telemetry.metrics import EventMetrics
 from .access import add_kubeconfig, address, kubeconfig_of, number, policies
 from .exitcodes import ExitCode
 
+CONTROLLER = "podberth.io/controller"
+"""The reporting controller of its Events."""
 _LISTEN = Address("", 8080)
 # A gang's owner and its group come within a second of each other; a person who forgot the group is informed soon.
 _PATIENCE_SECONDS = 60.0
@@ -68,12 +68,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-class EventsOfController(Events):
-    """The Events that the controller publishes."""
-
-    controller = "podberth.io/controller"
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Lead, or stand by, until a signal ends it."""
     kubeconfig = kubeconfig_of(arguments)
@@ -97,9 +91,10 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
     # As client-go advises: two replicas may be on one host, and a restarted container is another candidate.
     election = Election(connect(), f"{host}_{uuid4().hex[:8]}", log)
     sight = Sight(connect, wake.set, metrics, log, timing)
-    events = EventsOfController(connect(), host, EventMetrics(metrics), log, timing=timing)
-    manner = Manner(timing=timing, patience_seconds=arguments.missing_after, metrics=metrics, log=log)
-    acting = Acting(sight, Requests(connect()), events.tell, wake, manner)
+    counted = EventMetrics(metrics.registry)
+    events = Events(connect(), host, counted, log, timing=timing, controller=CONTROLLER)
+    requests = Requests(connect())
+    acting = Acting(sight, requests, events.tell, wake, timing, arguments.missing_after, metrics, log)
     followed = _Followed(
         arguments.policies, sight, log, lambda sink: Reflector(POLICIES, connect(), sink, metrics, log, timing)
     )

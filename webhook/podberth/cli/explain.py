@@ -12,20 +12,18 @@ from ..admission.creation import DEFAULT_NAMESPACE, request_of
 from ..admission.explain import explain
 from ..admission.reach import Cluster
 from ..admission.snapshot import Snapshot, load_snapshot
-from ..cel.engine import Environment
 from ..cel.trace import Tracer
 from ..check.surroundings import assumed
 from ..conventions import Conventions
 from ..errors import PolicyError, Problem, ReviewError, UsageError
 from ..facts.cluster import ClusterFacts
-from ..files.deadline import compile_seconds
+from ..files.deadline import new_environment
 from ..files.library import served
 from ..files.loading import read_policy_texts, read_topology, reason_of
 from ..files.naming import read_conventions
 from ..files.reading import MAX_FILE_BYTES, read_given
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import render_path
-from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
 from ..workload.templates import Template, templates
 from .exitcodes import ExitCode
@@ -107,9 +105,7 @@ def _snapshot(directory: Path | None, objects: ClusterFacts, conventions: Conven
         problems = [Problem(str(directory), 0, 0, "", "got no policy, want GPUPolicy documents")]
     if problems:
         raise PolicyError(tuple(problems))
-    return load_snapshot(
-        parse_policies(texts), objects, Environment(PodSchema.packaged(), deadline=compile_seconds()), conventions
-    )
+    return load_snapshot(parse_policies(texts), objects, new_environment(), conventions)
 
 
 def _pods(file: str, namespace: str) -> Iterator[_Place]:

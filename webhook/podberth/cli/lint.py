@@ -6,10 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from .. import __version__
-from ..cel.engine import Environment
-from ..files.deadline import compile_seconds
+from ..files.deadline import new_environment
 from ..files.loading import LintFiles, find_policies, read_topology
-from ..kube.schema import PodSchema
 from ..lint.model import Level
 from ..lint.runner import Report, lint
 from .exitcodes import ExitCode
@@ -56,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     report = _asked(
         lint(
             files.policies,
-            Environment(PodSchema.packaged(), deadline=compile_seconds()),
+            new_environment(),
             tests=files.tests,
             nodes=nodes,
         ),

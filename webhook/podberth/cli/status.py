@@ -5,7 +5,7 @@ import asyncio
 import json
 from datetime import UTC, datetime
 
-from ..api.kubeconfig import Kubeconfig
+from ..api.opening import Kubeconfig
 from ..cluster.installation import open_status
 from ..installation.model import Report
 from ..installation.report import judge

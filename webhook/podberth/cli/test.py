@@ -10,10 +10,9 @@ from time import perf_counter
 
 from ..cel.engine import Environment
 from ..errors import EvaluationError, PolicyError, Problem, UsageError
-from ..files.deadline import compile_seconds
+from ..files.deadline import new_environment
 from ..files.loading import SuiteFiles, find_suites
 from ..kube.edit import edited
-from ..kube.schema import PodSchema
 from ..policy.parse import ParsedPolicies, parse_policies
 from ..suite.coverage import Observed, Observer, coverage, percent
 from ..suite.model import Case, parse_suite
@@ -84,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
     if [file for _, file in outputs].count("") > 1:
         raise UsageError("--output: got several formats for stdout, want one; name files for the others: junit=FILE")
     suites = find_suites(Path(arguments.directory))
-    environment = Environment(PodSchema.packaged(), deadline=compile_seconds())
+    environment = new_environment()
     selected = (lambda _: True) if arguments.run is None else (lambda case: arguments.run.search(case.name) is not None)
     runner = _SuiteRunner(environment, selected, arguments, keep=wants_coverage or arguments.cost)
     tested = tuple(runner.run(suite) for suite in suites)

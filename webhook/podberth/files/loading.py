@@ -2,14 +2,13 @@
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import orjson
 
 from ..admission.snapshot import load_snapshot
-from ..cel.engine import Environment
 from ..conventions import Conventions
 from ..errors import PolicyError, Problem, TopologyError, UsageError
 from ..facts.cluster import ClusterFacts, collect
@@ -18,7 +17,7 @@ from ..kube.openapi import prune
 from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
 from ..suite.model import GOLDEN_SUFFIX
-from .deadline import compile_seconds
+from .deadline import new_environment
 from .reading import MAX_FILE_BYTES, MAX_POLICIES_BYTES, MAX_POLICY_BYTES, in_time, read_in_time, read_text
 from .source import Loaded
 
@@ -172,33 +171,30 @@ def read_pod_schema(path: Path | None) -> PodSchema:
         raise UsageError(f"--pod-schema: {path}: got {str(error)[:120]}, want {wanted}") from error
 
 
+@dataclass
 class FileSource:
     """A ``SnapshotSource`` of a policies directory and, if given, a cluster snapshot."""
 
-    def __init__(
-        self,
-        policies: Path,
-        topology: Path | None,
-        conventions: Conventions | None = None,
-        pod_schema: PodSchema | None = None,
-    ) -> None:
-        """Keep the paths; nothing is read yet. Policies are checked against ``pod_schema``; None: the packaged one."""
-        self._policies = policies
-        self._topology = topology
-        self._conventions = conventions or Conventions()
-        self._pod_schema = pod_schema or PodSchema.packaged()
+    policies: Path
+    topology: Path | None
+    conventions: Conventions = field(default_factory=Conventions)
+    pod_schema: PodSchema | None = None
+    """What policies are checked against; None: the packaged schema."""
+
+    def __post_init__(self) -> None:
+        """Nothing is read yet."""
         self._objects: tuple[object, ClusterFacts] = (None, ClusterFacts())
         self._held: Mapping[str, str] = {}
         """The files of the policies in the last good load, by name."""
 
     def revision(self) -> Mapping[str, object]:
         """Return the identity of the files as they are now."""
-        parts = {"policies": self._policies, "topology": self._topology}
+        parts = {"policies": self.policies, "topology": self.topology}
         return {what: _fingerprint(path) for what, path in parts.items() if path is not None}
 
     def load(self) -> Loaded:
         """Read the policies, and the snapshot if it has changed: ten thousand nodes take 3 s as JSON, 54 s as YAML."""
-        texts, unreadable = read_policy_texts(self._policies)
+        texts, unreadable = read_policy_texts(self.policies)
         if unreadable:
             raise PolicyError(tuple(unreadable[:_MAX_PROBLEMS]))
         parsed = parse_policies(texts)
@@ -208,21 +204,20 @@ class FileSource:
         if emptied and not parsed.problems:
             raise PolicyError(tuple(emptied))
         objects = self._cluster()
-        environment = Environment(self._pod_schema, deadline=compile_seconds())
-        loaded = Loaded(load_snapshot(parsed, objects, environment, self._conventions), objects.problems)
+        snapshot = load_snapshot(parsed, objects, new_environment(self.pod_schema), self.conventions)
         self._held = held
-        return loaded
+        return Loaded(snapshot, objects.problems)
 
     def _cluster(self) -> ClusterFacts:
-        if self._topology is None:
+        if self.topology is None:
             return ClusterFacts()
-        fingerprint = _fingerprint(self._topology)
+        fingerprint = _fingerprint(self.topology)
         seen, known = self._objects
         if fingerprint != seen:
-            objects = read_objects(self._topology)
+            objects = read_objects(self.topology)
             if known.nodes and not objects.nodes:
                 message = "got no Node, where there was one or more; restart podberth if that is meant"
-                raise TopologyError(str(Problem(str(self._topology), 0, 0, "", message)))
+                raise TopologyError(str(Problem(str(self.topology), 0, 0, "", message)))
             self._objects = (fingerprint, objects)
         return self._objects[1]
 
