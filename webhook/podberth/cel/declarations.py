@@ -16,7 +16,7 @@ from .libraries import LIBRARIES, Overload
 from .types import OPTIONAL, CelType, parse
 
 # The engine's own extensions. Those of upstream are checked. podberth declares strings itself, because it adds
-# functions (libraries.strings), and builds its regex library on regex.
+# functions (libraries.native), and builds its regex library on regex.
 _CHECKED_EXTENSIONS = ("optional", "lists", "sets", "two-var-comprehensions")
 _RUN_EXTENSIONS = (*_CHECKED_EXTENSIONS, "strings", "regex")
 # The engine takes a function from one declaration only.

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from . import url
-from .overload import FORMAT, LibraryError, Overload, rows
+from .overload import FORMAT, LibraryError, Overload, overload
 
 _LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
@@ -174,36 +174,24 @@ def _constant(name: str) -> Callable[[], str]:
 
 
 OVERLOADS: tuple[Overload, ...] = (
-    *rows(
-        "format.named",
-        (
-            "format-named",
-            ("string",),
-            f"optional_type({FORMAT})",
-            "internal.isFormat(a) ? optional.of(internal.format(a)) : optional.none()",
-        ),
-        is_member=False,
+    overload(
+        "format-named",
+        "format.named(string): optional_type(kubernetes.NamedFormat)",
+        "internal.isFormat(a) ? optional.of(internal.format(a)) : optional.none()",
     ),
-    *(
-        row
-        for name in FORMATS
-        for row in rows(f"format.{name}", (f"format.{name}", (), FORMAT, _constant(name)), is_member=False)
-    ),
-    *rows(
-        "validate",
-        (
-            "format-validate",
-            (FORMAT, "string"),
-            "optional_type(list(string))",
-            "optional.ofNonZeroValue(internal.formatProblems(a, b))",
-        ),
+    *(overload(f"format.{name}", f"format.{name}(): {FORMAT}", _constant(name)) for name in FORMATS),
+    overload(
+        "format-validate",
+        ".validate(kubernetes.NamedFormat, string): optional_type(list(string))",
+        "optional.ofNonZeroValue(internal.formatProblems(a, b))",
     ),
 )
 INTERNAL: tuple[Overload, ...] = (
-    *rows("internal.isFormat", ("internal_is_format", ("string",), "bool", lambda name: name in FORMATS)),
-    *rows("internal.format", ("internal_format", ("string",), FORMAT, _named)),
-    *rows(
-        "internal.formatProblems",
-        ("internal_format_problems", (FORMAT, "string"), "list(string)", lambda name, text: FORMATS[name](text)),
+    overload("internal_is_format", "internal.isFormat(string): bool", lambda name: name in FORMATS),
+    overload("internal_format", "internal.format(string): kubernetes.NamedFormat", _named),
+    overload(
+        "internal_format_problems",
+        "internal.formatProblems(kubernetes.NamedFormat, string): list(string)",
+        lambda name, text: FORMATS[name](text),
     ),
 )

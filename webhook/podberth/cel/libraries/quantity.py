@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from .overload import QUANTITY, LibraryError, Overload, accepted, rows
+from .overload import QUANTITY, LibraryError, Overload, accepted, overload
 
 _LARGEST_INT: Final = 2**63 - 1
 _SMALLEST_INT: Final = -(2**63)
@@ -222,28 +222,32 @@ def _compared(first: str, second: str) -> int:
     return compare(read(first), read(second))
 
 
-_TWO = (QUANTITY, QUANTITY)
-_WITH_INT = (QUANTITY, "int")
+_TWO = f"({QUANTITY}, {QUANTITY})"
+_WITH_INT = f"({QUANTITY}, int)"
 
 OVERLOADS: tuple[Overload, ...] = (
-    *rows("quantity", ("string_to_quantity", ("string",), QUANTITY, lambda text: parse(text).text), is_member=False),
-    *rows("isQuantity", ("is_quantity_string", ("string",), "bool", accepted(parse)), is_member=False),
+    overload("string_to_quantity", "quantity(string): kubernetes.Quantity", lambda text: parse(text).text),
+    overload("is_quantity_string", "isQuantity(string): bool", accepted(parse)),
     # Upstream declares it as a function, though its documentation shows a member: sign(quantity('1')).
-    *rows("sign", ("quantity_sign", (QUANTITY,), "int", _sign), is_member=False),
-    *rows("isGreaterThan", ("quantity_is_greater_than", _TWO, "bool", lambda a, b: _compared(a, b) > 0)),
-    *rows("isLessThan", ("quantity_is_less_than", _TWO, "bool", lambda a, b: _compared(a, b) < 0)),
-    *rows("compareTo", ("quantity_compare_to", _TWO, "int", _compared)),
-    *rows("asApproximateFloat", ("quantity_get_float", (QUANTITY,), "double", _as_float)),
-    *rows("asInteger", ("quantity_get_int", (QUANTITY,), "int", _as_integer)),
-    *rows("isInteger", ("quantity_is_integer", (QUANTITY,), "bool", lambda text: _integer(read(text)) is not None)),
-    *rows(
-        "add",
-        ("quantity_add", _TWO, QUANTITY, lambda a, b: plus(read(a), read(b)).text),
-        ("quantity_add_int", _WITH_INT, QUANTITY, lambda a, b: plus(read(a), Amount(b, 0, is_decimal=False)).text),
+    overload("quantity_sign", "sign(kubernetes.Quantity): int", _sign),
+    overload("quantity_is_greater_than", f".isGreaterThan{_TWO}: bool", lambda a, b: _compared(a, b) > 0),
+    overload("quantity_is_less_than", f".isLessThan{_TWO}: bool", lambda a, b: _compared(a, b) < 0),
+    overload("quantity_compare_to", f".compareTo{_TWO}: int", _compared),
+    overload("quantity_get_float", ".asApproximateFloat(kubernetes.Quantity): double", _as_float),
+    overload("quantity_get_int", ".asInteger(kubernetes.Quantity): int", _as_integer),
+    overload(
+        "quantity_is_integer", ".isInteger(kubernetes.Quantity): bool", lambda text: _integer(read(text)) is not None
     ),
-    *rows(
-        "sub",
-        ("quantity_sub", _TWO, QUANTITY, lambda a, b: minus(read(a), read(b)).text),
-        ("quantity_sub_int", _WITH_INT, QUANTITY, lambda a, b: minus(read(a), Amount(b, 0, is_decimal=False)).text),
+    overload("quantity_add", f".add{_TWO}: {QUANTITY}", lambda a, b: plus(read(a), read(b)).text),
+    overload(
+        "quantity_add_int",
+        f".add{_WITH_INT}: {QUANTITY}",
+        lambda a, b: plus(read(a), Amount(b, 0, is_decimal=False)).text,
+    ),
+    overload("quantity_sub", f".sub{_TWO}: {QUANTITY}", lambda a, b: minus(read(a), read(b)).text),
+    overload(
+        "quantity_sub_int",
+        f".sub{_WITH_INT}: {QUANTITY}",
+        lambda a, b: minus(read(a), Amount(b, 0, is_decimal=False)).text,
     ),
 )
