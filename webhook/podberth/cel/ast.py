@@ -128,11 +128,24 @@ def new_checked() -> Node:
     return _CheckedExpr()
 
 
+def new_expression() -> Node:
+    """Return an Expr that is not set."""
+    return type(_CheckedExpr().expr)()
+
+
 def copy_of(node: Node) -> Node:
     """Return a copy that no longer belongs to its tree."""
     copy = type(node)()
     copy.CopyFrom(node)
     return copy
+
+
+def put(checked: Node, node: Node, made: Node) -> None:
+    """Put an expression that was made here into the place of another one, whose number it gets."""
+    made.id = node.id
+    node.CopyFrom(made)
+    if node.id in checked.reference_map:
+        del checked.reference_map[node.id]
 
 
 def kind(node: Node) -> str:

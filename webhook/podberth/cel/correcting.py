@@ -56,7 +56,7 @@ class Correcting:
     def call(self, node: Node) -> bool:
         """Correct a call; return whether there was anything to correct."""
         call = node.call_expr
-        operands = [*([call.target] if call.HasField("target") else []), *call.args]
+        operands = list(ast.children(node))
         if call.function == _OPTIONAL_FIELD:
             is_object = ast.kind(operands[0]) == "ident_expr" and operands[0].ident_expr.name == _OBJECT
             body = "" if is_object else present(self._call(operands))
@@ -74,10 +74,7 @@ class Correcting:
     def _replace(self, node: Node, body: Body, operands: list[Node]) -> None:
         made = self._apply(body, operands)
         self.grown += ast.size(made) - sum(map(ast.size, operands))
-        made.id = node.id
-        node.CopyFrom(made)
-        if node.id in self._checked.reference_map:
-            del self._checked.reference_map[node.id]
+        ast.put(self._checked, node, made)
 
     def _call(self, operands: list[Node]) -> Call:
         last = operands[-1]

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from ...kube.quantity import BINARY, DECIMAL
 from .overload import QUANTITY, LibraryError, Overload, accepted, overload
 
 _LARGEST_INT: Final = 2**63 - 1
@@ -29,9 +30,6 @@ _LARGEST_EXPONENT: Final = 1000
 _SHAPE: Final = re.compile(
     r"(?P<value>[+-]?0*(?P<num>[0-9]*)(?:\.(?P<denom>[0-9]*))?)(?P<suffix>[eEinumkKMGTP]*[+-]?[0-9]*)"
 )
-# suffix.go
-_DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]+)")
 
 _WRONG_SHAPE: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -108,10 +106,10 @@ def parse(text: str) -> Amount:
     if not match or not text:
         raise LibraryError(_WRONG_SHAPE)
     num, denom, suffix = match["num"] or "0", match["denom"] or "", match["suffix"]
-    if suffix in _BINARY:
-        return _binary(match, num, denom, _BINARY[suffix])
-    if suffix in _DECIMAL:
-        exponent = _DECIMAL[suffix]
+    if suffix in BINARY:
+        return _binary(match, num, denom, BINARY[suffix])
+    if suffix in DECIMAL:
+        exponent = DECIMAL[suffix]
     elif written := _EXPONENT.fullmatch(suffix):
         exponent = int(written[1])
         if abs(exponent) > _LARGEST_EXPONENT:
