@@ -86,7 +86,7 @@ def _case(tested: Tested, case: CaseResult) -> dict[str, Any]:
 
 
 def _line(tested: Tested, case: CaseResult) -> int:
-    return 0 if tested.suite is None else tested.suite.position(("cases", case.index)).line
+    return 0 if tested.suite is None else tested.suite.source.positions.at(("cases", case.index)).line
 
 
 def _difference(case: CaseResult) -> list[str]:

@@ -29,7 +29,7 @@ from pydantic import BeforeValidator, Field, StrictInt, ValidationError
 
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
-from ..kube.positions import Path, Position, Positions
+from ..kube.positions import Path
 from ..policy.fields import Model
 from ..policy.wording import explain
 
@@ -135,15 +135,6 @@ class Suite:
     cases: tuple[Case, ...]
     source: PositionedDocument
     """The document from which it was parsed."""
-
-    @property
-    def positions(self) -> Positions:
-        """The positions of its values."""
-        return self.source.positions
-
-    def position(self, path: Path) -> Position:
-        """Return where the value at ``path`` starts."""
-        return self.positions.at(path)
 
 
 def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]]:

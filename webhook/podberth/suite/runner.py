@@ -151,7 +151,7 @@ class _Runner:
         return replace(result, verdict=verdict, warnings=warnings, denial=validated.denial, pod=pod)
 
     def _violation(self, path: Path, message: str) -> Problem:
-        return self.suite.positions.problem(self.suite.file, path, message)
+        return self.suite.source.positions.problem(self.suite.file, path, message)
 
     def _snapshot(self, path: Path, case: Case, namespace: str) -> Snapshot:
         """Return the policies in the case's cluster."""
