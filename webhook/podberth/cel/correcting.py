@@ -41,7 +41,7 @@ class Correcting:
             if ast.kind(node) != "call_expr" or node.call_expr.function != "string" or not node.call_expr.args:
                 continue
             read = node.call_expr.args[0]
-            if _TIME_OF_TEXT in self._overloads(read):
+            if _TIME_OF_TEXT in ast.overloads(self._checked, read):
                 self._replace(node, f"{TIME_TEXT}(a)", [ast.copy_of(read.call_expr.args[0])])
 
     def select(self, node: Node) -> bool:
@@ -98,9 +98,6 @@ class Correcting:
         is_message = ast.type_of(self._checked, select.operand).is_message
         made.const_expr.string_value = UNESCAPED.get(select.field, select.field) if is_message else select.field
         return made
-
-    def _overloads(self, node: Node) -> list[str]:
-        return list(self._checked.reference_map[node.id].overload_id) if node.id in self._checked.reference_map else []
 
 
 def forget_offsets(node: Node) -> None:

@@ -218,9 +218,8 @@ class Meter:
             scopes[1:] = [self._where(nodes[0], times, scope, holds=holds) for holds in _CHOICES[call.function]]
         values = [self.visit(each, times, within) for each, within in zip(nodes, scopes, strict=True)]
         if call.function in _INDEX:
-            key = nodes[1].const_expr
-            by_name = ast.kind(nodes[1]) == "const_expr" and key.WhichOneof("which") == "string_value"
-            return self._field(node, values[0], key.string_value if by_name else ELEMENT, times)
+            key = ast.constant(nodes[1])
+            return self._field(node, values[0], key if isinstance(key, str) else ELEMENT, times)
         if call.function == "_?_:_":
             return largest(values[1:]) or Bounds(times=times)
         if call.function in _OURS:
@@ -378,9 +377,8 @@ class Meter:
                 size = (values[0].size + 1) * max(values[2].size, 1)
                 total = (values[0].bytes_at(times) + times) * max(values[2].size, 1)
             case "lists.range":
-                number = node.call_expr.args[0].const_expr
-                given = number.WhichOneof("which") == "int64_value"
-                length = min(max(number.int64_value, 0), MAX_ITERATIONS) if given else MAX_ITERATIONS
+                number = ast.constant(node.call_expr.args[0])
+                length = min(max(number, 0), MAX_ITERATIONS) if isinstance(number, int) else MAX_ITERATIONS
                 made = length
             case function if function in _LIKE_THE_LIST:
                 return replace(values[0], times=times, whole=values[0].whole_at(times))

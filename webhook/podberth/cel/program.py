@@ -241,7 +241,7 @@ def _lower_call(checked: Node, node: Node, reads: set[Path], apply: Apply) -> st
     """Replace a call of podberth's functions by its implementation; return why that is impossible, or nothing."""
     call = node.call_expr
     operands = list(ast.children(node))
-    overloads = list(checked.reference_map[node.id].overload_id) if node.id in checked.reference_map else []
+    overloads = ast.overloads(checked, node)
     row = _BY_ID.get(overloads[0]) if overloads else None
     if row is not None:
         carried = [ast.copy_of(each) for each, kind in zip(operands, row.parameters, strict=True) if kind in CARRIED]

@@ -4,25 +4,14 @@ Macros are expanded, as the checker leaves them. Two equal parts are equal value
 messages (``ast``) stay inside this package; this tree may leave it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final, TypeAlias
 
 from . import ast
-from .ast import Node
+from .ast import Node, Scalar
 from .typing import UNESCAPED
-
-Scalar: TypeAlias = bool | int | float | str | bytes | None
-
-_LITERALS: Mapping[str, type[bool | int | float | str | bytes]] = {
-    "bool_value": bool,
-    "int64_value": int,
-    "uint64_value": int,
-    "double_value": float,
-    "string_value": str,
-    "bytes_value": bytes,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,7 +142,7 @@ def _part(checked: Node, node: Node) -> Tree:  # noqa: PLR0911 - one for each ki
     read = partial(_read, checked)
     match ast.kind(node):
         case "const_expr":
-            return Literal(value=_literal(node.const_expr))
+            return Literal(value=ast.constant(node))
         case "ident_expr":
             return Name(name=node.ident_expr.name.removeprefix("."))
         case "select_expr":
@@ -173,8 +162,3 @@ def _part(checked: Node, node: Node) -> Tree:  # noqa: PLR0911 - one for each ki
             return Loop(variables=tuple(filter(None, names)), over=read(loop.iter_range), parts=tuple(map(read, parts)))
         case _:
             return Call(function=node.call_expr.function, operands=tuple(map(read, ast.children(node))))
-
-
-def _literal(constant: Node) -> Scalar:
-    which = constant.WhichOneof("which")
-    return None if which not in _LITERALS else _LITERALS[which](getattr(constant, which))
