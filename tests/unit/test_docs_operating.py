@@ -45,7 +45,7 @@ from snapshots import snapshot
 # ---- operating ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: str(option.name))
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: str(option.field))
 def test_every_flag_has_a_row_with_its_variable_and_default(option: Any) -> None:
     cells = OPERATING_ROWS[f"{option.flag} {option.metavar}"]
     assert cells[1] == f"`{option.variable}`"

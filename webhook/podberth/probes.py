@@ -2,10 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter, thread_time
-from typing import TypeAlias
 
 from aiohttp import hdrs, web
 
@@ -25,30 +24,6 @@ _KEEPALIVE_SECONDS = 75.0
 # How long no page of metrics is made after one, as a multiple of the time that it took. A page takes 5 ms of the loop
 # that answers reviews, and 60 callers that ask without end took all of it.
 _REST = 9
-
-Page: TypeAlias = Callable[[], Awaitable[WholeAnswer]]
-
-
-def make_probes(unready: Callable[[], Sequence[str]], page: Callable[[], bytes]) -> Mapping[str, Page]:
-    """Return the pages of that port; ``unready`` returns the reasons for not being ready, ``page`` the metrics."""
-
-    async def livez() -> WholeAnswer:
-        # It is enough that the loop answers: a restart fixes neither policies nor certificates.
-        return WholeAnswer(200, b"ok\n")
-
-    async def readyz() -> WholeAnswer:
-        reasons = unready()
-        if not reasons:
-            return WholeAnswer(200, b"ok\n")
-        body = json.dumps({"unready": list(reasons)}) + "\n"
-        return WholeAnswer(503, body.encode(), content_type=b"application/json")
-
-    shared = SharedPage(page)
-
-    async def exposition() -> WholeAnswer:
-        return WholeAnswer(200, await shared.made(), content_type=CONTENT_TYPE.encode())
-
-    return {"/livez": livez, "/readyz": readyz, "/metrics": exposition}
 
 
 class SharedPage:
@@ -83,14 +58,35 @@ class SharedPage:
 class ProbePort:
     """Listens until ``stop``."""
 
-    def __init__(self, pages: Mapping[str, Page]) -> None:
-        """Nothing listens yet. The caller must be inside a running event loop."""
-        self._pages = pages
+    def __init__(self, unready: Callable[[], Sequence[str]], page: Callable[[], bytes]) -> None:
+        """Nothing listens yet. The caller must be inside a running event loop.
+
+        Args:
+            unready: returns the reasons for not being ready.
+            page: returns the metrics.
+        """
+        self._unready = unready
+        self._page = SharedPage(page)
+        self._pages = {"/livez": self._livez, "/readyz": self._readyz, "/metrics": self._metrics}
         self._web = web.Server(self._answer)
         places = Places(most=_MOST_CONNECTIONS)
         loop = asyncio.get_running_loop()
         make = partial(BoundedConnection, self._web, places=places, loop=loop, keepalive_timeout=_KEEPALIVE_SECONDS)
         self._listener = Listener(make, places)
+
+    async def _livez(self) -> WholeAnswer:
+        # It is enough that the loop answers: a restart fixes neither policies nor certificates.
+        return WholeAnswer(200, b"ok\n")
+
+    async def _readyz(self) -> WholeAnswer:
+        reasons = self._unready()
+        if not reasons:
+            return WholeAnswer(200, b"ok\n")
+        body = json.dumps({"unready": list(reasons)}) + "\n"
+        return WholeAnswer(503, body.encode(), content_type=b"application/json")
+
+    async def _metrics(self) -> WholeAnswer:
+        return WholeAnswer(200, await self._page.made(), content_type=CONTENT_TYPE.encode())
 
     async def _answer(self, request: web.BaseRequest) -> WholeAnswer:
         page = self._pages.get(request.path)
@@ -117,13 +113,3 @@ class ProbePort:
         await self._listener.stop()
         self._web.pre_shutdown()
         await self._web.shutdown(0)
-
-
-async def start_probes(pages: Mapping[str, Page], address: Address) -> tuple[ProbePort, Address]:
-    """Listen with the port of probes.
-
-    Raises:
-        UsageError: the address cannot be used.
-    """
-    port = ProbePort(pages)
-    return port, port.start(address)

@@ -31,7 +31,7 @@ from ..topology.codec import decode_topology
 from ..topology.shapes import SHAPES, simulate
 from .access import add_access, address, number, open_api
 from .exitcodes import ExitCode
-from .output import let_go
+from .output import let_go, talk
 
 # Events report faults at once; changes that only a new reading shows (MIG, links, NICs) may be this old.
 _INTERVAL_SECONDS = 30.0
@@ -160,12 +160,8 @@ def _print(arguments: argparse.Namespace) -> int:
 
 
 def _read(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    with _watch(arguments, _say) as watch:
+    with _watch(arguments, lambda _, line: talk([line])) as watch:
         yield from documents(watch, arguments.node)
-
-
-def _say(_level: Level, line: str) -> None:
-    print(f"podberth: {line}", file=sys.stderr, flush=True)  # noqa: T201 - stderr is where it talks: stdout is data here
 
 
 def _write(found: Iterable[dict[str, Any]]) -> None:

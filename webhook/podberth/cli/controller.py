@@ -26,7 +26,7 @@ from ..controller.requests import Requests
 from ..conventions import Conventions
 from ..files.loading import FileSource
 from ..kube.schema import PodSchema
-from ..probes import make_probes, start_probes
+from ..probes import ProbePort
 from ..settings import Address, Policies
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import LibraryHandler, Log, standard_output
@@ -105,7 +105,8 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
         return reasons if election.answered else [*reasons, "the Lease is not known"]
 
     async with AsyncExitStack() as stack:
-        probes, listening_at = await start_probes(make_probes(unready, metrics.exposition), arguments.metrics_listen)
+        probes = ProbePort(unready, metrics.exposition)
+        listening_at = probes.start(arguments.metrics_listen)
         stack.push_async_callback(probes.stop)
         stack.push_async_callback(events.finish, asyncio.create_task(events.run()))
         log.event("info", "controller", metrics=list(listening_at), missing_after=arguments.missing_after)

@@ -26,9 +26,10 @@ from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import render_path
 from ..policy.parse import parse_policies
 from ..workload.templates import Template, templates
+from .access import add_conventions, add_output
 from .exitcodes import ExitCode
-from .explain_json import Subject
-from .output import write, write_text
+from .explain_json import Subject, as_json
+from .output import talk, write, write_text
 
 _STDIN = "-"
 _PIPED = 160
@@ -50,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="a file or directory with what kubectl get nodes,configmaps -o yaml prints (default: no node is known)",
     )
-    parser.add_argument("--conventions", metavar="FILE", type=Path, help="the cluster's own names, as serve reads them")
+    add_conventions(parser)
     parser.add_argument("--policy", metavar="NAME", default="", help="show only this policy; all are evaluated")
     parser.add_argument(
         "--namespace",
@@ -58,14 +59,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_NAMESPACE,
         help=f"where the pod is created unless it says so itself (default {DEFAULT_NAMESPACE})",
     )
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="(default text)")
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain every pod of the file; a denied pod is a finding."""
     objects = ClusterFacts() if arguments.topology is None else read_topology(arguments.topology)
-    for problem in objects.problems:
-        print(f"podberth: {problem}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
+    talk(objects.problems)
     conventions = read_conventions(arguments.conventions)
     snapshot = _snapshot(arguments.policies, objects, conventions)
     names = sorted(policy.name for policy in snapshot.policies)
@@ -78,11 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
         for place in _pods(arguments.pod, arguments.namespace)
     ]
     if arguments.output == "json":
-        from .explain_json import as_json  # noqa: PLC0415 - what is not printed is not loaded
-
         write_text(json.dumps(as_json(found), indent=2, ensure_ascii=False, default=str) + "\n")
     else:
-        from .explain_text import show  # noqa: PLC0415 - as above
+        from .explain_text import show  # noqa: PLC0415 - what is not printed is not loaded
         from .terminal import Terminal  # noqa: PLC0415 - as above
 
         def render(stream: TextIO) -> None:

@@ -30,7 +30,7 @@ from ..files.loading import FileSource, read_pod_schema
 from ..files.naming import read_conventions
 from ..pki.rotation import Profile
 from ..port.budget import MemoryBudget
-from ..probes import make_probes, start_probes
+from ..probes import ProbePort
 from ..server.drain import Leaving
 from ..server.handler import ReviewHandler
 from ..server.judge import PolicyJudge
@@ -122,7 +122,8 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
 
     async with AsyncExitStack() as stack:
         # The probes start first: a large snapshot takes longer to load than the kubelet waits for /livez.
-        probes, probes_at = await start_probes(make_probes(state.unready, metrics.exposition), settings.metrics_listen)
+        probes = ProbePort(state.unready, metrics.exposition)
+        probes_at = probes.start(settings.metrics_listen)
         stack.push_async_callback(probes.stop)
         for each in watched:
             await each.refresh()

@@ -9,8 +9,8 @@ from ..kinds.dossiers import DOSSIERS
 from ..kinds.forms import find
 from ..kinds.group_rules import JOB_SCHEDULING
 from ..kinds.starts import Start, all_of
-from ..kube.label_sets import LabelSets
 from ..kube.patch import Path
+from ..kube.selector import LabelSets
 from ..kube.unchecked import at, mapping_at, text, text_at
 from ..topology.need import covers
 from .case import Case, Pods, Wrong

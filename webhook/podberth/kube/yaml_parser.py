@@ -16,7 +16,7 @@ from yaml.reader import ReaderError
 
 from .json_text import MAX_DEPTH
 from .positions import Chunk, Part, Place, Position
-from .scalars import resolve, tagged
+from .scalars import kind_of, resolve, tagged
 
 # The most that the aliases of one document may add to it: etcd takes objects of 1.5 MB, and a node is ten bytes or more
 MAX_ALIASED_NODES = 150_000
@@ -124,7 +124,7 @@ class _Composer:
         event = next(self._events)
         value, place = self._value(event, self.at(event.start_mark.index), 1)
         if value is not None and not isinstance(value, dict):
-            self._refuse(place.position, f"got {_kind(value)}, want an object with apiVersion and kind")
+            self._refuse(place.position, f"got {kind_of(value)}, want an object with apiVersion and kind")
         return Composed(value, place, self._wrong, self._repeated)
 
     def _value(self, event: Any, position: Position, depth: int) -> tuple[object, Place]:
@@ -246,7 +246,7 @@ class _Composer:
             return str(value).lower() if isinstance(value, bool) else str(value)
         if isinstance(value, str) and isinstance(event, yaml.ScalarEvent):
             return value
-        got = f"{event.value}, which kubectl reads as {_kind(value)}" if hasattr(event, "value") else _kind(value)
+        got = f"{event.value}, which kubectl reads as {kind_of(value)}" if hasattr(event, "value") else kind_of(value)
         self._refuse(place.position, f"got {got}, want a string as the key; put it in quotes")
         return None
 
@@ -262,7 +262,7 @@ class _Composer:
             else []
         )
         if not sources or not all(isinstance(item, dict) for item, _ in sources):
-            self._refuse(position, f"got {_kind(value)} to merge, want a mapping or a list of mappings")
+            self._refuse(position, f"got {kind_of(value)} to merge, want a mapping or a list of mappings")
             return
         present = set(items)
         for item, origin in sources:
@@ -294,8 +294,3 @@ def _close(place: Place, event: Any) -> None:
     else:
         own = [*place.parts.values(), *place.merges]
         place.end = max((part.end for part in own if part.start >= place.index), default=place.end)
-
-
-def _kind(value: object) -> str:
-    names = {dict: "an object", list: "a list", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
-    return names.get(type(value), "null")

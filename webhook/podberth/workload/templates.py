@@ -12,7 +12,7 @@ from ..kinds import forms
 from ..kinds.places import BARE, PLACEHOLDER_HASH, PLACEHOLDER_UID, TEMPLATE, Form, Found, Place, Scene, Steps
 from ..kinds.roles import Predicted
 from ..kube.budget import excess
-from ..kube.carry import ABSENT
+from ..kube.json_patch import ABSENT
 from ..kube.paths import ELEMENT
 from ..kube.positions import render_path
 from ..kube.shape import template_problems
