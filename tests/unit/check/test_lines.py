@@ -149,6 +149,13 @@ def test_what_an_operator_takes_from_elsewhere_is_reported_there() -> None:
     assert {each.field for each in said if each.policy == "whole-gpu-not-offered"} == {"spec.executor.gpu"}
 
 
+def test_gpus_that_an_operator_asks_for_itself_are_reported_at_the_number_that_they_come_from() -> None:
+    text = MANIFESTS["nim-pipeline.yaml"]
+    said = [each for result in checked(text, by=over("slices")).results for each in result.warnings]
+    fields = {each.field for each in said if each.policy == "whole-gpu-not-offered"}
+    assert fields == {"spec.services[0].spec.multiNode.parallelism.tensor"}
+
+
 def test_what_only_the_cluster_knows_is_noted_at_the_field_that_it_would_be_in() -> None:
     text = MANIFESTS["job.yaml"].replace("  template:\n", "  template:\n    metadata:\n      labels: {a: b}\n", 1)
     fields = {each.field for result in checked(text).results for each in result.notes}

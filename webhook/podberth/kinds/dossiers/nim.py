@@ -1,15 +1,16 @@
 """NIM: the operator of NVIDIA's inference microservices."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
+from ...kube.positions import render_path
 from ...kube.unchecked import at, count, mapping_at, unread
 from ..dossier import Dossier
 from ..forms import COMPONENT, find
 from ..leader_workers import predicted_group, stamp_group
-from ..places import Found, Place, Scene, WorkloadKind, always
+from ..places import Found, Place, Scene, Steps, WorkloadKind, always
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
 from ..words import under, words
 
@@ -71,11 +72,23 @@ def _stamp_pod(pod: dict[str, Any], scene: Scene) -> None:
 
 def _resources(spec: Found) -> Found:
     """Return the resources of a node; one that names no GPUs gets its part of the tensors (addGPUResources)."""
+    said, gpus = mapping_at(spec, "resources"), _tensors(spec)
+    asked = {_GPU: gpus} if gpus else {}
+    return {**said, **({side: {**mapping_at(said, side), **asked} for side in ("limits", "requests")} if asked else {})}
+
+
+def _tensors(spec: Found) -> int:
+    """Return the GPUs that a node gets for its part of the tensors; 0 if its resources name GPUs or claims."""
     said = mapping_at(spec, "resources")
     named = any(_GPU in mapping_at(said, side) for side in ("limits", "requests")) or spec.get("draResources")
-    gpus = count(at(spec, "multiNode", "parallelism", "tensor"), 1)
-    asked = {} if named or not gpus else {_GPU: gpus}
-    return {**said, **({side: {**mapping_at(said, side), **asked} for side in ("limits", "requests")} if asked else {})}
+    return 0 if named else count(at(spec, "multiNode", "parallelism", "tensor"), 1)
+
+
+def _asked_as_tensors(scene: Scene) -> Iterator[tuple[Steps, str]]:
+    if _nodes(_spec(scene)) > 1 and _tensors(_spec(scene)):
+        where = render_path((*scene.path, "multiNode", "parallelism", "tensor"))
+        for side in ("limits", "requests"):
+            yield ("spec", "containers", 0, "resources", side, _GPU), f"asked for in {where}; change it there"
 
 
 def _group(scene: Scene) -> Found:
@@ -106,6 +119,7 @@ def _kind(kind: str, *path: str, when: Callable[[Scene], bool] = always) -> Work
         replicas=_replicas,
         owner=_group,
         lacks=frozenset({"schedulingGroup"}),
+        fixed=_asked_as_tensors,
     )
     return WorkloadKind(
         api_versions=frozenset({"apps.nvidia.com/v1alpha1"}),
