@@ -1,6 +1,6 @@
 """NIM: the operator of NVIDIA's inference microservices."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -9,7 +9,7 @@ from ...kube.unchecked import at, count, mapping_at, unread
 from ..dossier import Dossier
 from ..forms import COMPONENT, find
 from ..leader_workers import predicted_group, stamp_group
-from ..places import Found, Place, Scene, WorkloadKind, always
+from ..places import Found, Place, Scene, Steps, WorkloadKind, always
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
 from ..words import under, words
 
@@ -78,6 +78,13 @@ def _resources(spec: Found) -> Found:
     return {**said, **({side: {**mapping_at(said, side), **asked} for side in ("limits", "requests")} if asked else {})}
 
 
+def _tensors(scene: Scene) -> Iterator[tuple[Steps, str]]:
+    """Yield the resources if the operator adds GPUs to them; it adds them to other resources, too."""
+    spec = _spec(scene)
+    if _nodes(spec) > 1 and _resources(spec) != mapping_at(spec, "resources"):
+        yield ("spec", "containers", 0, "resources"), "made of multiNode.parallelism.tensor; name the GPUs in resources"
+
+
 def _group(scene: Scene) -> Found:
     """Predict the LeaderWorkerSet of a service over several nodes; a service on one node has none."""
     spec = _spec(scene)
@@ -105,6 +112,7 @@ def _kind(kind: str, *path: str, when: Callable[[Scene], bool] = always) -> Work
         when=when,
         replicas=_replicas,
         owner=_group,
+        fixed=_tensors,
         lacks=frozenset({"schedulingGroup"}),
     )
     return WorkloadKind(
