@@ -91,6 +91,13 @@ def _asked_as_tensors(scene: Scene) -> Iterator[tuple[Steps, str]]:
             yield ("spec", "containers", 0, "resources", side, _GPU), f"asked for in {where}; change it there"
 
 
+def _tensors(scene: Scene) -> Iterator[tuple[Steps, str]]:
+    """Yield the resources if the operator adds GPUs to them; it adds them to other resources, too."""
+    spec = _spec(scene)
+    if _nodes(spec) > 1 and _resources(spec) != mapping_at(spec, "resources"):
+        yield ("spec", "containers", 0, "resources"), "made of multiNode.parallelism.tensor; name the GPUs in resources"
+
+
 def _group(scene: Scene) -> Found:
     """Predict the LeaderWorkerSet of a service over several nodes; a service on one node has none."""
     spec = _spec(scene)
@@ -118,6 +125,7 @@ def _kind(kind: str, *path: str, when: Callable[[Scene], bool] = always) -> Work
         when=when,
         replicas=_replicas,
         owner=_group,
+        fixed=_tensors,
         lacks=frozenset({"schedulingGroup"}),
         fixed=_asked_as_tensors,
     )
