@@ -14,7 +14,7 @@ from itertools import product
 import orjson
 
 from podberth.conventions import LABEL_KEYS, Conventions
-from podberth.topology.cover import Kind
+from podberth.topology.cover import LabelledNodes
 from podberth.topology.index import Need, TopologyIndex
 from podberth.topology.placement import Placement
 
@@ -55,10 +55,10 @@ def scrambled(rounds: int) -> list[Answered]:
     return answers
 
 
-def _drawn(seed: int, share: int) -> tuple[list[Kind], list[Kind]]:
+def _drawn(seed: int, share: int) -> tuple[list[LabelledNodes], list[LabelledNodes]]:
     lots = random.Random(seed)  # noqa: S311 - the same in each run
     keys = [*(each.key for each in LABEL_KEYS), *(f"example.com/label-{number}" for number in range(20))]
-    kinds = [Kind({key: lots.choice("abcd") for key in keys}, _NODES_EACH) for _ in range(_KINDS)]
+    kinds = [LabelledNodes({key: lots.choice("abcd") for key in keys}, _NODES_EACH) for _ in range(_KINDS)]
     return kinds[: _KINDS // share], kinds[_KINDS // share :]
 
 

@@ -17,7 +17,7 @@ from demo.progress import Progress  # noqa: E402
 from demo.reviews import Webhook  # noqa: E402
 from demo.run import run  # noqa: E402
 from e2e.podberth_process import Podberth  # noqa: E402
-from podberth.admission.reach import Cluster  # noqa: E402
+from podberth.admission.reach import ReachableCluster  # noqa: E402
 from podberth.cli.terminal import Terminal  # noqa: E402
 from podberth.facts.cluster import collect  # noqa: E402
 from podberth.kube.yaml_text import as_yaml  # noqa: E402
@@ -35,7 +35,7 @@ def show(directory: Path, progress: Progress, terminal: Terminal) -> None:
         progress.say(f"podberth answers at {podberth.endpoint.url}; sending the examples")
         walk.show_cluster(terminal)
         walk.show_method(terminal)
-        wanted, cluster, tally = examples.load(), Cluster(collect(documents, now=None).nodes), walk.Tally()
+        wanted, cluster, tally = examples.load(), ReachableCluster(collect(documents, now=None).nodes), walk.Tally()
         with closing(Webhook(podberth.endpoint.url, served / "ca.crt")) as webhook:
             for number, example in enumerate(wanted, 1):
                 terminal.heading(f"{number} of {len(wanted)}: {example.shown_path}")

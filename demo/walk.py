@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from podberth.admission.reach import Cluster, Reach
+from podberth.admission.reach import PodReach, ReachableCluster
 from podberth.check.report.difference import difference
 from podberth.check.report.lines import Line, Span
 from podberth.cli.terminal import Terminal
@@ -61,7 +61,9 @@ def show_method(terminal: Terminal) -> None:
     )
 
 
-def show_example(terminal: Terminal, example: Example, webhook: Webhook, cluster: Cluster, tally: Tally) -> None:
+def show_example(
+    terminal: Terminal, example: Example, webhook: Webhook, cluster: ReachableCluster, tally: Tally
+) -> None:
     """Send one example's objects and say what came of them."""
     terminal.paragraph(example.what, "bold")
     terminal.paragraph(f"podberth: {example.does}", "dim")
@@ -92,7 +94,9 @@ def _together(places: Sequence[str]) -> str:
     return f"{places[0].split()[0]}s {', '.join(place.split()[-1] for place in places)}"
 
 
-def _show_pod(terminal: Terminal, template: PodTemplate, webhook: Webhook, cluster: Cluster, tally: Tally) -> None:
+def _show_pod(
+    terminal: Terminal, template: PodTemplate, webhook: Webhook, cluster: ReachableCluster, tally: Tally
+) -> None:
     mutated = webhook.ask("/mutate", template.pod, NAMESPACE)
     final = template.pod if mutated.denial else apply(template.pod, mutated.patch)
     judged = mutated if mutated.denial else webhook.ask("/validate", final, NAMESPACE)
@@ -128,7 +132,7 @@ def _show_reasons(terminal: Terminal, label: str, lines: Sequence[str]) -> None:
         terminal.paragraph(text, first=first, hanging=len(_INDENT) + _LABEL_WIDTH + 2)
 
 
-def _show_reach(terminal: Terminal, before: Reach, now: Reach | None) -> None:
+def _show_reach(terminal: Terminal, before: PodReach, now: PodReach | None) -> None:
     _field(terminal, "before", _where(before))
     if now is None:
         _field(terminal, "now", "refused at once, with the reason, instead of waiting for ever", "green")
@@ -142,7 +146,7 @@ def _field(terminal: Terminal, label: str, text: str, style: str = "") -> None:
     terminal.paragraph(text, style, first=(Span(f"{_INDENT}{label:<{_LABEL_WIDTH}}", "dim"),))
 
 
-def _where(reach: Reach) -> str:
+def _where(reach: PodReach) -> str:
     total = simulated.node_count()
     if not reach.nodes:
         return f"runs on none of {total} nodes: it would wait for ever"

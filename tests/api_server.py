@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from podberth.agent.objects import Answer, Purpose, Request
+from podberth.agent.objects import ApiRequest, Purpose, SendResult
 from podberth.agent.publisher import Instant, Publisher
 from podberth.topology.codec import DATA_KEY
 
@@ -23,9 +23,9 @@ class Server:
     labels: dict[str, str] = field(default_factory=dict)
     version: int = 0
     asked: list[tuple[float, Purpose]] = field(default_factory=list)
-    refusal: Callable[[float, Request], Answer | None] = lambda _now, _request: None
+    refusal: Callable[[float, ApiRequest], SendResult | None] = lambda _now, _request: None
 
-    def answer(self, request: Request, now: float) -> Answer:
+    def answer(self, request: ApiRequest, now: float) -> SendResult:
         """Do what a request says; the garbage collector has been there just before."""
         owners = (self.config_map or {"metadata": {}})["metadata"].get("ownerReferences") or ()
         if any(owner["uid"] != self.uid for owner in owners):
@@ -36,19 +36,23 @@ class Server:
         body = json.loads(request.body) if request.body else {}
         match request.purpose:
             case "node":
-                return Answer(200, {"metadata": {"uid": self.uid}}) if self.uid else Answer(404, said="no such node")
+                return (
+                    SendResult(200, {"metadata": {"uid": self.uid}})
+                    if self.uid
+                    else SendResult(404, said="no such node")
+                )
             case "read" | "check":
-                return Answer(404) if self.config_map is None else Answer(200, self.config_map)
+                return SendResult(404) if self.config_map is None else SendResult(200, self.config_map)
             case "write":
                 status = 201 if self.config_map is None else 200
                 self.put(body)
                 assert self.config_map is not None
-                return Answer(status, self.config_map)
+                return SendResult(status, self.config_map)
             case "heartbeat":
                 self.renewals.append(body["spec"]["renewTime"])
             case "label":
                 self.labels = body["metadata"]["labels"] if body["kind"] == "Node" else body["spec"]["labels"]
-        return Answer(200, {"metadata": {"uid": "x"}})
+        return SendResult(200, {"metadata": {"uid": "x"}})
 
     def put(self, config_map: dict[str, Any]) -> None:
         """Store a ConfigMap under a new version."""

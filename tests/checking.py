@@ -7,7 +7,7 @@ from typing import Any
 
 from podberth.admission.snapshot import Snapshot, load_snapshot
 from podberth.check.model import Report, Result
-from podberth.check.run import Settings, check, report
+from podberth.check.run import CheckSettings, check, report
 from podberth.check.sources import read
 from podberth.check.surroundings import referred, surroundings, within
 from podberth.conventions import Conventions
@@ -28,16 +28,16 @@ def shipped(*, nodes: bool = True) -> Snapshot:
     return load_snapshot(parse_policies(texts), collect(objects, now=None), environment(), Conventions())
 
 
-def checked(*texts: str, by: Snapshot | None = None, settings: Settings | None = None) -> Report:
+def checked(*texts: str, by: Snapshot | None = None, settings: CheckSettings | None = None) -> Report:
     """Check manifests, the first of which is ``m0.yaml``; each text may be indented as a whole."""
-    settings = settings or Settings()
+    settings = settings or CheckSettings()
     files = [read(f"m{number}.yaml", dedent(text)) for number, text in enumerate(texts)]
     documents = surroundings(files, settings.namespace)
     snapshot = within(by or shipped(), documents)
     return report([check(each, snapshot, settings, tuple(referred(documents))) for each in files])
 
 
-def one(text: str, *, by: Snapshot | None = None, settings: Settings | None = None) -> Result:
+def one(text: str, *, by: Snapshot | None = None, settings: CheckSettings | None = None) -> Result:
     """Check a manifest of one pod template."""
     [result] = checked(text, by=by, settings=settings).results
     return result

@@ -1,12 +1,12 @@
 """Lint a text as users do, on a small cluster."""
 
 from podberth.facts.cluster import collect
-from podberth.lint.model import Finding
+from podberth.lint.model import LintFinding
 from podberth.lint.runner import lint
 from snapshots import cluster, environment
 
 
-def found(text: str, rule: str = "", *, tested: bool = True, nodes: bool = True) -> tuple[Finding, ...]:
+def found(text: str, rule: str = "", *, tested: bool = True, nodes: bool = True) -> tuple[LintFinding, ...]:
     """Return what is found in ``d/policy.yaml``, of one rule if it is named."""
     known = collect(cluster(hgx_h100_8=2, gb200_tray=1), now=None).nodes if nodes else None
     tests = ["d/tests.yaml"] if tested else []

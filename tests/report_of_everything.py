@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Final
 
-from podberth.check.model import Change, Finding, Report, Result
+from podberth.check.model import DocumentChange, Finding, Report, Result
 from podberth.kube.documents import load_documents
 
 GOLDEN: Final = Path(__file__).parent / "unit" / "check" / "golden"
@@ -58,14 +58,14 @@ def report() -> Report:
             warnings=(_found("queue-hint", "no queue is named; the default queue may be full", "metadata.labels", 4),),
             changes=(
                 _change("gpu-tolerations", f"{spec}/tolerations", [{"key": "nvidia.com/gpu", "operator": "Exists"}]),
-                Change(
+                DocumentChange(
                     policy="mig-right-size",
                     op="remove",
                     path=f"{spec}/containers/0/resources/limits/nvidia.com~1gpu",
                     value=None,
                     reason="nvidia.com/mig-3g.20gb instead of nvidia.com/gpu",
                 ),
-                Change(
+                DocumentChange(
                     policy="mig-right-size",
                     op="add",
                     path=f"{spec}/containers/0/resources/limits/nvidia.com~1mig-3g.20gb",
@@ -105,7 +105,9 @@ def report() -> Report:
             kind=f"Pod{INJECTION}",
             verdict="denied",
             denials=(_found("naming", INJECTION, f"metadata.labels[{INJECTION}]", 3),),
-            changes=(Change(policy="naming", op="add", path="/metadata/labels/a", value=INJECTION, reason=INJECTION),),
+            changes=(
+                DocumentChange(policy="naming", op="add", path="/metadata/labels/a", value=INJECTION, reason=INJECTION),
+            ),
         ),
         _result(
             file="-",
@@ -129,5 +131,5 @@ def _found(policy: str, message: str, field: str, line: int) -> Finding:
     return Finding(policy=policy, message=message, field=field, line=line)
 
 
-def _change(policy: str, path: str, value: Any) -> Change:
-    return Change(policy=policy, op="add", path=path, value=value, reason="tolerates nvidia.com/gpu:NoSchedule")
+def _change(policy: str, path: str, value: Any) -> DocumentChange:
+    return DocumentChange(policy=policy, op="add", path=path, value=value, reason="tolerates nvidia.com/gpu:NoSchedule")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from podberth.installation.model import Events, Observed, Replica, Report, Row, Unread
+from podberth.installation.model import ClusterWarnings, InstallationState, Replica, Row, StatusReport, Unread
 from podberth.installation.report import judge
 from podberth.pki.issue import Authority, Validity, new_authority
 from podberth.topology.shapes import simulate
@@ -106,7 +106,7 @@ def event(message: str, *, age: timedelta = timedelta(minutes=3), name: str = "t
     return {"metadata": metadata, "involvedObject": about, "message": message, "lastTimestamp": moment, **fields}
 
 
-def observed(**changes: Any) -> Observed:
+def observed(**changes: Any) -> InstallationState:
     """Return what is seen of an installation that is well, but for these fields."""
     pairs = [simulate("hgx-h100-8", name) for name in ("gpu-0", "gpu-1")]
     guards = {
@@ -114,7 +114,7 @@ def observed(**changes: Any) -> Observed:
         for name in ("podberth-agent", "podberth-configurations", "podberth-events", "podberth-exemption")
         for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
     }
-    well = Observed(
+    well = InstallationState(
         now=NOW,
         kubernetes="v1.36.3",
         deployment=workload(readyReplicas=2, updatedReplicas=2),
@@ -130,12 +130,12 @@ def observed(**changes: Any) -> Observed:
         topologies=tuple(config_map for _, config_map in pairs),
         heartbeats=tuple(lease(name, timedelta(seconds=20)) for name in ("gpu-0", "gpu-1")),
         replicas=(replica(), replica("podberth-2")),
-        events=Events(()),
+        events=ClusterWarnings(()),
     )
     return replace(well, **changes)
 
 
-def report(**changes: Any) -> Report:
+def report(**changes: Any) -> StatusReport:
     """Return what is said of it."""
     return judge(observed(**changes))
 

@@ -9,7 +9,7 @@ import sys
 
 from generated import main, spliced
 
-from podberth.lint.model import Rule
+from podberth.lint.model import LintRule
 from podberth.lint.rules import RULES
 
 PAGE = "docs/lint.md"
@@ -22,7 +22,7 @@ def _rules() -> str:
     return f"| rule | level | finds |\n|---|---|---|\n{rows}\n{sections}"
 
 
-def _section(rule: Rule) -> str:
+def _section(rule: LintRule) -> str:
     level = str(rule.level).capitalize()
     return f"### {rule.name}\n\n{level}. {_EXAMPLE.sub(_fenced, rule.manual + chr(10))}"
 
@@ -32,7 +32,7 @@ def _fenced(block: re.Match[str]) -> str:
     return f"```yaml\n{lines}```\n"
 
 
-def _first(rule: Rule) -> str:
+def _first(rule: LintRule) -> str:
     return rule.manual.partition("\n")[0]
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import orjson
 
-from podberth.agent.objects import NODES, Answer, LabelTarget, Request
+from podberth.agent.objects import NODES, ApiRequest, LabelTarget, SendResult
 from podberth.agent.pace import Backoff
 from podberth.agent.publish import Send, link_labels, pump
 from podberth.agent.publisher import Publisher
@@ -302,10 +302,10 @@ class Fleet:
         manifest = simulate(member.machine.shape, name)[0]
         manifest["metadata"].pop("uid")
         body = orjson.dumps(manifest)
-        answer = self._send(Request("machine", "POST", NODES, body, content_type="application/json"))
+        answer = self._send(ApiRequest("machine", "POST", NODES, body, content_type="application/json"))
         return answer.status in {HTTPStatus.CREATED, HTTPStatus.CONFLICT}
 
-    def _send(self, request: Request) -> Answer:
+    def _send(self, request: ApiRequest) -> SendResult:
         began = time.monotonic()
         answer = self._raw_send(request)
         with self._lock:
@@ -316,9 +316,9 @@ class Fleet:
         return answer
 
 
-def _good(answer: Answer) -> bool:
+def _good(answer: SendResult) -> bool:
     return HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES
 
 
-def _merge(path: ApiPath, patch: dict[str, Any]) -> Request:
-    return Request("machine", "PATCH", path, orjson.dumps(patch), content_type="application/merge-patch+json")
+def _merge(path: ApiPath, patch: dict[str, Any]) -> ApiRequest:
+    return ApiRequest("machine", "PATCH", path, orjson.dumps(patch), content_type="application/merge-patch+json")

@@ -202,6 +202,8 @@ class Case:
         honest = _without(forged)
         made = await self._update(subject, new, forged)
         expected = await self.stage.ask("/mutate", review(new, "UPDATE", old=honest, namespace=subject.namespace))
+        if made.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+            return  # a record counts for the size of the body, too
         self._powerless((made.status, made.response), (expected.status, expected.response), "UPDATE")
 
     async def _debugged(self, subject: Subject) -> None:

@@ -29,7 +29,7 @@ from podberth.telemetry.lines import LineWriter
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import Metrics
 from podberth.telemetry.reviews import ReviewRecorder
-from podberth.telemetry.traces import Tracer
+from podberth.telemetry.traces import ReviewTracer
 
 PATHS = ("/mutate", "/validate", "/validate-workload")
 NAMES = ("localhost", "127.0.0.1")
@@ -239,7 +239,7 @@ async def serving(
     *,
     budget: MemoryBudget | None = None,
     clients: str | None = None,
-    tracer: Tracer | None = None,
+    tracer: ReviewTracer | None = None,
 ) -> AsyncIterator[Serving]:
     """Run a review port; its certificate is in ``directory``. ``clients``: the required name in client certificates.
 

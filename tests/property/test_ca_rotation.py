@@ -16,13 +16,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from podberth.pki.authorities import SECRET_KEY, Authorities, certificates_in, decode, encode
 from podberth.pki.issue import clock_tolerance
 from podberth.pki.leaf import SignedLeaf, sign, signing_due
-from podberth.pki.rotation import Held, Profile, Registration, Store, Trust, new_signer, plan, rotated
+from podberth.pki.rotation import Held, Lifetimes, Registration, Store, Trust, new_signer, plan, rotated
 from properties import examples
 
 if TYPE_CHECKING:
     from cryptography import x509
 
-PROFILE = Profile(ca_life=timedelta(days=30), leaf_life=timedelta(days=1), trust=timedelta(seconds=60))
+PROFILE = Lifetimes(ca_life=timedelta(days=30), leaf_life=timedelta(days=1), trust=timedelta(seconds=60))
 # An API server has taken a configuration within this time; the profile's margin is above it.
 TAKEN = timedelta(seconds=45)
 # A look is given up after this time (server/shared_certificate.py).

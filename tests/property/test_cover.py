@@ -14,7 +14,7 @@ from podberth.conventions import Conventions, LabelKey
 from podberth.kube.selector import node_selector_matches
 from podberth.topology import cover as cover_module
 from podberth.topology.boxes import Row, fewest
-from podberth.topology.cover import Kind, cover
+from podberth.topology.cover import LabelledNodes, cover
 from properties import examples
 
 Labels = Mapping[str, str]
@@ -37,8 +37,8 @@ CLUSTERS = st.tuples(st.lists(LABELS, min_size=1, max_size=8), st.lists(LABELS, 
 thorough = settings(max_examples=examples(400))
 
 
-def kinds(labels: Sequence[Labels], nodes: int = 2) -> list[Kind]:
-    return [Kind(one, nodes) for one in labels]
+def kinds(labels: Sequence[Labels], nodes: int = 2) -> list[LabelledNodes]:
+    return [LabelledNodes(one, nodes) for one in labels]
 
 
 def usable(labels: Labels) -> dict[str, str]:

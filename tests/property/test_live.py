@@ -11,7 +11,7 @@ from podberth.check.live import judge, live_report
 from podberth.check.owners import speakers
 from podberth.check.report import live_text
 from podberth.check.report.policy_report import policy_reports
-from podberth.check.run import Settings
+from podberth.check.run import CheckSettings
 from podberth.check.sources import read
 from podberth.check.surroundings import referred, surroundings, within
 from properties import examples
@@ -61,11 +61,11 @@ def test_nothing_raises_and_nobody_is_spoken_for_twice(objects: list[dict[str, A
     file = read("live.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     around = surroundings([file], "default")
     whole, known = within(shipped(), around), tuple(referred(around))
-    who = speakers(file.sources, Settings(), known, whole.facts.namespaces)
+    who = speakers(file.sources, CheckSettings(), known, whole.facts.namespaces)
     pods = [id(pod) for each in who.speakers for pod in each.pods]
     assert len(set(pods)) == len(pods)
     assert len(who.speakers) + who.spoken_for + who.finished + who.exempt <= len(objects)
-    found = [judge(each, whole, Settings(), known) for each in who.speakers]
+    found = [judge(each, whole, CheckSettings(), known) for each in who.speakers]
     report = live_report(found, who, ())
     assert report.live is not None
     assert report.live.workloads == len(who.speakers)

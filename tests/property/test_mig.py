@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from podberth.devices import mig
 from podberth.devices.mig import Profile
 from podberth.devices.mig_nearest import suggestions
-from podberth.devices.mig_placement import Placed, capacity, fits, placements, room
+from podberth.devices.mig_placement import PlacedInstance, capacity, fits, placements, room
 from podberth.devices.mig_tables import TABLES, MigTable
 
 ATTRIBUTES = st.sampled_from(["me", "me.all", "gfx", "x1"])
@@ -87,7 +87,7 @@ def test_what_fits_does_not_depend_on_order_and_so_does_any_part_of_it(
 def test_what_still_fits_is_what_fits_together(wish: tuple[MigTable, list[str]], data: st.DataObject) -> None:
     table, names = wish
     name = data.draw(st.sampled_from(sorted(table.rows)))
-    least, most = room(name, [Placed(each) for each in names], table)
+    least, most = room(name, [PlacedInstance(each) for each in names], table)
     assert 0 <= least <= most <= capacity(name, table)
     if fits(names, table):
         assert fits([*names, *[name] * most], table)

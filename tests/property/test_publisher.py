@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api_server import Clock, Server, drive
-from podberth.agent.objects import Answer, Request
+from podberth.agent.objects import ApiRequest, SendResult
 from podberth.agent.publisher import HEARTBEAT_SECONDS, Publisher
 from podberth.topology.codec import DATA_KEY
 
@@ -38,8 +38,12 @@ def document(number: int) -> dict[str, Any]:
 def refusing(status: int, draw: Random) -> Any:
     """Refuse two in three; an answer that is lost may be of a request that was obeyed."""
 
-    def refuse(_now: float, _request: Request) -> Answer | None:
-        return Answer(status, said="no", retry_after_seconds=draw.choice([None, 1.0])) if draw.random() < 0.67 else None
+    def refuse(_now: float, _request: ApiRequest) -> SendResult | None:
+        return (
+            SendResult(status, said="no", retry_after_seconds=draw.choice([None, 1.0]))
+            if draw.random() < 0.67
+            else None
+        )
 
     return refuse
 

@@ -33,7 +33,7 @@ LABELS = st.dictionaries(KEYS, VALUES, max_size=2)
 def test_the_product_selects_what_both_select(users: list[Any], ours: list[Any], labels: dict[str, str]) -> None:
     both = node_selector_matches(users, labels, {}) and node_selector_matches(ours, labels, {})
 
-    joined = terms.product(map(terms.Known, users), list(map(terms.Wanted, ours)))
+    joined = terms.product(map(terms.KnownTerm, users), list(map(terms.WantedTerm, ours)))
     assert node_selector_matches(joined, labels, {}) == both
 
 
@@ -90,9 +90,9 @@ def test_a_contradiction_is_one(one: dict[str, Any], other: dict[str, Any], labe
     assert known(one).contradiction(wanted(other)) is None or not both
 
 
-def known(expression: dict[str, Any]) -> terms.Known:
-    return terms.Known({"matchExpressions": [expression]})
+def known(expression: dict[str, Any]) -> terms.KnownTerm:
+    return terms.KnownTerm({"matchExpressions": [expression]})
 
 
-def wanted(expression: dict[str, Any]) -> terms.Wanted:
-    return terms.Wanted({"matchExpressions": [expression]})
+def wanted(expression: dict[str, Any]) -> terms.WantedTerm:
+    return terms.WantedTerm({"matchExpressions": [expression]})

@@ -8,7 +8,7 @@ from podberth.files.loading import SuiteFiles, find_suites
 from podberth.kube.schema import PodSchema
 from podberth.policy.parse import parse_policies
 from podberth.suite.model import parse_suite
-from podberth.suite.runner import Settings, run_suite
+from podberth.suite.runner import SuiteSettings, run_suite
 from second_engine import ComparingEnvironment
 
 ROOT = Path(__file__).parents[2]
@@ -27,7 +27,7 @@ def test_both_engines_agree_on_every_expression_of_a_shipped_policy(
     file, text = files.suite
     suite, problems = parse_suite(text, file)
     assert suite is not None, problems
-    goldens = Settings(goldens={Path(name).name: golden for name, golden in files.goldens})
+    goldens = SuiteSettings(goldens={Path(name).name: golden for name, golden in files.goldens})
     before = comparing.agreed
     assert run_suite(suite, parse_policies(files.policies), comparing, goldens).violations == ()
     assert list(comparing.differences) == []

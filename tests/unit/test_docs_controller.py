@@ -10,7 +10,7 @@ from podberth.controller.plan.lineage import MOST_OWNERS
 from podberth.kube.documents import load_documents
 from podberth.telemetry.controller_metrics import ACTIONS, RESULTS, ControllerMetrics
 from podberth.telemetry.metrics import EventMetrics
-from podberth.telemetry.watch_metrics import Watched
+from podberth.telemetry.watch_metrics import WatchFacts
 from podberth.topology.pod_groups import POD_GROUP_KINDS
 from podberth.workload.owners import LOOKED_UP
 from podberth.workload.stages import STAGES
@@ -34,7 +34,7 @@ def test_every_flag_has_a_row() -> None:
 
 def test_every_metric_has_a_row_with_its_labels() -> None:
     metrics = ControllerMetrics()
-    watched = {"pods": Watched(1, 0.0, {})}
+    watched = {"pods": WatchFacts(1, 0.0, {})}
     metrics.ask(leads=lambda: True, waiting=lambda: 1, watched=lambda: watched, kinds=lambda: {"a.b": "followed"})
     EventMetrics(metrics.registry)
     metrics.standing({"PodGroupMissing": 1})

@@ -39,7 +39,7 @@ from podberth.telemetry.metrics import (
     WatchMetrics,
 )
 from podberth.telemetry.reviews import ReviewRecorder
-from podberth.telemetry.watch_metrics import KIND_STATES, Watched
+from podberth.telemetry.watch_metrics import KIND_STATES, WatchFacts
 from snapshots import snapshot
 
 # ---- operating ------------------------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ def new_metrics() -> Metrics:
 def test_every_metric_has_a_row_with_its_labels() -> None:
     metrics = new_metrics()
     metrics.decision("policy", "warn")
-    watched = Watched(objects=1, contact_age_seconds=0.0, left_out={})
+    watched = WatchFacts(objects=1, contact_age_seconds=0.0, left_out={})
     metrics.policy_error("policy")
     WatchMetrics(metrics, lambda: dict.fromkeys(LEFT_OUT, watched), lambda: 0, lambda: {"jobs.batch": "followed"})
     EventMetrics(metrics.registry)

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pages import ROOT, page, rows, spans
 from podberth.cli import explain, test
 from podberth.cli.main import main
-from podberth.suite.model import Case, Cluster, Suite, Verdict, parse_suite
+from podberth.suite.model import Case, Suite, SuiteCluster, Verdict, parse_suite
 
 TESTING = page("docs/testing.md")
 FIELDS = rows(TESTING.partition("\n## Fields of tests.yaml\n")[2].partition("\n## ")[0])
@@ -44,7 +44,7 @@ def fields_of(model: type[BaseModel], prefix: str = "") -> Iterator[str]:
 def test_every_field_has_a_row_and_no_row_is_about_another() -> None:
     assert set(FIELDS) - {"field", "---"} - {key for key in FIELDS if key.startswith("---")} == {
         "cases",
-        *fields_of(Cluster),
+        *fields_of(SuiteCluster),
         *fields_of(Case),
     }
 

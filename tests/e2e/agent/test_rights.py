@@ -16,7 +16,7 @@ from crds import FOLDER
 from podberth.agent.objects import (
     LABEL_MANAGER,
     NFD_NODE_LABEL,
-    Request,
+    ApiRequest,
     renew_lease,
     write_config_map,
     write_labels,
@@ -81,7 +81,7 @@ def own(stage: Stage) -> Iterator[Api]:
         yield api
 
 
-def send(api: Api, request: Request) -> tuple[int, str]:
+def send(api: Api, request: ApiRequest) -> tuple[int, str]:
     """Send a request of the agent's; return status and message."""
     status, content = api.raw(request.method, request.path, request.body, "application/apply-patch+yaml")
     return status, str(json.loads(content).get("message", ""))
@@ -91,7 +91,7 @@ def uid(stage: Stage, node: str) -> str:
     return str(stage.node(node)["metadata"]["uid"])
 
 
-def requests(stage: Stage, node: str) -> list[Request]:
+def requests(stage: Stage, node: str) -> list[ApiRequest]:
     """Return all that an agent on a node may write."""
     return [
         write_config_map(node, uid(stage, node), "{}"),
@@ -100,11 +100,11 @@ def requests(stage: Stage, node: str) -> list[Request]:
     ]
 
 
-def apply_node(stage: Stage, name: str, **parts: Any) -> Request:
+def apply_node(stage: Stage, name: str, **parts: Any) -> ApiRequest:
     """Return an apply of a Node with anything in it."""
     metadata = {"name": name, **parts.pop("metadata", {})}
     body = json.dumps({"apiVersion": "v1", "kind": "Node", "metadata": metadata, **parts}).encode()
-    return Request("label", "PATCH", write_labels("own", name, uid(stage, name), {}).path, body)
+    return ApiRequest("label", "PATCH", write_labels("own", name, uid(stage, name), {}).path, body)
 
 
 def test_its_own_node_is_its_to_write(stage: Stage, own: Api) -> None:
@@ -222,7 +222,7 @@ def test_a_feature_may_name_neither_another_node_nor_another_label(stage: Stage,
         body: dict[str, Any] = json.loads(good.body or b"")
         for key, value in change.items():
             body[key] = {**body[key], **value}
-        request = Request("label", "PATCH", good.path, json.dumps(body).encode())
+        request = ApiRequest("label", "PATCH", good.path, json.dumps(body).encode())
         status, message = send(own, request)
         assert (status, "NodeFeature" in message) == (REFUSED, True), message
 

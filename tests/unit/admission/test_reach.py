@@ -1,11 +1,11 @@
 """Where a pod could run."""
 
 from builders import gpu_pod
-from podberth.admission.reach import Cluster, Reach
+from podberth.admission.reach import PodReach, ReachableCluster
 from podberth.facts.cluster import collect
 from snapshots import cluster
 
-NODES = Cluster(collect(cluster(hgx_h100_8=1, l4_1=2), now=None).nodes)
+NODES = ReachableCluster(collect(cluster(hgx_h100_8=1, l4_1=2), now=None).nodes)
 EVERYWHERE = [{"operator": "Exists"}]
 
 
@@ -24,6 +24,6 @@ def test_taints_and_devices_keep_a_pod_off() -> None:
 def test_a_preference_is_named_if_it_makes_a_difference() -> None:
     pod = gpu_pod(1, tolerations=EVERYWHERE, affinity=preferring("NVIDIA-L4"))
     assert NODES.reach(pod).preferred == ("l4-1-0", "l4-1-1")
-    assert NODES.reach(gpu_pod(8, tolerations=EVERYWHERE, affinity=preferring("NVIDIA-L4"))) == Reach(
+    assert NODES.reach(gpu_pod(8, tolerations=EVERYWHERE, affinity=preferring("NVIDIA-L4"))) == PodReach(
         ("hgx-h100-8-0",), ()
     )

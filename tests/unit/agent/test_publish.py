@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from api_server import BEGAN, Clock, Server, drive
-from podberth.agent.objects import Answer, Request
+from podberth.agent.objects import ApiRequest, SendResult
 from podberth.agent.publish import Played, publish, pump
 from podberth.agent.publisher import Instant, Publisher
 from podberth.errors import DeviceError
@@ -32,11 +32,11 @@ def test_an_api_server_that_hangs_is_asked_once_for_each_thing_before_the_device
     drive(made, server, clock, 1.0)
     asked: list[str] = []
 
-    def hang(request: Request) -> Answer:
+    def hang(request: ApiRequest) -> SendResult:
         asked.append(request.purpose)
         assert len(asked) < 20, asked
         clock.seconds += SLOWEST_ANSWER_SECONDS
-        return Answer(0, said="no answer")
+        return SendResult(0, said="no answer")
 
     made.offer(document('{"a": 1}'), {**LABELS, "podberth.io/link-domain-size": "1"})
     assert pump(made, hang, lambda: clock.now) == 2
@@ -71,10 +71,10 @@ def test_the_log_says_what_is_wrong_now_once_however_differently_a_library_words
     """No answer, then one that refuses, then all is well: each is reported, because each needs another fix."""
     server, clock, said = Server(), Clock(), list[tuple[Level, str]]()
 
-    def send(request: Request) -> Answer:
+    def send(request: ApiRequest) -> SendResult:
         if clock.seconds < 60:
-            return Answer(0, said=f"no answer: <connection object at {clock.seconds:.3f}>")
-        return Answer(403, said="no rights") if clock.seconds < 600 else server.answer(request, clock.seconds)
+            return SendResult(0, said=f"no answer: <connection object at {clock.seconds:.3f}>")
+        return SendResult(403, said="no rights") if clock.seconds < 600 else server.answer(request, clock.seconds)
 
     with pytest.raises(DeviceError, match="the end"):
         publish(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api_server import Clock, Server, drive
-from podberth.agent.objects import Answer, Purpose, Request
+from podberth.agent.objects import ApiRequest, Purpose, SendResult
 from podberth.agent.pace import Backoff
 from podberth.agent.publisher import HEARTBEAT_SECONDS, Publisher
 from podberth.telemetry.bucket import Bucket
@@ -108,7 +108,7 @@ def test_a_change_that_is_taken_back_before_it_is_written_is_not_written() -> No
 
 def test_the_newest_document_wins_over_one_that_is_tried_again() -> None:
     made, server, clock = settled()
-    server.refusal = lambda now, request: Answer(503) if request.purpose == "write" and now < 30.0 else None
+    server.refusal = lambda now, request: SendResult(503) if request.purpose == "write" and now < 30.0 else None
     for number in (2, 3, 4):
         made.offer(document(number), LABELS)
         drive(made, server, clock, 5.0)
@@ -118,7 +118,7 @@ def test_the_newest_document_wins_over_one_that_is_tried_again() -> None:
 
 def test_an_outage_is_met_with_ever_fewer_tries() -> None:
     made, server, clock = settled()
-    server.refusal = lambda _now, _request: Answer(0, said="no answer")
+    server.refusal = lambda _now, _request: SendResult(0, said="no answer")
     server.asked.clear()
     made.offer(document(2), LABELS)
     drive(made, server, clock, 3600.0)
@@ -132,7 +132,7 @@ def test_an_outage_is_met_with_ever_fewer_tries() -> None:
 
 def test_a_retry_after_is_kept() -> None:
     made, server, clock = settled()
-    server.refusal = lambda now, _request: Answer(429, retry_after_seconds=20.0) if now < 2.0 else None
+    server.refusal = lambda now, _request: SendResult(429, retry_after_seconds=20.0) if now < 2.0 else None
     made.offer(document(2), LABELS)
     drive(made, server, clock, 60.0)
     at = [when for when, purpose in server.asked if purpose == "write"]
@@ -142,7 +142,7 @@ def test_a_retry_after_is_kept() -> None:
 @pytest.mark.parametrize("body", [{}, {"metadata": None}, {"metadata": {"uid": ""}}, {"login": "please"}])
 def test_something_in_front_of_the_api_server_that_answers_nonsense_makes_no_loop(body: dict[str, Any]) -> None:
     made, server, clock = publisher(labels="own"), Server(), Clock()
-    server.refusal = lambda now, _request: Answer(200, body) if now < 300.0 else None
+    server.refusal = lambda now, _request: SendResult(200, body) if now < 300.0 else None
     made.offer(document(1), LABELS)
     drive(made, server, clock, 299.0)
     assert len(server.asked) < 30
@@ -154,7 +154,7 @@ def test_something_in_front_of_the_api_server_that_answers_nonsense_makes_no_loo
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 422])
 def test_a_failure_that_a_person_has_to_fix_is_reported_and_tried_again_slowly(status: int) -> None:
     made, server, clock = publisher(), Server(), Clock()
-    server.refusal = lambda _now, request: Answer(status, said="why") if request.purpose == "write" else None
+    server.refusal = lambda _now, request: SendResult(status, said="why") if request.purpose == "write" else None
     made.offer(document(1), LABELS)
     drive(made, server, clock, 3600.0)
     assert server.count("write") <= 1 + 3600 / (HEARTBEAT_SECONDS * 0.75)
@@ -165,7 +165,7 @@ def test_a_failure_that_a_person_has_to_fix_is_reported_and_tried_again_slowly(s
 
 def test_a_refusal_of_one_object_does_not_delay_the_others() -> None:
     made, server, clock = publisher(labels="own"), Server(), Clock()
-    server.refusal = lambda _now, request: Answer(403) if request.purpose in {"label", "heartbeat"} else None
+    server.refusal = lambda _now, request: SendResult(403) if request.purpose in {"label", "heartbeat"} else None
     made.offer(document(1), LABELS)
     drive(made, server, clock, 1.0)
     made.offer(document(2), LABELS)
@@ -182,7 +182,7 @@ def test_no_heartbeat_while_the_driver_is_silent_or_the_document_cannot_be_writt
     made.silent = False
     drive(made, server, clock, 1.0)
     assert len(server.renewals) == 2
-    server.refusal = lambda _now, request: Answer(503) if request.purpose == "write" else None
+    server.refusal = lambda _now, request: SendResult(503) if request.purpose == "write" else None
     made.offer(document(2), LABELS)
     drive(made, server, clock, 3600.0)
     assert len(server.renewals) == 2
@@ -246,9 +246,9 @@ def test_labels_of_a_node_that_is_another_one_now_are_written_to_that() -> None:
     drive(made, server, clock, 1.0)
     server.uid, server.config_map = "uid-2", None
 
-    def refuse(_now: float, request: Request) -> Answer | None:
+    def refuse(_now: float, request: ApiRequest) -> SendResult | None:
         old = request.purpose == "label" and json.loads(request.body or b"")["metadata"]["uid"] != server.uid
-        return Answer(409, said="Precondition failed: UID") if old else None
+        return SendResult(409, said="Precondition failed: UID") if old else None
 
     server.refusal = refuse
     server.labels = {}

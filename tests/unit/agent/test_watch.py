@@ -8,7 +8,7 @@ import pytest
 
 from nvml.scenario import write_sysfs
 from podberth.agent.sysfs import Sysfs
-from podberth.agent.watch import Watch, documents
+from podberth.agent.watch import DeviceWatch, documents
 from podberth.errors import DeviceError
 from podberth.topology.codec import decode_topology
 from podberth.topology.observation import Observation, ObservedGpu
@@ -47,7 +47,7 @@ def away() -> DeviceError:
 def watched(reader: Listed, tmp_path: Path, said: list[str]) -> Iterator[int]:
     """Count the GPUs of each document that is yielded."""
     sysfs = Sysfs(write_sysfs(tmp_path / "sys", []))
-    watch = Watch(reader, sysfs, interval_seconds=INTERVAL, now=lambda: "2026-01-31T12:00:00Z", say=said.append)
+    watch = DeviceWatch(reader, sysfs, interval_seconds=INTERVAL, now=lambda: "2026-01-31T12:00:00Z", say=said.append)
     return (len(decode_topology(document).gpus) for document in documents(watch, "n"))
 
 

@@ -12,7 +12,7 @@ from bench.fleet.churn import Machine
 from bench.fleet.fleet import Fleet, Plan
 
 from api_server import Server
-from podberth.agent.objects import Answer, Request
+from podberth.agent.objects import ApiRequest, SendResult
 
 MACHINES = [Machine(f"n{number}", "dgx-a100-8") for number in range(10)]
 
@@ -27,7 +27,7 @@ class Cluster:
         self._on_the_way: list[str] = []
         self._lock = threading.Lock()
 
-    def send(self, request: Request) -> Answer:
+    def send(self, request: ApiRequest) -> SendResult:
         """Answer one request."""
         path = request.path.partition("?")[0].removesuffix("/status")
         node = path.rpartition("/")[2]
@@ -38,7 +38,7 @@ class Cluster:
         try:
             if request.purpose == "machine":
                 self.patches[node].append(orjson.loads(request.body or b""))
-                return Answer(200, {"metadata": {"uid": "u"}})
+                return SendResult(200, {"metadata": {"uid": "u"}})
             return self.servers[node].answer(request, datetime.now(UTC).timestamp())
         finally:
             with self._lock:
@@ -77,11 +77,11 @@ def test_a_change_of_a_machine_is_on_its_node_and_published_at_once() -> None:
 def test_a_refused_write_of_a_node_is_repeated_until_it_succeeds() -> None:
     cluster, refused = Cluster(), 0
 
-    def send(request: Request) -> Answer:
+    def send(request: ApiRequest) -> SendResult:
         nonlocal refused
         if request.purpose == "machine" and refused < 3:
             refused += 1
-            return Answer(503, said="away")
+            return SendResult(503, said="away")
         return cluster.send(request)
 
     fleet = Fleet(Plan(machines=MACHINES[:1], heartbeat_seconds=120.0), send, workers=1)
@@ -98,12 +98,12 @@ def test_a_refused_write_of_a_node_is_repeated_until_it_succeeds() -> None:
 def test_a_patch_with_a_lost_answer_and_a_later_change_are_both_written() -> None:
     cluster, lost = Cluster(), False
 
-    def send(request: Request) -> Answer:
+    def send(request: ApiRequest) -> SendResult:
         nonlocal lost
         answer = cluster.send(request)
         if request.purpose == "machine" and not lost:
             lost = True
-            return Answer(0, said="no answer")
+            return SendResult(0, said="no answer")
         return answer
 
     fleet = Fleet(Plan(machines=MACHINES[:1], heartbeat_seconds=120.0), send, workers=1)
@@ -140,8 +140,8 @@ def test_all_come_up_within_the_ramp_and_are_reported_once_they_are_there() -> N
 
 
 def test_failures_are_counted_and_reported() -> None:
-    def refuse(_request: Request) -> Answer:
-        return Answer(403, said="no")
+    def refuse(_request: ApiRequest) -> SendResult:
+        return SendResult(403, said="no")
 
     fleet = Fleet(Plan(machines=MACHINES, heartbeat_seconds=120.0), refuse, workers=2)
     fleet.run(lambda: fleet.tally.failures.total() == len(MACHINES))
@@ -149,7 +149,7 @@ def test_failures_are_counted_and_reported() -> None:
 
 
 def test_a_bug_in_a_turn_ends_the_fleet() -> None:
-    def fault(_request: Request) -> Answer:
+    def fault(_request: ApiRequest) -> SendResult:
         raise RuntimeError("a bug")
 
     with pytest.raises(RuntimeError, match="a bug"):

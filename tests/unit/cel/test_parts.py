@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from podberth.cel.engine import CompileError, Environment, Expression, Want
-from podberth.cel.parts import Part, tokens_of
+from podberth.cel.parts import SubExpression, tokens_of
 from podberth.cel.types import CelType
 from podberth.policy.compile import CompiledPolicy, compile_policies
 from podberth.policy.parse import parse_policies
@@ -16,7 +16,7 @@ from snapshots import environment
 ROOT = Path(__file__).parents[3]
 
 
-def texts(part: Part | None) -> list[str]:
+def texts(part: SubExpression | None) -> list[str]:
     """Return the texts of a tree, parents first; what stands for a literal is left out."""
     return [] if part is None else [part.text, *(text for child in part.children for text in texts(child))]
 

@@ -7,7 +7,7 @@ import pytest
 from calls import calls_of
 from podberth.check.bystanders import is_foreign, patches_of
 from podberth.check.model import Result
-from podberth.check.run import Checked, Settings, check, report
+from podberth.check.run import Checked, CheckSettings, check, report
 from podberth.check.sources import read
 from snapshots import snapshot
 
@@ -18,7 +18,7 @@ TEMPLATE = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: {{ .Values.name }}\n  
 
 def results(*files: tuple[str, str], found: bool = True, patch_of: str = "") -> tuple[Result, ...]:
     read_files = [read(name, text, found=found, patch_of=patch_of) for name, text in files]
-    return report([check(each, snapshot(), Settings()) for each in read_files]).results
+    return report([check(each, snapshot(), CheckSettings()) for each in read_files]).results
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_data_as_json_costs_no_more_than_reading_it() -> None:
         text = json.dumps({"rows": [{"x": number, "y": [number, "s"]} for number in range(rows)]})
         file = read("data.json", text, found=True)
         reports: list[Checked] = []
-        counted = calls_of(lambda: reports.append(check(file, known, Settings())))
+        counted = calls_of(lambda: reports.append(check(file, known, CheckSettings())))
         [result] = reports[0].results
         assert (result.verdict, result.line) == ("skipped", 1)
         return counted

@@ -11,7 +11,7 @@ from podberth.check.live import Supposition, judge, live_report, suppose
 from podberth.check.model import Live, Report
 from podberth.check.owners import Speakers, speakers
 from podberth.check.report import live_text
-from podberth.check.run import Settings
+from podberth.check.run import CheckSettings
 from podberth.check.sources import Source, read
 from podberth.check.surroundings import referred, surroundings, within
 from podberth.conventions import Conventions
@@ -60,7 +60,7 @@ def sources(objects: Iterable[Document]) -> list[Source]:
 
 
 def spoken(*objects: Document) -> Speakers:
-    return speakers(sources(objects), Settings(), (), {})
+    return speakers(sources(objects), CheckSettings(), (), {})
 
 
 def names(who: Speakers) -> list[str]:
@@ -74,8 +74,8 @@ def judged(objects: Sequence[Document], *policies: str, as_if: Sequence[Supposit
     file = read("live.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
     around = surroundings([file], "default")
     whole, known = within(snapshot, around), tuple(referred(around))
-    who = speakers(file.sources, Settings(), known, whole.facts.namespaces)
-    found = [judge(each, whole, Settings(), known) for each in who.speakers]
+    who = speakers(file.sources, CheckSettings(), known, whole.facts.namespaces)
+    found = [judge(each, whole, CheckSettings(), known) for each in who.speakers]
     return live_report(found, who, parsed.policies)
 
 

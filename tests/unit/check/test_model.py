@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from podberth.check.model import Change, Finding, Report, Result
+from podberth.check.model import DocumentChange, Finding, Report, Result
 
 ROOT = Path(__file__).parents[3]
 
@@ -30,8 +30,8 @@ _MUTATED = Result(
     verdict="mutated",
     warnings=(Finding(policy="q", message="hm", field="", line=20),),
     changes=(
-        Change(policy="q", op="add", path="/spec/template/metadata/labels/a", value="1", reason="so"),
-        Change(policy="q", op="remove", path="/spec/template/spec/priority", value=None, reason="so"),
+        DocumentChange(policy="q", op="add", path="/spec/template/metadata/labels/a", value="1", reason="so"),
+        DocumentChange(policy="q", op="remove", path="/spec/template/spec/priority", value=None, reason="so"),
     ),
 )
 _SKIPPED = Result(

@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 from rich.cells import cell_len
 
-from podberth.check.model import VERDICTS, Change, Finding, Report, Result
+from podberth.check.model import VERDICTS, DocumentChange, Finding, Report, Result
 from podberth.check.report import github, gitlab, junit, patched, sarif, text
 from podberth.check.report.lines import visible
 from podberth.cli.terminal import Terminal
@@ -246,8 +246,8 @@ def test_patched_yaml_has_the_changes_and_the_comments() -> None:
 
 def test_a_template_that_goes_on_from_another_ones_changes_shows_its_own() -> None:
     [document], _ = load_documents("apiVersion: example.com/v1\nkind: Flow\nmetadata: {name: f}\n", "f.yaml")
-    first = Change(policy="p", op="add", path="/metadata/labels", value={}, reason="a place for them")
-    second = Change(policy="p", op="add", path="/metadata/labels/team", value="ml", reason="whose it is")
+    first = DocumentChange(policy="p", op="add", path="/metadata/labels", value={}, reason="a place for them")
+    second = DocumentChange(policy="p", op="add", path="/metadata/labels/team", value="ml", reason="whose it is")
     about: dict[str, Any] = {
         "file": "f.yaml",
         "line": 1,

@@ -5,7 +5,7 @@ from textwrap import dedent
 import pytest
 
 from checking import ROOT, checked, one, patched, shipped
-from podberth.check.run import Settings
+from podberth.check.run import CheckSettings
 from podberth.kube.documents import load_documents
 from podberth.wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from snapshots import policy, snapshot
@@ -163,7 +163,7 @@ def test_the_place_that_is_advised_is_one_that_finds_the_pods() -> None:
     [warning] = one(flow).warnings
     place = warning.message.partition("Flow=")[2].rstrip("'")
     steps = tuple(place.replace("[*]", ".*").split("."))
-    assert one(flow, settings=Settings(template_paths={"Flow": [steps]})).verdict == "mutated"
+    assert one(flow, settings=CheckSettings(template_paths={"Flow": [steps]})).verdict == "mutated"
 
 
 def test_a_path_to_the_templates_of_another_kind_makes_them_known() -> None:
@@ -176,9 +176,9 @@ def test_a_path_to_the_templates_of_another_kind_makes_them_known() -> None:
           - template: {spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}}
         """
     paths = {"Flow": [("spec", "steps", "*", "template")]}
-    result = one(flow, settings=Settings(template_paths=paths))
+    result = one(flow, settings=CheckSettings(template_paths=paths))
     assert (result.verdict, result.path) == ("mutated", "spec.steps[0].template")
-    [warning] = one(flow, settings=Settings(template_paths={"Flow": [("spec", "step", "*", "template")]})).warnings
+    [warning] = one(flow, settings=CheckSettings(template_paths={"Flow": [("spec", "step", "*", "template")]})).warnings
     assert warning.message.startswith("got no pod template at spec.step[*].template, the place that --template-path")
 
 

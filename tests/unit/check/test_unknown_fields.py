@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from checking import ROOT, checked, one, shipped
-from podberth.check.run import Settings, judged
+from podberth.check.run import CheckSettings, judged
 from podberth.check.sources import without_place
 
 POD = """apiVersion: v1
@@ -227,7 +227,7 @@ def test_at_a_place_that_the_user_gives_the_operators_own_fields_are_unknown_to_
     text = "apiVersion: x.io/v1\nkind: Flow\nmetadata: {name: f}\nspec: {steps: [{id: 1, pod: {spec: {own: 1,\n"
     text += "containers: [{name: c, resource: {}}]}, own: 2}}]}\n"
     paths = {"Flow": [("spec", "steps", "*", "pod")]}
-    assert [each.field for each in one(text, settings=Settings(template_paths=paths)).warnings] == [
+    assert [each.field for each in one(text, settings=CheckSettings(template_paths=paths)).warnings] == [
         "spec.steps[0].pod.spec.containers[0].resource"
     ]
 
@@ -251,7 +251,7 @@ def test_what_never_reaches_podberth_and_what_the_api_server_has_taken_are_not_c
             "status": {},
         },
     )
-    [result] = judged(live, shipped(), Settings(), ())
+    [result] = judged(live, shipped(), CheckSettings(), ())
     assert (result.verdict, result.errors) == ("unchanged", ())
 
 

@@ -14,7 +14,7 @@ from pages import ROOT, page, rows
 from podberth.cli.main import main
 from podberth.cli.status import configure, show_status
 from podberth.cli.terminal import Terminal
-from podberth.installation.model import Events, Replica, Report, Unread
+from podberth.installation.model import ClusterWarnings, Replica, StatusReport, Unread
 from status_scenes import event, gpu_policy, lease, replica, report, workload
 
 PAGE = page("docs/status.md")
@@ -22,13 +22,13 @@ SCHEMA = json.loads((ROOT / "docs" / "schema" / "status-v1.json").read_text(enco
 DENIED = 'Error creating: admission webhook "pods.validate.podberth.io" denied the request: podberth x: \x1b[31mno'
 
 
-def troubled() -> Report:
+def troubled() -> StatusReport:
     """Return what is said of an installation with a bit of everything."""
     return report(
         agents=Unread("forbidden", "get daemonsets.apps podberth-agent in podberth-agent"),
         heartbeats=(lease("gpu-0", timedelta(minutes=9)),),
         policies=(gpu_policy("a", message="gpupolicy/a:3:5 spec.mutations[0].labels[x]: no such field"),),
-        events=Events((event(DENIED),)),
+        events=ClusterWarnings((event(DENIED),)),
     )
 
 
@@ -39,7 +39,7 @@ def decided(one: Replica) -> Replica:
     return Replica(one.name, {**one.metrics, ("podberth_policy_decisions_total", labels): 5.0})
 
 
-def example() -> Report:
+def example() -> StatusReport:
     """Return what the page shows."""
     deployment = workload(readyReplicas=2, updatedReplicas=2)
     [container] = deployment["spec"]["template"]["spec"]["containers"]
@@ -49,7 +49,7 @@ def example() -> Report:
         policies=(),
         replicas=(replica(policies_loaded=16.0), decided(replica("podberth-2", policies_loaded=16.0))),
         heartbeats=(lease("gpu-0", timedelta(minutes=9)),),
-        events=Events(
+        events=ClusterWarnings(
             (
                 event(
                     DENIED.replace("x: \x1b[31mno", "vendor-names: spec.containers[0]: no such device"),
@@ -61,7 +61,7 @@ def example() -> Report:
     )
 
 
-def shown(found: Report, *, width: int, colour: bool = False, encoding: str = "utf-8") -> str:
+def shown(found: StatusReport, *, width: int, colour: bool = False, encoding: str = "utf-8") -> str:
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     show_status(found, Terminal(stream, colour=colour, width=width))
     stream.seek(0)

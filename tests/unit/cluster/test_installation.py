@@ -12,7 +12,7 @@ from pages import ROOT
 from podberth.api.protocol import AnswerLimits
 from podberth.cluster.installation import StatusReader
 from podberth.errors import ClusterError
-from podberth.installation.model import Observed, Unread
+from podberth.installation.model import InstallationState, Unread
 from podberth.kube.documents import load_documents
 from status_scenes import NOW
 
@@ -58,7 +58,7 @@ class Server:
             raise missing
         return found or b'{"metadata": {"resourceVersion": "1"}, "items": []}'
 
-    def read(self) -> Observed:
+    def read(self) -> InstallationState:
         """Read the status from it."""
         return asyncio.run(StatusReader(cast("ClusterClient", self)).read(NOW))
 

@@ -10,8 +10,18 @@ from controlplane.wait import until
 from podberth.admission.notices import Notice
 from podberth.api.protocol import Timing, refusal
 from podberth.controller.loop import Acting
-from podberth.controller.plan.model import Action, Change, Create, LookUp, Made, Owned, Reference, WaitingPod, World
-from podberth.controller.requests import Answer, Requests
+from podberth.controller.plan.model import (
+    Action,
+    Create,
+    GroupChange,
+    LookUp,
+    Made,
+    Owned,
+    Reference,
+    WaitingPod,
+    World,
+)
+from podberth.controller.requests import RequestResult, Requests
 from podberth.errors import ClusterError
 from podberth.kube.pod import OwnerReference
 from podberth.telemetry.controller_metrics import ControllerMetrics
@@ -19,7 +29,7 @@ from podberth.telemetry.lines import LineWriter
 from podberth.telemetry.log import Log
 
 if TYPE_CHECKING:
-    from podberth.controller.observed import Sight
+    from podberth.controller.observed import ObservedCluster
 
 KIND = "podgroups.scheduling.x-k8s.io"
 JOB = OwnerReference("batch/v1", "Job", "train", "j-1")
@@ -92,26 +102,26 @@ class Scene:
             patience_seconds=patience,
         )
 
-    async def send(self, action: Action, served: Mapping[str, str]) -> Answer:
+    async def send(self, action: Action, served: Mapping[str, str]) -> RequestResult:
         assert served
         self.sent.append(action)
         if self.held is not None and isinstance(action, LookUp):
             await self.held.wait()
         if self.owner_error is not None and isinstance(action, LookUp):
             if isinstance(self.owner_error, ClusterError):
-                return Answer("failed", error=self.owner_error)
+                return RequestResult("failed", error=self.owner_error)
             raise self.owner_error
         status = self.owner_status if isinstance(action, LookUp) else self.statuses.pop(0) if self.statuses else 200
         if status != 200:
             error = refusal("PATCH group", status, f'{{"message": "{self.said}"}}'.encode(), "")
             result = "conflict" if status in (404, 409) else "refused" if error.reason == "refused" else "failed"
-            return Answer(cast("Any", result), error=error)
-        if isinstance(action, Create | Change):
+            return RequestResult(cast("Any", result), error=error)
+        if isinstance(action, Create | GroupChange):
             # At once, as the watch would bring it.
-            minimum = action.minimum if isinstance(action, Change) else 0
+            minimum = action.minimum if isinstance(action, GroupChange) else 0
             self.groups[action.place] = replace(MADE, minimum=minimum or MADE.minimum)
         named = {"name": JOB.name, "namespace": "team", "uid": JOB.uid}
-        return Answer("ok", {"metadata": named, "spec": self.owner_spec})
+        return RequestResult("ok", {"metadata": named, "spec": self.owner_spec})
 
     async def reset(self) -> None:
         """Have no connections."""
@@ -138,7 +148,7 @@ def gang(name: str, owner: OwnerReference | None = None) -> WaitingPod:
 def play(story: Callable[[Scene], Awaitable[None]], timing: Timing = TIMING, **fields: Any) -> None:
     async def run() -> None:
         scene = Scene(**fields)
-        sight, requests = cast("Sight", scene), cast("Requests", scene)
+        sight, requests = cast("ObservedCluster", scene), cast("Requests", scene)
         log, metrics = Log(Lines(scene.lines)), ControllerMetrics()
         acting = Acting(sight, requests, scene.reported.append, scene.wake, timing, 60.0, metrics, log)
         task = asyncio.create_task(acting.act())

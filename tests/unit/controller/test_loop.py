@@ -7,7 +7,7 @@ import pytest
 
 from builders import job_pod
 from podberth.controller.in_flight import AT_ONCE
-from podberth.controller.plan.model import Change, Create, LookUp
+from podberth.controller.plan.model import Create, GroupChange, LookUp
 from podberth.workload.gang_keys import with_gang_keys
 
 from .scene import JOB, MADE, POD, Scene, gang, play
@@ -20,7 +20,7 @@ def test_an_owner_is_looked_up_once_and_a_group_made_once() -> None:
         await scene.until(lambda: scene.count(Create) == 1)
         scene.pods["team/other"] = replace(POD, name="other", uid="p-2", size=3, created=1.0)
         scene.wake.set()
-        await scene.until(lambda: scene.count(Change) == 1)
+        await scene.until(lambda: scene.count(GroupChange) == 1)
         assert (scene.count(LookUp), scene.count(Create), scene.reported) == (1, 1, [])
 
     play(story)
@@ -105,10 +105,10 @@ def test_a_creation_that_fails_is_sent_again(status: int) -> None:
 def test_a_change_that_is_invalid_is_reported_and_not_sent_again() -> None:
     async def story(scene: Scene) -> None:
         await scene.until(lambda: scene.reasons() == ["PodGroupNotResized"])
-        assert scene.count(Change) == 1
+        assert scene.count(GroupChange) == 1
         scene.pods["team/pod"] = replace(POD, size=4)
         scene.wake.set()
-        await scene.until(lambda: scene.count(Change) == 2)
+        await scene.until(lambda: scene.count(GroupChange) == 2)
 
     bigger = {"team/pod": replace(POD, size=3)}
     play(story, pods=bigger, groups={("team", "gang"): MADE}, statuses=[422], said=IMMUTABLE)
@@ -116,7 +116,7 @@ def test_a_change_that_is_invalid_is_reported_and_not_sent_again() -> None:
 
 def test_a_change_that_is_invalid_for_another_field_is_put_off_and_reported() -> None:
     async def story(scene: Scene) -> None:
-        await scene.until(lambda: scene.count(Change) == 3)
+        await scene.until(lambda: scene.count(GroupChange) == 3)
         assert scene.reasons() == ["PodGroupRefused"]
         assert "spec.queue: Invalid value" in scene.reported[0].note
 
@@ -134,7 +134,7 @@ def test_an_invalid_change_of_owners_alone_is_sent_again_behind_a_wait_and_says_
         scene.wake.set()
         await scene.until(lambda: "PodGroupRefused" in scene.reasons())
         last = scene.sent[-1]
-        assert isinstance(last, Change)
+        assert isinstance(last, GroupChange)
         assert (last.minimum, "spec" in last.patch) == (0, False)
 
     bigger = {"team/pod": replace(POD, size=3)}

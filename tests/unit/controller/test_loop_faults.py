@@ -7,7 +7,7 @@ import pytest
 
 from builders import job_pod
 from podberth.controller import owner_cache as looked_up
-from podberth.controller.plan.model import Change, Create, LookUp
+from podberth.controller.plan.model import Create, GroupChange, LookUp
 from podberth.errors import ClusterError
 from podberth.workload.gang_keys import with_gang_keys
 
@@ -43,7 +43,7 @@ def test_an_owner_that_cannot_be_read_is_asked_for_again_now_and_then(monkeypatc
         await scene.until(lambda: scene.count(LookUp) >= 4)
         assert sum(b"cannot be read" in line for line in scene.lines) == 1
         scene.owner_status = 200
-        await scene.until(lambda: scene.count(Change) == 1)
+        await scene.until(lambda: scene.count(GroupChange) == 1)
 
     monkeypatch.setattr(looked_up, "ASK_AGAIN_SECONDS", 0.01)
     name = f"job-{JOB.uid}"

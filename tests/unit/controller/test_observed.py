@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 from builders import gpu_pod
 from integration.serving import CapturedLines
 from podberth.api.protocol import Timing
-from podberth.controller.observed import Sight
+from podberth.controller.observed import ObservedCluster
 from podberth.controller.plan.intake import waiting_pod
 from podberth.telemetry.controller_metrics import ControllerMetrics
 from podberth.telemetry.log import Log
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def test_a_pod_that_names_a_claim_template_alone_waits_for_no_group() -> None:
-    sight = Sight(
+    sight = ObservedCluster(
         lambda: cast("ClusterClient", None), lambda: None, ControllerMetrics(), Log(CapturedLines()), Timing()
     )
     claims = [{"name": "nic", "resourceClaimTemplateName": "nic"}]

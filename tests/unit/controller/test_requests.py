@@ -9,8 +9,8 @@ import pytest
 from podberth.admission.notices import Regarding
 from podberth.api.election import Term
 from podberth.api.protocol import AnswerLimits, refusal
-from podberth.controller.plan.model import Action, Change, Create, LookUp
-from podberth.controller.requests import Answer, Requests, keeps_minimum
+from podberth.controller.plan.model import Action, Create, GroupChange, LookUp
+from podberth.controller.requests import RequestResult, Requests, keeps_minimum
 from podberth.kube.pod import OwnerReference
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def test_a_write_is_of_one_object_whatever_its_name() -> None:
     assert sent(Create(kind=KIND, **SAID, document=document, about=ABOUT)).paths == [
         f"{base}?fieldManager=podberth-controller"
     ]
-    change = Change(kind=KIND, **SAID, place=("team", "x?y"), uid="g-1", patch={}, about=ABOUT)
+    change = GroupChange(kind=KIND, **SAID, place=("team", "x?y"), uid="g-1", patch={}, about=ABOUT)
     assert sent(change).paths == [f"{base}/x%3Fy?fieldManager=podberth-controller"]
 
 
@@ -86,7 +86,7 @@ def test_a_write_is_over_before_the_lease_can_be() -> None:
     document = {"metadata": {"namespace": "team", "name": "x"}}
     for action in (
         Create(kind=KIND, **SAID, document=document, about=ABOUT),
-        Change(kind=KIND, **SAID, place=("team", "x"), uid="g-1", patch={}, about=ABOUT),
+        GroupChange(kind=KIND, **SAID, place=("team", "x"), uid="g-1", patch={}, about=ABOUT),
     ):
         limits = sent(action).limits
         assert limits is not None
@@ -110,6 +110,6 @@ def test_a_minimum_is_fixed_where_the_api_server_names_its_field_or_one_above(
     status: int, message: str, fixed: bool
 ) -> None:
     native = "podgroups.scheduling.k8s.io"
-    change = Change(kind=native, **SAID, place=("team", "gang"), uid="g-1", patch={}, about=ABOUT, minimum=4)
+    change = GroupChange(kind=native, **SAID, place=("team", "gang"), uid="g-1", patch={}, about=ABOUT, minimum=4)
     error = refusal("PATCH group", status, f'{{"message": "podgroups {message}"}}'.encode(), "")
-    assert keeps_minimum(change, Answer("refused", error=error)) == fixed
+    assert keeps_minimum(change, RequestResult("refused", error=error)) == fixed

@@ -7,8 +7,8 @@ import pytest
 
 from podberth.admission.notices import Regarding
 from podberth.api.protocol import Timing
-from podberth.controller.plan.model import Action, Change, Create, LookUp
-from podberth.controller.requests import Answer, Result
+from podberth.controller.plan.model import Action, Create, GroupChange, LookUp
+from podberth.controller.requests import RequestResult, Result
 from podberth.controller.retries import LONGEST_REFUSED_SECONDS, Waits, key_of
 from podberth.errors import ClusterError
 from podberth.kube.pod import OwnerReference
@@ -17,7 +17,7 @@ ABOUT = Regarding(api_version="batch/v1", kind="Job", namespace="team", name="tr
 SAID: dict[str, Any] = {"kind": "podgroups.scheduling.x-k8s.io", "noun": "PodGroup", "refused": "PodGroupRefused"}
 DOCUMENT = {"metadata": {"namespace": "team", "name": "gang"}, "spec": {"minMember": 2}}
 CREATE = Create(**SAID, document=DOCUMENT, about=ABOUT)
-CHANGE = Change(**SAID, place=("team", "gang"), uid="g-1", patch={}, about=ABOUT, minimum=2)
+CHANGE = GroupChange(**SAID, place=("team", "gang"), uid="g-1", patch={}, about=ABOUT, minimum=2)
 LOOK_UP = LookUp("team", OwnerReference("batch/v1", "Job", "train", "j-1"))
 TIMING = Timing()
 STATUSES = {"refused": 403, "conflict": 409, "failed": 500}
@@ -27,10 +27,10 @@ def waiting() -> Waits:
     return Waits(TIMING, lambda: 1.0)
 
 
-def answer(result: Result) -> Answer:
+def answer(result: Result) -> RequestResult:
     error = ClusterError("refused" if result == "refused" else "failed", f"got {result}")
     error.status = STATUSES[result]
-    return Answer(result, error=error)
+    return RequestResult(result, error=error)
 
 
 def longest_wait(action: Action, result: Result) -> tuple[float, int]:
@@ -60,7 +60,7 @@ def test_a_failed_request_is_sent_again_soon(action: Action, result: Result) -> 
     ("refused", "other"),
     [
         (CREATE, Create(**SAID, document={**DOCUMENT, "spec": {"minMember": 3}}, about=ABOUT)),
-        (CHANGE, Change(**SAID, place=("team", "gang"), uid="g-1", patch={}, about=ABOUT, minimum=3)),
+        (CHANGE, GroupChange(**SAID, place=("team", "gang"), uid="g-1", patch={}, about=ABOUT, minimum=3)),
     ],
 )
 def test_a_refused_request_is_sent_at_once_if_its_content_changes(refused: Action, other: Action) -> None:
@@ -123,7 +123,7 @@ def test_that_an_owner_cannot_be_read_is_believed_after_a_while(
 def test_an_owner_that_cannot_be_read_is_asked_for_when_that_is_believed() -> None:
     waits, at = waiting(), 0.0
     while not waits.unreadable(LOOK_UP, FORBIDDEN, at):
-        waits.put_off(LOOK_UP, Answer("refused", error=FORBIDDEN), at)
+        waits.put_off(LOOK_UP, RequestResult("refused", error=FORBIDDEN), at)
         at = waits.next_at(at)
     assert at == TIMING.refused_seconds
 

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from podberth.devices import mig
-from podberth.devices.mig_placement import Placed, _room, capacity, fits, placements, room
+from podberth.devices.mig_placement import PlacedInstance, _room, capacity, fits, placements, room
 from podberth.devices.mig_tables import TABLES, MigTable
 
 
@@ -186,23 +186,23 @@ def test_a_set_fits_if_its_places_and_its_engines_suffice(model: MigTable, names
     ("profile", "present", "least", "most"),
     [
         ("1g.5gb", [], 7, 7),
-        ("1g.5gb", [Placed("3g.20gb", 4, 4)], 4, 4),
-        ("1g.5gb", [Placed("3g.20gb", 0, 4)], 3, 3),
-        ("1g.5gb", [Placed("3g.20gb", 0, 3)], 4, 4),  # a node that says less than the rule
-        ("1g.5gb", [Placed("3g.20gb")], 3, 4),  # nobody may read placements
-        ("1g.10gb", [Placed("3g.20gb", 0)], 2, 2),
-        ("3g.20gb", [Placed("1g.5gb", 0, 1), Placed("1g.5gb", 6, 1)], 0, 0),
-        ("3g.20gb", [Placed("1g.5gb"), Placed("1g.5gb")], 0, 1),
-        ("1g.5gb+me", [Placed("1g.5gb+me", 0, 1)], 0, 0),
-        ("2g.10gb", [Placed("2g.10gb", 0), Placed("2g.10gb", 2)], 1, 1),
-        ("7g.40gb", [Placed("1g.5gb")], 0, 0),
+        ("1g.5gb", [PlacedInstance("3g.20gb", 4, 4)], 4, 4),
+        ("1g.5gb", [PlacedInstance("3g.20gb", 0, 4)], 3, 3),
+        ("1g.5gb", [PlacedInstance("3g.20gb", 0, 3)], 4, 4),  # a node that says less than the rule
+        ("1g.5gb", [PlacedInstance("3g.20gb")], 3, 4),  # nobody may read placements
+        ("1g.10gb", [PlacedInstance("3g.20gb", 0)], 2, 2),
+        ("3g.20gb", [PlacedInstance("1g.5gb", 0, 1), PlacedInstance("1g.5gb", 6, 1)], 0, 0),
+        ("3g.20gb", [PlacedInstance("1g.5gb"), PlacedInstance("1g.5gb")], 0, 1),
+        ("1g.5gb+me", [PlacedInstance("1g.5gb+me", 0, 1)], 0, 0),
+        ("2g.10gb", [PlacedInstance("2g.10gb", 0), PlacedInstance("2g.10gb", 2)], 1, 1),
+        ("7g.40gb", [PlacedInstance("1g.5gb")], 0, 0),
         ("1g.12gb", [], 0, 0),
-        ("1g.5gb", [Placed("1g.12gb")], 0, 0),
-        ("1g.5gb", [Placed("4g.20gb"), Placed("4g.20gb")], 0, 0),
+        ("1g.5gb", [PlacedInstance("1g.12gb")], 0, 0),
+        ("1g.5gb", [PlacedInstance("4g.20gb"), PlacedInstance("4g.20gb")], 0, 0),
     ],
 )
 def test_the_room_depends_on_the_places_of_present_instances(
-    profile: str, present: list[Placed], least: int, most: int
+    profile: str, present: list[PlacedInstance], least: int, most: int
 ) -> None:
     assert room(profile, present, A100) == (least, most)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pages import ROOT
-from podberth.agent.objects import Request
+from podberth.agent.objects import ApiRequest
 from podberth.api.client import ClusterClient
 from podberth.api.protocol import Resource
 from podberth.errors import ClusterError
@@ -73,7 +73,7 @@ def test_clients_take_paths_of_the_builder_alone() -> None:
     for method in (ClusterClient.get, ClusterClient.send, ClusterClient.stream):
         assert _hints(method)["path"] is ApiPath
     assert _hints(ClusterClient._answer)["target"] is ApiPath
-    assert _hints(Request)["path"] is ApiPath
+    assert _hints(ApiRequest)["path"] is ApiPath
     assert _hints(Resource)["path"] is ApiPath
 
 

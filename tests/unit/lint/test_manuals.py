@@ -8,7 +8,7 @@ import pytest
 
 from lint_findings import found, spec
 from podberth.lint import rules
-from podberth.lint.model import Rule
+from podberth.lint.model import LintRule
 from podberth.lint.rules import RULES
 from podberth.lint.runner import SUPPRESSION
 
@@ -16,7 +16,7 @@ _FOLDERS = {"missing-tests"}
 """Rules whose example is a folder and no policy: they have tests of their own."""
 
 
-def example(rule: Rule, which: str) -> str:
+def example(rule: LintRule, which: str) -> str:
     """Return the indented block below ``Bad:`` or ``Good:``, as a document."""
     block = textwrap.dedent(re.split(rf"^{which}\b.*\n", rule.manual, flags=re.MULTILINE)[1].partition("\nGood")[0])
     assert block.strip(), f"{rule.name}: no example below {which}"
@@ -28,13 +28,13 @@ def example(rule: Rule, which: str) -> str:
 
 @pytest.mark.parametrize("rule", [each for each in RULES if each.name not in _FOLDERS], ids=lambda rule: str(rule.name))
 class TestExamples:
-    def test_the_bad_one_is_found_at_a_place_and_at_the_rules_level(self, rule: Rule) -> None:
+    def test_the_bad_one_is_found_at_a_place_and_at_the_rules_level(self, rule: LintRule) -> None:
         findings = found(example(rule, "Bad"), rule.name)
 
         assert findings
         assert all(each.level is rule.level and each.problem.line > 0 for each in findings)
 
-    def test_the_good_one_is_clean_of_it_and_of_all_but_notes(self, rule: Rule) -> None:
+    def test_the_good_one_is_clean_of_it_and_of_all_but_notes(self, rule: LintRule) -> None:
         findings = found(example(rule, "Good"))
 
         assert [each for each in findings if each.rule == rule.name] == []
@@ -51,7 +51,7 @@ def test_every_module_of_the_folder_is_in_the_registry_once() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: str(rule.name))
-def test_a_manual_begins_with_a_sentence_of_one_line(rule: Rule) -> None:
+def test_a_manual_begins_with_a_sentence_of_one_line(rule: LintRule) -> None:
     first, _, rest = rule.manual.partition("\n")
 
     assert first.endswith(".")

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from podberth.pki.authorities import Authorities
-from podberth.pki.inspection import Report, inspect, read_presented
+from podberth.pki.inspection import CertificateReport, inspect, read_presented
 from podberth.pki.rotation import Registration, new_signer, rotated
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -11,7 +11,7 @@ _YEAR, _DAY = timedelta(days=365), timedelta(days=1)
 _FIRST = Authorities(new_signer(_YEAR, _DAY, _NOW), None)
 
 
-def _report(authorities: Authorities | None, *bundles: bytes, now: datetime = _NOW) -> Report:
+def _report(authorities: Authorities | None, *bundles: bytes, now: datetime = _NOW) -> CertificateReport:
     return inspect(authorities, [Registration("mutating", 1, bundles)], None, now)
 
 

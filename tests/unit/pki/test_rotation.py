@@ -4,9 +4,9 @@ from datetime import UTC, datetime, timedelta
 from podberth.pki.authorities import Authorities, Signer, validity
 from podberth.pki.leaf import SignedLeaf, sign, signing_due
 from podberth.pki.rotation import (
-    Plan,
-    Profile,
+    Lifetimes,
     Registration,
+    RotationPlan,
     Store,
     Trust,
     name,
@@ -17,7 +17,7 @@ from podberth.pki.rotation import (
 )
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
-_PROFILE = Profile(timedelta(days=365), timedelta(days=1), timedelta(seconds=60))
+_PROFILE = Lifetimes(timedelta(days=365), timedelta(days=1), timedelta(seconds=60))
 
 
 def _signer(now: datetime = _NOW) -> Signer:
@@ -31,7 +31,7 @@ def _both(pem: bytes, generation: int = 1) -> tuple[Registration, ...]:
 _FIRST = Authorities(_signer(), None)
 
 
-def _stored(planned: Plan) -> Authorities:
+def _stored(planned: RotationPlan) -> Authorities:
     assert isinstance(planned.action, Store)
     return planned.action.authorities
 
@@ -48,7 +48,7 @@ def test_on_an_empty_cluster_the_first_authority_is_trusted_and_put_to_use_at_on
     assert plan(made, _both(b""), None, _NOW, _PROFILE).action == Trust(("mutating", "validating"), made.pem)
     used = _stored(plan(made, _both(made.pem), None, _NOW, _PROFILE))
     assert (used.current, used.next, stage(used)) == (made.next, None, "none")
-    assert plan(used, _both(used.pem), None, _NOW, _PROFILE) == Plan(None, None)
+    assert plan(used, _both(used.pem), None, _NOW, _PROFILE) == RotationPlan(None, None)
 
 
 def test_a_lost_secret_is_made_again_and_who_is_trusted_stays_trusted() -> None:

@@ -1,7 +1,7 @@
 from math import isnan
 
 from podberth.telemetry.metrics import DURATION_BUCKETS, LEFT_OUT, PHASE_BUCKETS, Metrics, Phases, WatchMetrics
-from podberth.telemetry.watch_metrics import Watched
+from podberth.telemetry.watch_metrics import WatchFacts
 
 
 def _metrics() -> Metrics:
@@ -75,6 +75,6 @@ def test_the_age_of_the_topology_is_that_of_its_oldest_resource() -> None:
     metrics = _metrics()
     assert isnan(_samples(metrics)["podberth_topology_age_seconds"])
     ages = dict(zip(LEFT_OUT, (1.0, 5.0, 3.0, 100.0, 100.0, 100.0), strict=True))
-    watched = {resource: Watched(objects=0, contact_age_seconds=age, left_out={}) for resource, age in ages.items()}
+    watched = {resource: WatchFacts(objects=0, contact_age_seconds=age, left_out={}) for resource, age in ages.items()}
     WatchMetrics(metrics, lambda: watched, lambda: 0)
     assert _samples(metrics)["podberth_topology_age_seconds"] == 5.0

@@ -5,7 +5,7 @@ import pytest
 
 from podberth.conventions import Conventions, LabelKey
 from podberth.topology import cover as cover_module
-from podberth.topology.cover import Cover, Kind, cover
+from podberth.topology.cover import Cover, LabelledNodes, cover
 
 CONVENTIONS = Conventions(
     ignored_labels=frozenset({"kubernetes.io/hostname", "serial"}),
@@ -16,7 +16,9 @@ Labels = Sequence[Mapping[str, str]]
 
 def covered(wanted: Labels, others: Labels, conventions: Conventions = CONVENTIONS) -> Cover:
     """Cover kinds of two nodes each."""
-    return cover([Kind(one, 2) for one in wanted], [Kind(one, 2) for one in others], conventions=conventions)
+    return cover(
+        [LabelledNodes(one, 2) for one in wanted], [LabelledNodes(one, 2) for one in others], conventions=conventions
+    )
 
 
 def expression(key: str, operator: str, *values: str) -> dict[str, Any]:
@@ -103,14 +105,14 @@ def test_no_hostname_and_no_ignored_label_is_ever_used() -> None:
 
 
 def test_a_label_whose_values_belong_to_single_nodes_is_a_name() -> None:
-    wanted, others = [Kind({"asset": "1"}), Kind({"asset": "2"})], [Kind({"asset": "3"})]
+    wanted, others = [LabelledNodes({"asset": "1"}), LabelledNodes({"asset": "2"})], [LabelledNodes({"asset": "3"})]
     assert not cover(wanted, others, conventions=CONVENTIONS).exact
-    assert cover([Kind({"asset": "1"}, 2), wanted[1]], others, conventions=CONVENTIONS).exact
-    assert cover([*wanted, Kind({"asset": "2", "other": "x"})], others, conventions=CONVENTIONS).exact
+    assert cover([LabelledNodes({"asset": "1"}, 2), wanted[1]], others, conventions=CONVENTIONS).exact
+    assert cover([*wanted, LabelledNodes({"asset": "2", "other": "x"})], others, conventions=CONVENTIONS).exact
 
 
 def test_a_label_with_meaning_may_name_the_one_node_of_its_kind() -> None:
-    found = cover([Kind({"product": "a"})], [Kind({"product": "b"})], conventions=CONVENTIONS)
+    found = cover([LabelledNodes({"product": "a"})], [LabelledNodes({"product": "b"})], conventions=CONVENTIONS)
     assert found.terms == ({"matchExpressions": [expression("product", "In", "a")]},)
 
 

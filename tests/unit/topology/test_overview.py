@@ -1,5 +1,5 @@
 from podberth.facts.cluster import collect
-from podberth.topology.overview import Level, overview
+from podberth.topology.overview import LevelSummary, overview
 from topology_scenes import LEAF, LOST, ZONE, cluster
 
 PICTURE = overview(collect(cluster(), now=None).nodes)
@@ -34,7 +34,7 @@ def test_layouts_are_reported_once() -> None:
 
 def test_levels_come_widest_first_with_their_domains() -> None:
     assert [level.key for level in PICTURE.levels] == ["topology.kubernetes.io/region", ZONE, LEAF]
-    assert PICTURE.levels[-1] == Level(key=LEAF, domains=(("leaf-0", 4, 32), ("leaf-1", 4, 32)), outside=3)
+    assert PICTURE.levels[-1] == LevelSummary(key=LEAF, domains=(("leaf-0", 4, 32), ("leaf-1", 4, 32)), outside=3)
 
 
 def test_nothing_is_nothing() -> None:

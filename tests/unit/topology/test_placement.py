@@ -16,7 +16,7 @@ from podberth.conventions import Conventions, LabelKey
 from podberth.devices import mig
 from podberth.kube.documents import load_documents
 from podberth.kube.selector import node_selector_matches
-from podberth.topology.cover import Kind
+from podberth.topology.cover import LabelledNodes
 from podberth.topology.index import Need, NodeSet, TopologyIndex
 from podberth.topology.model import Gpu, Links, Node, NodeTopology
 from podberth.topology.placement import Placement, Unfit, exclude
@@ -188,14 +188,14 @@ def not_in(key: str, *values: str) -> dict[str, Any]:
     ],
 )
 def test_exclusion_takes_the_fewest_keys_that_settle_why(bad: list[Unfit], said: list[dict[str, Any]] | None) -> None:
-    found = exclude([Kind({"model": "good", "type": "fits", "name": "good"})], bad, KEYS)
+    found = exclude([LabelledNodes({"model": "good", "type": "fits", "name": "good"})], bad, KEYS)
     assert found == (None if said is None else ({"matchExpressions": said},) if said else ())
 
 
 def test_where_no_label_settles_it_the_terms_still_tell_and_the_label_is_named() -> None:
     found = Placement(
-        [Kind({"zone": "a"}, 2)],
-        [Kind({"zone": "b"}, 2)],
+        [LabelledNodes({"zone": "a"}, 2)],
+        [LabelledNodes({"zone": "b"}, 2)],
         [unfit("memory", zone="b")],
         conventions=KEYS,
         telling="memory",

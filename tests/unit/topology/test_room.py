@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from podberth.topology.need import Need, NodeSelection, covers
-from podberth.topology.room import Lack, Wanted, lacks
+from podberth.topology.room import Lack, PodsWanted, lacks
 from snapshots import cluster, snapshot
 
 RACK = "example.com/rack"
@@ -22,8 +22,8 @@ def need(amount: int, **choice: str) -> Need:
     return Need(requests=((GPU, amount),) if amount else (), per_container=amount, selector=selector)
 
 
-def all_of(*roles: tuple[Need, int]) -> tuple[list[Wanted], int]:
-    return [Wanted(each, number, number) for each, number in roles], sum(number for _, number in roles)
+def all_of(*roles: tuple[Need, int]) -> tuple[list[PodsWanted], int]:
+    return [PodsWanted(each, number, number) for each, number in roles], sum(number for _, number in roles)
 
 
 def lacking(roles: Sequence[tuple[Need, int]], level: str = "") -> dict[str, Lack | None]:
@@ -54,11 +54,11 @@ def test_each_domain_is_asked() -> None:
 
 
 def test_what_may_come_first_is_the_smallest() -> None:
-    wanted = [Wanted(need(8), 4, 0), Wanted(need(1), 4, 0)]
+    wanted = [PodsWanted(need(8), 4, 0), PodsWanted(need(1), 4, 0)]
     assert lacks(INDEX, wanted, 6) == {"": None}
     assert lacks(INDEX, wanted, 7) == {"": Lack((0, 1), 7, 24, GPU, 28)}
     assert lacks(INDEX, wanted, 8) == {"": Lack((0,), 4, 3)}
-    assert lacks(INDEX, [Wanted(need(8), 9, 0), Wanted(need(0), 2, 0)], 5) == {"": None}
+    assert lacks(INDEX, [PodsWanted(need(8), 9, 0), PodsWanted(need(0), 2, 0)], 5) == {"": None}
 
 
 def test_pods_that_choose_their_nodes_are_counted_with_those_that_take_any() -> None:

@@ -13,7 +13,7 @@ from ..cel.trace import Answer, Traced, Tracer
 from ..errors import EvaluationError
 from ..kube.patch import Patch, apply
 from ..kube.positions import render_path
-from ..policy.compile import Bound, CompiledPolicy
+from ..policy.compile import BoundExpression, CompiledPolicy
 from ..policy.evaluate import Params
 from ..policy.places import Placed, expressions_of
 from .checked import checked_pod
@@ -182,7 +182,7 @@ class _Notes:
             note.params.append(f"{metadata.get('namespace', '')}/{metadata['name']}")
 
     def answered(
-        self, policy: CompiledPolicy, bound: Bound, activation: Activation, answer: Any | EvaluationError
+        self, policy: CompiledPolicy, bound: BoundExpression, activation: Activation, answer: Any | EvaluationError
     ) -> None:
         if policy.name not in self._wanted:
             return

@@ -15,7 +15,7 @@ from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal, Record
 from ..mutation.concern import Surroundings
 from ..mutation.membership import NOTHING_KNOWN
-from ..mutation.narrowing import Nodes
+from ..mutation.narrowing import NodeChoice
 from ..mutation.standing import stand
 from ..policy.clashes import comes_first
 from ..policy.compile import CompiledMutation, CompiledPolicy
@@ -42,7 +42,7 @@ def forecasts(
     for name, index, proposal in constants:
         trial = draft.fork()
         try:
-            standing = stand(draft, proposal, name, known, Nodes(lambda _: 0))
+            standing = stand(draft, proposal, name, known, NodeChoice(lambda _: 0))
             change = standing.proposal and pipeline.apply(trial, standing.proposal, surroundings)
         except EvaluationError:
             continue

@@ -19,14 +19,14 @@ _REPELLING = frozenset({"NoSchedule", "NoExecute"})
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class PodReach:
     """The nodes that could run a pod, and those that its node affinity prefers most; empty if all are equal."""
 
     nodes: tuple[str, ...]
     preferred: tuple[str, ...]
 
 
-class Cluster:
+class ReachableCluster:
     """The nodes of a cluster."""
 
     def __init__(self, nodes: Iterable[Node], conventions: Conventions | None = None) -> None:
@@ -39,14 +39,14 @@ class Cluster:
         """The number of nodes."""
         return len(self._nodes)
 
-    def reach(self, pod: Mapping[str, Any]) -> Reach:
+    def reach(self, pod: Mapping[str, Any]) -> PodReach:
         """Return the nodes that could run a pod, in the order of their names."""
         spec = pod["spec"]
         # Declared GPU memory is left out: the scheduler knows nothing of it.
         need = Need(gpu_facts(pod).totals, selector=NodeSelection.of(spec))
         fitting = self._index.nodes(need).durable_names()
         nodes = tuple(name for name in fitting if _admits(self._nodes[name], spec.get("tolerations") or ()))
-        return Reach(nodes, self._preferred(nodes, spec))
+        return PodReach(nodes, self._preferred(nodes, spec))
 
     def _preferred(self, names: tuple[str, ...], spec: Mapping[str, Any]) -> tuple[str, ...]:
         affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}

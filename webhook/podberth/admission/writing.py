@@ -15,7 +15,7 @@ from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal, Record, Skipped
 from ..mutation.concern import Surroundings
 from ..mutation.earlier import EarlierChanges
-from ..mutation.narrowing import Nodes
+from ..mutation.narrowing import NodeChoice
 from ..mutation.seal import bearer_of
 from ..mutation.standing import revived, stand, undone
 from ..policy.compile import CompiledPolicy
@@ -103,7 +103,7 @@ class Writing:
         # A record from an unknown sender does not count in this review, but it is kept for later updates.
         self.kept = held if under.found.sent is None else {}
         self.record: Record = self.before
-        self.nodes = Nodes(self._nodes_left, self.before)
+        self.nodes = NodeChoice(self._nodes_left, self.before)
         self.step = _Step(self.draft)
 
     def write(self, matched: Matched, asked: Sequence[Asked]) -> Fault | None:

@@ -16,7 +16,7 @@ import urllib3
 from .. import __version__
 from ..errors import UsageError
 from ..files.reading import MAX_SMALL_BYTES, read_in_time
-from .objects import Answer, Request
+from .objects import ApiRequest, SendResult
 
 # https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -89,25 +89,25 @@ class Api:
         self._prefix = urlsplit(access.url).path.rstrip("/")
         self._pool = self._open()
 
-    def send(self, request: Request) -> Answer:
+    def send(self, request: ApiRequest) -> SendResult:
         """Send one request; a missing or unreadable answer is an answer, too."""
         try:
             token = self._token()
             if token is None:
-                return Answer(0, said=f"{self._access.token_file}: got no token, want one line of ASCII")
+                return SendResult(0, said=f"{self._access.token_file}: got no token, want one line of ASCII")
             headers = {**request.headers, **_AGENT, "Authorization": f"Bearer {token}"}
             response = self._pool.request(request.method, self._prefix + request.path, request.body, headers=headers)
         except (urllib3.exceptions.HTTPError, OSError) as error:
             if isinstance(error, urllib3.exceptions.SSLError):
                 self._renew()
-            return Answer(0, said=f"no answer from {self._access.url}: {error}"[:_LONGEST_SAID])
+            return SendResult(0, said=f"no answer from {self._access.url}: {error}"[:_LONGEST_SAID])
         try:
             body = orjson.loads(response.data)
         except ValueError:
             body = {}
         body = body if isinstance(body, dict) else {}
         said = str(body.get("message") or response.reason or "")[:_LONGEST_SAID]
-        return Answer(response.status, body, said, _seconds(response.headers.get("Retry-After")))
+        return SendResult(response.status, body, said, _seconds(response.headers.get("Retry-After")))
 
     def close(self) -> None:
         """Close the connections."""

@@ -16,7 +16,7 @@ from ..topology.observation import Health, Observation, ObservedGpu, ObservedIns
 from ..topology.usage import Usage
 from . import nvml
 from .nvidia_usage import usage_of
-from .nvml import Asking, Gone
+from .nvml import Gone, NvmlRound
 
 # A reconfiguration takes seconds and a round of questions milliseconds: a few rounds distinguish a step of it from all.
 _ROUNDS = 3
@@ -123,7 +123,7 @@ class NvidiaReader:
         return True
 
     def _look(self) -> Observation:
-        asking = Asking()
+        asking = NvmlRound()
         indexes = range(nvml.device_count())
         devices = {
             index: device
@@ -147,7 +147,7 @@ class NvidiaReader:
             ),
         )
 
-    def _with_faults(self, gpu: ObservedGpu, asking: Asking) -> ObservedGpu:
+    def _with_faults(self, gpu: ObservedGpu, asking: NvmlRound) -> ObservedGpu:
         faults, xids = tuple(asking.faults.get(gpu.index, ())), tuple(self._xids.get(gpu.index, ()))
         known = self._known.get(gpu.index)
         if not faults:
@@ -165,7 +165,7 @@ class NvidiaReader:
 
     def _listen(self, devices: dict[int, Any]) -> None:
         """Subscribe to the events of every GPU that has them."""
-        asking = Asking()
+        asking = NvmlRound()
         self._listening = {nvml.identity(device): index for index, device in devices.items()}
         self._events = asking.ask("events", (), nvml.new_events)
         for index, device in devices.items() if self._events is not None else ():
@@ -173,7 +173,7 @@ class NvidiaReader:
         self._unheard = tuple(asking.unseen)
 
 
-def _gpu(asking: Asking, index: int, device: Any) -> ObservedGpu:
+def _gpu(asking: NvmlRound, index: int, device: Any) -> ObservedGpu:
     ask, whose = asking.ask, (index,)
     address, pci_id = ask("PCI address", whose, nvml.pci, device) or ("", "")
     mig_mode, instances = _mig(asking, index, device)
@@ -199,7 +199,7 @@ def _gpu(asking: Asking, index: int, device: Any) -> ObservedGpu:
     )
 
 
-def _mig(asking: Asking, index: int, device: Any) -> tuple[tuple[bool, bool] | None, tuple[ObservedInstance, ...]]:
+def _mig(asking: NvmlRound, index: int, device: Any) -> tuple[tuple[bool, bool] | None, tuple[ObservedInstance, ...]]:
     """Read mode and instances of a GPU consistently: the list before and after the questions is the same."""
     ask, whose = asking.ask, (index,)
 
@@ -223,7 +223,7 @@ def _mig(asking: Asking, index: int, device: Any) -> tuple[tuple[bool, bool] | N
     return before[0], ()
 
 
-def _pair(asking: Asking, pair: tuple[int, int], one: Any, other: Any) -> ObservedPair:
+def _pair(asking: NvmlRound, pair: tuple[int, int], one: Any, other: Any) -> ObservedPair:
     return ObservedPair(
         level=asking.ask("PCIe level", pair, nvml.level, one, other),
         linked=asking.ask("peer-to-peer state", pair, nvml.linked, one, other),

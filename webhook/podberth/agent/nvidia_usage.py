@@ -12,7 +12,7 @@ import pynvml
 
 from ..topology.usage import GpuUsage, InstanceUsage, Usage
 from . import nvml
-from .nvml import Asking
+from .nvml import NvmlRound
 
 _PERCENT = 100
 
@@ -23,7 +23,7 @@ def usage_of(addresses: Iterable[tuple[int, str]]) -> Usage:
     Raises:
         Gone: the driver was restarted, or is gone.
     """
-    asking = Asking()
+    asking = NvmlRound()
     gpus = []
     for index, address in addresses:
         device = asking.ask("GPU", (index,), nvml.device, index)
@@ -33,7 +33,7 @@ def usage_of(addresses: Iterable[tuple[int, str]]) -> Usage:
     return Usage(gpus=tuple(gpus), unseen=unseen)
 
 
-def _gpu(asking: Asking, index: int, address: str, device: Any) -> GpuUsage:
+def _gpu(asking: NvmlRound, index: int, address: str, device: Any) -> GpuUsage:
     ask, whose = asking.ask, (index,)
     used, total = ask("memory in use", whose, _memory, device) or (None, None)
     return GpuUsage(
@@ -53,7 +53,7 @@ def _gpu(asking: Asking, index: int, address: str, device: Any) -> GpuUsage:
     )
 
 
-def _instance(asking: Asking, index: int, device: Any) -> InstanceUsage | None:
+def _instance(asking: NvmlRound, index: int, device: Any) -> InstanceUsage | None:
     """Read a MIG device; None: it is gone, or does not identify itself."""
     ask, whose = asking.ask, (index,)
     uuid = ask("MIG devices", whose, nvml.uuid, device)

@@ -100,7 +100,7 @@ def name_of(code: int) -> str:
     return _NAMES.get(code, f"error {code}")
 
 
-class Asking:
+class NvmlRound:
     """One round of questions to the library, with notes on those that it did not answer."""
 
     def __init__(self) -> None:

@@ -40,7 +40,7 @@ LabelTarget: TypeAlias = Literal["own", "nfd-object"]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ApiRequest:
     """One request to the API server."""
 
     purpose: Purpose
@@ -59,7 +59,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class SendResult:
     """The result of a request; status 0 means no answer at all."""
 
     status: int
@@ -75,22 +75,22 @@ class Answer:
         return found if isinstance(found, dict) else {}
 
 
-def ask_node(node: str) -> Request:
+def ask_node(node: str) -> ApiRequest:
     """Request the Node's metadata."""
-    return Request("node", "GET", NODES.below(node))
+    return ApiRequest("node", "GET", NODES.below(node))
 
 
-def read_config_map(node: str) -> Request:
+def read_config_map(node: str) -> ApiRequest:
     """Request the whole ConfigMap."""
-    return Request("read", "GET", _config_map_path(node), accept="application/json")
+    return ApiRequest("read", "GET", _config_map_path(node), accept="application/json")
 
 
-def check_config_map(node: str) -> Request:
+def check_config_map(node: str) -> ApiRequest:
     """Request the ConfigMap's metadata only: its version shows whether it was changed."""
-    return Request("check", "GET", _config_map_path(node))
+    return ApiRequest("check", "GET", _config_map_path(node))
 
 
-def write_config_map(node: str, uid: str, text: str) -> Request:
+def write_config_map(node: str, uid: str, text: str) -> ApiRequest:
     """Apply the ConfigMap with a document."""
     manifest = {
         "apiVersion": "v1",
@@ -98,10 +98,12 @@ def write_config_map(node: str, uid: str, text: str) -> Request:
         "metadata": _metadata(node, uid),
         "data": {DATA_KEY: text},
     }
-    return Request("write", "PATCH", _apply(_config_map_path(node), FIELD_MANAGER), orjson.dumps(manifest), text=text)
+    return ApiRequest(
+        "write", "PATCH", _apply(_config_map_path(node), FIELD_MANAGER), orjson.dumps(manifest), text=text
+    )
 
 
-def renew_lease(node: str, uid: str, now: datetime, seconds: int) -> Request:
+def renew_lease(node: str, uid: str, now: datetime, seconds: int) -> ApiRequest:
     """Return the request that renews the node's heartbeat Lease for so many seconds."""
     manifest = {
         "apiVersion": "coordination.k8s.io/v1",
@@ -114,10 +116,10 @@ def renew_lease(node: str, uid: str, now: datetime, seconds: int) -> Request:
         },
     }
     path = collection_path("coordination.k8s.io/v1", "leases", NAMESPACE).below(node)
-    return Request("heartbeat", "PATCH", _apply(path, FIELD_MANAGER), orjson.dumps(manifest))
+    return ApiRequest("heartbeat", "PATCH", _apply(path, FIELD_MANAGER), orjson.dumps(manifest))
 
 
-def write_labels(target: LabelTarget, node: str, uid: str, labels: Mapping[str, str]) -> Request:
+def write_labels(target: LabelTarget, node: str, uid: str, labels: Mapping[str, str]) -> ApiRequest:
     """Apply the labels, to the Node or as a NodeFeature; earlier labels that are not among them are removed."""
     if target == "own":
         # With the uid, a Node that was created again meanwhile is a conflict.
@@ -130,7 +132,7 @@ def write_labels(target: LabelTarget, node: str, uid: str, labels: Mapping[str, 
         manifest = {"apiVersion": "nfd.k8s-sigs.io/v1alpha1", "kind": "NodeFeature", "metadata": metadata, "spec": spec}
         features = collection_path("nfd.k8s-sigs.io/v1alpha1", "nodefeatures", NAMESPACE)
         path = _apply(features.below(node), LABEL_MANAGER)
-    return Request("label", "PATCH", path, orjson.dumps(manifest))
+    return ApiRequest("label", "PATCH", path, orjson.dumps(manifest))
 
 
 def _metadata(node: str, uid: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from ..telemetry.log import Level
 from ..topology.codec import encode_topology
 from ..topology.model import NodeTopology
 from ..wellknown import LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
-from .objects import Answer, Request
+from .objects import ApiRequest, SendResult
 from .publisher import Instant, Publisher
 
 # ---- the labels about links, which placement needs and nobody else sets ----------------------------------------------
@@ -63,13 +63,13 @@ class FeatureFile:
 
 # ---- the loop --------------------------------------------------------------------------------------------------------
 
-Send = Callable[[Request], Answer]
+Send = Callable[[ApiRequest], SendResult]
 Say = Callable[[Level, str], None]
 """Takes a line for the log."""
 
 
-class Sight(Protocol):
-    """The source of a topology: devices (``watch.Watch``), or a simulated machine."""
+class TopologySource(Protocol):
+    """The source of a topology: devices (``watch.DeviceWatch``), or a simulated machine."""
 
     @property
     def topology(self) -> NodeTopology | None:
@@ -126,7 +126,7 @@ def pump(publisher: Publisher, send: Send, now: Callable[[], Instant] = instant)
 
 
 def publish(
-    sight: Sight,
+    sight: TopologySource,
     publisher: Publisher,
     send: Send,
     *,

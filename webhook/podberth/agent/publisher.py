@@ -25,10 +25,10 @@ from ..telemetry.bucket import Bucket
 from ..topology.codec import DATA_KEY, SCHEMA_VERSION, is_same_but_for_time
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 from .objects import (
-    Answer,
+    ApiRequest,
     LabelTarget,
     Purpose,
-    Request,
+    SendResult,
     ask_node,
     check_config_map,
     read_config_map,
@@ -120,7 +120,7 @@ class Publisher:
             return inf
         return min(self._document_at(), self._heartbeat_at(), self._labels_at())
 
-    def next_request(self, now: Instant) -> Request | None:
+    def next_request(self, now: Instant) -> ApiRequest | None:
         """Return the request to send now; pass its answer to ``receive`` before the next call."""
         if self._wanted is None:
             return None
@@ -134,7 +134,7 @@ class Publisher:
             return write_labels(self._target, self.node, self._uid, self._labels or {})
         return None
 
-    def receive(self, request: Request, answer: Answer, now: Instant) -> None:
+    def receive(self, request: ApiRequest, answer: SendResult, now: Instant) -> None:
         """Take the answer to the latest request."""
         backoff = self._backoff(request.purpose)
         absent = answer.status == HTTPStatus.NOT_FOUND and request.purpose in {"read", "check"}
@@ -171,7 +171,7 @@ class Publisher:
                 self._relabel_at = now.seconds + _HEARTBEATS_A_LABELLING * self._interval()
                 self._label_writes.take(now.seconds)
 
-    def _document_request(self, wanted: str) -> Request:
+    def _document_request(self, wanted: str) -> ApiRequest:
         if not self._uid:
             return ask_node(self.node)
         if self._there is None:
@@ -203,7 +203,7 @@ class Publisher:
             purpose, self._writing
         )
 
-    def _fail(self, backoff: Backoff, request: Request, answer: Answer, now: float) -> None:
+    def _fail(self, backoff: Backoff, request: ApiRequest, answer: SendResult, now: float) -> None:
         about = _about(request.purpose, self.node)
         refused = HTTPStatus.BAD_REQUEST <= answer.status < HTTPStatus.INTERNAL_SERVER_ERROR
         if answer.status in _PASSING or not refused:
@@ -220,7 +220,7 @@ class Publisher:
         self.troubles[about] = f"{about}: got {got}; {_remedy(request.purpose, answer.status, said)}"
 
 
-def _stored(answer: Answer, uid: str) -> _Stored:
+def _stored(answer: SendResult, uid: str) -> _Stored:
     metadata = answer.metadata
     labels, owners = metadata.get("labels"), metadata.get("ownerReferences")
     return _Stored(

@@ -15,7 +15,7 @@ from .sysfs import Sysfs
 _MOST_FAILURES = 20  # counted: 2 ** 20 seconds are longer than any interval
 
 
-class Watch:
+class DeviceWatch:
     """A reader that is called again and again.
 
     If the driver disappears later, the watch waits for it, with pauses that grow up to the interval. The last topology
@@ -75,7 +75,7 @@ class Watch:
         self._reader.wait(min(pause, most_seconds))
 
 
-def documents(watch: Watch, node: str) -> Iterator[dict[str, Any]]:
+def documents(watch: DeviceWatch, node: str) -> Iterator[dict[str, Any]]:
     """Yield the node's topology ConfigMap now and after each change, for ever.
 
     Raises:

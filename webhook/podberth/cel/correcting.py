@@ -5,7 +5,7 @@ from typing import Final, TypeAlias
 
 from . import ast
 from .ast import Node
-from .corrections import CORRECTIONS, Body, Call, has, item, present
+from .corrections import CORRECTIONS, Body, NativeCall, has, item, present
 from .libraries.conversions import INSTANT, INSTANT_OF_UTC, TIME_TEXT
 from .types import DYN, OPTIONAL, CelType
 from .typing import UNESCAPED
@@ -76,10 +76,10 @@ class Correcting:
         self.grown += ast.size(made) - sum(map(ast.size, operands))
         ast.put(self._checked, node, made)
 
-    def _call(self, operands: list[Node]) -> Call:
+    def _call(self, operands: list[Node]) -> NativeCall:
         last = operands[-1]
         listed = list(last.list_expr.elements) if ast.kind(last) == "list_expr" else None
-        return Call(
+        return NativeCall(
             [self._type(each) for each in operands],
             self._may_hold_optional,
             None if listed is None else [self._type(each) for each in listed],

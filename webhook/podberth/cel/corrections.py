@@ -18,7 +18,7 @@ from .typing import NULLABLE
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class NativeCall:
     """A checked call of a native function of the engine: the types and literals that its correction depends on."""
 
     kinds: Sequence[CelType]
@@ -32,7 +32,7 @@ class Call:
 
 
 Body: TypeAlias = str
-Correct: TypeAlias = Callable[[Call], Body]
+Correct: TypeAlias = Callable[[NativeCall], Body]
 """Returns the body for a call; empty where the engine's value is upstream's."""
 
 _DOUBLE, _DURATION, _TIMESTAMP = "double", "google.protobuf.Duration", "google.protobuf.Timestamp"
@@ -60,7 +60,7 @@ def _is_sure_map(kind: CelType) -> bool:
     return kind.name == "map" or (kind.is_message and kind.name not in NULLABLE)
 
 
-def present(call: Call) -> Body:
+def present(call: NativeCall) -> Body:
     """Correct ``a.?b`` and ``a[?b]``."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
@@ -70,7 +70,7 @@ def present(call: Call) -> Body:
     return "a == null ? optional.none() : a[?b]" if kind.name in NULLABLE else _PRESENT
 
 
-def item(call: Call) -> Body:
+def item(call: NativeCall) -> Body:
     """Correct ``a[b]``, and ``a.b``, which is ``a['b']`` of JSON."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
@@ -78,7 +78,7 @@ def item(call: Call) -> Body:
     return _ITEM if kind == DYN and call.may_hold_optional else ""
 
 
-def has(call: Call) -> Body:
+def has(call: NativeCall) -> Body:
     """Correct ``has(a.b)``."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
@@ -97,7 +97,7 @@ _OF_NON_ZERO = f"{_OF_TIMESTAMP.format('a')} ? ({_OF_TIME}) : optional.ofNonZero
 def _by_kind(known: Mapping[str, Body], otherwise: Body) -> Correct:
     """Return the correction of a function of one operand by the operand's type."""
 
-    def correct(call: Call) -> Body:
+    def correct(call: NativeCall) -> Body:
         kind = call.kinds[0].name
         return known.get(kind, otherwise if kind == DYN.name else "")
 
@@ -146,7 +146,7 @@ _PLAIN = frozenset({"string", "int", "uint", "double", "bool", "bytes", "null_ty
 _TIMES = frozenset({_DURATION, _TIMESTAMP})
 
 
-def _formats(call: Call) -> Body:
+def _formats(call: NativeCall) -> Body:
     inside = call.kinds[1].parameters or (DYN,)
     names = {each.name for each in (inside if call.listed is None else call.listed)}
     body = _FORMAT.format(times=_TEXT_OF_TIMES if names & {DYN.name, *_TIMES} else "[]")
@@ -174,7 +174,7 @@ def _ordered(operator: str) -> Correct:
 def _sorts(keys: str, native: str) -> Correct:
     body = f"{keys}.exists(v, v != v) ? {_NO_ORDER} : {native}"
 
-    def correct(call: Call) -> Body:
+    def correct(call: NativeCall) -> Body:
         kind = call.kinds[-1]
         inside = kind.parameters[0] if kind.parameters else DYN
         return body if inside.name in _NUMBERS else ""
@@ -187,7 +187,7 @@ _SUSPECT = ("\\C", "(?P<", "(?<")
 _MATCHES = f"a.matches(b.contains('\\\\C') || b.contains('(?') ? {LEGAL}(b) : b)"
 
 
-def _matches(call: Call) -> Body:
+def _matches(call: NativeCall) -> Body:
     return "" if call.literal is not None and not any(each in call.literal for each in _SUSPECT) else _MATCHES
 
 

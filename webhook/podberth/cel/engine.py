@@ -19,7 +19,7 @@ from .bounds import Late, Room, excess, never, too_large, too_many_parts
 from .cost import Cost, cost_of
 from .functions import FUNCTIONS, ReviewContext
 from .libraries import LIBRARIES
-from .parts import Part, parts_of
+from .parts import SubExpression, parts_of
 from .problems import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
 from .program import VARIABLES_PREFIX, Lowered
 from .runtime import Activation, Checker, Runner, plain
@@ -224,7 +224,7 @@ class Environment:
             expression.load(Room.of_one())
         return expression
 
-    def parts(self, source: str, variables: Mapping[str, CelType | Expression]) -> Part | None:
+    def parts(self, source: str, variables: Mapping[str, CelType | Expression]) -> SubExpression | None:
         """Return an expression as a tree of its parts, each of which ``compile`` accepts; None for a literal.
 
         Raises:

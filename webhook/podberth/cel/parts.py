@@ -63,7 +63,7 @@ Span: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class MacroLoop:
     """A macro that evaluates its body for each element; ``range`` is the list or map. All are source texts."""
 
     range: str
@@ -72,7 +72,7 @@ class Loop:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SubExpression:
     """An expression within an expression.
 
     ``path`` is a name with fields and indexes behind it: its children are the values on the way. The children of
@@ -83,14 +83,14 @@ class Part:
 
     text: str
     kind: Kind
-    children: tuple["Part | None", ...]
+    children: tuple["SubExpression | None", ...]
     """The parts within this part. None is an operand that is a literal: it keeps the indexes of the others right."""
     variable: str = ""
     """The name of the policy's variable; empty for any other part."""
-    loop: Loop | None = None
+    loop: MacroLoop | None = None
 
 
-def parts_of(checked: Node, source: str) -> Part | None:
+def parts_of(checked: Node, source: str) -> SubExpression | None:
     """Return the expression as a tree of its parts; None for a literal.
 
     Args:
@@ -111,7 +111,7 @@ class _Reader:
         self.closing = _closing(self.tokens)
         self.opening = {last: first for first, last in self.closing.items()}
 
-    def read(self, node: Node) -> Part | None:
+    def read(self, node: Node) -> SubExpression | None:
         """Return one part with those within it."""
         kind = ast.kind(node)
         if not kind or _is_literal(node) or (kind == "ident_expr" and node.ident_expr.name in VARIABLES):
@@ -125,7 +125,7 @@ class _Reader:
         inner = tuple(part for child in _operands(node) if (part := self.read(child)) is not None)
         return self._part(node, "path" if _is_path(node) else "other", inner)
 
-    def _lazy(self, kind: Kind, operands: Sequence[Node]) -> Iterator[Part | None]:
+    def _lazy(self, kind: Kind, operands: Sequence[Node]) -> Iterator[SubExpression | None]:
         """Yield the operands in order; those of ``a && b && c`` are three, as they are read, not one and a pair."""
         for operand in operands:
             part = self.read(operand)
@@ -134,10 +134,12 @@ class _Reader:
             else:
                 yield part
 
-    def _part(self, node: Node, kind: Kind, children: tuple[Part | None, ...], loop: Loop | None = None) -> Part:
+    def _part(
+        self, node: Node, kind: Kind, children: tuple[SubExpression | None, ...], loop: MacroLoop | None = None
+    ) -> SubExpression:
         name = node.ident_expr.name if ast.kind(node) == "ident_expr" else ""
         variable = name.removeprefix(VARIABLES_PREFIX) if name.startswith(VARIABLES_PREFIX) else ""
-        return Part(self._text(self.span(node)), kind, children, variable, loop)
+        return SubExpression(self._text(self.span(node)), kind, children, variable, loop)
 
     # ---- macros -----------------------------------------------------------------------------------------------------
 
@@ -148,7 +150,7 @@ class _Reader:
             return None
         return token if ast.kind(node) == "comprehension_expr" or _is_opt_map(node) else None
 
-    def _of_macro(self, node: Node, parenthesis: int) -> Part:
+    def _of_macro(self, node: Node, parenthesis: int) -> SubExpression:
         target = self._target(node, parenthesis)
         operand = self.read(target)
         free = self._free(node, self.span(target), frozenset(), frozenset())
@@ -161,7 +163,7 @@ class _Reader:
         loop = node.comprehension_expr
         return loop.accu_init if self._token(loop.iter_range) == parenthesis else loop.iter_range
 
-    def _free(self, node: Node, done: Span, macros: frozenset[int], bound: frozenset[str]) -> Iterator[Part]:
+    def _free(self, node: Node, done: Span, macros: frozenset[int], bound: frozenset[str]) -> Iterator[SubExpression]:
         """Yield the largest parts of a macro's body without a loop variable.
 
         ``done`` is the text of the receiver, which an expansion may contain twice.
@@ -180,12 +182,12 @@ class _Reader:
             elif self.span(child) != done and (part := self.read(child)) is not None:
                 yield part
 
-    def _loop(self, target: Node, parenthesis: int) -> Loop | None:
+    def _loop(self, target: Node, parenthesis: int) -> MacroLoop | None:
         arguments = self._arguments(parenthesis)
         if self.tokens[parenthesis - 1].text not in _PER_ELEMENT or len(arguments) != _VARIABLE_AND_BODY:
             return None
         over, variable, body = (self._text(span) for span in (self.span(target), *arguments))
-        return Loop(over, variable, body)
+        return MacroLoop(over, variable, body)
 
     def _arguments(self, parenthesis: int) -> list[Span]:
         """Return the spans between the commas of a call."""

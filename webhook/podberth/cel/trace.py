@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import EvaluationError
 from .engine import NODES, Activation, CompileError, Environment, Expression, Want
-from .parts import Loop, Part
+from .parts import MacroLoop, SubExpression
 
 MAX_ELEMENTS = 5
 """The most elements of a loop that are shown; a reader who needs more asks a smaller question."""
@@ -59,7 +59,7 @@ class Tracer:
         """``variables`` are the policy's own."""
         self._environment = environment
         self._variables = variables
-        self._parts: dict[str, Part | None] = {}
+        self._parts: dict[str, SubExpression | None] = {}
         self._compiled: dict[str, Expression | None] = {}
 
     def trace(self, source: str, activation: Activation) -> Traced | None:
@@ -102,7 +102,7 @@ class Tracer:
         except CompileError:
             return None
 
-    def _trace(self, part: Part, activation: Activation) -> Traced | None:
+    def _trace(self, part: SubExpression, activation: Activation) -> Traced | None:
         answer = self.answer(part.text, activation)
         if answer is None:
             return None
@@ -118,7 +118,7 @@ class Tracer:
         elements, more = ((), 0) if part.loop is None else self._elements(part.loop, activation)
         return Traced(text=part.text, answer=answer, variable=part.variable, parts=parts, elements=elements, more=more)
 
-    def _operands(self, part: Part, activation: Activation) -> list[tuple[Part | None, bool]]:
+    def _operands(self, part: SubExpression, activation: Activation) -> list[tuple[SubExpression | None, bool]]:
         """Return the direct parts, with whether the engine needs them; it evaluates from left to right."""
         first = part.children[0] if part.children else None
         if first is None or part.kind not in ("and", "or", "choice", "macro"):
@@ -130,18 +130,18 @@ class Tracer:
             goes_round = self._value(first, activation) not in (None, [], {})
             return [(first, True), *((child, goes_round) for child in part.children[1:])]
         settles = part.kind == "or"
-        found: list[tuple[Part | None, bool]] = []
+        found: list[tuple[SubExpression | None, bool]] = []
         settled = False
         for child in part.children:
             found.append((child, not settled))
             settled = settled or (child is not None and self._value(child, activation) is settles)
         return found
 
-    def _value(self, part: Part | None, activation: Activation) -> Any:
+    def _value(self, part: SubExpression | None, activation: Activation) -> Any:
         answer = None if part is None else self.answer(part.text, activation)
         return None if answer is None else answer.value
 
-    def _elements(self, loop: Loop, activation: Activation) -> tuple[tuple[Element, ...], int]:
+    def _elements(self, loop: MacroLoop, activation: Activation) -> tuple[tuple[Element, ...], int]:
         """Evaluate a loop's body for the first elements, one by one."""
         listed = f"({loop.range}).map({loop.variable}, {loop.variable})"
         everything = self.answer(listed, activation)

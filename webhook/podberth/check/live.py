@@ -14,7 +14,7 @@ from ..mutation import record
 from ..policy.parse import ParsedPolicies, ParsedPolicy
 from .model import VERDICTS, Finding, Live, PolicyCount, Report, Result, Verdict, Wrote
 from .owners import Speaker, Speakers
-from .run import Settings, judged
+from .run import CheckSettings, judged
 from .sources import Document
 
 Supposition: TypeAlias = Literal["deny", "rolled-out"]
@@ -42,7 +42,9 @@ def _supposed(parsed: ParsedPolicy, as_if: Collection[Supposition]) -> ParsedPol
     return replace(parsed, policy=parsed.policy.model_copy(update={"spec": spec.model_copy(update=changes)}))
 
 
-def judge(speaker: Speaker, snapshot: Snapshot, settings: Settings, known: Sequence[Document]) -> tuple[Result, ...]:
+def judge(
+    speaker: Speaker, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]
+) -> tuple[Result, ...]:
     """Return the outcome for each template of one workload."""
     found = judged(speaker.source, snapshot, settings, known)
     pods = [Draft(pod) for pod in speaker.pods if not shape_problems(pod)]

@@ -35,7 +35,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class DocumentChange:
     """One operation of RFC 6902 that a policy would apply; ``path`` is a JSON Pointer into the document."""
 
     policy: str
@@ -79,7 +79,7 @@ class Result:
     errors: tuple[Finding, ...] = ()
     notes: tuple[Finding, ...] = ()
     """Writes of admission that the document cannot hold, such as a name that only the cluster knows."""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[DocumentChange, ...] = ()
     audits: tuple[Finding, ...] = ()
     """Entries for the audit log; in JSON only for live workloads."""
     held_back: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class Result:
     """Policies whose writes the live pods already have; in JSON only for live workloads."""
     wrote: tuple[Wrote, ...] = field(default=(), compare=False, repr=False)
     """The writes on the pod itself. Not in JSON."""
-    earlier: tuple[Change, ...] = field(default=(), compare=False, repr=False)
+    earlier: tuple[DocumentChange, ...] = field(default=(), compare=False, repr=False)
     """The changes of the document's earlier templates, to which ``changes`` are added. Not in JSON."""
     unexpanded: bool = field(default=False, compare=False, repr=False)
     """Whether the template was found in a folder and is not expanded. Not in a report."""
@@ -240,6 +240,6 @@ def _findings(findings: Sequence[Finding]) -> list[dict[str, Any]]:
     ]
 
 
-def _change(change: Change) -> dict[str, Any]:
+def _change(change: DocumentChange) -> dict[str, Any]:
     value = {} if change.op == "remove" else {"value": change.value}
     return {"policy": change.policy, "op": change.op, "path": change.path, **value, "reason": change.reason}

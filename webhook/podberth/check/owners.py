@@ -13,7 +13,7 @@ from ..kube.names import cron_job_of
 from ..workload.finished import is_finished
 from ..workload.kinds import LINKS, TEMPLATES_ONLY, is_known, row_for
 from ..workload.templates import templates
-from .run import Settings, is_exempt
+from .run import CheckSettings, is_exempt
 from .sources import Document, Source, without_place
 
 _HASH: Final = "pod-template-hash"
@@ -48,7 +48,7 @@ class Speakers:
 
 def speakers(
     sources: Sequence[Source],
-    settings: Settings,
+    settings: CheckSettings,
     known: Sequence[Document],
     namespaces: Mapping[str, Mapping[str, Any]],
 ) -> Speakers:
@@ -57,7 +57,7 @@ def speakers(
 
 
 class _Owners:
-    def __init__(self, sources: Sequence[Source], settings: Settings, known: Sequence[Document]) -> None:
+    def __init__(self, sources: Sequence[Source], settings: CheckSettings, known: Sequence[Document]) -> None:
         self.settings = settings
         self.known = known
         self.unknown: dict[str, int] = {}

@@ -29,7 +29,7 @@ from ..workload.kinds import is_known
 from ..workload.projection import Projected, place_of, project
 from ..workload.templates import Template, templates
 from .bystanders import folded, is_foreign, is_other_data, is_part_of_a_tool, patch, skipped_file
-from .model import Change, Finding, Report, Result, Verdict, Wrote
+from .model import DocumentChange, Finding, Report, Result, Verdict, Wrote
 from .numbers import advice, is_placeholder, numbers_in, place_of_number, wrong_amounts
 from .place import field_of, named_path, place_in, reads_of, steps_of
 from .sources import Document, Source, SourceFile
@@ -54,7 +54,7 @@ _MOST_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class CheckSettings:
     """The settings of a check besides the snapshot."""
 
     namespace: str = "default"
@@ -89,7 +89,7 @@ def is_exempt(namespace: str, namespaces: Mapping[str, Mapping[str, Any]]) -> bo
     return namespace in EXEMPT_NAMESPACES or EXEMPT_LABEL in labels
 
 
-def check(file: SourceFile, snapshot: Snapshot, settings: Settings, known: Sequence[Document] = ()) -> Checked:
+def check(file: SourceFile, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document] = ()) -> Checked:
     """Decide on everything in one file; ``known`` are documents that workloads may refer to (``surroundings``)."""
     results: list[Result] = []
     if file.patch_of:
@@ -122,7 +122,7 @@ def unreadable(problem: Problem) -> Result:
     return replace(skipped_file(problem.file, line=problem.line), verdict="error", errors=(error,))
 
 
-def judged(source: Source, snapshot: Snapshot, settings: Settings, known: Sequence[Document]) -> list[Result]:
+def judged(source: Source, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]) -> list[Result]:
     """Decide on one existing object, as if its pods were created now."""
     return list(_Object(source, snapshot, settings, known, named=True, written=False).results())
 
@@ -148,7 +148,7 @@ class _Object:
         self,
         source: Source,
         snapshot: Snapshot,
-        settings: Settings,
+        settings: CheckSettings,
         known: Sequence[Document],
         *,
         named: bool,
@@ -164,7 +164,7 @@ class _Object:
         self.namespace = source.namespace(settings.namespace)
         self.content = source.content
         """The object with the changes of the earlier templates."""
-        self.changes: tuple[Change, ...] = ()
+        self.changes: tuple[DocumentChange, ...] = ()
         """The changes of the earlier templates."""
         self._made: list[tuple[Template, dict[str, Any]]] = []
         """The templates that were decided, with their pods."""
@@ -366,9 +366,9 @@ class _Object:
         rule = "mutations" if phase == "mutate" else "validations"
         return replace(found, action=decision.action, rule=rule if decision.policy else "")
 
-    def _changes(self, template: Template, decided: _Decided) -> tuple[tuple[Change, ...], tuple[Finding, ...]]:
+    def _changes(self, template: Template, decided: _Decided) -> tuple[tuple[DocumentChange, ...], tuple[Finding, ...]]:
         """Return the changes of the document, and the writes of admission that it cannot hold."""
-        changes: list[Change] = []
+        changes: list[DocumentChange] = []
         notes: list[Finding] = []
         authors = [(each.policy, each.reason) for each in decided.written] + [_RECORD]
         for (policy, reason), each in zip(authors, decided.projected, strict=False):
@@ -379,7 +379,7 @@ class _Object:
             for operation in each.operations:
                 path = pointer(self.source.root) + operation["path"]
                 op, value = operation["op"], operation.get("value")
-                changes.append(Change(policy=policy, op=op, path=path, value=value, reason=said))
+                changes.append(DocumentChange(policy=policy, op=op, path=path, value=value, reason=said))
         return tuple(changes), tuple(notes)
 
     def _finding(self, message: str, path: Path, policy: str = "") -> Finding:

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from ..check.live import Supposition, judge, live_report
 from ..check.owners import speakers
-from ..check.run import Settings, unreadable
+from ..check.run import CheckSettings, unreadable
 from ..check.sources import SourceFile, read
 from ..check.surroundings import referred, surroundings, within
 from ..errors import Problem, UsageError
@@ -27,7 +27,7 @@ from .run import Done, Policies
 class LiveRequest:
     """The inputs of a check of live workloads."""
 
-    settings: Settings
+    settings: CheckSettings
     topology: Path | None
     """None: the nodes of the workloads' own snapshot."""
     conventions: Path | None

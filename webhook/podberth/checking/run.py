@@ -12,7 +12,7 @@ from ..admission.snapshot import Snapshot, load_working
 from ..check.bystanders import chart
 from ..check.live import Supposition, suppose
 from ..check.model import Report
-from ..check.run import Checked, Settings, check, report, unreadable
+from ..check.run import Checked, CheckSettings, check, report, unreadable
 from ..check.sources import Document, SourceFile, read
 from ..check.surroundings import referred, surroundings, within
 from ..conventions import Conventions
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class CheckRequest:
     """The files to check, and the settings."""
 
     listing: Listing
-    settings: Settings
+    settings: CheckSettings
     policies: Path | None
     """None: the policies that podberth ships."""
     topology: Path | None
@@ -102,7 +102,7 @@ def policies_in(directory: Path | None) -> Policies:
     return Policies(texts=texts, problems=problems, where=f"{which} in {where}", tested=directory is None)
 
 
-def run_check(request: Request, stdin: BinaryIO) -> Done:
+def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
     """Check every file; unreadable files are part of the report.
 
     Raises:
@@ -187,7 +187,7 @@ def _items(listing: Listing, templates: Container[str], stdin: BinaryIO) -> list
 class _Share:
     """Some of the files, already read; their objects are decided when all shares have been read."""
 
-    def __init__(self, items: Iterable[_Item], settings: Settings) -> None:
+    def __init__(self, items: Iterable[_Item], settings: CheckSettings) -> None:
         self._settings = settings
         self._files = [each.read() for each in items]
 
@@ -212,12 +212,12 @@ _Done = tuple[Checked, str]
 """A file's result and its text."""
 
 
-def _together(items: Sequence[_Item], snapshot: Snapshot, settings: Settings) -> list[_Done]:
+def _together(items: Sequence[_Item], snapshot: Snapshot, settings: CheckSettings) -> list[_Done]:
     share = _Share(items, settings)
     return share.decide(snapshot, share.surroundings())
 
 
-def _apart(shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: Settings) -> list[_Done]:
+def _apart(shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: CheckSettings) -> list[_Done]:
     """Decide on each share in its own process, which inherits the compiled policies."""
     import multiprocessing  # noqa: PLC0415 - most checks do without
 
@@ -239,7 +239,7 @@ def _apart(shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: Sett
     return [next(dealt[at % len(dealt)]) for at in range(sum(map(len, found)))]
 
 
-def _work(pipe: "Connection", items: Sequence[_Item], snapshot: Snapshot, settings: Settings) -> None:
+def _work(pipe: "Connection", items: Sequence[_Item], snapshot: Snapshot, settings: CheckSettings) -> None:
     share = _Share(items, settings)
     pipe.send(share.surroundings())
     pipe.send([(_without_sources(each), text) for each, text in share.decide(snapshot, pipe.recv())])

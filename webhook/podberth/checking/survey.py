@@ -27,7 +27,7 @@ class Survey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
+class SurveyedCluster:
     """The address of the API server, and the part of the cluster that is checked."""
 
     kubeconfig: Kubeconfig | None

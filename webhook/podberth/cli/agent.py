@@ -18,11 +18,11 @@ import orjson
 
 from ..agent.kubelet import SOCKET, open_kubelet
 from ..agent.objects import LabelTarget
-from ..agent.publish import NFD_FOLDER, FeatureFile, Played, Say, Sight, publish
+from ..agent.publish import NFD_FOLDER, FeatureFile, Played, Say, TopologySource, publish
 from ..agent.publisher import HEARTBEAT_SECONDS, Publisher
 from ..agent.reader import READERS, Reader, UsageReader, open_reader
 from ..agent.sysfs import Sysfs
-from ..agent.watch import Watch, documents
+from ..agent.watch import DeviceWatch, documents
 from ..errors import UsageError
 from ..kube.names import is_subdomain
 from ..kube.times import as_time
@@ -106,7 +106,7 @@ def _publish(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _sight(arguments: argparse.Namespace, say: Say) -> Iterator[Sight]:
+def _sight(arguments: argparse.Namespace, say: Say) -> Iterator[TopologySource]:
     if arguments.simulate:
         yield Played(decode_topology(simulate(arguments.simulate, arguments.node)[1]))
         return
@@ -115,10 +115,10 @@ def _sight(arguments: argparse.Namespace, say: Say) -> Iterator[Sight]:
 
 
 @contextmanager
-def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[Watch]:
+def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[DeviceWatch]:
     sysfs = Sysfs(arguments.sysfs)
     with closing(open_reader(sysfs, arguments.vendor)) as opened, _metered(opened, arguments, say) as (reader, noted):
-        yield Watch(
+        yield DeviceWatch(
             reader,
             sysfs,
             interval_seconds=arguments.interval,

@@ -16,7 +16,7 @@ from ..cluster.shared_ca import ReadConfiguration, ReadSecret, SharedAuthorities
 from ..errors import CertificateError, ClusterError, UsageError
 from ..installation.model import lasting
 from ..pki.authorities import life_of
-from ..pki.inspection import Known, Presented, Report, inspect, read_presented
+from ..pki.inspection import CertificateReport, Presented, ShownCertificate, inspect, read_presented
 from ..pki.rotation import new_signer, rotated, stage
 from ..settings import Address, parse_address
 from ..wellknown import NAMESPACE
@@ -211,7 +211,7 @@ async def _trusted(shared: SharedAuthorities, secret: ReadSecret) -> bool:
 # ---- the output of certs status --------------------------------------------------------------------------------------
 
 
-def _as_json(report: Report) -> str:
+def _as_json(report: CertificateReport) -> str:
     """Return the report as one JSON document."""
     document = {
         "stage": report.stage,
@@ -231,12 +231,12 @@ def _as_json(report: Report) -> str:
     return json.dumps(document, indent=2) + "\n"
 
 
-def _as_text(report: Report, where: str, now: datetime) -> str:
+def _as_text(report: CertificateReport, where: str, now: datetime) -> str:
     """Return the report as lines for people."""
     return "\n".join(_lines(report, where, now)) + "\n"
 
 
-def _lines(report: Report, where: str, now: datetime) -> Iterator[str]:
+def _lines(report: CertificateReport, where: str, now: datetime) -> Iterator[str]:
     yield f"{where}: {_STAGES[report.stage]}"
     yield from (_row(each, now) for each in report.authorities)
     for bundle in report.bundles:
@@ -249,7 +249,7 @@ def _lines(report: Report, where: str, now: datetime) -> Iterator[str]:
     yield from (f"problem: {problem}" for problem in report.problems)
 
 
-def _row(known: Known, now: datetime) -> str:
+def _row(known: ShownCertificate, now: datetime) -> str:
     left = f"expires {known.not_after:%Y-%m-%d %H:%M:%SZ} ({_in(known.not_after, now)})"
     until = f", dropped {_in(known.until, now)}" if known.until else ""
     return f"  {known.role:9} {known.name}  sha256 {known.fingerprint}  {left}{until}"
@@ -260,7 +260,7 @@ def _in(moment: datetime, now: datetime) -> str:
     return f"in {lasting(seconds)}" if seconds > 0 else "over"
 
 
-def _document(known: Known) -> dict[str, Any]:
+def _document(known: ShownCertificate) -> dict[str, Any]:
     return {
         "role": known.role,
         "name": known.name,

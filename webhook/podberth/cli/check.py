@@ -11,8 +11,8 @@ from typing import Final
 from ..admission.creation import DEFAULT_NAMESPACE
 from ..check.bystanders import only_unexpanded
 from ..check.model import Report
-from ..check.run import Settings
-from ..checking.run import Done, Request, run_check
+from ..check.run import CheckSettings
+from ..checking.run import CheckRequest, Done, run_check
 from ..errors import UsageError
 from ..files.manifests import find_manifests
 from . import check_live
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> ExitCode:
     outputs = outputs_of(arguments.output, _FORMATS)
-    settings = Settings(
+    settings = CheckSettings(
         namespace=arguments.namespace or DEFAULT_NAMESPACE, template_paths=_template_paths(arguments.template_path)
     )
     if check_live.wanted(arguments):
@@ -85,7 +85,7 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
         return code if complete else ExitCode.CLUSTER
     listing = find_manifests(arguments.paths)
     done = run_check(
-        Request(
+        CheckRequest(
             listing=listing,
             settings=settings,
             policies=Path(arguments.policies) if arguments.policies else None,

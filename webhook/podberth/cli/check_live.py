@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from ..check.live import SUPPOSITIONS
-from ..check.run import Settings
+from ..check.run import CheckSettings
 from ..checking.against import LiveRequest, read_snapshot, run_live
 from ..checking.run import Done, Policies, policies_in
 from ..errors import ClusterError, UsageError
@@ -17,7 +17,7 @@ from .access import add_kubeconfig, counted, kubeconfig_of
 from .formats import FORMATS
 
 if TYPE_CHECKING:
-    from ..checking.survey import Cluster
+    from ..checking.survey import SurveyedCluster
 
 _OF_CLUSTER: Final = "cluster"
 """The same word as for ``--policies`` of serve; a directory of that name is ``./cluster``."""
@@ -84,7 +84,7 @@ def wanted(arguments: argparse.Namespace) -> bool:
     return not arguments.paths
 
 
-def run(arguments: argparse.Namespace, settings: Settings, formats: Collection[str]) -> tuple[Done, bool]:
+def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collection[str]) -> tuple[Done, bool]:
     """Check the live workloads; return the result, and whether it covers all workloads.
 
     Raises:
@@ -128,10 +128,10 @@ def run(arguments: argparse.Namespace, settings: Settings, formats: Collection[s
     return replace(done, talk=tuple(talk)), complete
 
 
-def _cluster(arguments: argparse.Namespace) -> "Cluster":
-    from ..checking.survey import Cluster  # noqa: PLC0415 - 80 ms, for which a check of manifests does not wait
+def _cluster(arguments: argparse.Namespace) -> "SurveyedCluster":
+    from ..checking.survey import SurveyedCluster  # noqa: PLC0415 - 80 ms, for which a check of manifests does not wait
 
-    return Cluster(
+    return SurveyedCluster(
         kubeconfig=kubeconfig_of(arguments),
         namespace=arguments.namespace or "",
         page=arguments.page,

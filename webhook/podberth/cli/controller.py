@@ -21,7 +21,7 @@ from ..cluster.objects import LiveObjects
 from ..cluster.policy_objects import PolicyObjects
 from ..controller.declared_templates import Declared
 from ..controller.loop import Acting
-from ..controller.observed import Sight
+from ..controller.observed import ObservedCluster
 from ..controller.requests import Requests
 from ..conventions import Conventions
 from ..files.loading import FileSource
@@ -90,7 +90,7 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
     host, metrics, wake = socket.gethostname(), ControllerMetrics(), asyncio.Event()
     # As client-go advises: two replicas may be on one host, and a restarted container is another candidate.
     election = Election(connect(), f"{host}_{uuid4().hex[:8]}", log)
-    sight = Sight(connect, wake.set, metrics, log, timing)
+    sight = ObservedCluster(connect, wake.set, metrics, log, timing)
     counted = EventMetrics(metrics.registry)
     events = Events(connect(), host, counted, log, timing=timing, controller=CONTROLLER)
     requests = Requests(connect())
@@ -118,7 +118,9 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
 class _Followed:
     """The policies that declare claim templates, if any are configured."""
 
-    def __init__(self, policies: Policies | None, sight: Sight, log: Log, reflect: Callable[[Sink], Reflector]) -> None:
+    def __init__(
+        self, policies: Policies | None, sight: ObservedCluster, log: Log, reflect: Callable[[Sink], Reflector]
+    ) -> None:
         """Follow nothing yet. ``reflect`` makes the reflector of the cluster's GPUPolicies."""
         self._declared: Declared | None = None
         self._objects: tuple[LiveObjects, Reflector] | None = None

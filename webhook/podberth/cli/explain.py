@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 from ..admission.creation import DEFAULT_NAMESPACE, request_of
 from ..admission.explain import explain
-from ..admission.reach import Cluster
+from ..admission.reach import ReachableCluster
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.trace import Tracer
 from ..check.surroundings import assumed
@@ -28,7 +28,7 @@ from ..policy.parse import parse_policies
 from ..workload.templates import Template, templates
 from .access import add_conventions, add_output
 from .exitcodes import ExitCode
-from .explain_json import Subject, as_json
+from .explain_json import ExplainedPod, as_json
 from .output import talk, write, write_text
 
 _STDIN = "-"
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = sorted(policy.name for policy in snapshot.policies)
     if arguments.policy and arguments.policy not in names:
         raise UsageError(f"--policy: got {arguments.policy!r}, want one of {', '.join(names)}")
-    cluster = Cluster(objects.nodes, conventions) if objects.nodes else None
+    cluster = ReachableCluster(objects.nodes, conventions) if objects.nodes else None
     tracers: dict[str, Tracer] = {}
     found = [
         _explained(place, snapshot, cluster, (arguments.policy, tracers))
@@ -135,8 +135,8 @@ def _pods(file: str, namespace: str) -> Iterator[_Place]:
 
 
 def _explained(
-    place: _Place, snapshot: Snapshot, cluster: Cluster | None, choice: tuple[str, dict[str, Tracer]]
-) -> Subject:
+    place: _Place, snapshot: Snapshot, cluster: ReachableCluster | None, choice: tuple[str, dict[str, Tracer]]
+) -> ExplainedPod:
     template, document = place.template, place.document.document
     where = f"{place.file}:{place.document.positions.key(template.path).line}"
     if template.problems:
@@ -148,7 +148,7 @@ def _explained(
     except ReviewError as error:
         raise UsageError(f"{where}: {error}") from error
     metadata: dict[str, Any] = document.get("metadata") or {}
-    return Subject(
+    return ExplainedPod(
         file=place.file,
         line=place.document.positions.key(template.path).line,
         kind=str(document.get("kind")),

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from ..admission.explain import Evaluated, Explained, Explanation, PolicyExplained
-from ..admission.reach import Reach
+from ..admission.reach import PodReach
 from ..cel.trace import Answer, Traced
 
 VERSION: Final = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Subject:
+class ExplainedPod:
     """One pod that was explained, with the nodes where it could run; the nodes are unknown without a snapshot."""
 
     file: str
@@ -24,17 +24,17 @@ class Subject:
     """The template's path in the document; empty for a Pod."""
     explanation: Explanation
     node_count: int
-    before: Reach | None
-    after: Reach | None
+    before: PodReach | None
+    after: PodReach | None
     """None where no node is known, and ``after`` also where the pod was denied."""
 
 
-def as_json(subjects: Sequence[Subject]) -> dict[str, Any]:
+def as_json(subjects: Sequence[ExplainedPod]) -> dict[str, Any]:
     """Return the whole answer."""
     return {"version": VERSION, "results": [_subject(each) for each in subjects]}
 
 
-def _subject(subject: Subject) -> dict[str, Any]:
+def _subject(subject: ExplainedPod) -> dict[str, Any]:
     explanation = subject.explanation
     return {
         "file": subject.file,
@@ -58,7 +58,7 @@ def _subject(subject: Subject) -> dict[str, Any]:
     }
 
 
-def _reach(reach: Reach) -> dict[str, Any]:
+def _reach(reach: PodReach) -> dict[str, Any]:
     return {"fit": list(reach.nodes), "preferred": list(reach.preferred)}
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..admission.explain import Evaluated, Explained, PolicyExplained
-from ..admission.reach import Reach
+from ..admission.reach import PodReach
 from ..cel.trace import Answer, Traced
 from ..check.report.lines import Line, Span, visible
-from .explain_json import Subject
+from .explain_json import ExplainedPod
 from .terminal import Terminal, columns, cut
 
 _NARROWEST_VALUE = 16
@@ -19,7 +19,7 @@ _VERDICTS = {"denied": "bold red", "mutated": "bold green", "unchanged": "bold"}
 _ACTIONS = {"deny": "bold red", "error": "red", "warn": "yellow", "conflict": "yellow", "skip": "yellow"}
 
 
-def show(subjects: Sequence[Subject], terminal: Terminal) -> None:
+def show(subjects: Sequence[ExplainedPod], terminal: Terminal) -> None:
     """Write everything."""
     for number, subject in enumerate(subjects):
         if number:
@@ -27,7 +27,7 @@ def show(subjects: Sequence[Subject], terminal: Terminal) -> None:
         _show(subject, terminal)
 
 
-def _show(subject: Subject, terminal: Terminal) -> None:
+def _show(subject: ExplainedPod, terminal: Terminal) -> None:
     explanation = subject.explanation
     name = f"{subject.kind} {subject.namespace}/{subject.name}" + (f" {subject.path}" if subject.path else "")
     verdict = Span(explanation.verdict, _VERDICTS[explanation.verdict])
@@ -46,7 +46,7 @@ def _show(subject: Subject, terminal: Terminal) -> None:
     terminal.put([Line((Span("verdict: "), verdict))])
 
 
-def _where(reach: Reach | None, known: int) -> str:
+def _where(reach: PodReach | None, known: int) -> str:
     if reach is None:
         return "not known; give --topology"
     text = f"{len(reach.nodes)} of {known}{_named(reach.nodes)}"

@@ -9,7 +9,7 @@ from .. import __version__
 from ..files.deadline import new_environment
 from ..files.loading import LintFiles, find_policies, read_topology
 from ..lint.model import Level
-from ..lint.runner import Report, lint
+from ..lint.runner import LintReport, lint
 from . import lint_report
 from .access import add_output
 from .exitcodes import ExitCode
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
     return ExitCode.FINDINGS if report.at_least(_LEVELS[arguments.fail_on]) else ExitCode.OK
 
 
-def _asked(report: Report, files: LintFiles) -> Report:
+def _asked(report: LintReport, files: LintFiles) -> LintReport:
     """Leave out the findings of files that were read only because they stand beside the requested ones."""
     return replace(
         report,

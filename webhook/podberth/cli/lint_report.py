@@ -7,9 +7,9 @@ from ..check.report.sarif import SCHEMA, digest, uri
 from ..installation.model import counted
 from ..kube.positions import render_path
 from ..lint.costs import ExpressionCost
-from ..lint.model import Finding, Level
+from ..lint.model import Level, LintFinding
 from ..lint.rules import RULES
-from ..lint.runner import SUPPRESSION, Report
+from ..lint.runner import SUPPRESSION, LintReport
 from .problems import command, fields_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _STYLES = {Level.ERROR: "bold red", Level.WARNING: "bold yellow", Level.NOTE: "b
 _INDENT = "  "
 
 
-def show(report: Report, level: Level, terminal: "Terminal", *, costs: bool) -> None:
+def show(report: LintReport, level: Level, terminal: "Terminal", *, costs: bool) -> None:
     """Print the findings of a level and above, the costs if wanted, and the counts."""
     for finding in report.at_least(level):
         _show(finding, terminal)
@@ -37,7 +37,7 @@ def show(report: Report, level: Level, terminal: "Terminal", *, costs: bool) -> 
     terminal.paragraph(f"{summary(report)}{more}", _STYLES[grave] if grave > Level.NOTE else "bold")
 
 
-def _show(finding: Finding, terminal: "Terminal") -> None:
+def _show(finding: LintFinding, terminal: "Terminal") -> None:
     problem = finding.problem
     place = f"{problem.file}:{problem.line}:{problem.column}" if problem.line else problem.file
     head = (Span(place, "cyan"), Span(" "), Span(str(finding.level), _STYLES[finding.level]), Span(" "))
@@ -59,7 +59,7 @@ def _costs(costs: tuple[ExpressionCost, ...], terminal: "Terminal") -> None:
     terminal.paragraph(f"{len(costs) - len(shown)} expressions are cheap: below 1 ms, on the largest pod")
 
 
-def as_json(report: Report, level: Level) -> dict[str, Any]:
+def as_json(report: LintReport, level: Level) -> dict[str, Any]:
     """Return the report for ``-o json``; costs are those of all expressions, findings those of the level."""
     return {
         "version": VERSION,
@@ -87,7 +87,7 @@ def _cost(cost: ExpressionCost) -> dict[str, Any]:
     }
 
 
-def as_sarif(report: Report, level: Level, version: str) -> dict[str, Any]:
+def as_sarif(report: LintReport, level: Level, version: str) -> dict[str, Any]:
     """Return the findings as a SARIF log; every rule is described, with or without findings."""
     rules = [
         {
@@ -112,7 +112,7 @@ def as_sarif(report: Report, level: Level, version: str) -> dict[str, Any]:
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _result(finding: Finding, number: int, seen: dict[str, int]) -> dict[str, Any]:
+def _result(finding: LintFinding, number: int, seen: dict[str, int]) -> dict[str, Any]:
     problem = finding.problem
     location: dict[str, Any] = {"artifactLocation": {"uri": uri(problem.file)}}
     if problem.line:
@@ -130,14 +130,14 @@ def _result(finding: Finding, number: int, seen: dict[str, int]) -> dict[str, An
     }
 
 
-def as_github(report: Report, level: Level) -> str:
+def as_github(report: LintReport, level: Level) -> str:
     """Return a command for each finding, the most severe first (GitHub shows ten of each kind); then the counts."""
     findings = sorted(report.at_least(level), key=lambda each: -each.level)
     commands = [command(_COMMANDS[each.level], each.rule, each.problem) for each in findings]
     return "".join(f"{line}\n" for line in [*commands, f"podberth lint: {summary(report)}"])
 
 
-def summary(report: Report) -> str:
+def summary(report: LintReport) -> str:
     """Return the counts in one line."""
     counts = [(report.count(level), str(level)) for level in sorted(Level, reverse=True)]
     found = ", ".join(counted(count, what) for count, what in counts if count) or "nothing found"

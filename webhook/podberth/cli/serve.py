@@ -28,7 +28,7 @@ from ..conventions import Conventions
 from ..facts.kinds import FOLLOWED
 from ..files.loading import FileSource, read_pod_schema
 from ..files.naming import read_conventions
-from ..pki.rotation import Profile
+from ..pki.rotation import Lifetimes
 from ..port.budget import MemoryBudget
 from ..probes import ProbePort
 from ..server.drain import Leaving
@@ -46,7 +46,7 @@ from ..settings import OPTIONS, Settings, read_settings
 from ..telemetry.log import LibraryHandler, Log, standard_output
 from ..telemetry.metrics import EventMetrics, Metrics, PortMetrics
 from ..telemetry.reviews import Listener, ReviewRecorder
-from ..telemetry.traces import Tracer, asked_for
+from ..telemetry.traces import ReviewTracer, asked_for
 from .exitcodes import ExitCode
 
 DECIDERS: Deciders = {
@@ -94,7 +94,7 @@ class _Process:
     leaving: Leaving
 
 
-async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
+async def _serve(settings: Settings, log: Log, tracer: ReviewTracer | None) -> None:
     state = ServingState()
     budget = MemoryBudget()
     metrics = Metrics(DECIDERS, lines_dropped=lambda: log.dropped, in_flight=lambda: state.in_flight)
@@ -109,7 +109,7 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
     shared: SharedCertificate | None = None
     if settings.ca_secret is not None:
         authorities = open_shared(settings.kubeconfig, settings.ca_secret, settings.webhook_configuration, Timing())
-        profile = Profile(settings.ca_life, settings.leaf_life, timedelta(seconds=settings.ca_trust_seconds))
+        profile = Lifetimes(settings.ca_life, settings.leaf_life, timedelta(seconds=settings.ca_trust_seconds))
         shared = SharedCertificate(authorities, settings.tls_names, profile, tls, state, metrics, log, use_key)
     watched: list[Watched] = [*_record_key(settings, keys), snapshot]
     if shared is None:
@@ -188,7 +188,7 @@ def _listeners(settings: Settings, state: ServingState, events: Events | None) -
     return {"/validate": reviewed.observe}
 
 
-def _tracer(log: Log) -> Tracer | None:
+def _tracer(log: Log) -> ReviewTracer | None:
     """Return the tracer, if the environment configures one. Reviews work without it."""
     try:
         if not asked_for(os.environ):

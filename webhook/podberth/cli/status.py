@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ..api.opening import Kubeconfig
 from ..check.report.lines import Line, Span
 from ..cluster.installation import open_status
-from ..installation.model import Report, Row, State
+from ..installation.model import Row, State, StatusReport
 from ..installation.report import judge
 from .access import add_kubeconfig, add_output, kubeconfig_of
 from .exitcodes import ExitCode
@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
     return ExitCode.FINDINGS if report.troubles else ExitCode.OK
 
 
-async def _look(kubeconfig: Kubeconfig | None) -> Report:
+async def _look(kubeconfig: Kubeconfig | None) -> StatusReport:
     reader = open_status(kubeconfig)
     try:
         return judge(await reader.read(datetime.now(UTC)))
@@ -57,7 +57,7 @@ async def _look(kubeconfig: Kubeconfig | None) -> Report:
         await reader.close()
 
 
-def show_status(report: Report, terminal: "Terminal") -> None:
+def show_status(report: StatusReport, terminal: "Terminal") -> None:
     """Write a report."""
     troubles = report.troubles
     said = f"{troubles} {'line needs' if troubles == 1 else 'lines need'} attention" if troubles else "healthy"

@@ -15,7 +15,7 @@ from ..kube.edit import edited
 from ..policy.parse import ParsedPolicies, parse_policies
 from ..suite.coverage import Observed, Observer, coverage, percent
 from ..suite.model import Case, parse_suite
-from ..suite.runner import Settings, SuiteResult, run_suite, unmatched
+from ..suite.runner import SuiteResult, SuiteSettings, run_suite, unmatched
 from ..suite.update import update_of
 from .access import add_outputs, number, outputs_of
 from .exitcodes import ExitCode
@@ -128,7 +128,7 @@ class _SuiteRunner:
             parsed = parse_policies(files.policies)
             goldens = {Path(name).name: golden for name, golden in files.goldens}
             try:
-                result = run_suite(suite, parsed, self.environment, Settings(goldens, self._selected), observer)
+                result = run_suite(suite, parsed, self.environment, SuiteSettings(goldens, self._selected), observer)
             except PolicyError as error:
                 findings += error.problems
             else:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ..check.report.difference import difference
 from ..check.report.github import escaped
-from ..check.report.junit import Case, document
+from ..check.report.junit import JunitCase, document
 from ..check.report.results import number
 from ..errors import Problem
 from ..suite.coverage import Covered
@@ -103,11 +103,13 @@ def _covered(row: Covered) -> dict[str, Any]:
 def as_junit(tests: Tests) -> str:
     """Return JUnit XML: a suite per file, and an extra case for problems outside the cases."""
     cases = [case for tested in tests.tested for case in _junit_cases(tested)]
-    cases += [Case(file="podberth test", line=0, name=each, outcome="failure", message=each) for each in tests.wrong]
+    cases += [
+        JunitCase(file="podberth test", line=0, name=each, outcome="failure", message=each) for each in tests.wrong
+    ]
     return document("podberth test", cases)
 
 
-def _junit_cases(tested: Tested) -> Iterator[Case]:
+def _junit_cases(tested: Tested) -> Iterator[JunitCase]:
     if tested.findings:
         yield _failed(tested.file, 0, "the files beside it", tested.findings, [])
     for case in tested.result.cases:
@@ -115,11 +117,11 @@ def _junit_cases(tested: Tested) -> Iterator[Case]:
         if case.violations:
             yield _failed(tested.file, line, case.name, case.violations, _difference(case))
         else:
-            yield Case(file=tested.file, line=line, name=case.name, output="\n".join(case.warnings))
+            yield JunitCase(file=tested.file, line=line, name=case.name, output="\n".join(case.warnings))
 
 
-def _failed(file: str, line: int, name: str, problems: tuple[Problem, ...], more: list[str]) -> Case:
-    return Case(
+def _failed(file: str, line: int, name: str, problems: tuple[Problem, ...], more: list[str]) -> JunitCase:
+    return JunitCase(
         file=file,
         line=line,
         name=name,

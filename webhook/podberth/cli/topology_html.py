@@ -12,7 +12,7 @@ from .topology_svg import cluster_svg, node_svg
 from .topology_tables import (
     Cell,
     Row,
-    Section,
+    TableSection,
     cluster_sections,
     cuts,
     facts,
@@ -28,18 +28,18 @@ _CLASSES: Final = {"green": "good", "yellow": "warn", "bold red": "bad"}
 
 def node_html(node: NodePicture) -> str:
     """Write the page of a node."""
-    sections = [Section("in words", (("what", "is"), *facts(node)))]
+    sections = [TableSection("in words", (("what", "is"), *facts(node)))]
     sections += node_sections(node)
     if node.levels:
         names = [f"GPU {each.gpu.index}" for each in node.gpus]
         rows = (("", *names), *((name, *row) for name, row in zip(names, node.levels, strict=True)))
-        sections.append(Section("links between GPUs", rows))
+        sections.append(TableSection("links between GPUs", rows))
     bars = [
         (names, ", ".join(f"{one.profile or each.blank} ({one.size})" for one in each.segments), room_of(each))
         for names, each in cuts(node)
     ]
     if bars:
-        sections.append(Section("MIG slices", (("GPU", "from the first memory slice (slices)", "room"), *bars)))
+        sections.append(TableSection("MIG slices", (("GPU", "from the first memory slice (slices)", "room"), *bars)))
     return _page(f"Node {node.name}: {state_of(node.transient).text}", node_svg(node), sections)
 
 
@@ -48,7 +48,7 @@ def cluster_html(cluster: ClusterPicture) -> str:
     return _page("GPU topology", cluster_svg(cluster), cluster_sections(cluster))
 
 
-def _page(title: str, picture: str, sections: Iterable[Section]) -> str:
+def _page(title: str, picture: str, sections: Iterable[TableSection]) -> str:
     tables = "".join(part for section in sections for part in _section(section))
     style = resources.files(__package__).joinpath("data", "page.css").read_text(encoding="utf-8")
     return (
@@ -60,7 +60,7 @@ def _page(title: str, picture: str, sections: Iterable[Section]) -> str:
     )
 
 
-def _section(section: Section) -> Iterator[str]:
+def _section(section: TableSection) -> Iterator[str]:
     head, *body = section.rows
     yield f'<section>\n<h2>{safe(section.title)}</h2>\n<div class="wide"><table>\n'
     yield f"<thead><tr>{''.join(_cells(head, 'th'))}</tr></thead>\n<tbody>\n"

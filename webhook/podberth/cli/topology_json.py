@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..topology.difference import Difference
-from ..topology.overview import ClusterPicture, Kind
+from ..topology.overview import ClusterPicture, MachineSummary
 from ..topology.picture import GpuPicture, NodePicture
 
 _VERSION = "podberth.io/topology-report/v1"
@@ -98,7 +98,7 @@ def difference_json(found: Difference) -> dict[str, Any]:
     }
 
 
-def _kind(kind: Kind) -> dict[str, Any]:
+def _kind(kind: MachineSummary) -> dict[str, Any]:
     return {
         "machine": kind.machine,
         "links": kind.shape,

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from ..installation.model import counted
-from ..topology.overview import ClusterPicture, KindCount, Level
+from ..topology.overview import ClusterPicture, KindCount, LevelSummary
 from ..topology.picture import GpuPicture, NodePicture
 from .svg import box, drawing, fits, fitted, text
 from .topology_tables import facts, state_of, summary
@@ -215,7 +215,7 @@ def _title(each: KindCount) -> str:
     return f"{counted(each.count, 'node')}: {each.kind.title}; {places}"
 
 
-def _level(level: Level, parts: list[str], top: float) -> float:
+def _level(level: LevelSummary, parts: list[str], top: float) -> float:
     """Draw a bar of domains, each as wide as its share of the nodes; the smallest are drawn together."""
     room = _WIDTH - 2 * _MARGIN
     ordered = sorted(level.domains, key=lambda one: (-one[1], one[0]))

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from ..check.report.lines import Span
 from ..installation.model import counted
-from ..topology.overview import ClusterPicture, KindCount, Level
+from ..topology.overview import ClusterPicture, KindCount, LevelSummary
 from ..topology.picture import GpuPicture, NodePicture
 
 Cell: TypeAlias = str | Span
@@ -21,7 +21,7 @@ MOST_LISTED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class TableSection:
     """A heading with a table, the first row its head; ``more`` is the text below it."""
 
     title: str
@@ -72,10 +72,10 @@ def _links(node: NodePicture) -> str:
     return f"{node.shape} ({domains})" if domains else node.shape
 
 
-def node_sections(node: NodePicture) -> Iterator[Section]:
+def node_sections(node: NodePicture) -> Iterator[TableSection]:
     """Yield the tables of a node, without its link matrix and MIG bars."""
     if node.gpus:
-        yield Section("GPUs", (("GPU", "NUMA", "product", "memory", "MIG", "state"), *map(_gpu_row, node.gpus)))
+        yield TableSection("GPUs", (("GPU", "NUMA", "product", "memory", "MIG", "state"), *map(_gpu_row, node.gpus)))
     if node.offers:
         rows = (
             (
@@ -85,11 +85,11 @@ def node_sections(node: NodePicture) -> Iterator[Section]:
             )
             for each in node.offers
         )
-        yield Section("offers", (("resource", "allocatable", "capacity"), *rows))
+        yield TableSection("offers", (("resource", "allocatable", "capacity"), *rows))
     if node.taints:
-        yield Section("taints", (("key", "value", "effect"), *((t.key, t.value, t.effect) for t in node.taints)))
+        yield TableSection("taints", (("key", "value", "effect"), *((t.key, t.value, t.effect) for t in node.taints)))
     if node.labels:
-        yield Section("relevant labels", (("label", "value"), *node.labels))
+        yield TableSection("relevant labels", (("label", "value"), *node.labels))
 
 
 def _gpu_row(each: GpuPicture) -> Row:
@@ -133,23 +133,23 @@ def summary(cluster: ClusterPicture) -> str:
     return f"{counted(cluster.nodes, 'node')}, {cluster.described} with a topology document; {health}"
 
 
-def cluster_sections(cluster: ClusterPicture) -> Iterator[Section]:
+def cluster_sections(cluster: ClusterPicture) -> Iterator[TableSection]:
     """Yield the tables of a cluster."""
     if cluster.kinds:
         head = ("nodes", "kind", "each offers", "where")
-        yield Section("kinds of nodes", (head, *map(_kind_row, cluster.kinds)))
+        yield TableSection("kinds of nodes", (head, *map(_kind_row, cluster.kinds)))
     taints = Counter(taint for each in cluster.kinds for taint in each.kind.taints for _ in each.names)
     if taints:
         rows = ((each.key, each.value, each.effect, str(taints[each])) for each in sorted(taints))
-        yield Section("taints", (("key", "value", "effect", "nodes"), *rows))
+        yield TableSection("taints", (("key", "value", "effect", "nodes"), *rows))
     for level in cluster.levels:
         yield _level_section(level)
     if cluster.unhealthy:
         unhealthy: list[Row] = [(name, Span(reason, "yellow")) for name, reason in cluster.unhealthy[:MOST_LISTED]]
-        yield Section("unhealthy nodes", (("node", "why"), *unhealthy), _rest(len(cluster.unhealthy)))
+        yield TableSection("unhealthy nodes", (("node", "why"), *unhealthy), _rest(len(cluster.unhealthy)))
     if cluster.ill:
         ill: list[Row] = [(name, str(gpu), Span(problem, "bold red")) for name, gpu, problem in cluster.ill]
-        yield Section("unhealthy GPUs", (("node", "GPU", "why"), *ill[:MOST_LISTED]), _rest(len(ill)))
+        yield TableSection("unhealthy GPUs", (("node", "GPU", "why"), *ill[:MOST_LISTED]), _rest(len(ill)))
 
 
 def _kind_row(each: KindCount) -> Row:
@@ -175,7 +175,7 @@ def _short(place: str) -> str:
     return place if len(place) <= _LONGEST_PLACE else f"{place[: _LONGEST_PLACE - 1]}…"
 
 
-def _level_section(level: Level) -> Section:
+def _level_section(level: LevelSummary) -> TableSection:
     sizes = Counter(nodes for _, nodes, _ in level.domains)
     spread = ", ".join(f"{count} of {counted(size, 'node')}" for size, count in sorted(sizes.items(), reverse=True)[:4])
     rows = [
@@ -184,7 +184,7 @@ def _level_section(level: Level) -> Section:
     ]
     rest = _rest(len(level.domains))
     outside = (f"{counted(level.outside, 'node')} with devices without this label",) if level.outside else ()
-    return Section(
+    return TableSection(
         f"{level.key}: {counted(len(level.domains), 'domain')}",
         (("domain", "nodes", "devices"), *rows),
         (*((f"{rest[0]}; domains: {spread}",) if rest else ()), *outside),

@@ -13,7 +13,7 @@ from .topology_tables import (
     MOST_LISTED,
     Cell,
     Row,
-    Section,
+    TableSection,
     cluster_sections,
     cuts,
     facts,
@@ -58,7 +58,7 @@ def show_cluster(cluster: ClusterPicture, terminal: Terminal) -> None:
         _show_section(section, terminal)
 
 
-def _show_section(section: Section, terminal: Terminal) -> None:
+def _show_section(section: TableSection, terminal: Terminal) -> None:
     terminal.heading(visible(section.title))
     terminal.table([row for stacked in section.rows for row in _unstacked(stacked)])
     for line in section.more:

@@ -14,13 +14,13 @@ from ..api.protocol import Resource, Timing
 from ..api.reflector import Reflector, Sink, run_together
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics, WatchMetrics
-from ..telemetry.watch_metrics import KindState, Watched
+from ..telemetry.watch_metrics import KindState, WatchFacts
 from .live import LiveTopology
 from .served import ServedKinds
 from .workloads import LiveWorkloads
 
 
-class Part(Protocol):
+class ClusterConsumer(Protocol):
     """Uses the objects of some resources."""
 
     @property
@@ -40,7 +40,7 @@ class LiveCluster:
 
     connect: Callable[[], Client]
     topology: LiveTopology
-    others: Sequence[Part]
+    others: Sequence[ClusterConsumer]
     workloads: LiveWorkloads
     """The part for kinds that are followed if they are served."""
     metrics: InitVar[Metrics]
@@ -52,7 +52,7 @@ class LiveCluster:
         log, timing = self.log, self.timing
         watching = WatchMetrics(metrics, self._watched, lambda: self.topology.stale_count, self._kinds)
         self._served = ServedKinds(self.workloads, self.connect, watching, log, timing)
-        self._followed: list[tuple[Part, list[Reflector]]] = [
+        self._followed: list[tuple[ClusterConsumer, list[Reflector]]] = [
             (part, [Reflector(one, self.connect(), sink, watching, log, timing) for one, sink in part.sinks.items()])
             for part in (self.topology, *self.others)
         ]
@@ -88,13 +88,13 @@ class LiveCluster:
     def _kinds(self) -> Mapping[str, KindState]:
         return self._served.states()
 
-    def _reflectors(self) -> list[tuple[Part, Reflector]]:
+    def _reflectors(self) -> list[tuple[ClusterConsumer, Reflector]]:
         return [(part, each) for part, reflectors in self._followed for each in reflectors]
 
-    def _watched(self) -> Mapping[str, Watched]:
+    def _watched(self) -> Mapping[str, WatchFacts]:
         now = time.monotonic()
         needed = {
-            each.resource.name: Watched(
+            each.resource.name: WatchFacts(
                 objects=each.count,
                 contact_age_seconds=now - each.contact_at,
                 left_out=part.left_out(each.resource),
@@ -104,7 +104,7 @@ class LiveCluster:
         return {**needed, **self._served.watched()}
 
 
-async def _hand_on(part: Part, reflectors: Sequence[Reflector]) -> None:
+async def _hand_on(part: ClusterConsumer, reflectors: Sequence[Reflector]) -> None:
     for each in reflectors:
         await each.listed.wait()
     await part.hand_on()

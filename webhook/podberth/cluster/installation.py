@@ -13,7 +13,7 @@ from ..api.opening import Client, Kubeconfig, client_class
 from ..api.protocol import HEARTBEATS, NODES, POLICIES, TOPOLOGIES, AnswerLimits, Resource, Timing, read_object
 from ..api.reflector import pages
 from ..errors import ClusterError
-from ..installation.model import Document, Events, Found, Observed, Read, Replica, Unread
+from ..installation.model import ClusterWarnings, Document, Found, InstallationState, Read, Replica, Unread
 from ..kube.api_path import ApiPath, collection_path, version_path
 from ..telemetry.metrics import read_samples
 from ..wellknown import API_VERSION, NAMESPACE
@@ -53,7 +53,7 @@ class StatusReader:
         """Start without a request."""
         self._client = client
 
-    async def read(self, now: datetime) -> Observed:
+    async def read(self, now: datetime) -> InstallationState:
         """Read all objects of the report.
 
         Raises:
@@ -76,7 +76,7 @@ class StatusReader:
             "events": self._events(),
         }
         read = dict(zip(parts, await _together(parts.values()), strict=True))
-        return Observed(now=now, kubernetes=str(version.get("gitVersion", "")), **read)
+        return InstallationState(now=now, kubernetes=str(version.get("gitVersion", "")), **read)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -107,9 +107,9 @@ class StatusReader:
         found = await _guarded(self._pages(resource), f"list {what}")
         return found if isinstance(found, Unread) else found[0] if found else ()
 
-    async def _events(self) -> Read[Events]:
+    async def _events(self) -> Read[ClusterWarnings]:
         found = await _guarded(self._pages(_EVENTS, _MOST_PAGES), "list events")
-        return found if isinstance(found, Unread) else Events(*(found or ((), False)))
+        return found if isinstance(found, Unread) else ClusterWarnings(*(found or ((), False)))
 
     async def _pages(self, resource: Resource, most: int | None = None) -> tuple[tuple[Document, ...], bool]:
         """Read a list; return it, and whether there is more than ``most`` pages have."""

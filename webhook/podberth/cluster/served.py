@@ -19,7 +19,7 @@ from ..errors import ClusterError
 from ..facts.kinds import Kind
 from ..kube.api_path import ApiPath, collection_path, version_path
 from ..telemetry.log import Log
-from ..telemetry.watch_metrics import KindState, Watched
+from ..telemetry.watch_metrics import KindState, WatchFacts
 from .workloads import LiveKinds
 
 # For a single kind, for example when its conversion webhook is down. An API server that is gone delays everything.
@@ -116,11 +116,11 @@ class ServedKinds:
             return False
         return followed.reflector.listed.is_set() and not followed.reflector.trouble
 
-    def watched(self) -> Mapping[str, Watched]:
+    def watched(self) -> Mapping[str, WatchFacts]:
         """Return the facts of the followed kinds for the metrics."""
         now = time.monotonic()
         return {
-            kind.name: Watched(
+            kind.name: WatchFacts(
                 objects=each.reflector.count,
                 contact_age_seconds=now - each.reflector.contact_at,
                 left_out=self._workloads.left_out(kind),

@@ -16,11 +16,11 @@ from ..errors import ClusterError
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import Log
 from .in_flight import Sending
-from .observed import Sight, owners_of
+from .observed import ObservedCluster, owners_of
 from .owner_cache import LookedUp
 from .plan import makers
-from .plan.model import Action, Change, LookUp, Plan, WaitingPod, World
-from .requests import Answer, Requests, keeps_minimum, word
+from .plan.model import Action, ActionPlan, GroupChange, LookUp, WaitingPod, World
+from .requests import RequestResult, Requests, keeps_minimum, word
 from .retries import Waits, key_of
 
 # Pods of one gang arrive together, and so do answers of the watch: as in cluster.objects.
@@ -35,7 +35,7 @@ _LONGEST_SECONDS = 60.0
 class Acting:
     """The acting part of one replica. ``act`` runs while it leads, and starts without memory."""
 
-    sight: Sight
+    sight: ObservedCluster
     requests: Requests
     tell: Callable[[Notice], None]
     wake: asyncio.Event
@@ -110,7 +110,7 @@ class Acting:
         until = min(self._waits.next_at(now), known.next_at(now), now + _LONGEST_SECONDS)
         return min(until - now, plan.again_at - time.time())
 
-    def _plan(self, world: World) -> Plan:
+    def _plan(self, world: World) -> ActionPlan:
         """Ask the makers.
 
         If one has a bug, for each namespace alone, so that other namespaces' gangs do not wait for it.
@@ -124,7 +124,7 @@ class Acting:
         else:
             self._broken.clear()
             return plan
-        found, broken = Plan(), set()
+        found, broken = ActionPlan(), set()
         for namespace, pods in _by_namespace(world.pods).items():
             try:
                 found.add(makers.plan(replace(world, pods=pods), now))
@@ -141,12 +141,14 @@ class Acting:
             self._settle(action, answer)
         except Exception as bug:  # noqa: BLE001 - a bug in handling one object must not keep the others waiting
             self.log.fault(f"controller: {word(action)}: a bug in podberth; tried again", bug)
-            answer = Answer("failed", error=ClusterError("bug", f"a bug in podberth: {type(bug).__name__}: {bug}"))
+            answer = RequestResult(
+                "failed", error=ClusterError("bug", f"a bug in podberth: {type(bug).__name__}: {bug}")
+            )
             self._waits.put_off(action, answer, time.monotonic())
         self.metrics.requested(word(action), answer.result)
         self.wake.set()
 
-    def _settle(self, action: Action, answer: Answer) -> None:
+    def _settle(self, action: Action, answer: RequestResult) -> None:
         """Handle the result of a request."""
         now = time.monotonic()
         if isinstance(action, LookUp):
@@ -154,7 +156,7 @@ class Acting:
         elif answer.result == "ok":
             self.log.event("info", f"{action.noun}: {word(action)}", kind=action.kind, at="/".join(action.place))
             self._waits.written(action, now)
-        elif isinstance(action, Change) and action.minimum and keeps_minimum(action, answer):
+        elif isinstance(action, GroupChange) and action.minimum and keeps_minimum(action, answer):
             self._fixed[action.uid] = action.minimum
             self._waits.overtaken(action, answer, now)
         elif answer.result == "conflict":
@@ -163,7 +165,7 @@ class Acting:
             said = self._waits.put_off(action, answer, now)
             self.log.event("warning", f"{action.noun}: {word(action)} failed; tried again", problem=said)
 
-    def _learn(self, action: LookUp, answer: Answer, now: float) -> None:
+    def _learn(self, action: LookUp, answer: RequestResult, now: float) -> None:
         """Record an owner, that it is gone, or that it cannot be read: then it counts as the one on top."""
         if answer.result == "ok":
             self._known.found(action, answer.document or {})
@@ -176,7 +178,7 @@ class Acting:
         else:
             self._waits.put_off(action, answer, now)
 
-    def _tell(self, plan: Plan) -> None:
+    def _tell(self, plan: ActionPlan) -> None:
         notices = [*plan.notices, *self._waits.notices()]
         for notice in notices:
             if notice not in self._reported:

@@ -14,7 +14,7 @@ from ..cluster.workloads import LiveKinds
 from ..facts.kinds import Kind, of_role
 from ..kube.pod import OwnerReference
 from ..telemetry.log import Log
-from ..telemetry.watch_metrics import KindState, Watched
+from ..telemetry.watch_metrics import KindState, WatchFacts
 from .plan.intake import made, waiting_pod
 from .plan.model import Made, Owned, Place, WaitingPod, World
 
@@ -35,7 +35,7 @@ SEEN_KINDS: Final[tuple[Kind, ...]] = tuple(_seen(kind) for kind in of_role("pod
 """The kinds that the controller makes, and the kinds that pods may wait for."""
 
 
-class Sight:
+class ObservedCluster:
     """The whole view. ``stir`` is called when something has changed."""
 
     def __init__(
@@ -110,9 +110,9 @@ class Sight:
         """Count the pods that name a group, without those that only name a claim template."""
         return sum(bool(pod.groups) for pod in self.pods.values())
 
-    def watched(self) -> Mapping[str, Watched]:
+    def watched(self) -> Mapping[str, WatchFacts]:
         """Return the facts of followed resources for the metrics."""
-        pods = Watched(self._reflector.count, time.monotonic() - self._reflector.contact_at, {})
+        pods = WatchFacts(self._reflector.count, time.monotonic() - self._reflector.contact_at, {})
         return {WAITING_PODS.name: pods, **self._served.watched()}
 
     def kinds(self) -> Mapping[str, KindState]:

@@ -12,7 +12,7 @@ from ..api.protocol import MERGE_PATCH, AnswerLimits, garbled, read_object
 from ..errors import ClusterError
 from ..kube.api_path import ApiPath, collection_path
 from ..workload.owners import LOOKED_UP
-from .plan.model import Action, Change, Create, LookUp
+from .plan.model import Action, Create, GroupChange, LookUp
 from .plan.systems import BY_API_GROUP
 
 MANAGER = "podberth-controller"
@@ -27,7 +27,7 @@ Result: TypeAlias = Literal["ok", "conflict", "refused", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RequestResult:
     """The result of a request."""
 
     result: Result
@@ -38,7 +38,7 @@ class Answer:
 
 def word(action: Action) -> str:
     """Return the word under which a kind of action is counted."""
-    return {Create: "create", Change: "change", LookUp: "look up"}[type(action)]
+    return {Create: "create", GroupChange: "change", LookUp: "look up"}[type(action)]
 
 
 class Requests:
@@ -48,13 +48,13 @@ class Requests:
         """Start without requests."""
         self._client = client
 
-    async def send(self, action: Action, served: Mapping[str, str]) -> Answer:
+    async def send(self, action: Action, served: Mapping[str, str]) -> RequestResult:
         """Send an action; ``served`` are the group versions by kind."""
         try:
             body = await self._send(action, served)
-            return Answer("ok", _document(action, body))
+            return RequestResult("ok", _document(action, body))
         except ClusterError as error:
-            return Answer(_result(action, error), error=error)
+            return RequestResult(_result(action, error), error=error)
 
     async def reset(self) -> None:
         """Connect again for the next request."""
@@ -95,7 +95,7 @@ def _owner_path(action: LookUp) -> ApiPath:
     return collection_path(owner.api_version, plural, action.namespace).below(owner.name)
 
 
-def keeps_minimum(action: Change, answer: Answer) -> bool:
+def keeps_minimum(action: GroupChange, answer: RequestResult) -> bool:
     """Tell whether a change was refused because of the group's minimum, by the field in the API server's message.
 
     The message has the form of ErrorList.ToAggregate (k8s.io/apimachinery pkg/util/validation/field): FIELD: what.

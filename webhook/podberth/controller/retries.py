@@ -12,8 +12,8 @@ from typing import Final, TypeAlias
 from ..admission.notices import Notice, note
 from ..api.protocol import Pace, Timing
 from ..errors import ClusterError
-from .plan.model import Action, Change, Create, LookUp, Owned, Place
-from .requests import Answer, word
+from .plan.model import Action, Create, GroupChange, LookUp, Owned, Place
+from .requests import RequestResult, word
 
 LONGEST_REFUSED_SECONDS: Final = 300.0
 """The longest wait before a refused request is sent again: its cause, a quota or a webhook, is fixed by a person in
@@ -94,12 +94,12 @@ class Waits:
         self._each[key_of(action)] = wait = self._new(action)
         wait.until = at + _SEEN_SECONDS
 
-    def overtaken(self, action: Action, answer: Answer, at: float) -> None:
+    def overtaken(self, action: Action, answer: RequestResult, at: float) -> None:
         """Wait for the watch to show the conflicting write; earlier errors no longer stand."""
         wait = self._later(action, answer, at)
         wait.notice, wait.failed, wait.refused = None, "", None
 
-    def put_off(self, action: Action, answer: Answer, at: float) -> str:
+    def put_off(self, action: Action, answer: RequestResult, at: float) -> str:
         """Wait for the next try; return the error."""
         wait, said = self._later(action, answer, at), str(answer.error)
         wait.failed, wait.refused = said, None
@@ -122,7 +122,7 @@ class Waits:
             wait.unreadable_since = at
         return at - wait.unreadable_since >= self._timing.refused_seconds
 
-    def _later(self, action: Action, answer: Answer, at: float) -> _Wait:
+    def _later(self, action: Action, answer: RequestResult, at: float) -> _Wait:
         wait = self._each.setdefault(key_of(action), self._new(action))
         refused = answer.result == "refused" and not isinstance(action, LookUp)
         pace = wait.refusing if refused else wait.failing
@@ -136,7 +136,7 @@ class Waits:
         return _Wait(subject_of(action), Pace(self._timing, self._draw), Pace(self._refused, self._draw))
 
 
-def _refusal(action: Create | Change, said: str) -> Notice:
+def _refusal(action: Create | GroupChange, said: str) -> Notice:
     place = "/".join(action.place)
     text = f"{action.noun} {place}: the API server refuses to {word(action)} it, and podberth tries again: {said}"
     return Notice(regarding=action.about, type="Warning", reason=action.refused, action="Write", note=note(text))
@@ -145,7 +145,7 @@ def _refusal(action: Create | Change, said: str) -> Notice:
 def _asked(action: Action) -> object:
     if isinstance(action, Create):
         return action.document
-    return action.minimum if isinstance(action, Change) else None
+    return action.minimum if isinstance(action, GroupChange) else None
 
 
 def subject_of(action: Action) -> Subject:

@@ -20,7 +20,7 @@ _REMEMBERED = 1024
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Placed:
+class PlacedInstance:
     """An instance that exists; ``start`` and ``size`` are in memory slices, None if the placement cannot be read."""
 
     profile: str
@@ -60,7 +60,7 @@ def capacity(name: str, table: MigTable) -> int:
     return room(name, (), table)[1]
 
 
-def room(name: str, present: Iterable[Placed], table: MigTable) -> tuple[int, int]:
+def room(name: str, present: Iterable[PlacedInstance], table: MigTable) -> tuple[int, int]:
     """Return how many more instances of a profile fit on a GPU beside those present: at least, and at most.
 
     The two differ if the place of a present instance is not known: 3g at slice 4 leaves four 1g, at slice 0 three.
@@ -72,7 +72,7 @@ def room(name: str, present: Iterable[Placed], table: MigTable) -> tuple[int, in
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _room(profile: Profile, present: tuple[Placed, ...], table: MigTable) -> tuple[int, int]:
+def _room(profile: Profile, present: tuple[PlacedInstance, ...], table: MigTable) -> tuple[int, int]:
     there = _few((one.profile for one in present), table)
     if there is None:
         return 0, 0

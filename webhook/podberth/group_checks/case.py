@@ -120,7 +120,7 @@ class Pods:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class GroupCase:
     """One object of a document: the document itself, or an object inside an AppWrapper."""
 
     document: Found

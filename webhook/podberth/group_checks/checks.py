@@ -9,7 +9,7 @@ from ..kube import pod as pods
 from ..kube.unchecked import text_at
 from ..workload.memberships import GROUPS
 from ..workload.templates import objects_in
-from .case import MOST_ROLES, Case, KnownCluster, Pods, Wrong
+from .case import MOST_ROLES, GroupCase, KnownCluster, Pods, Wrong
 from .domains import too_large_groups
 from .exclusive import second_opinions
 from .launchers import miscounted_launchers
@@ -26,7 +26,7 @@ class Check:
     name: str
     """The name in docs/groups.md."""
     source: str
-    find: Callable[[Case], Iterator[Wrong]]
+    find: Callable[[GroupCase], Iterator[Wrong]]
     of_bare_pods: bool = False
     """Whether the check applies to a single Pod."""
     one_by_one: bool = False
@@ -112,7 +112,7 @@ def wrong_groups(
         if not any(one.gpu.kind != "none" for one in own) and not (each.get("kind") == "Pod" and _grouped(own)):
             continue
         above = tuple(objects[path] for path in _inside(base, objects) if path != base)
-        case = Case(document=each, base=base, namespace=where, above=above, pods=own, known=known)
+        case = GroupCase(document=each, base=base, namespace=where, above=above, pods=own, known=known)
         several = len(own) > MOST_ROLES
         for check in CHECKS:
             if (check.of_bare_pods or not case.is_bare) and (check.one_by_one or not several):

@@ -8,18 +8,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ..kinds.starts import Start
-from ..topology.room import Lack, Wanted, lacks
-from .case import Case, Pods, Wrong
-from .levels import Level, affinity_levels, exclusive_levels, kueue_levels, native_levels
+from ..topology.room import Lack, PodsWanted, lacks
+from .case import GroupCase, Pods, Wrong
+from .levels import LevelDemand, affinity_levels, exclusive_levels, kueue_levels, native_levels
 from .together import starts
 
 
-def too_large_groups(case: Case) -> Iterator[Wrong]:
+def too_large_groups(case: GroupCase) -> Iterator[Wrong]:
     """Find groups that no known domain holds, and groups without a level that all known nodes together cannot hold."""
     if not case.known.topology.known:
         return
     reported: set[tuple[object, ...]] = set()
-    levels: dict[tuple[object, ...], Level] = {}
+    levels: dict[tuple[object, ...], LevelDemand] = {}
     for level in (*kueue_levels(case), *exclusive_levels(case), *native_levels(case), *affinity_levels(case)):
         # Two roles that require each other's domain make one requirement.
         levels.setdefault((level.key, level.paths, level.start.least, level.domains), level)
@@ -34,13 +34,13 @@ def too_large_groups(case: Case) -> Iterator[Wrong]:
             yield found
 
 
-def _lacks(case: Case, start: Start[Pods], level: str = "") -> Sequence[Lack | None] | None:
-    wanted = [Wanted(share.pods.need, share.most, share.least) for share in start.shares]
+def _lacks(case: GroupCase, start: Start[Pods], level: str = "") -> Sequence[Lack | None] | None:
+    wanted = [PodsWanted(share.pods.need, share.most, share.least) for share in start.shares]
     found = lacks(case.known.topology, wanted, start.least, level) if start.least else None
     return None if found is None else tuple(found.values())
 
 
-def _of_level(case: Case, level: Level) -> Wrong | None:
+def _of_level(case: GroupCase, level: LevelDemand) -> Wrong | None:
     found = _lacks(case, level.start, level.key)
     if found is None:
         return None
@@ -60,7 +60,7 @@ def _of_level(case: Case, level: Level) -> Wrong | None:
     return None
 
 
-def _of_cluster(case: Case, start: Start[Pods]) -> Wrong | None:
+def _of_cluster(case: GroupCase, start: Start[Pods]) -> Wrong | None:
     [lack] = _lacks(case, start) or (None,)
     if lack is None:
         return None

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from .case import Case, Wrong
+from .case import GroupCase, Wrong
 from .levels import affinity_keys, exclusive_levels, kueue_levels
 
 
-def second_opinions(case: Case) -> Iterator[Wrong]:
+def second_opinions(case: GroupCase) -> Iterator[Wrong]:
     """Find pod affinity to the group itself, and Kueue's topology, with another key than exclusive topology has.
 
     Spread and anti-affinity do not contradict it: a group that is alone in its rack may be spread over its hosts.

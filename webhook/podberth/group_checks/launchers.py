@@ -8,12 +8,12 @@ from ..kinds.forms import find
 from ..kinds.group_rules import GroupRules
 from ..kube.unchecked import at, count, number, text
 from ..wellknown import GANG_SIZE_ANNOTATION
-from .case import Case, Pods, Wrong, whole
+from .case import GroupCase, Pods, Wrong, whole
 
 _RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules if each.fronts}
 
 
-def miscounted_launchers(case: Case) -> Iterator[Wrong]:
+def miscounted_launchers(case: GroupCase) -> Iterator[Wrong]:
     """Find sizes that count the workers without the launcher, or with a launcher that starts after them."""
     rules = _RULES.get(case.kind)
     if rules is None or (rules.workers_alone is not None and rules.workers_alone(case.document)):
@@ -47,13 +47,13 @@ def miscounted_launchers(case: Case) -> Iterator[Wrong]:
         yield from _grouped(case, front[0], (workers, total))
 
 
-def _made_later(case: Case, rules: GroupRules, front: Pods) -> str:
+def _made_later(case: GroupCase, rules: GroupRules, front: Pods) -> str:
     """Return the field that delays a launcher until the workers run; empty: there is none."""
     part = find(case.document, front.template.path[len(case.base) : -1])
     return rules.front_waits(case.document, part) if rules.front_waits is not None else ""
 
 
-def _grouped(case: Case, front: Pods, sizes: tuple[int, int]) -> Iterator[Wrong]:
+def _grouped(case: GroupCase, front: Pods, sizes: tuple[int, int]) -> Iterator[Wrong]:
     """Find a manual group that contains the launcher, and whose minimum leaves it out."""
     workers, total = sizes
     for row, member in case.groups[front.template.path]:

@@ -13,7 +13,7 @@ from ..kube.patch import Path
 from ..kube.selector import LabelSets
 from ..kube.unchecked import at, mapping_at, text, text_at
 from ..topology.need import covers
-from .case import Case, Pods, Wrong
+from .case import GroupCase, Pods, Wrong
 from .together import exactly, start_of
 
 _KUEUE: Final = "kueue.x-k8s.io/podset"
@@ -32,7 +32,7 @@ _KUEUES_OWN: Final = frozenset({("batch", "Job"), ("batch", "CronJob"), ("ray.io
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
+class LevelDemand:
     """One requirement: the pods of ``start`` in one domain of ``key``."""
 
     pods: Pods
@@ -41,7 +41,7 @@ class Level:
     start: Start[Pods]
     steps: Path
     """The path of the field in the pod; if ``case`` is set, its path in the object."""
-    case: Case | None = None
+    case: GroupCase | None = None
     domains: int = 1
     """The number of domains that are needed: one for each group."""
 
@@ -49,7 +49,7 @@ class Level:
         """Return a problem of the requirement, at its field."""
         return self.case.wrong(self.steps, message) if self.case else self.pods.wrong(self.steps, message)
 
-    def concerns(self, other: "Level") -> bool:
+    def concerns(self, other: "LevelDemand") -> bool:
         """Return whether both levels are about a common template."""
         return any(share.pods.template.path in other.paths for share in self.start.shares)
 
@@ -59,7 +59,7 @@ class Level:
         return frozenset(share.pods.template.path for share in self.start.shares)
 
 
-def exclusive_levels(case: Case) -> Iterator[Level]:
+def exclusive_levels(case: GroupCase) -> Iterator[LevelDemand]:
     """Yield the exclusive topology of an object's groups, of the Jobs of each replicated job, or of all its roles."""
     rules = _RULES.get(case.kind)
     if rules is None:
@@ -74,14 +74,14 @@ def exclusive_levels(case: Case) -> Iterator[Level]:
             yield from _of_jobs(case, name)
 
 
-def _of_jobs(case: Case, name: str) -> Iterator[Level]:
+def _of_jobs(case: GroupCase, name: str) -> Iterator[LevelDemand]:
     steps = ("metadata", "annotations", name)
     found = [(each, *_job_key(case, each, steps)) for each in case.pods]
     number_of = case.stages
     for pods, key, place in found:
         if key:
             alike = [each for each, other, _ in found if other == key]
-            yield Level(
+            yield LevelDemand(
                 pods=pods,
                 key=key,
                 start=_of_one_group(case, pods),
@@ -91,7 +91,7 @@ def _of_jobs(case: Case, name: str) -> Iterator[Level]:
             )
 
 
-def _job_key(case: Case, pods: Pods, steps: tuple[str, ...]) -> tuple[str, Path | None]:
+def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, Path | None]:
     """Return the level of exclusive topology for a replicated job, and the path of its annotation in the object.
 
     The annotation is that of the Job template or of the whole object; the path is None if the pod has it.
@@ -103,7 +103,7 @@ def _job_key(case: Case, pods: Pods, steps: tuple[str, ...]) -> tuple[str, Path 
     return (of_job, place) if of_job else (text_at(case.document, *steps), ())
 
 
-def _rivals(case: Case, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
+def _rivals(case: GroupCase, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
     """Yield the replicated jobs whose Jobs compete for the same domains as this one's, including its own."""
     members = _of_one_group(case, pods).least
     for each in alike:
@@ -112,29 +112,29 @@ def _rivals(case: Case, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Pa
             yield each
 
 
-def _of_groups(case: Case, name: str, pods: Sequence[Pods], groups: int) -> Iterator[Level]:
+def _of_groups(case: GroupCase, name: str, pods: Sequence[Pods], groups: int) -> Iterator[LevelDemand]:
     steps = ("metadata", "annotations", name)
     said = text_at(case.document, *steps)
     by = next((each for each in pods if said or text_at(each.template.own, *steps)), None)
     if by is not None and groups:
         start = all_of(pods, lambda each: each.replicas // groups)
         key = said or text_at(by.template.own, *steps)
-        yield Level(pods=by, key=key, start=start, steps=steps, case=case if said else None, domains=groups)
+        yield LevelDemand(pods=by, key=key, start=start, steps=steps, case=case if said else None, domains=groups)
 
 
-def _of_its_job(case: Case, pods: Pods) -> Path:
+def _of_its_job(case: GroupCase, pods: Pods) -> Path:
     """Return the path of the Job template of one ReplicatedJob, which may have its own; empty for other kinds."""
     path = pods.template.path[len(case.base) :]
     return (*path[:3], "template") if path[:2] == ("spec", "replicatedJobs") else ()
 
 
-def _of_one_group(case: Case, pods: Pods) -> Start[Pods]:
+def _of_one_group(case: GroupCase, pods: Pods) -> Start[Pods]:
     """Return the pods of a template in one group: a Job of a JobSet, a group of a LeaderWorkerSet."""
     groups = _groups(case, pods)
     return all_of([pods], lambda each: each.replicas // groups if groups else 0)
 
 
-def _groups(case: Case, pods: Pods) -> int:
+def _groups(case: GroupCase, pods: Pods) -> int:
     """Return the number of groups of a template; 0: unknown."""
     rules = _RULES.get(case.kind)
     if rules is None or rules.groups is None:
@@ -142,7 +142,7 @@ def _groups(case: Case, pods: Pods) -> int:
     return rules.groups(case.document, pods.template.path[len(case.base) :])
 
 
-def kueue_levels(case: Case, *, preferred: bool = False) -> Iterator[Level]:
+def kueue_levels(case: GroupCase, *, preferred: bool = False) -> Iterator[LevelDemand]:
     """Yield the requests to Kueue in annotations of templates (apis/kueue/v1beta2/topology_types.go).
 
     A pod set has the pods of one template; if each group has pods of all templates, those of one group. Pod sets with
@@ -161,7 +161,7 @@ def kueue_levels(case: Case, *, preferred: bool = False) -> Iterator[Level]:
             yield _annotated(pods, sliced, exactly(int(size), pods))
 
 
-def _pod_sets(case: Case, name: str) -> Iterator[list[Pods]]:
+def _pod_sets(case: GroupCase, name: str) -> Iterator[list[Pods]]:
     """Yield the pods that annotation ``name`` keeps in one domain: templates with one group name, or one template."""
     groups: dict[object, list[Pods]] = {}
     for place, pods in enumerate(case.pods):
@@ -172,7 +172,7 @@ def _pod_sets(case: Case, name: str) -> Iterator[list[Pods]]:
     yield from groups.values()
 
 
-def _pod_set(case: Case, pods: Pods) -> Start[Pods]:
+def _pod_set(case: GroupCase, pods: Pods) -> Start[Pods]:
     """Return the start of the pods that Kueue counts; it reads no other system's minimums (pkg/controller/jobs)."""
     rules = _RULES.get(case.kind)
     if rules is not None and rules.whole_groups:
@@ -185,12 +185,12 @@ def _joined(starts: Sequence[Start[Pods]]) -> Start[Pods]:
     return Start(shares=shares, least=sum(each.least for each in starts))
 
 
-def _annotated(pods: Pods, name: str, start: Start[Pods]) -> Level:
+def _annotated(pods: Pods, name: str, start: Start[Pods]) -> LevelDemand:
     key = text_at(pods.template.own, "metadata", "annotations", name)
-    return Level(pods=pods, key=key, start=start, steps=("metadata", "annotations", name))
+    return LevelDemand(pods=pods, key=key, start=start, steps=("metadata", "annotations", name))
 
 
-def native_levels(case: Case) -> Iterator[Level]:
+def native_levels(case: GroupCase) -> Iterator[LevelDemand]:
     """Yield the constraints in a Job's field ``scheduling`` (KEP-5732, the gate WorkloadWithJob).
 
     A Job that is no gang is placed pod by pod unless it asks to be one (KEP-5547, "Defaulting Rules").
@@ -203,10 +203,10 @@ def native_levels(case: Case) -> Iterator[Level]:
         for index, each in enumerate(_list(at(case.document, *steps))):
             if key := text_at(each, "key"):
                 start = start_of(case, [pods])
-                yield Level(pods=pods, key=key, start=start, steps=(*steps, index, "key"), case=case)
+                yield LevelDemand(pods=pods, key=key, start=start, steps=(*steps, index, "key"), case=case)
 
 
-def affinity_levels(case: Case) -> Iterator[Level]:
+def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
     """Yield the required pod affinity of the final pods to their own group, including affinity from policies.
 
     Each role that a term selects must have such a term itself: a role without one may be placed elsewhere, so nothing
@@ -225,22 +225,22 @@ def affinity_levels(case: Case) -> Iterator[Level]:
         those = [places for (other, more), places in asking.items() if other == key and more >= mates]
         agreed = mates <= set[int]().union(*those)
         start = start_of(case, [case.pods[place] for place in sorted(mates)]) if agreed else all_of(())
-        yield Level(pods=pods, key=key, start=start, steps=(*steps, "topologyKey"))
+        yield LevelDemand(pods=pods, key=key, start=start, steps=(*steps, "topologyKey"))
 
 
-def affinity_keys(case: Case) -> Iterator[Level]:
+def affinity_keys(case: GroupCase) -> Iterator[LevelDemand]:
     """Yield the pod affinity of each role to its own pods, preferred or required, whatever other roles have."""
     roles = _Roles(case)
     for place, pods in enumerate(case.pods):
         for steps, term in _terms(pods.pod, preferred=True):
             if place in roles.selected(term, place) and (key := text(term.get("topologyKey"))):
-                yield Level(pods=pods, key=key, start=all_of([pods]), steps=(*steps, "topologyKey"))
+                yield LevelDemand(pods=pods, key=key, start=all_of([pods]), steps=(*steps, "topologyKey"))
 
 
 class _Roles:
     """The roles of an object that terms of pod affinity select, by index."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: GroupCase) -> None:
         self._namespace = case.namespace
         self._labels = LabelSets([mapping_at(each.pod, "metadata", "labels") for each in case.pods])
         number_of = case.stages

@@ -7,7 +7,7 @@ from ..kinds.dossiers import DOSSIERS
 from ..kinds.group_rules import above
 from ..kube.unchecked import number, text
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
-from .case import Case, Pods, Wrong, whole
+from .case import GroupCase, Pods, Wrong, whole
 
 _STATED: Final = tuple(each for row in DOSSIERS for each in row.stated_minimums)
 _BY_KIND: Final = {
@@ -15,7 +15,7 @@ _BY_KIND: Final = {
 }
 
 
-def too_large_minimums(case: Case) -> Iterator[Wrong]:
+def too_large_minimums(case: GroupCase) -> Iterator[Wrong]:
     """Find minimums above the number of pods, in the object's own fields, then in its pods' annotations."""
     find = _BY_KIND.get(case.kind)
     for steps, message in find(case.document) if find else ():
@@ -28,7 +28,7 @@ def too_large_minimums(case: Case) -> Iterator[Wrong]:
 
 
 # ---- in the pods' annotations ----------------------------------------------------------------------------------------
-def _by_annotation(case: Case) -> Iterator[Wrong]:
+def _by_annotation(case: GroupCase) -> Iterator[Wrong]:
     """Find minimums in the annotations that group systems read from the object that owns the pods."""
     total = whole(case.pods)
     for stated in _STATED:
@@ -42,7 +42,7 @@ def _by_annotation(case: Case) -> Iterator[Wrong]:
             yield case.wrong(("metadata", "annotations", stated.key), above(least, total, "the pods of the workload"))
 
 
-def _declared(case: Case, pods: Pods) -> Iterator[Wrong]:
+def _declared(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
     """Find a ``podberth.io/gang-size`` that is too large; a gang by the user's own label may have several workloads."""
     size = number(text(pods.annotations.get(GANG_SIZE_ANNOTATION))) or 0
     if not size or GANG_LABEL in pods.labels:
@@ -54,7 +54,7 @@ def _declared(case: Case, pods: Pods) -> Iterator[Wrong]:
         yield pods.wrong(steps, above(size, most, "the pods that the workload makes"))
 
 
-def _of_groups(case: Case, pods: Pods) -> Iterator[Wrong]:
+def _of_groups(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
     """Find minimums of a PodGroup, or of an annotation instead of one; reported once, at the first template."""
     for row, member in case.groups[pods.template.path]:
         mates = [each for each in case.pods if _is_in(each, case, member.name)]
@@ -68,5 +68,5 @@ def _of_groups(case: Case, pods: Pods) -> Iterator[Wrong]:
             return
 
 
-def _is_in(pods: Pods, case: Case, name: str) -> bool:
+def _is_in(pods: Pods, case: GroupCase, name: str) -> bool:
     return any(member.name == name for _, member in case.groups[pods.template.path])

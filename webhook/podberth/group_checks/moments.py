@@ -10,7 +10,7 @@ from ..kube.unchecked import at, list_at, text_at
 from ..workload.stages import OF_ROLES
 
 if TYPE_CHECKING:
-    from .case import Case, Pods
+    from .case import GroupCase, Pods
 
 # kubernetes-sigs/jobset pkg/controllers/depends_on.go: every Job of the other replicated job has succeeded. With Ready,
 # the other status, the Jobs still run.
@@ -19,7 +19,7 @@ _OF_ROLES: Final = OF_ROLES | {""}
 """The sources of gangs whose roles may wait for each other; pods without a gang are among them."""
 
 
-def moments(case: "Case", pods: Sequence["Pods"]) -> Iterator[tuple["Pods", ...]]:
+def moments(case: "GroupCase", pods: Sequence["Pods"]) -> Iterator[tuple["Pods", ...]]:
     """Yield the pods that run at the same time, in the order of their start.
 
     If the pods themselves name a group, by a label or a field, they are yielded together: its scheduler counts all.

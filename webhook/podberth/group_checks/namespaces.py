@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from ..kinds.forms import find
 from ..kinds.places import TEMPLATE
 from ..kube.unchecked import text_at
-from .case import Case, Pods, Wrong
+from .case import GroupCase, Pods, Wrong
 
 
-def other_namespaces(case: Case) -> Iterator[Wrong]:
+def other_namespaces(case: GroupCase) -> Iterator[Wrong]:
     """Find groups that exist only in another namespace, and roles with another namespace.
 
     No controller reads the namespace of a template (kubernetes pkg/controller/controller_utils.go GetPodFromTemplate),
@@ -28,7 +28,7 @@ def other_namespaces(case: Case) -> Iterator[Wrong]:
             )
 
 
-def _elsewhere(case: Case, pods: Pods) -> Iterator[Wrong]:
+def _elsewhere(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
     reported = set()
     for row, member in case.groups[pods.template.path]:
         groups, name = row.api_groups, member.name

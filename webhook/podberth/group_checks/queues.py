@@ -13,7 +13,7 @@ from ..kube.patch import Path
 from ..kube.positions import render_path
 from ..kube.unchecked import text_at
 from ..topology.queues import QUEUE_FORMS
-from .case import Case, Pods, Wrong
+from .case import GroupCase, Pods, Wrong
 
 POD_KEYS: Final = frozenset(key for form in QUEUE_FORMS.values() for key in (form.label, form.annotation) if key)
 """Labels and annotations by which a pod names a queue."""
@@ -31,13 +31,13 @@ class _Named:
     outside: bool = False
     """Whether the document that wraps the object names the queue."""
 
-    def wrong(self, case: Case, message: str) -> Wrong:
+    def wrong(self, case: GroupCase, message: str) -> Wrong:
         if self.outside:
             return Wrong(self.steps, render_path(self.steps), message)
         return case.wrong(self.steps, message) if self.pods is None else self.pods.wrong(self.steps, message)
 
 
-def wrong_queues(case: Case) -> Iterator[Wrong]:
+def wrong_queues(case: GroupCase) -> Iterator[Wrong]:
     """Find named queues that do not exist, are stopped, or are parents that take no pods."""
     for form in QUEUE_FORMS.values():
         for each in _named(case, form):
@@ -45,7 +45,7 @@ def wrong_queues(case: Case) -> Iterator[Wrong]:
                 yield each.wrong(case, message)
 
 
-def _named(case: Case, form: QueueForm) -> Iterator[_Named]:
+def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
     """Yield the queues of a kind that an object and its pods name."""
     if form.label:
         yield from _labelled(case, form.label)
@@ -58,7 +58,7 @@ def _named(case: Case, form: QueueForm) -> Iterator[_Named]:
         yield from _annotated(case, form)
 
 
-def _labelled(case: Case, key: str) -> Iterator[_Named]:
+def _labelled(case: GroupCase, key: str) -> Iterator[_Named]:
     """Yield the names in a label: of the object, of the objects that wrap it, else of its pods; each name once."""
     steps = ("metadata", "labels", key)
     own = text_at(case.document, *steps)
@@ -74,7 +74,7 @@ def _labelled(case: Case, key: str) -> Iterator[_Named]:
             yield _Named(name, steps, pods)
 
 
-def _annotated(case: Case, form: QueueForm) -> Iterator[_Named]:
+def _annotated(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
     """Yield the names in an annotation of the pods that the system schedules, each once."""
     steps = ("metadata", "annotations", form.annotation)
     reported: set[str] = set()
@@ -85,11 +85,11 @@ def _annotated(case: Case, form: QueueForm) -> Iterator[_Named]:
             yield _Named(name, steps, pods)
 
 
-def _uses(case: Case, scheduler: str) -> bool:
+def _uses(case: GroupCase, scheduler: str) -> bool:
     return not scheduler or any(each.scheduler == scheduler for each in case.pods)
 
 
-def _reason(case: Case, form: QueueForm, name: str) -> str:
+def _reason(case: GroupCase, form: QueueForm, name: str) -> str:
     """Return the reason why a workload in this queue waits; empty if none is known."""
     queues = case.known.facts.queues
     found = queues.get(form.kind, name, "" if form.of_cluster else case.namespace)
@@ -102,7 +102,7 @@ def _reason(case: Case, form: QueueForm, name: str) -> str:
     return "" if form.parent is None else _above(case, form, name, found.leads_to)
 
 
-def _missing(case: Case, form: QueueForm, name: str) -> str:
+def _missing(case: GroupCase, form: QueueForm, name: str) -> str:
     queues, namespace = case.known.facts.queues, "" if form.of_cluster else case.namespace
     if not queues.lacks(form.kind, name, namespace):
         return ""
@@ -115,7 +115,7 @@ def _missing(case: Case, form: QueueForm, name: str) -> str:
     return f"got {name}, no {form.title}{where}; {have}"
 
 
-def _above(case: Case, form: QueueForm, name: str, above: str) -> str:
+def _above(case: GroupCase, form: QueueForm, name: str, above: str) -> str:
     """Return the reason why queue ``above``, to which ``name`` leads, admits nothing; empty if none is known."""
     queues, parent = case.known.facts.queues, QUEUE_FORMS[form.parent] if form.parent is not None else form
     if queues.lacks(parent.kind, above):

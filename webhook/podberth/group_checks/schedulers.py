@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..workload.systems import SYSTEMS
-from .case import Case, Pods, Wrong
+from .case import GroupCase, Pods, Wrong
 from .moments import moments
 
 # These schedulers count only those pods of a group that they schedule themselves, never those of another scheduler.
@@ -13,7 +13,7 @@ _GROUPING: Final = frozenset(scheduler for row in SYSTEMS for scheduler in row.s
 _BY_PLUGIN: Final = frozenset(row.name for row in SYSTEMS if row.by_plugin)
 
 
-def mixed_schedulers(case: Case) -> Iterator[Wrong]:
+def mixed_schedulers(case: GroupCase) -> Iterator[Wrong]:
     """Find roles with another scheduler than most roles of their gang, if one of the schedulers schedules whole groups.
 
     Two plain schedulers give no finding: they place pod by pod, so no pod waits for a group. A role that ends before

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ..kinds.dossiers import DOSSIERS
-from ..kinds.starts import Gang, Start, all_of
+from ..kinds.starts import Start, StartingGang, all_of
 from ..kube.unchecked import number, text
 from ..wellknown import GANG_SIZE_ANNOTATION
-from .case import Case, Pods
+from .case import GroupCase, Pods
 from .moments import moments
 
 RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules if each.starts is not None}
@@ -24,7 +24,7 @@ def exactly(number_of: int, pods: Pods) -> Start[Pods]:
     return all_of([pods], lambda _: number_of)
 
 
-def starts(case: Case) -> Iterator[Start[Pods]]:
+def starts(case: GroupCase) -> Iterator[Start[Pods]]:
     """Yield the gangs of an object, each with the roles that run at the same time."""
     rules = RULES.get(case.kind)
     if rules is None or (rules.on_demand is not None and not rules.on_demand(case.document)):
@@ -34,7 +34,7 @@ def starts(case: Case) -> Iterator[Start[Pods]]:
             yield start_of(case, pods)
 
 
-def start_of(case: Case, some: Sequence[Pods]) -> Start[Pods]:
+def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
     """Return the start of the pods of some templates; all pods start together if their kind has no rule."""
     rules, first, pods = RULES.get(case.kind), some[0], tuple(some)
     if rules is None or rules.starts is None:
@@ -42,11 +42,11 @@ def start_of(case: Case, some: Sequence[Pods]) -> Start[Pods]:
     if first.gang.known:
         gang = [each for each in case.pods if each.gang.known and each.gang.name == first.gang.name]
         pods = next(each for each in moments(case, gang) if any(one is first for one in each))
-    start = rules.starts(Gang(document=case.document, base=case.base, pods=pods))
+    start = rules.starts(StartingGang(document=case.document, base=case.base, pods=pods))
     return _as_said(case, start).of(some)
 
 
-def _as_said(case: Case, start: Start[Pods]) -> Start[Pods]:
+def _as_said(case: GroupCase, start: Start[Pods]) -> Start[Pods]:
     """Return the start with minimums outside the kind's own field; with a group of unknown size, none is certain."""
     if any(case.annotations.get(key) == "true" for key in _ELASTIC):
         return start.at_least(0)

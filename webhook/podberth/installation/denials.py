@@ -14,10 +14,10 @@ from typing import Final
 
 from .model import (
     MOST_NAMED,
+    ClusterWarnings,
     Document,
-    Events,
     Fact,
-    Observed,
+    InstallationState,
     Replica,
     Row,
     State,
@@ -58,7 +58,7 @@ class _Refusal:
     last: datetime
 
 
-def denied(observed: Observed) -> Iterator[Row]:
+def denied(observed: InstallationState) -> Iterator[Row]:
     """Yield lines about the objects that were refused within the hour, and the denials that replicas have counted."""
     if isinstance(observed.events, Unread):
         yield unread("events", observed.events)
@@ -68,7 +68,7 @@ def denied(observed: Observed) -> Iterator[Row]:
         yield _counted(speaking)
 
 
-def _objects(events: Events, now: datetime) -> Iterator[Row]:
+def _objects(events: ClusterWarnings, now: datetime) -> Iterator[Row]:
     refusals = sorted(_refusals(events.documents, now), key=lambda each: (each.failed, each.last), reverse=True)
     failed = [each for each in refusals if each.failed]
     rest = len(refusals) - MOST_NAMED

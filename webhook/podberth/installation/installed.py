@@ -5,13 +5,13 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ..wellknown import API_VERSION, NAMESPACE
-from .model import Document, Fact, Found, Observed, Row, Unread, counted, named, option, spoken, unread
+from .model import Document, Fact, Found, InstallationState, Row, Unread, counted, named, option, spoken, unread
 
 _INSTALL: Final = "apply what you installed from again (docs/install.md)"
 _AGENT_GUARD: Final = "podberth-agent"
 
 
-def installed(observed: Observed) -> Iterator[Row]:
+def installed(observed: InstallationState) -> Iterator[Row]:
     """Yield lines about the installed objects."""
     yield _deployment("webhook", "podberth", observed.deployment)
     yield from callers(observed)
@@ -61,7 +61,7 @@ def _agents(found: Found) -> Row:
     return Row("agents", "ok", f"ready on {ready} of {wanted} nodes, {image}", facts)
 
 
-def _kind(observed: Observed) -> Row:
+def _kind(observed: InstallationState) -> Row:
     served = observed.policies_served
     if isinstance(served, Unread):
         return unread("crd", served)
@@ -112,7 +112,7 @@ _METRIC: Final = "podberth_client_certificate_required"
 _HOW: Final = "docs/install.md, Only the API server may ask"
 
 
-def callers(observed: Observed) -> Iterator[Row]:
+def callers(observed: InstallationState) -> Iterator[Row]:
     """Return whether each replica requires client certificates; without its metrics, the Deployment's flags decide."""
     said = {each.name: each.value(_METRIC) for each in spoken(observed.replicas)}
     known = {name: bool(value) for name, value in said.items() if value is not None}

@@ -55,7 +55,7 @@ class Replica:
 
 
 @dataclass(frozen=True, slots=True)
-class Events:
+class ClusterWarnings:
     """Warnings of the whole cluster. ``truncated``: there are more than were read."""
 
     documents: tuple[Document, ...]
@@ -63,7 +63,7 @@ class Events:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Observed:
+class InstallationState:
     """All that was read, at one time."""
 
     now: datetime
@@ -85,7 +85,7 @@ class Observed:
     topologies: Read[tuple[Document, ...]]
     heartbeats: Read[tuple[Document, ...]]
     replicas: Read[tuple[Replica, ...]]
-    events: Read[Events]
+    events: Read[ClusterWarnings]
 
 
 def spoken(replicas: Read[tuple[Replica, ...]]) -> tuple[Replica, ...]:
@@ -113,7 +113,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class StatusReport:
     """The whole report."""
 
     now: datetime

@@ -12,7 +12,7 @@ from .model import (
     MOST_NAMED,
     Document,
     Fact,
-    Observed,
+    InstallationState,
     Replica,
     Row,
     Unread,
@@ -31,7 +31,7 @@ _STALE: Final[Transient] = "stale"
 _UNHEALTHY: Final[Transient] = "unhealthy GPU"
 
 
-def topology(observed: Observed) -> Iterator[Row]:
+def topology(observed: InstallationState) -> Iterator[Row]:
     """Yield lines about the state of the GPUs."""
     for name, part in (
         ("nodes", observed.nodes),
@@ -56,7 +56,7 @@ def topology(observed: Observed) -> Iterator[Row]:
         yield Row("unusable", "attention", text, {"problems": objects.problems})
 
 
-def _listed(observed: Observed) -> Iterator[dict[str, Any]]:
+def _listed(observed: InstallationState) -> Iterator[dict[str, Any]]:
     parts = ((observed.nodes, "v1", "Node"), (observed.topologies, "v1", "ConfigMap"))
     for part, version, kind in (*parts, (observed.heartbeats, "coordination.k8s.io/v1", "Lease")):
         if not isinstance(part, Unread):

@@ -9,7 +9,7 @@ from .model import (
     MOST_NAMED,
     Document,
     Fact,
-    Observed,
+    InstallationState,
     Replica,
     Row,
     Unread,
@@ -26,7 +26,7 @@ _LOADED: Final = "podberth_policies_loaded"
 _RELOADS: Final = "podberth_reload_total"
 
 
-def policies(observed: Observed) -> Iterator[Row]:
+def policies(observed: InstallationState) -> Iterator[Row]:
     """Yield lines about the policies in force, and those that are not."""
     source, replicas = option(observed.deployment, "policies"), spoken(observed.replicas)
     yield _from(source, _loaded(replicas))
@@ -88,7 +88,7 @@ def _reloads(replicas: tuple[Replica, ...]) -> Row:
     return Row("reloads", "note" if failures else "ok", text, {"failed": failures})
 
 
-def _every_pod(observed: Observed, source: str, replicas: tuple[Replica, ...]) -> Iterator[Row]:
+def _every_pod(observed: InstallationState, source: str, replicas: tuple[Replica, ...]) -> Iterator[Row]:
     """Return whether policies of scope All and the entries that send every pod go together."""
     found = {kind: each for kind, each in observed.configurations.items() if each and not isinstance(each, Unread)}
     entries = {kind: sends_every_pod(each) for kind, each in found.items()}
@@ -114,7 +114,7 @@ def _every_pod(observed: Observed, source: str, replicas: tuple[Replica, ...]) -
         yield Row("every pod", "ok", "not sent, and no policy of scope All needs it", facts)
 
 
-def _needing(observed: Observed, replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
+def _needing(observed: InstallationState, replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
     """Return the policies that need an entry, by kind of configuration.
 
     If the policies are unreadable, the result has the numbers that replicas report; None if none reports any.

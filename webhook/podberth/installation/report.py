@@ -3,7 +3,7 @@
 from .certificates import certificates
 from .denials import denied
 from .installed import installed
-from .model import Observed, Report, Section
+from .model import InstallationState, Section, StatusReport
 from .nodes import topology
 from .policies import policies
 
@@ -16,7 +16,7 @@ _SECTIONS = {
 }
 
 
-def judge(observed: Observed) -> Report:
+def judge(observed: InstallationState) -> StatusReport:
     """Return the report about the observed state."""
     sections = tuple(Section(name, tuple(rows(observed))) for name, rows in _SECTIONS.items())
-    return Report(observed.now, observed.kubernetes, sections)
+    return StatusReport(observed.now, observed.kubernetes, sections)

@@ -12,9 +12,9 @@ from .places import (
     PLACEHOLDER_HASH,
     PLACEHOLDER_UID,
     Found,
-    Place,
     Scene,
     Stamp,
+    TemplatePlace,
     spec_replicas,
     workload,
 )
@@ -55,10 +55,10 @@ def _worker_pods(scene: Scene) -> int:
     return spec_replicas(scene) * max(group_size(scene) - leaders, 0)
 
 
-def group_places(*base: str, stamp: Stamp, owner: Callable[[Scene], Found] = workload) -> Iterator[Place]:
+def group_places(*base: str, stamp: Stamp, owner: Callable[[Scene], Found] = workload) -> Iterator[TemplatePlace]:
     """Yield the places of the templates of a group below a path."""
     for role, replicas in (("leader", spec_replicas), ("worker", _worker_pods)):
-        yield Place(
+        yield TemplatePlace(
             path=(*base, f"{role}Template"),
             stamp=stamp,
             optional=role == "leader",

@@ -150,7 +150,7 @@ def item_replicas(scene: Scene) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class TemplatePlace:
     """One place of a pod template in the objects of a kind."""
 
     path: tuple[str, ...]
@@ -185,7 +185,7 @@ class WorkloadKind:
     kind: str
     source: str
     """The source of the places and the stamps."""
-    places: tuple[Place, ...] = ()
+    places: tuple[TemplatePlace, ...] = ()
     nested: tuple[tuple[str, ...], ...] = ()
     """Paths to whole objects that may be workloads themselves."""
     only_template: bool = False

@@ -6,7 +6,7 @@ from typing import Any, Final
 from ..kube.paths import ELEMENT
 from ..kube.unchecked import LARGEST_SIZE, at, count, mapping_at, text
 from .jobs import stamp_job
-from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Place, Scene, WorkloadKind
+from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind
 from .roles import Predicted, read_once
 from .stamping import add_labels, mount_shared_memory, own
 
@@ -92,13 +92,15 @@ def ray_kind(kind: str, submitter: tuple[str, ...] = ()) -> WorkloadKind:
     """Return a kind that is, or makes, RayClusters; ``submitter`` is the path of the submitting pod's template."""
     path = ("spec", *CLUSTERS.get(kind, ()))
     places = [
-        Place(path=(*path, "headGroupSpec", "template"), stamp=_stamp_ray, role="head", owner=_cluster, optional=True),
-        Place(
+        TemplatePlace(
+            path=(*path, "headGroupSpec", "template"), stamp=_stamp_ray, role="head", owner=_cluster, optional=True
+        ),
+        TemplatePlace(
             path=(*path, "workerGroupSpecs", ELEMENT, "template"), stamp=_stamp_ray, replicas=_workers, owner=_cluster
         ),
     ]
     if submitter:
-        places.append(Place(path=submitter, stamp=_stamp_submitter, role="submitter", optional=True))
+        places.append(TemplatePlace(path=submitter, stamp=_stamp_submitter, role="submitter", optional=True))
     return WorkloadKind(
         api_versions=frozenset({"ray.io/v1", "ray.io/v1alpha1"}),
         kind=kind,

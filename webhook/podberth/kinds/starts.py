@@ -27,7 +27,7 @@ class FromTemplate(Protocol):
         ...
 
 
-class Part(Protocol):
+class StartingPods(Protocol):
     """The pods of one template."""
 
     @property
@@ -41,7 +41,7 @@ class Part(Protocol):
         ...
 
 
-P = TypeVar("P", bound=Part)
+P = TypeVar("P", bound=StartingPods)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,21 +77,21 @@ class Start(Generic[P]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gang:
+class StartingGang:
     """An object that is a gang, and those of its templates that have pods at the same time."""
 
     document: Found
     base: Steps
     """The path from the whole document to the object."""
     pods: Sequence[Any]
-    """Objects of one type that has the protocol ``Part``; the ``Start`` has objects of the same type."""
+    """Objects of one type that has the protocol ``StartingPods``; the ``Start`` has objects of the same type."""
 
-    def item(self, pods: Part, end: int | None) -> Found:
+    def item(self, pods: StartingPods, end: int | None) -> Found:
         """Return the task, worker group or clique that the template belongs to; ``end`` cuts the template's path."""
         return mapping_at(find(self.document, pods.template.path[len(self.base) :][:end]))
 
 
-Rule: TypeAlias = Callable[[Gang], Start[Any]]
+Rule: TypeAlias = Callable[[StartingGang], Start[Any]]
 
 
 def all_of(pods: Sequence[P], number_of: Callable[[P], int] = lambda each: each.replicas) -> Start[P]:
@@ -105,12 +105,12 @@ def none_of(pods: Sequence[P]) -> Start[P]:
     return all_of(pods).at_least(0)
 
 
-def together(gang: Gang) -> Start[Any]:
+def together(gang: StartingGang) -> Start[Any]:
     """Return the start of all pods: the rule of kinds without a minimum of their own."""
     return all_of(gang.pods)
 
 
-def replica_specs(gang: Gang) -> Start[Any]:
+def replica_specs(gang: StartingGang) -> Start[Any]:
     """Return the start of a Kubeflow job; an elastic job, or a TFJob with dynamic workers, starts with any pods."""
     spec = mapping_at(gang.document, "spec")
     if spec.get("elasticPolicy") is not None or spec.get("enableDynamicWorker") is True:

@@ -31,7 +31,7 @@ class Position(NamedTuple):
     column: int
 
 
-class Part(NamedTuple):
+class PlacedPart(NamedTuple):
     """An entry of an object or an item of a list: its offsets in the chunk's text, and the place of its value.
 
     A value from an alias or a merge key has its place there; only ``start`` and ``end`` are local.
@@ -62,9 +62,9 @@ class Place:
     """``'``, ``"``, ``|``, ``>``, or empty for a plain scalar; ``{`` for a collection in flow style."""
     value: str | None = None
     """A string scalar's value."""
-    parts: dict[str | int, Part] = field(default_factory=dict)
+    parts: dict[str | int, PlacedPart] = field(default_factory=dict)
     """By key or index, in the text's order."""
-    merges: list[Part] = field(default_factory=list)
+    merges: list[PlacedPart] = field(default_factory=list)
     """The merge keys (``<<``) of an object."""
 
 

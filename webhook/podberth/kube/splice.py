@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from .json_patch import same
-from .positions import Part, Place
+from .positions import Place, PlacedPart
 from .yaml_text import Flow, Indents, block, entry, flow, flow_key, indented, list_item, scalar
 
 
@@ -70,7 +70,7 @@ class Splice:
 class _Slot:
     """A part of a collection: its start (its key or dash), and whether it is removed."""
 
-    part: Part
+    part: PlacedPart
     start: int
     goes: bool = False
 
@@ -222,7 +222,7 @@ class _Writer:
             dash = self.text.rfind("-", 0, dash)
         return dash
 
-    def _part(self, container: Place, part: Part, old: Any, new: Any) -> None:
+    def _part(self, container: Place, part: PlacedPart, old: Any, new: Any) -> None:
         """Edit one value in place, or write it as a whole."""
         if part.place.index < part.key_end:  # an alias: the value stands elsewhere
             if id(part.place) not in self._now or not same(self._now[id(part.place)], new):
@@ -231,7 +231,7 @@ class _Writer:
             quote = part.place.style if isinstance(old, str) else ""
             self._write(container, part, part.place.index, quote, new)
 
-    def _write(self, container: Place, part: Part, start: int, quote: str, new: Any) -> None:
+    def _write(self, container: Place, part: PlacedPart, start: int, quote: str, new: Any) -> None:
         """Write a value as a whole; it began at ``start``."""
         blank = " " if start == part.end and not self.text[start - 1 : start].isspace() else ""
         if container.style:
@@ -390,7 +390,7 @@ def _followed(whole: _Collection, slot: _Slot) -> bool:
     return any(not each.goes for each in whole.slots[number + 1 :])
 
 
-def _is_own(place: Place, part: Part) -> bool:
+def _is_own(place: Place, part: PlacedPart) -> bool:
     """Return whether a key is written in this object, not brought in by a merge key."""
     merged = any(merge.start <= part.start < merge.end for merge in place.merges)
     return place.index <= part.start < max(place.end, place.index + 1) and not merged

@@ -15,7 +15,7 @@ import yaml
 from yaml.reader import ReaderError
 
 from .json_text import MAX_DEPTH
-from .positions import Chunk, Part, Place, Position
+from .positions import Chunk, Place, PlacedPart, Position
 from .scalars import kind_of, resolve, tagged
 
 # The most that the aliases of one document may add to it: etcd takes objects of 1.5 MB, and a node is ten bytes or more
@@ -201,7 +201,7 @@ class _Composer:
             start = event.start_mark.index
             position = self.at(start)
             value, inner = self._value(event, position, depth + 1)
-            place.parts[len(items)] = Part(position, inner, start, start, _end(event, inner))
+            place.parts[len(items)] = PlacedPart(position, inner, start, start, _end(event, inner))
             items.append(value)
         return items
 
@@ -220,7 +220,7 @@ class _Composer:
             value, inner = self._value(of_value, self.at(of_value.start_mark.index), depth + 1)
             if inner.index == inner.end:
                 self._settle(inner, key_end)
-            part = Part(position, inner, start, key_end, _end(of_value, inner))
+            part = PlacedPart(position, inner, start, key_end, _end(of_value, inner))
             if merge:
                 self._merge(items, place, (value, inner), position)
                 place.merges.append(part)

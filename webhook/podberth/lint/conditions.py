@@ -81,7 +81,7 @@ Where: TypeAlias = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class PresentTerm:
     """The term that a place of the pod has a value."""
 
     where: Where
@@ -153,10 +153,10 @@ class Conditions:
                 return self._among(item, among, wanted)
             case Select(asks=True) as asked:
                 where = _where(Select(operand=asked.operand, field=asked.field, asks=False))
-                return Holds(Present(where) if where else asked, wanted)
+                return Holds(PresentTerm(where) if where else asked, wanted)
             case Call(function="hasValue", operands=(operand,)) as call:
                 where = _where(operand)
-                return Holds(Present(where) if where else call, wanted)
+                return Holds(PresentTerm(where) if where else call, wanted)
             case term:
                 return Holds(_where(term) or term, wanted)
 
@@ -195,7 +195,7 @@ class Conditions:
         where = _where(among)
         if where and isinstance(item, Literal) and isinstance(item.value, str):
             # The key of a map or an item of a list: the type decides which; either way it is one term
-            return Holds(Present((*where, item.value)), wanted)
+            return Holds(PresentTerm((*where, item.value)), wanted)
         return Holds(Call(function="@in", operands=(item, among)), wanted)
 
     def _of_term(self, term: Tree, fact: Compares | Among) -> Formula:
@@ -208,10 +208,10 @@ class Conditions:
             return _at_least_nothing(term, fact)
         if where[0] not in ("object", "oldObject"):
             return _about(where, fact)
-        there = AllOf((Holds(Present(where)), _about(where, fact)))
+        there = AllOf((Holds(PresentTerm(where)), _about(where, fact)))
         if isinstance(default, Literal) and default.value is not None:
-            return AnyOf((there, AllOf((Holds(Present(where), wanted=False), _fold_fact(default.value, fact)))))
-        return there if default is None else AnyOf((there, Holds(Present(where), wanted=False)))
+            return AnyOf((there, AllOf((Holds(PresentTerm(where), wanted=False), _fold_fact(default.value, fact)))))
+        return there if default is None else AnyOf((there, Holds(PresentTerm(where), wanted=False)))
 
 
 def _about(term: Where, fact: Compares | Among) -> Formula:

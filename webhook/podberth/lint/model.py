@@ -40,7 +40,7 @@ class Level(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Finding:
+class LintFinding:
     """A problem that a rule found, with its place. Findings sort by file and place."""
 
     problem: Problem
@@ -199,7 +199,7 @@ class RuleModule(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class LintRule:
     """One row of the registry."""
 
     module: RuleModule

@@ -8,7 +8,7 @@ from ..policy.compile import compile_policies
 from ..policy.parse import parse_policies
 from ..topology.model import Node
 from .costs import ExpressionCost, costs_of
-from .model import Finding, Level, Library, Linted
+from .model import Level, Library, Linted, LintFinding
 from .rules import RULES
 from .suppress import suppressions
 
@@ -17,10 +17,10 @@ SUPPRESSION = "suppression"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class LintReport:
     """The result of linting. Findings are sorted by file and place."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[LintFinding, ...]
     costs: tuple[ExpressionCost, ...]
     """The cost of every expression of every policy that compiles."""
     policies: tuple[str, ...]
@@ -32,7 +32,7 @@ class Report:
         """Return the number of findings of a level."""
         return sum(finding.level is level for finding in self.findings)
 
-    def at_least(self, level: Level) -> tuple[Finding, ...]:
+    def at_least(self, level: Level) -> tuple[LintFinding, ...]:
         """Return the findings of a level or a more severe one."""
         return tuple(finding for finding in self.findings if finding.level >= level)
 
@@ -43,7 +43,7 @@ def lint(
     *,
     tests: Iterable[str] = (),
     nodes: tuple[Node, ...] | None = None,
-) -> Report:
+) -> LintReport:
     """Lint policy files, given as (file name, text).
 
     Args:
@@ -54,10 +54,12 @@ def lint(
     """
     library = _library(texts, environment, {_folder(file) for file in tests}, nodes)
     findings = [
-        Finding(problem=problem, rule=rule.name, level=rule.level) for rule in RULES for problem in rule.check(library)
+        LintFinding(problem=problem, rule=rule.name, level=rule.level)
+        for rule in RULES
+        for problem in rule.check(library)
     ]
     kept, silenced = _unsilenced(findings, texts)
-    return Report(
+    return LintReport(
         findings=tuple(sorted(set(kept))),
         costs=tuple(cost for policy in library.policies for cost in costs_of(policy)),
         policies=tuple(policy.parsed.file for policy in library.policies),
@@ -86,12 +88,12 @@ def _library(
     return Library(policies=policies, problems=(*parsed.problems, *problems), params=parsed.params, nodes=nodes)
 
 
-def _unsilenced(findings: Iterable[Finding], texts: Iterable[tuple[str, str]]) -> tuple[list[Finding], int]:
+def _unsilenced(findings: Iterable[LintFinding], texts: Iterable[tuple[str, str]]) -> tuple[list[LintFinding], int]:
     known = frozenset(rule.name for rule in RULES)
     silent, kept, count = {}, [], 0
     for file, text in texts:
         silent[file], problems = suppressions(text, file, known)
-        kept += [Finding(problem=problem, rule=SUPPRESSION, level=Level.WARNING) for problem in problems]
+        kept += [LintFinding(problem=problem, rule=SUPPRESSION, level=Level.WARNING) for problem in problems]
     for finding in findings:
         comments = silent.get(finding.problem.file, [])
         if any(each.covers(finding.rule, finding.problem.line) for each in comments):

@@ -71,12 +71,12 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
     return Change("nodeAffinity", {"required": ours}, lambda: "requires " + phrase(ours))
 
 
-def known(draft: Draft) -> list[terms.Known]:
+def known(draft: Draft) -> list[terms.KnownTerm]:
     """Return the terms that the pod requires; they can be compared with the terms of many claims."""
-    return [terms.Known(term, draft.get(("spec", "nodeSelector")) or {}) for term in draft.get(REQUIRED) or [{}]]
+    return [terms.KnownTerm(term, draft.get(("spec", "nodeSelector")) or {}) for term in draft.get(REQUIRED) or [{}]]
 
 
-def is_required(draft: Draft, value: object, users: list[terms.Known]) -> bool:
+def is_required(draft: Draft, value: object, users: list[terms.KnownTerm]) -> bool:
     """Tell whether the pod requires ``value`` already, so ``require`` would do nothing; ``users`` is its ``known``.
 
     Raises:
@@ -134,13 +134,13 @@ def opposed(draft: Draft, value: object, where: str = "nodeAffinity.required") -
 class _Compared:
     """The comparison of the pod's required terms with podberth's; each term of the user is read once."""
 
-    def __init__(self, users: list[terms.Known], ours: list[dict[str, Any]]) -> None:
+    def __init__(self, users: list[terms.KnownTerm], ours: list[dict[str, Any]]) -> None:
         self.too_many = ""
         """The reason if there are too many pairs of terms to compare; else empty."""
         if len(users) * len(ours) > MAX_PAIRS:
             self.too_many = f"{len(users)} node affinity terms are too many to join {len(ours)} to"
         self.users = [] if self.too_many else users
-        self.ours = [terms.Wanted(term) for term in ours]
+        self.ours = [terms.WantedTerm(term) for term in ours]
 
     @property
     def is_given(self) -> bool:
@@ -154,7 +154,7 @@ class _Compared:
 
     def possible(self, selector: dict[str, str]) -> list[dict[str, Any]]:
         """Return podberth's terms that the nodeSelector does not contradict."""
-        given = terms.Known({}, selector)
+        given = terms.KnownTerm({}, selector)
         return [dict(each.term) for each in self.ours if given.contradiction(each) is None]
 
     def opposition(self) -> Opposition | None:

@@ -9,7 +9,7 @@ from ..kube.patch import Draft, Path
 from ..kube.schema import PodSchema
 from ..kube.unchecked import key_of
 from .change import Change, Proposal, Record, Skipped
-from .conflict import Answer, Case
+from .conflict import Answer, ConflictCase
 from .earlier import EarlierChanges
 from .membership import GangFacts
 
@@ -94,7 +94,7 @@ class Concern:
     """Whether the pod still has the values of a claim in the record."""
     wrote_at: Callable[[Any, Path, object], bool] = lambda _wrote, _path, _value: False
     """Whether a claim wrote a value at a path; for mutations of single fields only."""
-    conflicts: Callable[[Case], Answer] | None = None
+    conflicts: Callable[[ConflictCase], Answer] | None = None
     """Returns the conflicts with other policies, and the proposal without them; None: the mutation has no conflicts."""
     restore: Restorer | None = None
     """Restores claims on the draft of an updated pod, given the pod before; tells whether it did anything."""

@@ -8,7 +8,7 @@ from ..kube.patch import Draft, Path
 from ..kube.paths import pointer
 from .change import Proposal
 from .earlier import EarlierChanges
-from .narrowing import Nodes
+from .narrowing import NodeChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +33,13 @@ Answer: TypeAlias = tuple[list[Conflict], Proposal | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ConflictCase:
     """A proposal, to be compared with the changes of earlier policies."""
 
     draft: Draft
     proposal: Proposal
     others: EarlierChanges
-    nodes: Nodes
+    nodes: NodeChoice
 
     @property
     def value(self) -> Any:

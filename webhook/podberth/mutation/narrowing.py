@@ -18,7 +18,7 @@ Left: TypeAlias = Callable[[Draft], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Nodes:
+class NodeChoice:
     """The facts about a pod's choice of nodes that are not in the pod."""
 
     left: Left
@@ -34,7 +34,7 @@ class Rival:
     why: str
 
 
-def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes: Nodes) -> Rival | None:
+def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes: NodeChoice) -> Rival | None:
     """Return the first policy that, with those before it, leaves no node for the terms of ``leaves``; None: none does.
 
     Preferred terms exclude no node: for these, only a policy that requires the opposite of all terms is returned.

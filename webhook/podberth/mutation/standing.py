@@ -13,8 +13,8 @@ from typing import Any
 from ..kube.patch import Draft
 from . import record
 from .change import Change, Proposal, Record
-from .conflict import Case, Conflict
-from .narrowing import Nodes
+from .conflict import Conflict, ConflictCase
+from .narrowing import NodeChoice
 from .pipeline import CONCERNS, earlier
 
 
@@ -27,7 +27,7 @@ class Standing:
     """The part that may be built; None: nothing."""
 
 
-def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: Nodes) -> Standing:
+def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: NodeChoice) -> Standing:
     """Compare a proposal with the values that other policies wrote.
 
     Raises:
@@ -37,7 +37,7 @@ def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: N
     conflicts_of = CONCERNS[proposal.concern].conflicts
     if not others or conflicts_of is None:
         return Standing((), proposal)
-    conflicts, remains = conflicts_of(Case(draft, proposal, earlier(others), nodes))
+    conflicts, remains = conflicts_of(ConflictCase(draft, proposal, earlier(others), nodes))
     return Standing(tuple(conflicts), remains)
 
 

@@ -57,7 +57,7 @@ class Fact:
         return int(value) > int(than) if self.operator == "Gt" else int(value) < int(than)
 
 
-class Known:
+class KnownTerm:
     """The facts that are true of every node of a term that also meets the pod's nodeSelector, by label key.
 
     A term may have a thousand expressions, and is compared with every term of podberth's. So an expression is compared
@@ -90,14 +90,14 @@ class Known:
             found = self._implied[id(fact)] = (fact, any(_implies(mine, fact) for mine in self.about(fact.key)))
         return found[1]
 
-    def implies(self, other: "Wanted") -> bool:
+    def implies(self, other: "WantedTerm") -> bool:
         """Tell whether every node that meets this term meets ``other``; False for an empty ``other``."""
         own = self.term.get("matchFields") or ()
         if is_empty(other.term) or any(each not in own for each in other.term.get("matchFields") or ()):
             return False
         return all(map(self.says, other.facts))
 
-    def contradiction(self, other: "Wanted") -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
+    def contradiction(self, other: "WantedTerm") -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
         """Return an expression of ``other`` and a known one that contradict each other; None if no two do."""
         return next(
             (
@@ -110,7 +110,7 @@ class Known:
         )
 
 
-class Wanted:
+class WantedTerm:
     """A term of podberth's, to be compared with the known facts."""
 
     __slots__ = ("facts", "term")
@@ -121,7 +121,7 @@ class Wanted:
         self.facts = [Fact(each) for each in term.get("matchExpressions") or ()]
 
 
-def product(users: Iterable[Known], ours: Sequence[Wanted]) -> list[dict[str, Any]]:
+def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm]) -> list[dict[str, Any]]:
     """Return the terms that select exactly what both lists select.
 
     A user's term that implies one of podberth's stays as it is. Any other is joined with each term of podberth's, but
@@ -139,7 +139,7 @@ def product(users: Iterable[Known], ours: Sequence[Wanted]) -> list[dict[str, An
     return result
 
 
-def _widest(known: Known, possible: Sequence[Wanted]) -> list[dict[str, Any]]:
+def _widest(known: KnownTerm, possible: Sequence[WantedTerm]) -> list[dict[str, Any]]:
     """Return a term joined with each of podberth's, without terms that another includes; the first of equals stays."""
     added = [[fact for fact in other.facts if not known.says(fact)] for other in possible]
     joined = [_join(known.term, other, more) for other, more in zip(possible, added, strict=True)]
@@ -167,7 +167,7 @@ def _includes(one: _Joined, other: _Joined) -> bool:
     )
 
 
-def _join(term: Term, other: Wanted, more: Sequence[Fact]) -> dict[str, Any]:
+def _join(term: Term, other: WantedTerm, more: Sequence[Fact]) -> dict[str, Any]:
     mine = expressions(term)
     joined = {**term}
     if mine or more:

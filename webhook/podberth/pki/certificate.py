@@ -24,7 +24,7 @@ _KEY_TYPES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class LeafCertificate:
     """The facts of a server certificate. ``names`` are its DNS names and IP addresses, sorted."""
 
     validity: Validity
@@ -33,7 +33,7 @@ class Leaf:
     """DER, SubjectPublicKeyInfo."""
 
 
-def read_leaf(pem: bytes, where: str) -> Leaf:
+def read_leaf(pem: bytes, where: str) -> LeafCertificate:
     """Return the first certificate of a PEM chain: the leaf, as TLS servers want it (RFC 8446, 4.4.2).
 
     Raises:
@@ -45,10 +45,10 @@ def read_leaf(pem: bytes, where: str) -> Leaf:
         public_key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     except (ValueError, IndexError, x509.DuplicateExtension) as error:
         raise CertificateError(f"{where}: got no certificate that can be read, want PEM: {error}") from error
-    return Leaf(validity(certificate), names, public_key)
+    return LeafCertificate(validity(certificate), names, public_key)
 
 
-def check_pair(leaf: Leaf, key: bytes, where: str) -> None:
+def check_pair(leaf: LeafCertificate, key: bytes, where: str) -> None:
     """Check that ``key``, a PEM private key without a password, belongs to the leaf.
 
     Raises:

@@ -17,7 +17,7 @@ _FINGERPRINT_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ShownCertificate:
     """A certificate for display. ``role``: current, next, previous, or the place where it was found."""
 
     role: str
@@ -35,7 +35,7 @@ class Bundle:
 
     where: str
     entries: int
-    trusted: tuple[Known, ...]
+    trusted: tuple[ShownCertificate, ...]
     complete: bool
 
 
@@ -49,13 +49,13 @@ class Presented:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CertificateReport:
     """The whole state. ``stage`` is None if no Secret is used; ``problems`` need somebody to act."""
 
     stage: Stage | None
-    authorities: tuple[Known, ...]
+    authorities: tuple[ShownCertificate, ...]
     bundles: tuple[Bundle, ...]
-    presented: tuple[Known, ...]
+    presented: tuple[ShownCertificate, ...]
     problems: tuple[str, ...]
 
 
@@ -64,7 +64,7 @@ def inspect(
     registrations: Sequence[Registration],
     presented: Presented | None,
     now: datetime,
-) -> Report:
+) -> CertificateReport:
     """Combine the objects that were read. Without a Secret ``authorities`` is None: others then make certificates."""
     known = tuple(_authorities(authorities)) if authorities else ()
     bundles = tuple(_bundle(each, authorities) for each in registrations)
@@ -76,7 +76,7 @@ def inspect(
     ]
     if not registrations:
         problems.append("webhook configurations: got none, want those of manifests/base: no pod is sent to podberth")
-    return Report(stage(authorities) if authorities else None, known, bundles, shown, tuple(problems))
+    return CertificateReport(stage(authorities) if authorities else None, known, bundles, shown, tuple(problems))
 
 
 def read_presented(where: str, der: bytes, refusal: str) -> Presented:
@@ -91,7 +91,7 @@ def read_presented(where: str, der: bytes, refusal: str) -> Presented:
         raise CertificateError(f"{where}: got no certificate that can be read") from error
 
 
-def _authorities(authorities: Authorities) -> Iterator[Known]:
+def _authorities(authorities: Authorities) -> Iterator[ShownCertificate]:
     if authorities.current:
         yield _known("current", authorities.current.certificate)
     if authorities.next:
@@ -100,9 +100,9 @@ def _authorities(authorities: Authorities) -> Iterator[Known]:
         yield _known("previous", each.certificate, each.until)
 
 
-def _known(role: str, certificate: x509.Certificate, until: datetime | None = None) -> Known:
+def _known(role: str, certificate: x509.Certificate, until: datetime | None = None) -> ShownCertificate:
     fingerprint = certificate.fingerprint(SHA256())[:_FINGERPRINT_BYTES].hex(":")
-    return Known(role, name(certificate), fingerprint, validity(certificate).not_after, until)
+    return ShownCertificate(role, name(certificate), fingerprint, validity(certificate).not_after, until)
 
 
 def _bundle(registration: Registration, authorities: Authorities | None) -> Bundle:

@@ -31,7 +31,7 @@ STAGES: tuple[Stage, ...] = ("none", "spreading", "draining")
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class Lifetimes:
     """The lives of an authority and of its leaves, and the time in which all API servers take over a caBundle."""
 
     ca_life: timedelta
@@ -95,7 +95,7 @@ class Trust:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class RotationPlan:
     """The one action to take now, or None; and the state to keep until the next look."""
 
     action: Store | Trust | None
@@ -107,22 +107,22 @@ def plan(
     registrations: Sequence[Registration],
     held: Held | None,
     now: datetime,
-    profile: Profile,
-) -> Plan:
+    profile: Lifetimes,
+) -> RotationPlan:
     """Return the next action. ``authorities`` is None if there is no Secret."""
     if authorities is None:
-        return Plan(Store(_first(registrations, now, profile), "there was no Secret"), None)
+        return RotationPlan(Store(_first(registrations, now, profile), "there was no Secret"), None)
     if store := _due(authorities, now, profile):
-        return Plan(store, None)
+        return RotationPlan(store, None)
     off = tuple(each.where for each in registrations if not each.trusts_exactly(authorities.trusted))
     if off:
-        return Plan(Trust(off, authorities.pem), None)
+        return RotationPlan(Trust(off, authorities.pem), None)
     if authorities.next is None:
-        return Plan(None, None)
+        return RotationPlan(None, None)
     held = _seen(authorities.next, registrations, held, now)
     if now - held.since < profile.trust and _leaf_may_live(authorities, now):
-        return Plan(None, held)
-    return Plan(Store(_promoted(authorities, now, profile), "every caBundle holds the next authority"), None)
+        return RotationPlan(None, held)
+    return RotationPlan(Store(_promoted(authorities, now, profile), "every caBundle holds the next authority"), None)
 
 
 def stage(authorities: Authorities) -> Stage:
@@ -149,7 +149,7 @@ def new_signer(ca_life: timedelta, leaf_life: timedelta, now: datetime) -> Signe
     return Signer(new_authority(common_name, living(ca_life, now)), leaf_life)
 
 
-def _first(registrations: Sequence[Registration], now: datetime, profile: Profile) -> Authorities:
+def _first(registrations: Sequence[Registration], now: datetime, profile: Lifetimes) -> Authorities:
     """Return new authorities. After a deleted Secret leaves still live: trusted certificates stay trusted as long."""
     known = dict.fromkeys(
         found for each in registrations for bundle in each.bundles for found in certificates_in(bundle)
@@ -166,7 +166,7 @@ def _alive(certificate: x509.Certificate, now: datetime) -> bool:
     return now < validity(certificate).not_after
 
 
-def _due(authorities: Authorities, now: datetime, profile: Profile) -> Store | None:
+def _due(authorities: Authorities, now: datetime, profile: Lifetimes) -> Store | None:
     """Return the action that is due because time has passed: an authority to drop, or a new one."""
     gone = [each.certificate for each in authorities.previous if not _needed(each, now)]
     if gone:
@@ -207,7 +207,7 @@ def _leaf_may_live(authorities: Authorities, now: datetime) -> bool:
     return any(_alive(each, now) for each in others)
 
 
-def _promoted(authorities: Authorities, now: datetime, profile: Profile) -> Authorities:
+def _promoted(authorities: Authorities, now: datetime, profile: Lifetimes) -> Authorities:
     before = authorities.current
     previous = authorities.previous
     if before:

@@ -42,7 +42,7 @@ def depends_on_snapshot(path: tuple[str, ...]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundExpression:
     """An expression with its variables; each variable is evaluated once, when it is first needed."""
 
     expression: Expression
@@ -61,9 +61,9 @@ class CompiledMutation:
 
     name: str
     concern: str
-    when: Bound | None
-    reason: Bound | None
-    leaves: Mapping[str, Bound]
+    when: BoundExpression | None
+    reason: BoundExpression | None
+    leaves: Mapping[str, BoundExpression]
     facts: Mapping[str, tuple[str, str]]
     """Leaves that are one scalar field of ``gpu`` or ``gang``, such as ``gang.name``: they need no evaluation."""
     literals: Mapping[str, Any]
@@ -73,7 +73,7 @@ class CompiledMutation:
     """For resourceClaims: the claim templates that the policy declares, with the names of their objects."""
 
     @property
-    def bounds(self) -> tuple[Bound, ...]:
+    def bounds(self) -> tuple[BoundExpression, ...]:
         """All expressions of the entry."""
         return (*self.leaves.values(), *(bound for bound in (self.when, self.reason) if bound is not None))
 
@@ -92,9 +92,9 @@ class CompiledMutation:
 class CompiledValidation:
     """One entry of ``validations``."""
 
-    expression: Bound
+    expression: BoundExpression
     message: str
-    message_expression: Bound | None
+    message_expression: BoundExpression | None
     reason: str
 
     @property
@@ -129,7 +129,7 @@ class CompiledPolicy:
         self._in_time = True
         self._problems: list[Problem] = []
         self._priced: list[tuple[Path, Expression]] = []
-        self._variables: dict[str, Bound] = {}
+        self._variables: dict[str, BoundExpression] = {}
         self._order = {item.name: index for index, item in enumerate(self.source.spec.variables)}
         self._begun: set[str] = set()
         """The variables that are compiled, or that did not compile."""
@@ -145,7 +145,7 @@ class CompiledPolicy:
         return is_static(self.source)
 
     @cached_property
-    def conditions(self) -> tuple[tuple[str, Bound], ...]:
+    def conditions(self) -> tuple[tuple[str, BoundExpression], ...]:
         """The matchConditions by name."""
         found = (
             (
@@ -162,7 +162,7 @@ class CompiledPolicy:
         return frozenset().union(*(bound.reads for _, bound in self.conditions))
 
     @cached_property
-    def variables(self) -> Mapping[str, Bound]:
+    def variables(self) -> Mapping[str, BoundExpression]:
         """The variables by name."""
         self._part(map(self._variable, self._order))
         return self._variables
@@ -179,7 +179,7 @@ class CompiledPolicy:
         return self._part(each for each in found if each is not None)
 
     @cached_property
-    def audit_annotations(self) -> tuple[tuple[str, Bound], ...]:
+    def audit_annotations(self) -> tuple[tuple[str, BoundExpression], ...]:
         """The auditAnnotations by key."""
         found = (
             (item.key, self._bound(("auditAnnotations", index, "valueExpression"), item.value_expression, Want.STRING))
@@ -253,7 +253,7 @@ class CompiledPolicy:
     def _mutation(self, index: int, item: Mutation) -> CompiledMutation:
         path: Path = ("mutations", index)
         sources, literals = leaves_of(item)
-        leaves: dict[str, Bound] = {}
+        leaves: dict[str, BoundExpression] = {}
         facts: dict[str, tuple[str, str]] = {}
         for leaf in sources:
             bound = self._bound((*path, *leaf.path), leaf.source, leaf.want)
@@ -278,10 +278,10 @@ class CompiledPolicy:
             templates=templates if item.concern == "resourceClaims" else {},
         )
 
-    def _optional(self, path: Path, source: str | None, want: Want) -> Bound | None:
+    def _optional(self, path: Path, source: str | None, want: Want) -> BoundExpression | None:
         return None if source is None else self._bound(path, source, want)
 
-    def _bound(self, path: Path, source: str, want: Want, names: frozenset[str] = _ALL_NAMES) -> Bound | None:
+    def _bound(self, path: Path, source: str, want: Want, names: frozenset[str] = _ALL_NAMES) -> BoundExpression | None:
         if self._late():
             if self._in_time:
                 self._problems.append(self._parsed.problem(("spec", *path), 1, 1, _LATE))
@@ -301,7 +301,7 @@ class CompiledPolicy:
             return None
         self._priced.append((path, expression))
         within = [self._variables[name].reads for name in used]
-        return Bound(expression, expression.reads.union(*within))
+        return BoundExpression(expression, expression.reads.union(*within))
 
     def _before(self, path: Path, source: str) -> dict[str, Expression | CelType]:
         """Return the variables that an expression may use; those that it names are compiled first."""

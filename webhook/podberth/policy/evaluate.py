@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from ..cel.engine import Activation
 from ..errors import EvaluationError
-from .compile import Bound, CompiledMutation, CompiledPolicy, CompiledValidation
+from .compile import BoundExpression, CompiledMutation, CompiledPolicy, CompiledValidation
 
 # "If the result of the valueExpression is more than 10kb in length, it will be truncated to 10kb."
 # (kubernetes/api admissionregistration/v1/types.go AuditAnnotation)
@@ -51,7 +51,7 @@ class Watch(Protocol):
         """Record that a policy is about to be asked, with a params object."""
 
     def answered(
-        self, policy: CompiledPolicy, bound: Bound, activation: Activation, answer: Any | EvaluationError
+        self, policy: CompiledPolicy, bound: BoundExpression, activation: Activation, answer: Any | EvaluationError
     ) -> None:
         """Record the value or the error of an expression, with the names that it was evaluated with."""
 
@@ -64,7 +64,7 @@ class Evaluation:
     activation: Activation
     watch: Watch | None = None
 
-    def value(self, bound: Bound) -> Any:
+    def value(self, bound: BoundExpression) -> Any:
         """Return the expression's value as plain Python.
 
         Raises:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..kube.positions import Path
-from .compile import Bound, CompiledPolicy
+from .compile import BoundExpression, CompiledPolicy
 from .model import leaves_of
 
 
@@ -18,7 +18,7 @@ class Placed:
 
     path: Path
     source: str
-    bound: Bound | None
+    bound: BoundExpression | None
     mutation: int | None = None
     """The index of the mutation that it belongs to; None outside mutations."""
 
@@ -50,5 +50,5 @@ def _of_mutation(policy: CompiledPolicy, index: int) -> Iterator[Placed]:
         yield _placed(("mutations", index, "reason"), compiled.reason, index)
 
 
-def _placed(path: Path, bound: Bound, mutation: int | None = None) -> Placed:
+def _placed(path: Path, bound: BoundExpression, mutation: int | None = None) -> Placed:
     return Placed(path=("spec", *path), source=bound.expression.source, bound=bound, mutation=mutation)

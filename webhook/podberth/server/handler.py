@@ -24,7 +24,7 @@ from ..port.answer import WholeAnswer
 from ..port.budget import Hold, MemoryBudget
 from ..telemetry.metrics import OTHER_PATH, Phases
 from ..telemetry.reviews import ReviewRecorder
-from ..telemetry.traces import Traced, Tracer
+from ..telemetry.traces import ReviewTracer, TracedReview
 from .body import keep_body, read_body
 from .listen import connection_of
 from .state import Decider, Deciders, Elsewhere, ServingState
@@ -95,7 +95,7 @@ class ReviewHandler:
         state: ServingState,
         recorder: ReviewRecorder,
         budget: MemoryBudget,
-        tracer: Tracer | None = None,
+        tracer: ReviewTracer | None = None,
     ) -> None:
         """Serve each path of ``deciders`` from the state's snapshot."""
         self._tracer = tracer
@@ -137,7 +137,9 @@ class ReviewHandler:
             phases = Phases(received - started, decided - received, perf_counter() - decided)
             _behind(hold, self._recorder.decided, target.path, review, outcome, phases)
             if self._tracer is not None:
-                traced = Traced(request.headers, target.path, 200, time_ns(), sum(phases), review, outcome, phases)
+                traced = TracedReview(
+                    request.headers, target.path, 200, time_ns(), sum(phases), review, outcome, phases
+                )
                 _behind(hold, self._tracer.review, traced)
             connection.prove()
             return WholeAnswer(200, answer, content_type=_JSON_BYTES, close=state.draining)
@@ -179,7 +181,9 @@ class ReviewHandler:
         self._recorder.refused(path, error.status, str(error), seconds, review)
         if self._tracer is not None:
             said = str(error)
-            self._tracer.review(Traced(request.headers, path, error.status, time_ns(), seconds, review, error=said))
+            self._tracer.review(
+                TracedReview(request.headers, path, error.status, time_ns(), seconds, review, error=said)
+            )
         # After an unread body, the start of the next request cannot be found.
         close = self._state.draining or not request.content.is_eof()
         return WholeAnswer(error.status, error_body(error.status, str(error)), content_type=_JSON_BYTES, close=close)

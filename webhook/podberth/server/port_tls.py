@@ -15,7 +15,7 @@ from typing import Any
 from ..errors import CertificateError
 from ..files.reading import MAX_SMALL_BYTES, read_in_time
 from ..pki.authorities import certificates_in, pem
-from ..pki.certificate import Leaf, check_pair, read_leaf
+from ..pki.certificate import LeafCertificate, check_pair, read_leaf
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics
 
@@ -47,7 +47,7 @@ def new_context() -> ssl.SSLContext:
     return context
 
 
-def read_pair(files: CertificateFiles) -> tuple[Leaf, bytes, bytes]:
+def read_pair(files: CertificateFiles) -> tuple[LeafCertificate, bytes, bytes]:
     """Return the certificate of ``files``, its chain as PEM, and its key.
 
     They are read once and checked before OpenSSL gets them: it accepts a certificate before it notices that the key

@@ -19,7 +19,7 @@ from ..errors import PodberthError, PolicyError, TopologyError
 from ..facts.cluster import ClusterFacts
 from ..files.source import Loaded, SnapshotSource, Verdict
 from ..mutation.seal import Sealer
-from ..pki.certificate import Leaf
+from ..pki.certificate import LeafCertificate
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics
 from ..topology.index import TopologyIndex
@@ -219,7 +219,7 @@ class WatchedCertificate:
             self._tls.show(certificate, key, str(self._files.certificate))
             self._publish(leaf)
 
-    def _publish(self, leaf: Leaf) -> None:
+    def _publish(self, leaf: LeafCertificate) -> None:
         self._state.certificate = True
         self._metrics.certificate_not_after.set(leaf.validity.not_after.timestamp())
         self._metrics.reloaded("certificate", ok=True)

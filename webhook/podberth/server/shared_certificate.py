@@ -16,7 +16,7 @@ from ..cluster.shared_ca import ReadConfiguration, ReadSecret, SharedAuthorities
 from ..errors import ClusterError, PodberthError
 from ..pki.authorities import Authorities, validity
 from ..pki.leaf import SignedLeaf, sign, signing_due
-from ..pki.rotation import Held, Profile, Store, Trust, name, plan, stage
+from ..pki.rotation import Held, Lifetimes, Store, Trust, name, plan, stage
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics
 from .port_tls import PortTls
@@ -43,7 +43,7 @@ class SharedCertificate:
 
     shared: SharedAuthorities
     names: Sequence[str]
-    profile: Profile
+    profile: Lifetimes
     tls: PortTls
     state: ServingState
     metrics: Metrics

@@ -13,7 +13,7 @@ from ..cel.engine import BOOL, Activation, Environment, Expression, Want
 from ..cel.trace import Tracer
 from ..errors import EvaluationError, Problem
 from ..kube.positions import Path
-from ..policy.compile import Bound, CompiledPolicy
+from ..policy.compile import BoundExpression, CompiledPolicy
 from ..policy.evaluate import Params
 from ..policy.parse import ParsedPolicy
 from ..policy.places import Placed, expressions_of
@@ -24,7 +24,7 @@ class Observed:
     """One expression that was evaluated, with the names that it was evaluated with."""
 
     policy: CompiledPolicy
-    bound: Bound
+    bound: BoundExpression
     activation: Activation
     answer: Any | EvaluationError
 
@@ -49,7 +49,7 @@ class Observer:
         self.matched_policies.add(policy.name)
 
     def answered(
-        self, policy: CompiledPolicy, bound: Bound, activation: Activation, answer: Any | EvaluationError
+        self, policy: CompiledPolicy, bound: BoundExpression, activation: Activation, answer: Any | EvaluationError
     ) -> None:
         """Keep the answer, if this observer keeps answers."""
         if self._keep:

@@ -61,7 +61,7 @@ class Nodes(Model):
     documents: tuple[Document, ...] | None = None
 
 
-class Cluster(Model):
+class SuiteCluster(Model):
     """The cluster of a case. A field of a case replaces the same field of the suite, as a whole."""
 
     topology: tuple[Nodes, ...] | None = None
@@ -107,7 +107,7 @@ class Expectation(Model):
     """A file beside the suite, ``NAME.golden.yaml``, with the whole pod as /mutate returns it."""
 
 
-class Case(Cluster):
+class Case(SuiteCluster):
     """One pod, or one review, and the expected result."""
 
     name: Annotated[str, Field(min_length=1)]
@@ -122,7 +122,7 @@ class Case(Cluster):
     expect: Expectation
 
 
-class _Suite(Cluster):
+class _Suite(SuiteCluster):
     cases: tuple[Case, ...]
 
 
@@ -131,7 +131,7 @@ class Suite:
     """A parsed ``tests.yaml``, with the positions of its values."""
 
     file: str
-    cluster: Cluster
+    cluster: SuiteCluster
     cases: tuple[Case, ...]
     source: PositionedDocument
     """The document from which it was parsed."""
@@ -158,7 +158,7 @@ def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]
 def _refusals(suite: _Suite) -> list[tuple[Path, str]]:
     """Return the problems of a suite whose fields are right one by one."""
     wrong: list[tuple[Path, str]] = [] if suite.cases else [(("cases",), "got no cases, want at least one")]
-    clusters: list[tuple[Path, Cluster]] = [
+    clusters: list[tuple[Path, SuiteCluster]] = [
         ((), suite),
         *((("cases", at), case) for at, case in enumerate(suite.cases)),
     ]

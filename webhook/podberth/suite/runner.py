@@ -66,7 +66,7 @@ class SuiteResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SuiteSettings:
     """The settings of a run besides the suite and its policies."""
 
     goldens: Mapping[str, str] = field(default_factory=dict)
@@ -79,7 +79,7 @@ def run_suite(
     suite: Suite,
     policies: ParsedPolicies,
     environment: Environment,
-    settings: Settings | None = None,
+    settings: SuiteSettings | None = None,
     observer: Observer | None = None,
 ) -> SuiteResult:
     """Run the cases against ``policies``; the observer is given every evaluation.
@@ -87,7 +87,7 @@ def run_suite(
     Raises:
         PolicyError: the policies cannot be used, so there is nothing to test.
     """
-    settings = settings or Settings()
+    settings = settings or SuiteSettings()
     runner = _Runner(suite, policies, environment, settings, observer or Observer())
     cases = [(index, case) for index, case in enumerate(suite.cases) if settings.selected(case)]
     return SuiteResult(suite.file, tuple(runner.run(index, case) for index, case in cases))
@@ -117,7 +117,7 @@ class _Runner:
     suite: Suite
     policies: ParsedPolicies
     environment: Environment
-    settings: Settings
+    settings: SuiteSettings
     observer: Observer
 
     def run(self, index: int, case: Case) -> CaseResult:

@@ -9,7 +9,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from .. import __version__
-from .watch_metrics import KindState, WatchCounts, Watched, watch_families
+from .watch_metrics import KindState, WatchCounts, WatchFacts, watch_families
 
 ACTIONS: Final = ("create", "change", "look up")
 RESULTS: Final = ("ok", "conflict", "refused", "failed")
@@ -42,7 +42,7 @@ class ControllerMetrics(WatchCounts, Collector):
         *,
         leads: Callable[[], bool],
         waiting: Callable[[], int],
-        watched: Callable[[], Mapping[str, Watched]],
+        watched: Callable[[], Mapping[str, WatchFacts]],
         kinds: Callable[[], Mapping[str, KindState]],
     ) -> None:
         """Declare the metrics that are computed at each scrape."""

@@ -26,7 +26,7 @@ from prometheus_client.registry import Collector
 
 from .. import __version__
 from ..pki.rotation import STAGES, Stage
-from .watch_metrics import KindState, WatchCounts, Watched, watch_families
+from .watch_metrics import KindState, WatchCounts, WatchFacts, watch_families
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 Family: TypeAlias = CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily
@@ -216,7 +216,7 @@ class WatchMetrics(WatchCounts, Collector):
     def __init__(
         self,
         metrics: Metrics,
-        watched: Callable[[], Mapping[str, Watched]],
+        watched: Callable[[], Mapping[str, WatchFacts]],
         stale_nodes: Callable[[], int],
         kinds: Callable[[], Mapping[str, KindState]] = dict,
     ) -> None:

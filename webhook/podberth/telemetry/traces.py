@@ -15,7 +15,7 @@ _PROTOCOL = "http/protobuf"
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class TracedReview:
     """A review that is answered. ``request`` is None if none could be decoded, ``outcome`` if there is none."""
 
     headers: Mapping[str, str]
@@ -31,10 +31,10 @@ class Traced:
     error: str = ""
 
 
-class Tracer(Protocol):
+class ReviewTracer(Protocol):
     """Makes spans."""
 
-    def review(self, traced: Traced) -> None:
+    def review(self, traced: TracedReview) -> None:
         """Make the spans of a review, after its answer; must not wait."""
 
     def close(self) -> None:

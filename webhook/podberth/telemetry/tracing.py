@@ -18,7 +18,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from .. import __version__
 from .log import MAX_TEXT
 from .metrics import Phases
-from .traces import Traced
+from .traces import TracedReview
 
 _NAME: Final = "podberth"
 # From this status on an answer is the server's fault: https://opentelemetry.io/docs/specs/semconv/http/http-spans/
@@ -43,7 +43,7 @@ class OpenTelemetryTracer:
         self._tracer = self._provider.get_tracer(_NAME, __version__)
         self._propagator = TraceContextTextMapPropagator()
 
-    def review(self, traced: Traced) -> None:
+    def review(self, traced: TracedReview) -> None:
         """Make the span of a review, with one for each phase, if the trace is sampled."""
         started_ns = traced.ended_ns - round(traced.seconds * _SECOND_NS)
         # Only this header is read: others come from strangers.
@@ -75,7 +75,7 @@ class OpenTelemetryTracer:
             phase.end(at_ns)
 
 
-def _describe(span: Span, traced: Traced) -> None:
+def _describe(span: Span, traced: TracedReview) -> None:
     """Add to a span the fields of the review's log line, under the names of docs/operating.md."""
     span.set_attribute("http.response.status_code", traced.status)
     span.set_attribute("podberth.path", traced.path)

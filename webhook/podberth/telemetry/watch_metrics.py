@@ -12,7 +12,7 @@ KIND_STATES: tuple[KindState, ...] = get_args(KindState)
 it."""
 
 
-class Watched(NamedTuple):
+class WatchFacts(NamedTuple):
     """The facts of a watched resource at a scrape."""
 
     objects: int
@@ -48,7 +48,7 @@ class WatchCounts:
         self._lists.labels(resource, reason).inc()
 
 
-def watch_families(watched: Mapping[str, Watched], kinds: Mapping[str, KindState]) -> Iterator[GaugeMetricFamily]:
+def watch_families(watched: Mapping[str, WatchFacts], kinds: Mapping[str, KindState]) -> Iterator[GaugeMetricFamily]:
     """Yield the metrics of resources, and of kinds that are followed if they are served."""
     objects = GaugeMetricFamily("podberth_watch_objects", "Objects that the cluster has.", labels=["resource"])
     age = GaugeMetricFamily(

@@ -27,7 +27,7 @@ Term: TypeAlias = dict[str, Any]
 Values: TypeAlias = frozenset[str | None]
 
 
-class Kind(NamedTuple):
+class LabelledNodes(NamedTuple):
     """Nodes with equal labels."""
 
     labels: Mapping[str, str]
@@ -49,7 +49,7 @@ class Cover:
     """Whether labels do distinguish them, but in more terms or values than are allowed."""
 
 
-def cover(wanted: Sequence[Kind], others: Sequence[Kind], *, conventions: Conventions) -> Cover:
+def cover(wanted: Sequence[LabelledNodes], others: Sequence[LabelledNodes], *, conventions: Conventions) -> Cover:
     """Find terms that select every wanted label set and none of the others.
 
     Label sets that are in neither (transient nodes) may match or not.
@@ -65,7 +65,7 @@ def cover(wanted: Sequence[Kind], others: Sequence[Kind], *, conventions: Conven
     return found
 
 
-def _incidental(kinds: Iterable[Kind], unusable: frozenset[str]) -> list[str]:
+def _incidental(kinds: Iterable[LabelledNodes], unusable: frozenset[str]) -> list[str]:
     """Return the other label keys, sorted, except those whose values all belong to one node."""
     seen: dict[str, set[str]] = {}
     shared: set[str] = set()
@@ -82,7 +82,11 @@ class _Telling:
     """One set of keys to use, ranked ones first."""
 
     def __init__(
-        self, keys: Sequence[str], wanted: Sequence[Kind], others: Sequence[Kind], conventions: Conventions
+        self,
+        keys: Sequence[str],
+        wanted: Sequence[LabelledNodes],
+        others: Sequence[LabelledNodes],
+        conventions: Conventions,
     ) -> None:
         sides = [{tuple(map(one.labels.get, keys)) for one in kinds} for kinds in (wanted, others)]
         # A key that has one value everywhere distinguishes nothing.

@@ -11,7 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 from ..conventions import Conventions
 from .model import Gpu, Node, NodeTopology
-from .overview import Kind, kind_of
+from .overview import MachineSummary, kind_of
 from .picture import layout_of, shape_of
 
 Aspect: TypeAlias = Literal[
@@ -39,7 +39,7 @@ class ChangedNode:
     """A node that is in both states."""
 
     name: str
-    kind: Kind
+    kind: MachineSummary
     """The kind in the later state."""
     changes: tuple[NodeChange, ...]
 
@@ -49,7 +49,7 @@ class KindDifference:
     """The common difference of several nodes of one kind."""
 
     event: Literal["added", "removed", "changed"]
-    kind: Kind
+    kind: MachineSummary
     names: tuple[str, ...]
     changes: tuple[NodeChange, ...] = ()
 
@@ -58,8 +58,8 @@ class KindDifference:
 class Difference:
     """All differences, sorted by name."""
 
-    added: tuple[tuple[str, Kind], ...]
-    removed: tuple[tuple[str, Kind], ...]
+    added: tuple[tuple[str, MachineSummary], ...]
+    removed: tuple[tuple[str, MachineSummary], ...]
     changed: tuple[ChangedNode, ...]
 
     @property
@@ -70,7 +70,9 @@ class Difference:
     @property
     def by_kind(self) -> tuple[KindDifference, ...]:
         """Return the differences once for nodes of one kind with the same change; most nodes first."""
-        groups: dict[tuple[Literal["added", "removed", "changed"], Kind, tuple[NodeChange, ...]], list[str]] = {}
+        groups: dict[
+            tuple[Literal["added", "removed", "changed"], MachineSummary, tuple[NodeChange, ...]], list[str]
+        ] = {}
         for name, kind in self.removed:
             groups.setdefault(("removed", kind, ()), []).append(name)
         for name, kind in self.added:

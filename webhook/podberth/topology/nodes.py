@@ -18,7 +18,7 @@ from ..devices.resources import recognise
 from ..kube.selector import node_selector_matches
 from ..wellknown import HOSTNAME_LABEL, LINK_DOMAIN_LABEL
 from .capability import Capability
-from .cover import Kind
+from .cover import LabelledNodes
 from .model import Taint
 from .need import (
     NODE_NAME_FIELD,
@@ -163,8 +163,8 @@ class NodeSet:
         wanted, others = self.durable_parts, _durable(self.others)
         unfit = [each for each in others if has_amounts(each.node_class.capability, self.need)]
         return Placement(
-            [Kind(part.node_class.labels, part.count) for part in wanted],
-            [Kind(part.node_class.labels, part.count) for part in others],
+            [LabelledNodes(part.node_class.labels, part.count) for part in wanted],
+            [LabelledNodes(part.node_class.labels, part.count) for part in others],
             [Unfit(part.node_class.labels, self._why(part.node_class.capability)) for part in unfit],
             conventions=self.conventions,
             telling=self._telling(unfit),

@@ -18,7 +18,7 @@ _WHERE = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
-class Kind:
+class MachineSummary:
     """The common properties of nodes of one kind."""
 
     machine: str
@@ -42,7 +42,7 @@ class Kind:
 class KindCount:
     """The nodes of a kind."""
 
-    kind: Kind
+    kind: MachineSummary
     names: tuple[str, ...]
     """Sorted."""
     transient: Mapping[str, tuple[str, ...]]
@@ -57,7 +57,7 @@ class KindCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Level:
+class LevelSummary:
     """A topology level that some nodes carry."""
 
     key: str
@@ -76,7 +76,7 @@ class ClusterPicture:
     """Nodes with a topology document."""
     kinds: tuple[KindCount, ...]
     """The most nodes first."""
-    levels: tuple[Level, ...]
+    levels: tuple[LevelSummary, ...]
     """Widest first; the host, on which every node is alone, is left out."""
     unhealthy: tuple[tuple[str, str], ...]
     """Node and reason, by name."""
@@ -84,10 +84,10 @@ class ClusterPicture:
     """Node, GPU and its problem."""
 
 
-def kind_of(node: Node) -> Kind:
+def kind_of(node: Node) -> MachineSummary:
     """Return the kind of a node."""
     lasting = tuple(sorted(taint for taint in node.taints if taint.key not in PASSING_TAINTS))
-    return Kind(
+    return MachineSummary(
         machine=machine_of(node),
         shape=shape_of(node),
         layout=_layout(node),
@@ -100,7 +100,7 @@ def overview(nodes: Iterable[Node], conventions: Conventions | None = None) -> C
     """Return the overview of the nodes."""
     conventions = conventions or Conventions()
     known = sorted(nodes, key=lambda node: node.name)
-    kinds: dict[Kind, list[Node]] = {}
+    kinds: dict[MachineSummary, list[Node]] = {}
     for node in known:
         kinds.setdefault(kind_of(node), []).append(node)
     counted = sorted(kinds.items(), key=lambda item: (not item[0].offers, -len(item[1]), item[0]))
@@ -135,7 +135,7 @@ def _counted(layout: str) -> str:
     return " + ".join(f"{count} x {profile}" if count > 1 else profile for profile, count in profiles.items())
 
 
-def _count(kind: Kind, members: list[Node]) -> KindCount:
+def _count(kind: MachineSummary, members: list[Node]) -> KindCount:
     transient: dict[str, list[str]] = {}
     for node in members:
         if node.transient:
@@ -150,7 +150,7 @@ def _count(kind: Kind, members: list[Node]) -> KindCount:
     )
 
 
-def _level(key: str, nodes: Iterable[Node]) -> Level:
+def _level(key: str, nodes: Iterable[Node]) -> LevelSummary:
     domains: dict[str, list[int]] = {}
     outside = 0
     for node in nodes:
@@ -160,4 +160,4 @@ def _level(key: str, nodes: Iterable[Node]) -> Level:
         elif devices:
             outside += 1
     found = ((domain, len(devices), sum(devices)) for domain, devices in sorted(domains.items()))
-    return Level(key=key, domains=tuple(found), outside=outside)
+    return LevelSummary(key=key, domains=tuple(found), outside=outside)

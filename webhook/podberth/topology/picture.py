@@ -220,7 +220,7 @@ def _free(start: int, end: int) -> list[Segment]:
 def _room(instances: Iterable[MigInstance], table: MigTable | None) -> tuple[tuple[str, int], ...]:
     if table is None:
         return ()
-    present = [mig_placement.Placed(one.profile, one.start, one.size) for one in instances]
+    present = [mig_placement.PlacedInstance(one.profile, one.start, one.size) for one in instances]
     found = ((profile, mig_placement.room(profile, present, table)[0]) for profile in sorted(table.rows, key=mig.parse))
     return tuple((profile, count) for profile, count in found if count)
 

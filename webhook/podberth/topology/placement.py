@@ -13,7 +13,7 @@ from itertools import combinations
 
 from ..conventions import Conventions, LabelKey, Trait
 from ..wellknown import HOSTNAME_LABEL
-from .cover import MAX_TERMS, MAX_VALUES, Cover, Kind, Term, cover
+from .cover import MAX_TERMS, MAX_VALUES, Cover, LabelledNodes, Term, cover
 
 MOST_KEYS = 4
 """Expressions of a term that excludes. A cluster has one or two kinds of labels that describe a GPU."""
@@ -35,8 +35,8 @@ class Unfit:
 class Placement:
     """Label expressions for some wanted nodes; each is computed when it is first needed."""
 
-    wanted: Sequence[Kind]
-    others: Sequence[Kind]
+    wanted: Sequence[LabelledNodes]
+    others: Sequence[LabelledNodes]
     unfit: Sequence[Unfit]
     """Those of the others that the pod's own request does not exclude."""
     conventions: Conventions
@@ -95,7 +95,9 @@ class Placement:
         return self.telling if lacking or unsettled else ""
 
 
-def exclude(wanted: Sequence[Kind], unfit: Sequence[Unfit], conventions: Conventions) -> tuple[Term, ...] | None:
+def exclude(
+    wanted: Sequence[LabelledNodes], unfit: Sequence[Unfit], conventions: Conventions
+) -> tuple[Term, ...] | None:
     """Exclude all of ``unfit`` in one term of NotIn expressions, or return None; empty where there is none to exclude.
 
     NotIn is true for a node without the label: for a template that lacks it, and for unknown kinds. A value is excluded
@@ -119,7 +121,7 @@ def exclude(wanted: Sequence[Kind], unfit: Sequence[Unfit], conventions: Convent
     return None
 
 
-def _settled(each: LabelKey, wanted: Sequence[Kind], unfit: Sequence[Unfit]) -> frozenset[int]:
+def _settled(each: LabelKey, wanted: Sequence[LabelledNodes], unfit: Sequence[Unfit]) -> frozenset[int]:
     """Return the indexes of the unfit nodes with a value of the key that proves why, and that no wanted node has."""
     fitting = {one.labels.get(each.key) for one in wanted} | {None}
     return frozenset(

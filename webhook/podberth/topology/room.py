@@ -13,7 +13,7 @@ from .need import Need, covers, pods_per_node, total
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PodsWanted:
     """Pods of one kind."""
 
     need: Need
@@ -39,7 +39,7 @@ _Machines = Mapping[str, Sequence[tuple[Capability, int]]]
 
 
 def lacks(
-    index: TopologyIndex, wanted: Sequence[Wanted], together: int, level: str = ""
+    index: TopologyIndex, wanted: Sequence[PodsWanted], together: int, level: str = ""
 ) -> Mapping[str, Lack | None] | None:
     """Return by domain of a level the pods without room in it, None for none; without a level there is one domain, "".
 
@@ -71,7 +71,7 @@ def lacks(
 class _Kinds:
     """The wanted pods, where equal needs are looked up once; a kind is the index of its first."""
 
-    def __init__(self, wanted: Sequence[Wanted]) -> None:
+    def __init__(self, wanted: Sequence[PodsWanted]) -> None:
         self.wanted = wanted
         self._places: dict[int, list[int]] = {}
         first: dict[Need, int] = {}
@@ -114,7 +114,7 @@ def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Ca
     return None
 
 
-def _units(wanted: Sequence[Wanted], pods: int, resource: str) -> int:
+def _units(wanted: Sequence[PodsWanted], pods: int, resource: str) -> int:
     """Return the least units that so many of the pods want: the required ones, and the smallest of the others."""
     amounts = [(dict(each.need.requests).get(resource, 0), each.least, each.most) for each in wanted]
     units, left = sum(amount * least for amount, least, _ in amounts), pods - sum(least for _, least, _ in amounts)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ..kinds import forms
-from ..kinds.places import BARE, PLACEHOLDER_HASH, PLACEHOLDER_UID, TEMPLATE, Form, Found, Place, Scene, Steps
+from ..kinds.places import BARE, PLACEHOLDER_HASH, PLACEHOLDER_UID, TEMPLATE, Form, Found, Scene, Steps, TemplatePlace
 from ..kinds.roles import Predicted
 from ..kube.budget import excess
 from ..kube.json_patch import ABSENT
@@ -166,14 +166,14 @@ def _labelled(owner: Mapping[str, Any], labels: Mapping[str, Any]) -> Mapping[st
 _GIVEN: Final = replace(TEMPLATE, fields=forms.POD_SPEC_FIELDS)
 
 
-def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> Place:
+def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePlace:
     """Return the place for a path that a user gave: of a PodSpec if it has containers, else of a PodTemplateSpec.
 
     Nobody knows whether the operator has fields of its own there.
     """
     first = next((found for found, _, _ in _expand(document, tuple(path))), ())
     inline = isinstance(at(forms.find(document, first), "containers"), list)
-    return Place(path=tuple(path), form=forms.INLINE if inline else _GIVEN)
+    return TemplatePlace(path=tuple(path), form=forms.INLINE if inline else _GIVEN)
 
 
 def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Steps, tuple[Any, ...], tuple[str | int, ...]]]:
@@ -200,7 +200,7 @@ def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Steps, tupl
             yield (*head, key, *tail), (item, *items), (key, *keys)
 
 
-def _at_place(place: Place, workload: Scene) -> Iterator[Template]:
+def _at_place(place: TemplatePlace, workload: Scene) -> Iterator[Template]:
     for path, items, keys in _expand(workload.document, place.path):
         scene = replace(workload, path=path, items=items, keys=keys)
         found = forms.find(workload.document, path)
@@ -229,7 +229,7 @@ def _kind(value: object) -> str:
     return {str: "string", bool: "boolean", int: "integer", float: "number"}.get(type(value), type(value).__name__)
 
 
-def _misfit(place: Place, scene: Scene, problem: str) -> Template:
+def _misfit(place: TemplatePlace, scene: Scene, problem: str) -> Template:
     pod: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": None, "spec": None}
     return Template(
         pod=pod,
@@ -243,7 +243,7 @@ def _misfit(place: Place, scene: Scene, problem: str) -> Template:
     )
 
 
-def _present(place: Place, scene: Scene) -> Template:
+def _present(place: TemplatePlace, scene: Scene) -> Template:
     own = _read(place, scene)
     # This comes before all other readers. The bytes are counted when the pod is decided on.
     too_large = excess(own, at_most_bytes=0)
@@ -284,7 +284,7 @@ def _present(place: Place, scene: Scene) -> Template:
     )
 
 
-def _read(place: Place, scene: Scene) -> dict[str, Any]:
+def _read(place: TemplatePlace, scene: Scene) -> dict[str, Any]:
     """Return the pod at a place, with the fields above it that apply to it."""
     own = forms.read(scene.document, scene.path, place.form)
     above = forms.find(scene.document, place.base)
@@ -295,7 +295,7 @@ def _read(place: Place, scene: Scene) -> dict[str, Any]:
     return own
 
 
-def _name_front(pod: dict[str, Any], place: Place) -> None:
+def _name_front(pod: dict[str, Any], place: TemplatePlace) -> None:
     containers = pod["spec"].get("containers")
     if place.form.front_name and containers and not containers[0].get("name"):
         containers[0]["name"] = place.form.front_name

@@ -7,7 +7,7 @@ from typing import Any
 from builders import gpu_pod, owned
 from podberth.controller.plan import makers
 from podberth.controller.plan.intake import waiting_pod
-from podberth.controller.plan.model import Made, Plan, WaitingPod, World
+from podberth.controller.plan.model import ActionPlan, Made, WaitingPod, World
 from podberth.kube.pod import OwnerReference
 
 NATIVE, COSCHEDULING, KOORDINATOR = (
@@ -75,7 +75,7 @@ def reference_to(owner: OwnerReference) -> dict[str, Any]:
     return {**named, "controller": True}
 
 
-def plan(seen: World, after: float = 0.0) -> Plan:
+def plan(seen: World, after: float = 0.0) -> ActionPlan:
     return makers.plan(seen, NOW + after)
 
 

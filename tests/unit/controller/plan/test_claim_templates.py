@@ -9,7 +9,7 @@ from builders import container, owned, pod
 from podberth.controller.plan.claim_templates import KIND, plan
 from podberth.controller.plan.intake import made, waiting_pod
 from podberth.controller.plan.lineage import MOST_OWNERS
-from podberth.controller.plan.model import Change, Create, LookUp, Made, Place, Plan, WaitingPod, World
+from podberth.controller.plan.model import ActionPlan, Create, GroupChange, LookUp, Made, Place, WaitingPod, World
 from podberth.kube.pod import OwnerReference
 
 JSON = dict[str, Any]
@@ -48,7 +48,7 @@ def world(*documents: JSON, made: Mapping[Place, Made] | None = None, **fields: 
     return World(**{**known, **fields})
 
 
-def asked(*documents: JSON, **fields: Any) -> Plan:
+def asked(*documents: JSON, **fields: Any) -> ActionPlan:
     return plan(world(*documents, **fields), 0.0)
 
 
@@ -103,7 +103,7 @@ def test_it_is_made_in_the_namespace_of_each_pod_that_names_it() -> None:
 def test_a_second_gang_is_an_owner_too_and_one_that_is_known_is_not_added_again() -> None:
     pods = document("p"), document("q", of=MORE)
     [step] = asked(*pods, made=there(JOB)).actions
-    assert isinstance(step, Change)
+    assert isinstance(step, GroupChange)
     metadata = step.patch["metadata"]
     assert (metadata["uid"], metadata["resourceVersion"]) == ("t-uid", "7")
     assert [each["name"] for each in metadata["ownerReferences"]] == ["train", "more"]

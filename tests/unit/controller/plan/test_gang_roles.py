@@ -7,7 +7,7 @@ import pytest
 
 from builders import gpu_pod, owned, pod, template, workload
 from podberth.controller.plan.intake import waiting_pod
-from podberth.controller.plan.model import Change, Create, WaitingPod
+from podberth.controller.plan.model import Create, GroupChange, WaitingPod
 from podberth.controller.plan.pod_groups import GATHER_SECONDS
 from podberth.kube.pod import OwnerReference
 from podberth.workload.owners import LOOKED_UP, keep
@@ -93,7 +93,7 @@ def test_another_size_than_the_owners_is_the_users_word_on_all_its_pods() -> Non
 def test_a_group_follows_the_number_of_members_with_gpus() -> None:
     place = {("team", "pytorchjob-u-1"): ours(owners=(TORCH,), minimum=2)}
     [change] = plan(world(of_torch(), known={NATIVE: place}, **torch_job(workers=3))).actions
-    assert isinstance(change, Change)
+    assert isinstance(change, GroupChange)
     assert change.patch["spec"]["schedulingPolicy"] == {"gang": {"minCount": 3}}
 
 

@@ -9,7 +9,7 @@ import pytest
 from builders import gpu_pod, owned
 from podberth.controller.observed import SEEN_KINDS
 from podberth.controller.plan.intake import waiting_pod
-from podberth.controller.plan.model import Change, Create, LookUp, Plan, WaitingPod, World
+from podberth.controller.plan.model import ActionPlan, Create, GroupChange, LookUp, WaitingPod, World
 from podberth.controller.plan.pod_groups import GATHER_SECONDS
 from podberth.kube.pod import OwnerReference
 
@@ -71,7 +71,7 @@ def known_set(**spec: Any) -> dict[str, Any]:
 UNREADABLE: dict[str, Any] = {"owners": {("team", JOB): None}, "documents": {}}
 
 
-def made_by(seen: World, after: float = GATHER_SECONDS) -> tuple[JSON, Plan]:
+def made_by(seen: World, after: float = GATHER_SECONDS) -> tuple[JSON, ActionPlan]:
     found = plan(seen, after)
     [made] = found.actions
     assert isinstance(made, Create)
@@ -104,7 +104,7 @@ def test_a_group_has_the_size_that_one_member_states(order: int) -> None:
 def test_a_group_is_resized_to_its_owners_present_size() -> None:
     known = {COSCHEDULING: {("team", "job-j-1"): ours(owners=(JOB,), minimum=2)}}
     [change] = plan(world(of_job("coscheduling"), known=known, **known_job())).actions
-    assert isinstance(change, Change)
+    assert isinstance(change, GroupChange)
     assert change.patch["spec"] == {"minMember": 4}
 
 
@@ -209,7 +209,7 @@ def test_a_group_of_all_that_was_made_for_pods_in_stages_lets_them_start() -> No
     """As podberth made them before it asked the owner."""
     known = {COSCHEDULING: {("team", "statefulset-w-1"): ours(owners=(SET,), minimum=3)}}
     [change] = plan(world(of_set("coscheduling"), known=known, **known_set())).actions
-    assert isinstance(change, Change)
+    assert isinstance(change, GroupChange)
     assert change.patch["spec"] == {"minMember": 1}
 
 
@@ -232,7 +232,7 @@ def test_an_owner_with_stages_counts_more_than_an_unreadable_one() -> None:
     known = {COSCHEDULING: {("team", "g"): ours(owners=(other, SET), minimum=3)}}
     seen = {"owners": {("team", other): None, ("team", SET): None}, "documents": known_set()["documents"]}
     [change] = plan(world(*pods, known=known, **seen)).actions
-    assert isinstance(change, Change)
+    assert isinstance(change, GroupChange)
     assert change.patch["spec"] == {"minMember": 1}
 
 
@@ -245,7 +245,7 @@ def test_a_size_that_nobody_says_any_more_takes_no_minimum_away() -> None:
 def test_a_group_that_stays_without_a_minimum_after_its_size_is_known_is_reported() -> None:
     known = {NATIVE: {("team", "job-j-1"): ours(owners=(JOB,), minimum=1)}}
     seen = {"known": known, **UNREADABLE}
-    assert [type(each) for each in plan(world(of_job(size="4"), **seen)).actions] == [Change]
+    assert [type(each) for each in plan(world(of_job(size="4"), **seen)).actions] == [GroupChange]
     found = plan(world(of_job(size="4"), fixed={"g-1": 4}, **seen))
     assert found.actions == []
     [notice] = found.notices

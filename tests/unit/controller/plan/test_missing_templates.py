@@ -8,7 +8,7 @@ import pytest
 from podberth.controller.plan import makers
 from podberth.controller.plan.claim_templates import KIND
 from podberth.controller.plan.missing_templates import plan
-from podberth.controller.plan.model import Made, Plan, WaitingPod, World
+from podberth.controller.plan.model import ActionPlan, Made, WaitingPod, World
 from podberth.kube.pod import OwnerReference
 
 NOW = 1_000_000.0
@@ -72,7 +72,7 @@ def test_nothing_is_said_of_others(seen: World) -> None:
 
 def test_a_pod_that_has_not_waited_long_is_checked_again_later() -> None:
     found = plan(world(replace(POD, created=NOW - 10.0)), NOW)
-    assert (found.notices, found.again_at) == (Plan().notices, NOW + 50.0)
+    assert (found.notices, found.again_at) == (ActionPlan().notices, NOW + 50.0)
 
 
 @pytest.mark.parametrize("failed", [(KIND, ("team", NAME)), ("team", JOB)])

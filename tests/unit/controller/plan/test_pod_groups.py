@@ -10,7 +10,7 @@ from builders import gpu_pod
 from podberth.controller.observed import SEEN_KINDS
 from podberth.controller.plan.intake import waiting_pod
 from podberth.controller.plan.lineage import MOST_OWNERS
-from podberth.controller.plan.model import Change, Create, LookUp, Made
+from podberth.controller.plan.model import Create, GroupChange, LookUp, Made
 from podberth.controller.plan.pod_groups import GATHER_SECONDS
 from podberth.kube.pod import OwnerReference
 
@@ -138,7 +138,7 @@ def test_a_group_that_nobody_owns_gets_the_gangs_owner_and_size() -> None:
     """Its Job was deleted without it (kubectl delete --cascade=orphan), or it came back from a backup."""
     known = {NATIVE: {("team", "gang"): ours(owners=(), minimum=9)}}
     [change] = plan(world(member(), known=known)).actions
-    assert isinstance(change, Change)
+    assert isinstance(change, GroupChange)
     assert change.patch["spec"] == {"schedulingPolicy": {"gang": {"minCount": 2}}}
     assert [each["uid"] for each in change.patch["metadata"]["ownerReferences"]] == ["j-1"]
     assert change.about.uid == "j-1"
@@ -156,7 +156,7 @@ def test_the_newest_pod_says_how_many_there_are(system: str, spec: Mapping[str, 
     older, newer = replace(member(system), size=9, created=NOW - 60), member(system, "3")
     known = {NATIVE: {("team", "gang"): ours()}, COSCHEDULING: {("team", "gang"): ours()}}
     [change] = plan(world(newer, older, known=known)).actions
-    assert isinstance(change, Change)
+    assert isinstance(change, GroupChange)
     assert change.patch == {"spec": spec, "metadata": {"uid": "g-1", "resourceVersion": "7"}}
 
 
@@ -170,7 +170,9 @@ def test_a_change_that_the_api_server_forbids_is_reported_on_the_owner_and_not_t
         "PodGroup team/gang: got a gang of 4 pods, and minCount stays 2: this API server does not let it change; "
         "delete the PodGroup and the gang's pods: both are created again, for 4"
     )
-    assert [type(each) for each in plan(world(member(size="5"), known=known, fixed={"g-1": 4})).actions] == [Change]
+    assert [type(each) for each in plan(world(member(size="5"), known=known, fixed={"g-1": 4})).actions] == [
+        GroupChange
+    ]
 
 
 _OTHER = OwnerReference("batch/v1", "Job", "other", "j-2")
@@ -196,7 +198,7 @@ def test_a_pod_of_another_owner_neither_raises_the_minimum_nor_owns_the_group(ow
     alone = plan(world(forged, known=known, owners=_BOTH))
     assert alone.actions == []
     [change] = plan(world(member(), replace(forged, size=2), known=known, owners=_BOTH)).actions
-    assert isinstance(change, Change)
+    assert isinstance(change, GroupChange)
     assert "spec" not in change.patch
     assert len(change.patch["metadata"]["ownerReferences"]) == 2
 
@@ -261,7 +263,7 @@ def test_bare_pods_own_their_group_and_those_that_come_later_too() -> None:
     assert [each["uid"] for each in made.document["metadata"]["ownerReferences"]] == ["p-0"]
     known = {NATIVE: {("team", "gang"): ours(owners=(pods[0].itself(),))}}
     [change] = plan(world(*pods, known=known)).actions
-    assert isinstance(change, Change)
+    assert isinstance(change, GroupChange)
     assert "spec" not in change.patch
     assert [each["uid"] for each in change.patch["metadata"]["ownerReferences"]] == ["p-0", "p-1"]
 
@@ -275,7 +277,7 @@ def test_an_owner_that_joins_takes_nothing_from_the_references_of_others() -> No
     spec = {"schedulingPolicy": {"gang": {"minCount": 2}}}
     made = SEEN[NATIVE]({"metadata": {**metadata, "ownerReferences": [kept]}, "spec": spec})
     [change] = plan(world(first, second, known={NATIVE: {("team", "gang"): made}})).actions
-    assert isinstance(change, Change)
+    assert isinstance(change, GroupChange)
     references = change.patch["metadata"]["ownerReferences"]
     assert references[0] == kept
     assert (references[1]["uid"], references[1]["controller"], references[1]["blockOwnerDeletion"]) == (

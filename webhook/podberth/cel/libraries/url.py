@@ -36,7 +36,7 @@ _PORT: Final = re.compile(r"(?::[0-9]*)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class UrlParts:
     """The parts of a URL; characters are bytes. ``path`` and ``fragment`` are as written, the rest without escapes."""
 
     scheme: str
@@ -67,7 +67,7 @@ class Parts:
         return made + (f"#{self.fragment}" if self.fragment else "")
 
 
-def parse(text: str) -> Parts:
+def parse(text: str) -> UrlParts:
     """Return the parts of an absolute URI or an absolute path, as upstream's ``url`` does.
 
     Raises:
@@ -79,7 +79,7 @@ def parse(text: str) -> Parts:
     return _parsed(before, _as_written(fragment, _INVALID_FRAGMENT, _NOT_FRAGMENT), via_request=False)
 
 
-def _parsed(raw: str, fragment: str, *, via_request: bool) -> Parts:
+def _parsed(raw: str, fragment: str, *, via_request: bool) -> UrlParts:
     if _CONTROL.search(raw):
         raise _error("invalid control character in URL")
     if not raw and via_request:
@@ -104,7 +104,7 @@ def _parsed(raw: str, fragment: str, *, via_request: bool) -> Parts:
         rest = slash + rest
     else:
         omits_host = bool(scheme)
-    return Parts(
+    return UrlParts(
         scheme=scheme,
         user=user,
         host=host,

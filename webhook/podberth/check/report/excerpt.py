@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from ...kube.json_patch import steps_of
 from ...kube.paths import pointer
-from ..model import Change, Result
+from ..model import DocumentChange, Result
 from .results import patched
 
 # Containers, variables, roles: documents that people write by hand are shorter, and are compared whole.
@@ -62,9 +62,9 @@ def _shortened(value: Any, paths: Sequence[Sequence[str]], at: tuple[str, ...], 
     return {key: entry(key, item) for key, item in value.items()}
 
 
-def _inside(changes: Iterable[Change], cuts: Sequence[_Cut]) -> tuple[Change, ...] | None:
+def _inside(changes: Iterable[DocumentChange], cuts: Sequence[_Cut]) -> tuple[DocumentChange, ...] | None:
     """Return the changes of the entries that are kept; None where one changes a long list or map itself."""
-    found: list[Change] = []
+    found: list[DocumentChange] = []
     for each in changes:
         keys = [(cut, *each.path[len(cut.above) :].partition("/")) for cut in cuts if each.path.startswith(cut.above)]
         if not all(slash for _, _, slash, _ in keys):

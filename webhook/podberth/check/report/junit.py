@@ -18,7 +18,7 @@ Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class JunitCase:
     """One test case. ``message`` and ``text`` are the reason of a failure; ``kind`` is the failure's type."""
 
     file: str
@@ -33,7 +33,7 @@ class Case:
     """Further output; shown whether the case passed or not."""
 
 
-def document(name: str, cases: Sequence[Case]) -> str:
+def document(name: str, cases: Sequence[JunitCase]) -> str:
     """Return the document: a suite per file, in the order of the cases."""
     root = ET.Element("testsuites", {"name": _text(name), **_counts(cases)})
     for file in dict.fromkeys(case.file for case in cases):
@@ -49,7 +49,7 @@ def document(name: str, cases: Sequence[Case]) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _counts(cases: Sequence[Case]) -> dict[str, str]:
+def _counts(cases: Sequence[JunitCase]) -> dict[str, str]:
     outcomes = Counter(case.outcome for case in cases)
     return {
         "tests": str(len(cases)),
@@ -60,7 +60,7 @@ def _counts(cases: Sequence[Case]) -> dict[str, str]:
     }
 
 
-def _element(case: Case, name: str) -> ET.Element:
+def _element(case: JunitCase, name: str) -> ET.Element:
     attributes = {"classname": _text(shown(case.file)), "name": _text(name), "time": "0"}
     if case.file != STDIN:
         attributes["file"] = _text(case.file)
@@ -90,7 +90,7 @@ def render(report: Report) -> str:
     return document("podberth check", [_case(each) for results in by_file(report).values() for each in results])
 
 
-def _case(result: Result) -> Case:
+def _case(result: Result) -> JunitCase:
     outcome = _OUTCOMES.get(result.verdict, "passed")
     lines = [f"warning: {_located(result, each)}" for each in result.warnings]
     lines += [f"changed: {policy}: {reason}" for policy, reason in reasons(result)]
@@ -100,7 +100,7 @@ def _case(result: Result) -> Case:
     if outcome == "skipped":
         message = result.warnings[0].message if result.warnings else f"{result.kind or 'this'} makes no pods"
     more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
-    return Case(
+    return JunitCase(
         file=result.file,
         line=result.line,
         name=title(result),

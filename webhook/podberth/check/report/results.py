@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...kube.json_patch import Operation, edit, steps_of
-from ..model import VERDICTS, Change, Finding, Report, Result
+from ..model import VERDICTS, DocumentChange, Finding, Report, Result
 
 STDIN = "-"
 
@@ -30,7 +30,7 @@ def sentence(finding: Finding) -> str:
     return ": ".join(part for part in (finding.policy, finding.field, finding.message) if part)
 
 
-def operations(changes: Sequence[Change]) -> list[Operation]:
+def operations(changes: Sequence[DocumentChange]) -> list[Operation]:
     """Return changes as operations on their document."""
     return [
         Operation(each.op, steps_of(each.path))
@@ -54,7 +54,7 @@ def patched(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
     return before, _edited(before, result.changes)
 
 
-def _edited(document: dict[str, Any], changes: Sequence[Change]) -> dict[str, Any]:
+def _edited(document: dict[str, Any], changes: Sequence[DocumentChange]) -> dict[str, Any]:
     return edit(document, operations(changes), lambda _path, _value: None) if changes else document
 
 

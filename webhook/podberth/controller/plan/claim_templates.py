@@ -10,17 +10,17 @@ from typing import Any, Final
 from ...admission.notices import Regarding
 from ...kube.pod import OwnerReference
 from .lineage import joined, metadata, owners, regarding
-from .model import Change, Create, Made, Place, Plan, WaitingPod, World
+from .model import ActionPlan, Create, GroupChange, Made, Place, WaitingPod, World
 
 KIND: Final = "resourceclaimtemplates.resource.k8s.io"
 NOUN: Final = "ResourceClaimTemplate"
 _REFUSED: Final = "ResourceClaimTemplateRefused"
 
 
-def plan(world: World, now: float) -> Plan:
+def plan(world: World, now: float) -> ActionPlan:
     """Return the templates to make, and those that get another owner."""
     del now
-    found = Plan()
+    found = ActionPlan()
     if KIND not in world.served or world.declared is None:
         return found
     declared = world.declared
@@ -53,14 +53,14 @@ def _creation(place: Place, whose: dict[str, OwnerReference], world: World, spec
     return Create(kind=KIND, noun=NOUN, refused=_REFUSED, document=document, about=_about(place[0], whose))
 
 
-def _joined(place: Place, made: Made, whose: dict[str, OwnerReference]) -> Change | None:
+def _joined(place: Place, made: Made, whose: dict[str, OwnerReference]) -> GroupChange | None:
     """Add owners: the garbage collector deletes a template with its last owner."""
     references = joined(made, whose)
     if not references:
         return None
     # With its known version, so that no owner is lost that another writer adds meanwhile.
     patch = {"metadata": {"uid": made.uid, "resourceVersion": made.version, "ownerReferences": references}}
-    return Change(
+    return GroupChange(
         kind=KIND, noun=NOUN, refused=_REFUSED, place=place, uid=made.uid, patch=patch, about=_about(place[0], whose)
     )
 

@@ -28,7 +28,7 @@ class Word:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Consensus:
     """The combined statement of several parties."""
 
     sizes: frozenset[int]
@@ -40,7 +40,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Gang:
+class WaitingGang:
     """The waiting pods of a gang."""
 
     system: PodGroupKind
@@ -56,7 +56,7 @@ class Gang:
         return self.system.kinds[0]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Consensus:
         """The combined statement of all its parties."""
         return judge(self.words.values())
 
@@ -90,11 +90,11 @@ def _word(pods: Sequence[WaitingPod], world: World) -> Word:
     return Word(size, "" if size == 1 else gang.staged, newest.created)
 
 
-def judge(said: Iterable[Word]) -> Verdict:
+def judge(said: Iterable[Word]) -> Consensus:
     """Return the combined statement: if one party comes in stages, no group of all reaches its minimum."""
     said = tuple(said)
     # A known field comes before a possible one.
     staged = min((word.staged for word in said if word.staged), key=is_guess, default="")
     if staged:
-        return Verdict(frozenset({1}), staged, is_guess(staged))
-    return Verdict(frozenset(word.size for word in said if word.size))
+        return Consensus(frozenset({1}), staged, is_guess(staged))
+    return Consensus(frozenset(word.size for word in said if word.size))

@@ -15,7 +15,7 @@ from ...kube.pod import OwnerReference
 from ...wellknown import MANAGED_BY, MANAGED_BY_LABEL
 from ...workload.owners import LOOKED_UP
 from ...workload.stages import UNREADABLE
-from .model import LookUp, Made, Owned, Place, Plan, WaitingPod, World
+from .model import ActionPlan, LookUp, Made, Owned, Place, WaitingPod, World
 
 # Steps up from the pod's controller. The longest known chain has five: from the StatefulSet of a leader's
 # workers to the leader, the leaders' StatefulSet, the LeaderWorkerSet, the RoleBasedGroup (kinds.members,
@@ -119,7 +119,7 @@ def _as_reference(owner: OwnerReference) -> dict[str, Any]:
     }
 
 
-def overdue(pod: WaitingPod, world: World, now: float, found: Plan) -> bool:
+def overdue(pod: WaitingPod, world: World, now: float, found: ActionPlan) -> bool:
     """Tell whether a pod has waited long enough to be reported; if not, the plan gets the time to look again."""
     due = pod.created + world.patience_seconds
     if due > now:

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Final
 
 from . import claim_templates, missing_templates, pod_groups
-from .model import Maker, Plan, World
+from .model import ActionPlan, Maker, World
 
 MAKERS: Final[tuple[Maker, ...]] = (pod_groups.plan, claim_templates.plan, missing_templates.plan)
 
 
-def plan(world: World, now: float, makers: Sequence[Maker] = MAKERS) -> Plan:
+def plan(world: World, now: float, makers: Sequence[Maker] = MAKERS) -> ActionPlan:
     """Return the combined plan of all makers."""
-    found = Plan()
+    found = ActionPlan()
     for each in makers:
         found.add(each(world, now))
     return found

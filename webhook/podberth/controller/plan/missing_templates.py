@@ -11,7 +11,7 @@ from typing import Final
 from ...admission.notices import Notice, note
 from .claim_templates import KIND, NOUN
 from .lineage import overdue, owners, regarding
-from .model import Place, Plan, WaitingPod, World
+from .model import ActionPlan, Place, WaitingPod, World
 
 _REASON: Final = "ResourceClaimTemplateMissing"
 # policy.claim_template: the name in the policy, and eight digits of a digest.
@@ -19,9 +19,9 @@ _WRITTEN: Final = re.compile(r".+-[0-9a-f]{8}")
 _REMEDY: Final = "create the pod again, or give podberth controller the --policies of podberth serve"
 
 
-def plan(world: World, now: float) -> Plan:
+def plan(world: World, now: float) -> ActionPlan:
     """Return notices for the pods that wait for a template that does not come."""
-    found = Plan()
+    found = ActionPlan()
     if KIND not in world.served or world.declared is None:
         return found
     for pod in world.pods.values():

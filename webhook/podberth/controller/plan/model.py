@@ -130,7 +130,7 @@ class Create(_Write):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change(_Write):
+class GroupChange(_Write):
     """Merge fields into an object of podberth's, if it has not changed since it was read."""
 
     place: Place
@@ -148,11 +148,11 @@ class LookUp:
     owner: OwnerReference
 
 
-Action: TypeAlias = Create | Change | LookUp
+Action: TypeAlias = Create | GroupChange | LookUp
 
 
 @dataclass(slots=True)
-class Plan:
+class ActionPlan:
     """The actions to take now. ``notices`` stand for as long as a plan has them: each is sent once in that time."""
 
     actions: list[Action] = field(default_factory=list)
@@ -160,12 +160,12 @@ class Plan:
     again_at: float = float("inf")
     """The time at which there may be more notices, in seconds since the epoch."""
 
-    def add(self, other: "Plan") -> None:
+    def add(self, other: "ActionPlan") -> None:
         """Add another maker's plan."""
         self.actions += other.actions
         self.notices += other.notices
         self.again_at = min(self.again_at, other.again_at)
 
 
-Maker: TypeAlias = Callable[[World, float], Plan]
+Maker: TypeAlias = Callable[[World, float], ActionPlan]
 """A maker for one sort of objects; the number is the time in seconds since the epoch."""

@@ -12,9 +12,9 @@ from typing import Any, Final, TypeAlias
 from ...admission.notices import Notice, Regarding, note
 from ...kube.pod import OwnerReference
 from ...wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
-from .gangs import Gang, Verdict, Word, judge, party, words
+from .gangs import Consensus, WaitingGang, Word, judge, party, words
 from .lineage import joined, metadata, overdue, owners, regarding
-from .model import Change, Create, Made, Plan, Reference, WaitingPod, World
+from .model import ActionPlan, Create, GroupChange, Made, Reference, WaitingPod, World
 from .systems import BY_NAME, nested
 
 KIND: Final = "PodGroup"
@@ -30,9 +30,9 @@ _Key: TypeAlias = tuple[str, str, str]
 """Namespace, system and name of a gang's group."""
 
 
-def plan(world: World, now: float) -> Plan:
+def plan(world: World, now: float) -> ActionPlan:
     """Return the groups to make and to change, and notices for the pods that wait for one that does not come."""
-    found = Plan()
+    found = ActionPlan()
     gangs: dict[_Key, list[WaitingPod]] = {}
     for pod in world.pods.values():
         for reference in pod.groups:
@@ -54,7 +54,7 @@ def _asks(pod: WaitingPod, reference: Reference) -> bool:
     return pod.gang == reference.name and sized and bool(BY_NAME[reference.system].minimum)
 
 
-def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found: Plan) -> str | None:
+def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found: ActionPlan) -> str | None:
     """Plan a gang's group; return the reason why it cannot be made, empty if there is none.
 
     None: podberth does not make it, because its kind is not served.
@@ -74,7 +74,7 @@ def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found:
         return said and f"podberth could not make it, because an owner of its pods cannot be read: {said}"
     if not whose:
         return "podberth could not make it: the owners of its pods are gone"
-    gang = Gang(system, (namespace, name), members, words(members, world), whose)
+    gang = WaitingGang(system, (namespace, name), members, words(members, world), whose)
     if made is not None:
         _adapt(gang, made, world, now, found)
         return ""
@@ -83,7 +83,7 @@ def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found:
     return said and f"podberth could not make it: {said}"
 
 
-def _begin(gang: Gang, world: World, now: float, found: Plan) -> None:
+def _begin(gang: WaitingGang, world: World, now: float, found: ActionPlan) -> None:
     """Make the group, once its pods agree on it."""
     verdict = gang.verdict
     levels = {pod.level for pod in gang.members if pod.level and pod.required} if gang.system.topology else set()
@@ -103,7 +103,7 @@ def _present(namespace: str, name: str, kinds: Iterable[str], world: World) -> b
     return any((namespace, name) in world.known.get(kind, ()) for kind in kinds)
 
 
-def _due(gang: Gang, verdict: Verdict, said: bool) -> float:
+def _due(gang: WaitingGang, verdict: Consensus, said: bool) -> float:
     """Return when to make the group: at once, unless a later member may add facts.
 
     Such as the required level, or the size. If pods start in stages, the number of the first ones is unknown.
@@ -114,11 +114,11 @@ def _due(gang: Gang, verdict: Verdict, said: bool) -> float:
     return gang.newest + GATHER_SECONDS
 
 
-def _starts_one_by_one(verdict: Verdict) -> bool:
+def _starts_one_by_one(verdict: Consensus) -> bool:
     return bool(verdict.staged) or not verdict.sizes
 
 
-def _creation(gang: Gang, verdict: Verdict, level: str, world: World) -> Create:
+def _creation(gang: WaitingGang, verdict: Consensus, level: str, world: World) -> Create:
     system, name = gang.system, gang.place[1]
     alone = _starts_one_by_one(verdict)
     body: dict[str, Any] = {"spec": {**system.without}} if alone else nested(system.minimum, max(verdict.sizes))
@@ -129,7 +129,7 @@ def _creation(gang: Gang, verdict: Verdict, level: str, world: World) -> Create:
     return Create(kind=gang.kind, noun=KIND, refused=_REFUSED, document=document, about=_about(gang))
 
 
-def _adapt(gang: Gang, made: Made, world: World, now: float, found: Plan) -> None:
+def _adapt(gang: WaitingGang, made: Made, world: World, now: float, found: ActionPlan) -> None:
     """Give a group of podberth's the present size of the gang, and all owners.
 
     Its owners state the size, and others join if they state the same. A group without owners may be taken over: its
@@ -160,8 +160,8 @@ def _adapt(gang: Gang, made: Made, world: World, now: float, found: Plan) -> Non
 
 
 def _change(
-    gang: Gang, made: Made, size: int, agreed: Mapping[str, OwnerReference], target: Regarding
-) -> Change | None:
+    gang: WaitingGang, made: Made, size: int, agreed: Mapping[str, OwnerReference], target: Regarding
+) -> GroupChange | None:
     """Return the change that gives the group that size and these additional owners; None if it has them."""
     patch: dict[str, Any] = nested(gang.system.minimum, size) if size != made.minimum else {}
     references = joined(made, agreed)
@@ -172,7 +172,7 @@ def _change(
     patch["metadata"] = {"uid": made.uid, "resourceVersion": made.version}
     if references:
         patch["metadata"]["ownerReferences"] = references
-    return Change(
+    return GroupChange(
         kind=gang.kind,
         noun=KIND,
         refused=_REFUSED,
@@ -184,12 +184,12 @@ def _change(
     )
 
 
-def _agrees(word: Word, size: int, verdict: Verdict) -> bool:
+def _agrees(word: Word, size: int, verdict: Consensus) -> bool:
     """Tell whether a party's statement agrees with the group's size."""
     return bool(verdict.staged) or word.size in {0, size}
 
 
-def _tell_of_others(gang: Gang, made: Made, world: World, now: float, found: Plan) -> None:
+def _tell_of_others(gang: WaitingGang, made: Made, world: World, now: float, found: ActionPlan) -> None:
     owner = f"{made.owners[0].kind} {made.owners[0].name}"
     text = (
         f"{KIND} {'/'.join(gang.place)}: got one that {owner} owns, want one of this pod's gang; "
@@ -201,19 +201,19 @@ def _tell_of_others(gang: Gang, made: Made, world: World, now: float, found: Pla
             found.notices.append(_notice(about, "PodGroupOfAnother", "Wait", text))
 
 
-def _undecided(gang: Gang, what: str) -> Notice:
+def _undecided(gang: WaitingGang, what: str) -> Notice:
     text = f"{KIND} {'/'.join(gang.place)}: the gang's pods say {what}; want one: correct them or give each gang a name"
     return _notice(_about(gang), "PodGroupUndecided", "Write", text)
 
 
-def _said(gang: Gang) -> str:
+def _said(gang: WaitingGang) -> str:
     """Return the sizes and who states each, a few of them: an Event has no room for more."""
     whose = {party(each): f"{each.kind} {each.name}" for each in gang.owners.values()}
     said = {word.size: whose.get(name, "other pods") for name, word in gang.words.items() if word.size}
     return ", ".join(f"{size} ({said[size]})" for size in sorted(said)[:_SHOWN])
 
 
-def _without_minimum(gang: Gang, verdict: Verdict) -> Notice:
+def _without_minimum(gang: WaitingGang, verdict: Consensus) -> Notice:
     why, what = "nobody says how many there are", f"set annotation {GANG_SIZE_ANNOTATION} in their template"
     if verdict.staged:
         why, what = f"some are made only when others run ({verdict.staged})", "correct that"
@@ -224,11 +224,11 @@ def _without_minimum(gang: Gang, verdict: Verdict) -> Notice:
     return _notice(_about(gang), "PodGroupWithoutMinimum", "Write", text)
 
 
-def _about(gang: Gang) -> Regarding:
+def _about(gang: WaitingGang) -> Regarding:
     return regarding(gang.place[0], next(iter(gang.owners.values())))
 
 
-def _not_resized(gang: Gang, made: Made, size: int) -> str:
+def _not_resized(gang: WaitingGang, made: Made, size: int) -> str:
     place = "/".join(gang.place)
     stays = f"{gang.system.minimum[-1]} stays {made.minimum}" if made.minimum > 1 else "the group stays without minimum"
     return (

@@ -13,7 +13,16 @@ from ...kube.paths import ELEMENT
 from ...kube.unchecked import at, count, list_at, mapping_at, text_at, unread
 from ..dossier import TEMPLATE_ASKS, Dossier, KindNote, OwnerKind
 from ..members import Member, Membership, Subject, index_of, named
-from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Place, Scene, WorkloadKind, item_replicas, spec_replicas
+from ..places import (
+    PLACEHOLDER_HASH,
+    PLACEHOLDER_UID,
+    Found,
+    Scene,
+    TemplatePlace,
+    WorkloadKind,
+    item_replicas,
+    spec_replicas,
+)
 from ..ray_clusters import ray_kind
 from ..roles import Predicted, Role, asks_of, counted, read_once
 from ..stamping import add_annotations, add_labels, own
@@ -102,7 +111,7 @@ def _storm_kind(kind: str, *path: str) -> WorkloadKind:
         api_versions=_VERSIONS,
         kind=kind,
         source="vllm-project/aibrix api/orchestration/v1alpha1/{stormservice,roleset}_types.go",
-        places=(Place(path=(*path, ELEMENT, "template"), stamp=_stamp, replicas=_role_pods, owner=_role_set),),
+        places=(TemplatePlace(path=(*path, ELEMENT, "template"), stamp=_stamp, replicas=_role_pods, owner=_role_set),),
     )
 
 

@@ -14,7 +14,7 @@ from ..dossier import Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules
 from ..jobs import stamp_stateful_set
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, named, ordinal
-from ..places import PLACEHOLDER_HASH, Place, Scene, Stamp, WorkloadKind, spec_replicas, unknown
+from ..places import PLACEHOLDER_HASH, Scene, Stamp, TemplatePlace, WorkloadKind, spec_replicas, unknown
 from ..stamping import add_annotations, add_labels, own, own_by_deployment, owned_by_workload
 from ..starts import together
 from ..words import words
@@ -81,7 +81,7 @@ def _makes_pods(scene: Scene) -> bool:
 
 
 def _kind(kind: str, versions: str, stamp: Stamp, count_of: Callable[[Scene], int] = spec_replicas) -> WorkloadKind:
-    place = Place(path=("spec", "template"), stamp=stamp, replicas=count_of)
+    place = TemplatePlace(path=("spec", "template"), stamp=stamp, replicas=count_of)
     return WorkloadKind(api_versions=frozenset(versions.split()), kind=kind, source=_APPS, places=(place,))
 
 
@@ -100,7 +100,7 @@ DOSSIER: Final = Dossier(
             api_versions=frozenset({"v1"}),
             kind="PodTemplate",
             source=f"{_CORE}: no controller makes pods of it by itself",
-            places=(Place(path=("template",), when=_makes_pods),),
+            places=(TemplatePlace(path=("template",), when=_makes_pods),),
             only_template=True,
         ),
         WorkloadKind(api_versions=frozenset({"v1"}), kind="List", source=_CORE, nested=(("items", ELEMENT),)),

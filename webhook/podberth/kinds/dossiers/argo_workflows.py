@@ -7,7 +7,7 @@ from ...kube.paths import ELEMENT
 from ...kube.unchecked import at, text
 from ..dossier import Dossier, Finished, KindNote
 from ..forms import CONTAINER_FIELDS
-from ..places import PLACEHOLDER_HASH, Form, Place, Scene, Steps, WorkloadKind, unknown
+from ..places import PLACEHOLDER_HASH, Form, Scene, Steps, TemplatePlace, WorkloadKind, unknown
 from ..stamping import add_labels, owned_by_workload, set_name
 from ..words import words
 
@@ -67,9 +67,9 @@ def _has(*fields: str) -> Callable[[Scene], bool]:
     return lambda scene: any(isinstance(scene.item.get(field), Mapping) for field in fields)
 
 
-def _places(*base: str) -> tuple[Place, ...]:
-    def place(form: Form, *fields: str) -> Place:
-        return Place(
+def _places(*base: str) -> tuple[TemplatePlace, ...]:
+    def place(form: Form, *fields: str) -> TemplatePlace:
+        return TemplatePlace(
             path=(*base, "templates", ELEMENT),
             form=form,
             stamp=_stamp,

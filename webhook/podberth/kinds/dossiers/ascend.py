@@ -5,7 +5,7 @@ from typing import Any, Final
 from ...kube.paths import ELEMENT
 from ...kube.unchecked import text
 from ..dossier import Dossier, KindNote
-from ..places import Place, Scene, WorkloadKind, item_replicas
+from ..places import Scene, TemplatePlace, WorkloadKind, item_replicas
 from ..replica_specs import (
     ASCEND,
     JOB_NAME,
@@ -37,7 +37,7 @@ DOSSIER: Final = Dossier(
             kind="AscendJob",
             source=f"{_OPERATOR}/pkg/api/v1/ascendjob_types.go",
             places=(
-                Place(
+                TemplatePlace(
                     path=("spec", REPLICA_SPECS["AscendJob"], ELEMENT, "template"),
                     stamp=_stamp,
                     replicas=item_replicas,

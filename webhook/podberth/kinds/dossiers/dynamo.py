@@ -9,7 +9,7 @@ from .. import forms
 from ..cliques import stamp_clique
 from ..dossier import Dossier, KindNote
 from ..forms import CONTAINER_FIELDS, POD_SPEC_FIELDS
-from ..places import Form, Found, Place, Scene, Steps, WorkloadKind, item_replicas
+from ..places import Form, Found, Scene, Steps, TemplatePlace, WorkloadKind, item_replicas
 from ..roles import Predicted, read_once
 from ..stamping import add_labels, mount_shared_memory
 
@@ -193,7 +193,7 @@ DOSSIER: Final = Dossier(
             kind="DynamoGraphDeployment",
             source="ai-dynamo/dynamo deploy/operator/api/{v1alpha1,v1beta1}/dynamographdeployment_types.go",
             places=(
-                Place(
+                TemplatePlace(
                     path=("spec", "services", ELEMENT),
                     form=_SERVICE,
                     stamp=_stamp_service,
@@ -201,7 +201,7 @@ DOSSIER: Final = Dossier(
                     owner=_pod_cliques,
                     fixed=_service_resources,
                 ),
-                Place(
+                TemplatePlace(
                     path=("spec", "components", ELEMENT, "podTemplate"),
                     stamp=_stamp_component,
                     optional=True,

@@ -9,9 +9,9 @@ from ..cliques import stamp_clique
 from ..dossier import POD_SPEC_ASKS, Dossier, KindNote, OwnerKind
 from ..group_rules import GroupRules, above, items
 from ..members import Member, Membership, Subject, index_of
-from ..places import Form, Found, Place, Scene, Steps, WorkloadKind, spec_replicas
+from ..places import Form, Found, Scene, Steps, TemplatePlace, WorkloadKind, spec_replicas
 from ..roles import Role, asks_in, counted, read_once
-from ..starts import Gang, Share, Start, none_of
+from ..starts import Share, Start, StartingGang, none_of
 from ..words import words
 
 _CLIQUE: Final = Form(
@@ -103,7 +103,7 @@ def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
                 yield (*base, lists, index, *path, "minAvailable"), above(least, replicas, "its replicas")
 
 
-def _starts(gang: Gang) -> Start[Any]:
+def _starts(gang: StartingGang) -> Start[Any]:
     """Return the start of the base gang: the minimum of each clique, times that of its scaling group.
 
     Source: ai-dynamo/grove operator/internal/webhook/admission/pcs/defaulting, .../podgang/syncflow.go.
@@ -133,7 +133,7 @@ DOSSIER: Final = Dossier(
             kind="PodCliqueSet",
             source="ai-dynamo/grove operator/api/core/v1alpha1/podcliqueset.go",
             places=(
-                Place(
+                TemplatePlace(
                     path=("spec", "template", "cliques", ELEMENT),
                     form=_CLIQUE,
                     stamp=lambda pod, scene: stamp_clique(pod, scene, scene.key),

@@ -9,8 +9,8 @@ from ..dossier import Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import JOB_SCHEDULING, GroupRules, job_minimums
 from ..jobs import job_pods, stamp_job
 from ..members import Member, Membership, Subject, completion_index, named
-from ..places import PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Found, Place, Scene, Steps, WorkloadKind
-from ..starts import Gang, Start, all_of, none_of
+from ..places import PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Found, Scene, Steps, TemplatePlace, WorkloadKind
+from ..starts import Start, StartingGang, all_of, none_of
 from ..words import under
 
 
@@ -85,12 +85,12 @@ def _cron_minimums(document: Found) -> Iterator[tuple[Steps, str]]:
 _PARTIAL: Final = "kueue.x-k8s.io/job-min-parallelism"
 
 
-def _starts(gang: Gang) -> Start[Any]:
+def _starts(gang: StartingGang) -> Start[Any]:
     """Return the start of a Job: a native gang may have a minimum, and Kueue may start fewer pods."""
     return _starts_of(gang.document, gang.pods)
 
 
-def _cron_starts(gang: Gang) -> Start[Any]:
+def _cron_starts(gang: StartingGang) -> Start[Any]:
     return _starts_of(mapping_at(gang.document, "spec", "jobTemplate"), gang.pods)
 
 
@@ -110,14 +110,16 @@ DOSSIER: Final = Dossier(
             api_versions=frozenset({"batch/v1", "extensions/v1beta1"}),
             kind="Job",
             source=_SOURCE,
-            places=(Place(path=("spec", "template"), stamp=_stamp_job, replicas=_job_replicas),),
+            places=(TemplatePlace(path=("spec", "template"), stamp=_stamp_job, replicas=_job_replicas),),
         ),
         WorkloadKind(
             api_versions=frozenset({"batch/v1", "batch/v1beta1", "batch/v2alpha1"}),
             kind="CronJob",
             source=_SOURCE,
             places=(
-                Place(path=("spec", "jobTemplate", "spec", "template"), stamp=_stamp_cron_job, replicas=_job_replicas),
+                TemplatePlace(
+                    path=("spec", "jobTemplate", "spec", "template"), stamp=_stamp_cron_job, replicas=_job_replicas
+                ),
             ),
         ),
     ),

@@ -11,7 +11,7 @@ from ..group_rules import GroupRules, items, job_minimums
 from ..job_sets import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
 from ..jobs import job_pods
 from ..members import Member, Membership, Subject, completion_index, index_of, named
-from ..places import Found, Place, Scene, Steps, WorkloadKind
+from ..places import Found, Scene, Steps, TemplatePlace, WorkloadKind
 from ..roles import Role, asks_of, counted, read_once
 from ..stamping import add_annotations
 from ..starts import together
@@ -99,7 +99,7 @@ DOSSIER: Final = Dossier(
             kind="JobSet",
             source="kubernetes-sigs/jobset api/jobset/v1alpha2/jobset_types.go",
             places=(
-                Place(
+                TemplatePlace(
                     path=("spec", "replicatedJobs", ELEMENT, *JOB_TEMPLATE),
                     stamp=_stamp,
                     replicas=lambda scene: replicated_pods(scene.item),

@@ -9,7 +9,7 @@ from typing import Any, Final
 from ...kube.unchecked import at, count, mapping_at, text
 from ..dossier import Dossier
 from ..jobs import stamp_stateful_set
-from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Place, Scene, Steps, WorkloadKind, spec_replicas
+from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene, Steps, TemplatePlace, WorkloadKind, spec_replicas
 from ..stamping import add_labels, own
 from ..words import under
 
@@ -44,8 +44,8 @@ def _nodes(scene: Scene) -> int:
     return count(at(scene.document, "resource", "count"), 1)
 
 
-def _place(*path: str, replicas: Callable[[Scene], int]) -> Place:
-    return Place(path=path, stamp=_stamp, optional=True, replicas=replicas, fixed=_affinity)
+def _place(*path: str, replicas: Callable[[Scene], int]) -> TemplatePlace:
+    return TemplatePlace(path=path, stamp=_stamp, optional=True, replicas=replicas, fixed=_affinity)
 
 
 DOSSIER: Final = Dossier(

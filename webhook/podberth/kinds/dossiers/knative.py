@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from ..dossier import Dossier
 from ..forms import POD_SPEC_FIELDS
-from ..places import PLACEHOLDER_HASH, Form, Place, Scene, WorkloadKind, unknown
+from ..places import PLACEHOLDER_HASH, Form, Scene, TemplatePlace, WorkloadKind, unknown
 from ..stamping import add_labels, own_by_deployment
 from ..words import words
 
@@ -44,7 +44,7 @@ def _kind(kind: str) -> WorkloadKind:
         ),
         kind=kind,
         source="knative/serving pkg/apis/serving/v1/{service,configuration,revision}_types.go",
-        places=(Place(path=("spec", "template"), form=_REVISION, stamp=_stamp, replicas=unknown),),
+        places=(TemplatePlace(path=("spec", "template"), form=_REVISION, stamp=_stamp, replicas=unknown),),
     )
 
 

@@ -10,7 +10,7 @@ from ...kube.unchecked import at, count, list_at, mapping_at, number, text, text
 from ..dossier import Dossier, KindNote
 from ..forms import COMPONENT, CONTAINER_FIELDS, INLINE, find
 from ..members import Member, Membership, Subject, named
-from ..places import PLACEHOLDER_HASH, Form, Found, Place, Scene, WorkloadKind, unknown
+from ..places import PLACEHOLDER_HASH, Form, Found, Scene, TemplatePlace, WorkloadKind, unknown
 from ..stamping import add_env, add_labels, mount_shared_memory, own_by_deployment
 from ..words import words
 
@@ -115,8 +115,8 @@ def _min_replicas(scene: Scene) -> int:
     return count(_at_place(scene).get("minReplicas"), 1)
 
 
-def _component(*path: str, form: Form = _PREDICTOR, count_of: Callable[[Scene], int] = _min_replicas) -> Place:
-    return Place(
+def _component(*path: str, form: Form = _PREDICTOR, count_of: Callable[[Scene], int] = _min_replicas) -> TemplatePlace:
+    return TemplatePlace(
         path=path,
         form=form,
         stamp=_stamp,
@@ -189,8 +189,8 @@ def _serving_runtime(kind: str) -> WorkloadKind:
         source="kserve/kserve pkg/apis/serving/v1alpha1/servingruntime_types.go",
         only_template=True,
         places=(
-            Place(path=("spec",), form=_RUNTIME, stamp=_stamp_runtime, role="runtime", replicas=unknown),
-            Place(
+            TemplatePlace(path=("spec",), form=_RUNTIME, stamp=_stamp_runtime, role="runtime", replicas=unknown),
+            TemplatePlace(
                 path=("spec", "workerSpec"),
                 form=_RUNTIME,
                 stamp=_stamp_runtime,

@@ -19,9 +19,9 @@ from ..model_servings import (
     scheduler_of,
     stamp_member,
 )
-from ..places import Form, Found, Place, Scene, Steps, WorkloadKind, spec_replicas
+from ..places import Form, Found, Scene, Steps, TemplatePlace, WorkloadKind, spec_replicas
 from ..roles import Role, asks_of, counted, read_once
-from ..starts import Gang, Share, Start
+from ..starts import Share, Start, StartingGang
 
 _TYPES: Final = "volcano-sh/kthena pkg/apis/workload/v1alpha1"
 _UTILS: Final = "volcano-sh/kthena pkg/model-serving-controller/utils/utils.go"
@@ -102,7 +102,7 @@ def _groups(document: Found, _place: Steps) -> int:
     return count(at(document, "spec", "replicas"), 1)
 
 
-def _starts(gang: Gang) -> Start[Any]:
+def _starts(gang: StartingGang) -> Start[Any]:
     """One serving group, of each role the stated minimum of replicas, whole ones; all where none is stated.
 
     Source: pkg/model-serving-controller/podgroupmanager/manager.go calculateRequirements, appendSubGroupPolicy.
@@ -127,7 +127,7 @@ DOSSIER: Final = Dossier(
             kind="ModelServing",
             source=f"{_TYPES}/{{model_serving_types,servinggroup_types}}.go; {_UTILS}",
             places=(
-                Place(
+                TemplatePlace(
                     path=("spec", "template", "roles", ELEMENT, "entryTemplate"),
                     form=_TEMPLATE,
                     stamp=_stamp,
@@ -135,7 +135,7 @@ DOSSIER: Final = Dossier(
                     lacks=_NO_GROUP,
                     fixed=_scheduler_of_all,
                 ),
-                Place(
+                TemplatePlace(
                     path=("spec", "template", "roles", ELEMENT, "workerTemplate"),
                     form=_TEMPLATE,
                     stamp=_stamp,

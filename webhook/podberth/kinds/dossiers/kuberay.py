@@ -11,7 +11,7 @@ from ..members import Member, Membership, Subject, index_of, named
 from ..places import Found, Steps
 from ..ray_clusters import CLUSTERS, ray_kind, ray_workers
 from ..roles import Role, asks_of, counted, read_once
-from ..starts import Gang, Start, all_of, none_of
+from ..starts import Start, StartingGang, all_of, none_of
 
 
 def _ray_index(pod: Subject, groups: list[Any]) -> int:
@@ -66,7 +66,7 @@ def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
             yield steps, f"got {low}, want {count(high)} at most, maxReplicas: the cluster cannot be scaled"
 
 
-def _starts(gang: Gang) -> Start[Any]:
+def _starts(gang: StartingGang) -> Start[Any]:
     """Return the start of a RayCluster; with autoscaling its workers come one by one."""
     owners = (owner for each in gang.pods for owner in each.template.owners.values())
     if any(at(owner, "spec", "enableInTreeAutoscaling") is True for owner in owners):

@@ -12,7 +12,7 @@ from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of,
 from ..places import Found, Scene, Steps, WorkloadKind
 from ..roles import Role, asks_of, counted, read_once
 from ..stamping import add_annotations
-from ..starts import Gang, Start, all_of
+from ..starts import Start, StartingGang, all_of
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
@@ -77,7 +77,7 @@ def _groups_of(document: Found, _place: Steps) -> int:
     return count(at(document, "spec", "replicas"), 1)
 
 
-def _starts(gang: Gang) -> Start[Any]:
+def _starts(gang: StartingGang) -> Start[Any]:
     """Return the start of one group: its leader and its workers."""
     groups = _groups_of(gang.document, ())
     return all_of(gang.pods, lambda each: each.replicas // groups if groups else 0)

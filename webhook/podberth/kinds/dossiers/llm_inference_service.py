@@ -7,7 +7,7 @@ from ...kube.unchecked import count, mapping_at
 from ..dossier import Dossier, KindNote
 from ..forms import INLINE
 from ..leader_workers import stamp_group
-from ..places import Place, Scene, Stamp, WorkloadKind, no_stamp, unknown
+from ..places import Scene, Stamp, TemplatePlace, WorkloadKind, no_stamp, unknown
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
 
 # The PodSpecs in these CRDs are older than this field of 1.36.
@@ -63,7 +63,7 @@ def _replicas(scene: Scene) -> int:
     return count(above.get("replicas"), 1) * size
 
 
-def _places(stamp: Stamp, replicas: Callable[[Scene], int]) -> Iterator[Place]:
+def _places(stamp: Stamp, replicas: Callable[[Scene], int]) -> Iterator[TemplatePlace]:
     for path in (
         ("template",),
         ("worker",),
@@ -71,7 +71,7 @@ def _places(stamp: Stamp, replicas: Callable[[Scene], int]) -> Iterator[Place]:
         ("prefill", "worker"),
         ("router", "scheduler", "template"),
     ):
-        yield Place(
+        yield TemplatePlace(
             path=("spec", *path),
             form=INLINE,
             stamp=stamp,

@@ -7,7 +7,7 @@ from ...kube.paths import ELEMENT
 from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at
 from ..dossier import Dossier, KindNote
 from ..model_servings import MODEL_SERVING_GROUP, MODEL_SERVING_KEYS, MODEL_SERVING_VERSION, stamp_member
-from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Found, Place, Scene, WorkloadKind
+from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Found, Scene, TemplatePlace, WorkloadKind
 from ..roles import Predicted, read_once
 from ..stamping import add_labels
 from ..words import words
@@ -113,7 +113,7 @@ DOSSIER: Final = Dossier(
             kind="ModelBooster",
             source=f"volcano-sh/kthena pkg/apis/workload/v1alpha1/model_booster_types.go; {_CONVERT}",
             places=tuple(
-                Place(
+                TemplatePlace(
                     path=("spec", "backend", "workers", ELEMENT),
                     form=_WORKER,
                     stamp=_stamp_booster,

@@ -8,7 +8,7 @@ from ...kube.paths import ELEMENT
 from ...kube.unchecked import text_at
 from ..dossier import Dossier, KindNote
 from ..jobs import stamp_job
-from ..places import PLACEHOLDER_UID, Place, Scene, WorkloadKind, item_replicas
+from ..places import PLACEHOLDER_UID, Scene, TemplatePlace, WorkloadKind, item_replicas
 from ..replica_specs import (
     JOB_NAME,
     LAUNCHER_LAST,
@@ -57,7 +57,7 @@ DOSSIER: Final = Dossier(
             kind="MPIJob",
             source="kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1/types.go",
             places=(
-                Place(
+                TemplatePlace(
                     path=("spec", REPLICA_SPECS["MPIJob"], ELEMENT, "template"),
                     stamp=_stamp,
                     replicas=item_replicas,

@@ -10,7 +10,7 @@ from ...kube.unchecked import at, count, mapping_at, unread
 from ..dossier import Dossier
 from ..forms import COMPONENT, find
 from ..leader_workers import predicted_group, stamp_group
-from ..places import Found, Place, Scene, Steps, WorkloadKind, always
+from ..places import Found, Scene, Steps, TemplatePlace, WorkloadKind, always
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
 from ..words import under, words
 
@@ -91,13 +91,6 @@ def _asked_as_tensors(scene: Scene) -> Iterator[tuple[Steps, str]]:
             yield ("spec", "containers", 0, "resources", side, _GPU), f"asked for in {where}; change it there"
 
 
-def _tensors(scene: Scene) -> Iterator[tuple[Steps, str]]:
-    """Yield the resources if the operator adds GPUs to them; it adds them to other resources, too."""
-    spec = _spec(scene)
-    if _nodes(spec) > 1 and _resources(spec) != mapping_at(spec, "resources"):
-        yield ("spec", "containers", 0, "resources"), "made of multiNode.parallelism.tensor; name the GPUs in resources"
-
-
 def _group(scene: Scene) -> Found:
     """Predict the LeaderWorkerSet of a service over several nodes; a service on one node has none."""
     spec = _spec(scene)
@@ -118,14 +111,13 @@ def _replicas(scene: Scene) -> int:
 
 
 def _kind(kind: str, *path: str, when: Callable[[Scene], bool] = always) -> WorkloadKind:
-    place = Place(
+    place = TemplatePlace(
         path=path,
         form=_NIM,
         stamp=_stamp_pod,
         when=when,
         replicas=_replicas,
         owner=_group,
-        fixed=_tensors,
         lacks=frozenset({"schedulingGroup"}),
         fixed=_asked_as_tensors,
     )

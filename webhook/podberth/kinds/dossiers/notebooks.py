@@ -5,7 +5,7 @@ from typing import Any, Final
 from ...kube.unchecked import mapping_at
 from ..dossier import Dossier
 from ..jobs import stamp_stateful_set
-from ..places import PLACEHOLDER_UID, Form, Place, Scene, WorkloadKind
+from ..places import PLACEHOLDER_UID, Form, Scene, TemplatePlace, WorkloadKind
 from ..stamping import add_annotations, add_labels, own
 
 
@@ -31,7 +31,7 @@ DOSSIER: Final = Dossier(
             api_versions=frozenset({"kubeflow.org/v1", "kubeflow.org/v1beta1", "kubeflow.org/v1alpha1"}),
             kind="Notebook",
             source="kubeflow/kubeflow components/notebook-controller/api/v1/notebook_types.go",
-            places=(Place(path=("spec", "template"), form=_NOTEBOOK, stamp=_stamp),),
+            places=(TemplatePlace(path=("spec", "template"), form=_NOTEBOOK, stamp=_stamp),),
         ),
     ),
 )

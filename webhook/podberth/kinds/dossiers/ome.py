@@ -12,7 +12,7 @@ from ...kube.unchecked import at, count, mapping_at
 from ..dossier import Dossier
 from ..forms import COMPONENT, CONTAINER_FIELDS, POD_SPEC_FIELDS, find, read
 from ..leader_workers import predicted_group, stamp_group
-from ..places import Found, Place, Scene, Stamp, WorkloadKind, always, unknown
+from ..places import Found, Scene, Stamp, TemplatePlace, WorkloadKind, always, unknown
 from ..roles import read_once
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
 from ..words import under, words
@@ -93,12 +93,12 @@ def _group_of(document: Found, part: str) -> Found:
     return predicted_group(document, {"size": _nodes(above), **templates})
 
 
-def _places(suffix: str, stamp: Stamp, replicas: Callable[[Scene], int]) -> Iterator[Place]:
+def _places(suffix: str, stamp: Stamp, replicas: Callable[[Scene], int]) -> Iterator[TemplatePlace]:
     for part, below in (
         *((part, below) for part in ("engine", "decoder") for below in ("", "leader", "worker")),
         ("router", ""),
     ):
-        yield Place(
+        yield TemplatePlace(
             path=("spec", f"{part}{suffix}", *((below,) if below else ())),
             form=_NODE if below else _PART,
             stamp=stamp,

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at
 from ..dossier import Dossier
-from ..places import Form, Place, Scene, Steps, WorkloadKind
+from ..places import Form, Scene, Steps, TemplatePlace, WorkloadKind
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
 from ..words import under
 
@@ -70,7 +70,7 @@ DOSSIER: Final = Dossier(
             kind="VLLMRuntime",
             source="vllm-project/production-stack operator/api/v1alpha1/vllmruntime_types.go",
             places=(
-                Place(
+                TemplatePlace(
                     path=("spec", "deploymentConfig"),
                     form=_RUNTIME,
                     stamp=_stamp,

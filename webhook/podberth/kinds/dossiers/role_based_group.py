@@ -12,7 +12,7 @@ from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at, unr
 from ..dossier import TEMPLATE_ASKS, Dossier, Fields, KindNote, OwnerKind
 from ..group_rules import GroupRules
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of, named
-from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Place, Scene, WorkloadKind, spec_replicas
+from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind, spec_replicas
 from ..roles import Predicted, Role, asks_of, counted, read_once
 from ..stamping import add_annotations, add_labels, own
 from ..starts import together
@@ -105,7 +105,7 @@ def _scales(role: object) -> bool:
     return at(role, "scalingAdapter", "enable") is True
 
 
-def _role_places(*bases: tuple[str, ...]) -> Iterator[Place]:
+def _role_places(*bases: tuple[str, ...]) -> Iterator[TemplatePlace]:
     for base, path in product(
         bases,
         (
@@ -115,7 +115,7 @@ def _role_places(*bases: tuple[str, ...]) -> Iterator[Place]:
             ("roles", ELEMENT, "customComponentsPattern", "components", ELEMENT, "template"),
         ),
     ):
-        yield Place(path=(*base, *path), stamp=_stamp, replicas=_role_pods, owner=_group, optional=True)
+        yield TemplatePlace(path=(*base, *path), stamp=_stamp, replicas=_role_pods, owner=_group, optional=True)
 
 
 def _role_based_group(pod: Subject) -> Member:
@@ -244,7 +244,7 @@ DOSSIER: Final = Dossier(
             source="sgl-project/rbg api/workloads/{v1alpha1,v1alpha2}/rolebasedgroup_types.go",
             places=(
                 *_role_places(("spec",)),
-                Place(
+                TemplatePlace(
                     path=("spec", "roleTemplates", ELEMENT, "template"),
                     stamp=_stamp,
                     optional=True,

@@ -7,7 +7,7 @@ from ...kube.unchecked import at, count, mapping_at, number, text
 from ..dossier import Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules
 from ..members import Member, Membership, Subject
-from ..places import PLACEHOLDER_HASH, Form, Place, Scene, Steps, WorkloadKind
+from ..places import PLACEHOLDER_HASH, Form, Scene, Steps, TemplatePlace, WorkloadKind
 from ..stamping import add_labels, owned_by_workload, set_name
 from ..words import words
 
@@ -66,8 +66,10 @@ def _instances(scene: Scene) -> int:
     return count(at(scene.spec, str(scene.path[-1]), "instances"), 1)
 
 
-def _place(*path: str) -> Place:
-    return Place(path=path, form=_POD, stamp=_stamp, optional=True, role=path[-1], replicas=_instances, fixed=_gpu)
+def _place(*path: str) -> TemplatePlace:
+    return TemplatePlace(
+        path=path, form=_POD, stamp=_stamp, optional=True, role=path[-1], replicas=_instances, fixed=_gpu
+    )
 
 
 # kubeflow/spark-operator pkg/common/spark.go LabelSparkAppName: on drivers and executors alike.

@@ -17,7 +17,7 @@ from ..dossier import Dossier, Finished, KindNote
 from ..forms import find
 from ..group_rules import GroupRules
 from ..job_sets import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
-from ..places import PLACEHOLDER_UID, Form, Found, Place, Scene, WorkloadKind
+from ..places import PLACEHOLDER_UID, Form, Found, Scene, TemplatePlace, WorkloadKind
 from ..roles import Predicted, read_once
 from ..runtime_patches import patched, patched_jobs
 from ..stamping import add_annotations, add_labels
@@ -239,7 +239,7 @@ def _runtime_kind(kind: str) -> WorkloadKind:
         source="kubeflow/trainer pkg/apis/trainer/v1alpha1/trainingruntime_types.go",
         only_template=True,
         places=(
-            Place(
+            TemplatePlace(
                 path=("spec", "template", "spec", "replicatedJobs", ELEMENT, *JOB_TEMPLATE),
                 stamp=_stamp_runtime,
                 replicas=lambda scene: replicated_pods(_same_job(scene)),
@@ -260,7 +260,7 @@ DOSSIER: Final = Dossier(
             kind="TrainJob",
             source="kubeflow/trainer pkg/apis/trainer/v1alpha1/trainjob_types.go",
             places=(
-                Place(
+                TemplatePlace(
                     path=("spec",),
                     form=_TRAINER,
                     stamp=_stamp_train_job,
@@ -269,7 +269,7 @@ DOSSIER: Final = Dossier(
                     owner=_train_owner,
                 ),
                 *(
-                    Place(
+                    TemplatePlace(
                         path=("spec",),
                         form=form,
                         stamp=_stamp_nodes,

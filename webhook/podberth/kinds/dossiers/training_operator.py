@@ -8,7 +8,7 @@ from ...kube.paths import ELEMENT
 from ..dossier import Dossier, KindNote
 from ..group_rules import specs_of
 from ..members import Member, Membership, Subject, index_of, named
-from ..places import Place, WorkloadKind, item_replicas
+from ..places import TemplatePlace, WorkloadKind, item_replicas
 from ..replica_specs import (
     JOB_NAME,
     LEFT_ALONE,
@@ -26,10 +26,14 @@ from ..roles import Role, counted, read_once, role_of
 
 def _kind(kind: str, *versions: str) -> WorkloadKind:
     places = [
-        Place(path=("spec", REPLICA_SPECS[kind], ELEMENT, "template"), stamp=stamp_replica, replicas=item_replicas)
+        TemplatePlace(
+            path=("spec", REPLICA_SPECS[kind], ELEMENT, "template"), stamp=stamp_replica, replicas=item_replicas
+        )
     ]
     if "v1alpha1" in versions:
-        old = Place(path=("spec", "replicaSpecs", ELEMENT, "template"), stamp=stamp_replica, replicas=item_replicas)
+        old = TemplatePlace(
+            path=("spec", "replicaSpecs", ELEMENT, "template"), stamp=stamp_replica, replicas=item_replicas
+        )
         places.append(old)
     return WorkloadKind(
         api_versions=frozenset(f"kubeflow.org/{version}" for version in versions),

@@ -14,11 +14,11 @@ from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at
 from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules, StatedMinimum, above, items
 from ..members import Member, Membership, Subject, completion_index, index_of, named
-from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Place, Scene, Steps, WorkloadKind, item_replicas
+from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, Steps, TemplatePlace, WorkloadKind, item_replicas
 from ..queues import VOLCANO_QUEUE, Queue, QueueForm
 from ..roles import Predicted, Role, counted, read_once, role_of
 from ..stamping import add_annotations, add_labels, own, owned_by_workload, set_name
-from ..starts import Gang, Share, Start
+from ..starts import Share, Start, StartingGang
 from ..systems import Dialect, PodGroupKind, System
 from ..words import under, words
 
@@ -131,7 +131,7 @@ def _task_waits(_document: Found, task: object) -> str:
     return "dependsOn" if at(task, "dependsOn", "name") else ""
 
 
-def _starts(gang: Gang) -> Start[Any]:
+def _starts(gang: StartingGang) -> Start[Any]:
     """Return the start of a Volcano Job, with the defaults of volcano-sh/volcano pkg/webhooks/admission/jobs/mutate.
 
     With a minimum below the sum of the tasks' minimums, any pods may start first (pkg/scheduler/api/job_info.go,
@@ -159,7 +159,7 @@ DOSSIER: Final = Dossier(
             api_versions=frozenset({"batch.volcano.sh/v1alpha1"}),
             kind="Job",
             source="volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/batch/v1alpha1/job.go",
-            places=(Place(path=("spec", "tasks", ELEMENT, "template"), stamp=_stamp, replicas=item_replicas),),
+            places=(TemplatePlace(path=("spec", "tasks", ELEMENT, "template"), stamp=_stamp, replicas=item_replicas),),
         ),
         *(
             WorkloadKind(
@@ -168,7 +168,7 @@ DOSSIER: Final = Dossier(
                 source=f"volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/{file}",
                 only_template=kind == "JobTemplate",
                 places=(
-                    Place(
+                    TemplatePlace(
                         path=(*path, "tasks", ELEMENT, "template"),
                         stamp=_stamp_made,
                         replicas=item_replicas,

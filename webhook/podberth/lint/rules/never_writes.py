@@ -25,7 +25,7 @@ from ...cel.tree import Call, Entries, Items, Literal, Tree
 from ...errors import Problem
 from ...mutation.concerns.scheduler_name import DEFAULT_SCHEDULER
 from ...policy.model import Leaf
-from ..conditions import Present, Where
+from ..conditions import PresentTerm, Where
 from ..formula import AnyOf, Compares, Formula, Holds
 from ..model import Level, Library, LintedMutation
 
@@ -37,12 +37,12 @@ _EMPTY = (None, "")
 _UNSET: Mapping[str, Formula] = {
     "schedulerName": AnyOf(
         (
-            Holds(Present(_SCHEDULER), wanted=False),
+            Holds(PresentTerm(_SCHEDULER), wanted=False),
             Compares(_SCHEDULER, "==", DEFAULT_SCHEDULER),
             Compares(_SCHEDULER, "==", ""),
         )
     ),
-    "runtimeClassName": Holds(Present(_RUNTIME), wanted=False),
+    "runtimeClassName": Holds(PresentTerm(_RUNTIME), wanted=False),
 }
 """The statement that the policy may set a name. The cluster's default priority class is not known here."""
 
@@ -93,7 +93,7 @@ def _taken(mutation: LintedMutation, leaf: Leaf) -> str:
     """Return why the user has always set the field where the mutation applies."""
     concern = mutation.source.concern
     if concern in ("labels", "annotations"):
-        unset: Formula = Holds(Present(("object", "metadata", concern, leaf.name)), wanted=False)
+        unset: Formula = Holds(PresentTerm(("object", "metadata", concern, leaf.name)), wanted=False)
     elif concern in _UNSET:
         unset = _UNSET[concern]
     else:

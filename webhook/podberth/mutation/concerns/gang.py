@@ -16,7 +16,7 @@ from ...workload.systems import JOINED, NATIVE, PLAIN
 from .. import leaf, membership
 from ..change import Change, Proposal, Skipped
 from ..concern import Concern, Present, Surroundings, is_string_map
-from ..conflict import Answer, Case, Conflict
+from ..conflict import Answer, Conflict, ConflictCase
 from ..membership import MEMBERSHIP, GangFacts
 
 _NAME = ("gang", "name")
@@ -140,7 +140,7 @@ def _holds(there: Present, wrote: dict[str, Any]) -> bool:
     return all(part in MEMBERSHIP and there.draft.get(MEMBERSHIP[part]) == wrote[part] for part in wrote)
 
 
-def _conflicts(case: Case) -> Answer:
+def _conflicts(case: ConflictCase) -> Answer:
     """Compare system, name and size. If the pod does not join the gang, its size is not written either."""
     name, size, system = (case.proposal.leaves.get(each) for each in ("name", "size", "system"))
     joined = {path: case.draft.get(path) for each, path in membership.REFERENCES.items() if system and each != system}

@@ -10,7 +10,7 @@ from ...kube.shape import RESOURCED_LISTS
 from .. import leaf, restoring
 from ..change import Change
 from ..concern import Concern, Present, for_each, is_list_of_maps
-from ..conflict import Answer, Case, Conflict
+from ..conflict import Answer, Conflict, ConflictCase
 from ..containers import SIDES, containers
 
 _NAMES = ("container", "from", "to")
@@ -82,7 +82,7 @@ def _holds(there: Present, item: dict[str, Any]) -> bool:
         return False
 
 
-def _conflicts(case: Case) -> Answer:
+def _conflicts(case: ConflictCase) -> Answer:
     """Return conflicts: resources that two policies rewrite differently, or that one writes and the other rewrites."""
     paths = _container_paths(case.draft)
 
@@ -94,7 +94,7 @@ def _conflicts(case: Case) -> Answer:
     return case.by_item(conflict)
 
 
-def _rewritten(case: Case, item: dict[str, Any], path: Path) -> Conflict | None:
+def _rewritten(case: ConflictCase, item: dict[str, Any], path: Path) -> Conflict | None:
     container, old, new = (item.get(key) for key in _NAMES)
     if not isinstance(old, str) or old == new:
         return None

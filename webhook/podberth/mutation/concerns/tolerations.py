@@ -11,7 +11,7 @@ from ...kube.unchecked import key_of
 from .. import leaf
 from ..change import Change
 from ..concern import Concern, is_list_of_maps
-from ..conflict import Answer, Case, Conflict
+from ..conflict import Answer, Conflict, ConflictCase
 
 _PATH = ("spec", "tolerations")
 # core/v1 Toleration; policies cannot use Lt and Gt, which compare numbers (1.35, alpha)
@@ -68,7 +68,7 @@ def _keys(draft: Draft) -> frozenset[bytes]:
     return frozenset(map(key_of, draft.get(_PATH) or ()))
 
 
-def _conflicts(case: Case) -> Answer:
+def _conflicts(case: ConflictCase) -> Answer:
     """Compare how long NoExecute taints are tolerated.
 
     Tolerations are ORed, so another operator or value only lets the pod onto more nodes. But if several match one

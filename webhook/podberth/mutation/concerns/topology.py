@@ -20,7 +20,7 @@ from ...workload.systems import AFFINITY_KEYS, JOINED, NATIVE, SYSTEMS
 from .. import leaf, membership
 from ..change import Change, Proposal, Skipped
 from ..concern import Concern, Present, Surroundings, is_string_map
-from ..conflict import Answer, Case, Conflict
+from ..conflict import Answer, Conflict, ConflictCase
 from ..earlier import EarlierChanges
 from ..membership import GangFacts
 
@@ -170,7 +170,7 @@ def _levels(draft: Draft, *, slices: bool) -> list[str]:
     return [str(term.get("topologyKey")) for term in _terms(draft) if bool(term.get("matchLabelKeys")) == slices]
 
 
-def _conflicts(case: Case) -> Answer:
+def _conflicts(case: ConflictCase) -> Answer:
     """Compare level and mode. A preference for a required level is met already; slices are compared with slices.
 
     An earlier mutation of any field is in conflict if it wrote pod affinity, whatever its terms are.
