@@ -7,12 +7,12 @@ import yaml
 
 from builders import container, pod
 from pages import ROOT, page, rows
-from podberth.devices.claims import DeviceRequest, KnownDevices
+from podberth.devices.claims import ClaimRequest, KnownDevices
 from podberth.workload.gpus import gpu_facts
 
 PAGE = page("docs/claims.md")
 [EXAMPLE] = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
-CHANNEL = DeviceRequest("compute-domain-default-channel.nvidia.com", 1)
+CHANNEL = ClaimRequest("compute-domain-default-channel.nvidia.com", 1)
 
 
 def test_the_example_is_a_part_of_the_optional_policy() -> None:
@@ -26,14 +26,14 @@ def test_the_example_is_a_part_of_the_optional_policy() -> None:
 @pytest.mark.parametrize(
     ("row", "gpus", "asked"),
     [
-        ("a claim for GPUs, from a template or by name", 0, (DeviceRequest("gpu.nvidia.com", 2),)),
+        ("a claim for GPUs, from a template or by name", 0, (ClaimRequest("gpu.nvidia.com", 2),)),
         ("a claim for an IMEX channel or a NIC alone", 0, (CHANNEL,)),
         ("the like beside nvidia.com/gpu: 4", 4, (CHANNEL,)),
         ("a claim of which nothing is known", 0, None),
         ("a claim with adminAccess alone: to devices that others have", 0, ()),
     ],
 )
-def test_the_table_of_what_a_pod_asks_for_holds(row: str, gpus: int, asked: tuple[DeviceRequest, ...] | None) -> None:
+def test_the_table_of_what_a_pod_asks_for_holds(row: str, gpus: int, asked: tuple[ClaimRequest, ...] | None) -> None:
     table = {key.replace("`", ""): cells for key, cells in rows(PAGE).items()}
     limits = {"nvidia.com/gpu": gpus} if gpus else {}
     claims = [{"name": "c", "resourceClaimTemplateName": "t"}]

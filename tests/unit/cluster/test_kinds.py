@@ -9,7 +9,7 @@ from integration.serving import CapturedLines
 from podberth.cluster import workloads
 from podberth.cluster.served import resource_of
 from podberth.cluster.workloads import Filed, LiveWorkloads
-from podberth.devices.claims import DeviceRequest, KnownDevices
+from podberth.devices.claims import ClaimRequest, KnownDevices
 from podberth.facts.kinds import FOLLOWED, ComputeDomain, DeviceClass, Kind
 from podberth.kinds.queues import VOLCANO_QUEUE, Queue
 from podberth.telemetry.log import Log
@@ -72,7 +72,7 @@ MADE = {"resource.kubernetes.io/pod-claim-name": "gpu"}
             named({"spec": {"channel": {"resourceClaimTemplate": {"name": "channel"}}}}),
             (
                 ("team", "channel"),
-                ComputeDomain("channel", (DeviceRequest("compute-domain-default-channel.nvidia.com", 1),)),
+                ComputeDomain("channel", (ClaimRequest("compute-domain-default-channel.nvidia.com", 1),)),
             ),
         ),
         ("computedomains.resource.nvidia.com", named({"spec": {}}), None),
@@ -86,12 +86,12 @@ MADE = {"resource.kubernetes.io/pod-claim-name": "gpu"}
             named({"spec": {"minMember": 8}}),
             (("scheduling.run.ai", "team", "x"), PodGroup(8)),
         ),
-        ("resourceclaims.resource.k8s.io", named(CLAIM), (("team", "x"), (DeviceRequest("gpu", 2, (("r", 2),)),))),
+        ("resourceclaims.resource.k8s.io", named(CLAIM), (("team", "x"), (ClaimRequest("gpu", 2, (("r", 2),)),))),
         ("resourceclaims.resource.k8s.io", named(CLAIM, annotations=MADE), None),
         (
             "resourceclaimtemplates.resource.k8s.io",
             named({"spec": CLAIM}),
-            (("team", "x"), (DeviceRequest("gpu", 2, (("r", 2),)),)),
+            (("team", "x"), (ClaimRequest("gpu", 2, (("r", 2),)),)),
         ),
         (
             "localqueues.kueue.x-k8s.io",
@@ -288,7 +288,7 @@ def test_the_same_is_made_of_it_as_of_the_objects_of_a_snapshot() -> None:
     assert made.pod_groups.keys() == {*sizes, ("scheduling.k8s.io", "team", "s")}
     assert made.class_resources == {f"deviceclass.resource.kubernetes.io/{name}" for name in "cn"}
     assert made.devices == KnownDevices(
-        templates={("team", "channel"): (DeviceRequest("compute-domain-default-channel.nvidia.com", 1),)},
+        templates={("team", "channel"): (ClaimRequest("compute-domain-default-channel.nvidia.com", 1),)},
         groups={("team", "s"): frozenset({("ring", "channel")})},
         others=frozenset({"n"}),
     )

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from podberth.devices.claims import (
-    DeviceRequest,
+    ClaimRequest,
     KnownDevices,
     class_accelerators,
     class_resources,
@@ -82,7 +82,7 @@ def test_more_requests_than_the_api_takes_are_not_read() -> None:
 
 
 def test_a_pods_entry_is_looked_up_in_its_namespace() -> None:
-    asked, other = (DeviceRequest("gpu", 2),), (DeviceRequest("nic", 1),)
+    asked, other = (ClaimRequest("gpu", 2),), (ClaimRequest("nic", 1),)
     known = KnownDevices(claims={("team", "x"): asked}, templates={("team", "x"): other})
     assert known.asked("team", {"name": "c", "resourceClaimName": "x"}) == asked
     assert known.asked("team", {"name": "c", "resourceClaimTemplateName": "x"}) == other
@@ -91,7 +91,7 @@ def test_a_pods_entry_is_looked_up_in_its_namespace() -> None:
 
 
 def test_a_template_that_a_policy_declares_is_known_before_it_is_made_and_another_of_its_name_counts() -> None:
-    declared, made = (DeviceRequest("gpu", 2),), (DeviceRequest("nic", 1),)
+    declared, made = (ClaimRequest("gpu", 2),), (ClaimRequest("nic", 1),)
     known = KnownDevices(declared={"pair-0a1b2c3d": declared}, templates={("team", "pair-0a1b2c3d"): made})
     entry = {"name": "c", "resourceClaimTemplateName": "pair-0a1b2c3d"}
     assert known.asked("other", entry) == declared
@@ -140,10 +140,10 @@ def test_the_channel_of_a_compute_domain_is_known_by_the_domain() -> None:
         return {"metadata": {"name": "d"}, "spec": {"numNodes": 0, "channel": channel}}
 
     name = {"name": "d-channel"}
-    one = ("d-channel", (DeviceRequest("compute-domain-default-channel.nvidia.com", 1),))
+    one = ("d-channel", (ClaimRequest("compute-domain-default-channel.nvidia.com", 1),))
     assert read_compute_domain(domain(resourceClaimTemplate=name)) == one
     assert read_compute_domain(domain(resourceClaimTemplate=name, allocationMode="Single")) == one
-    every = ("d-channel", (DeviceRequest("compute-domain-default-channel.nvidia.com", 0),))
+    every = ("d-channel", (ClaimRequest("compute-domain-default-channel.nvidia.com", 0),))
     assert read_compute_domain(domain(resourceClaimTemplate=name, allocationMode="All")) == every
     for rubbish in ({}, {"spec": 3}, domain(), domain(resourceClaimTemplate={"name": 3})):
         assert read_compute_domain(rubbish) is None

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from node_builders import machines, node_manifest
-from podberth.devices.claims import DeviceRequest, KnownDevices
+from podberth.devices.claims import ClaimRequest, KnownDevices
 from podberth.facts.cluster import collect
 from podberth.topology.heartbeats import is_stale
 from podberth.wellknown import NAMESPACE
@@ -182,7 +182,7 @@ def test_groups_tell_what_they_share_domains_their_channel_and_classes_that_they
         now=None,
     )
     assert objects.devices == KnownDevices(
-        templates={("team", "channel"): (DeviceRequest("compute-domain-default-channel.nvidia.com", 0),)},
+        templates={("team", "channel"): (ClaimRequest("compute-domain-default-channel.nvidia.com", 0),)},
         groups={("team", "a"): frozenset({("ring", "channel")})},
         others=frozenset({"nics"}),
     )
@@ -200,7 +200,7 @@ def test_claims_and_templates_tell_what_is_asked_for_and_generated_claims_are_no
         ],
         now=None,
     )
-    asked = (DeviceRequest("gpu.nvidia.com", 2, (("r", 2),)),)
+    asked = (ClaimRequest("gpu.nvidia.com", 2, (("r", 2),)),)
     assert objects.devices == KnownDevices(claims={("team", "shared"): asked}, templates={("team", "t"): asked})
 
 

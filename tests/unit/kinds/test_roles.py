@@ -6,7 +6,7 @@ import pytest
 
 from builders import container, gpu_container, gpu_pod, owned, pod, sidecar, template, workload
 from named_owners import gang_of
-from podberth.devices.claims import DeviceRequest, KnownDevices
+from podberth.devices.claims import ClaimRequest, KnownDevices
 from podberth.kinds.roles import asks_in
 from podberth.kinds.roles import counted as pods_of
 from podberth.workload.gangs import Gang
@@ -106,7 +106,7 @@ def test_a_claim_for_a_nic_is_no_accelerator_and_one_that_is_not_known_may_be() 
     claims = [{"name": "one", "resourceClaimTemplateName": "nic"}]
     claiming = template(pod(container(claims=["one"]), resourceClaims=claims))
     assert of_mpi(mpi(launcher=claiming)).accelerated == 3
-    asked = {("ml", "nic"): (DeviceRequest("nic.example.com", 1),)}
+    asked = {("ml", "nic"): (ClaimRequest("nic.example.com", 1),)}
     devices = KnownDevices(templates=asked, others=frozenset({"nic.example.com"}))
     assert of_mpi(mpi(launcher=claiming), devices=devices).accelerated == 2
 

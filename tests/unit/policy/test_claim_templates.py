@@ -8,7 +8,7 @@ import yaml
 from builders import container, gpu_pod, pod, review
 from podberth.admission.decide import mutate
 from podberth.admission.review import decode_review
-from podberth.devices.claims import DeviceRequest
+from podberth.devices.claims import ClaimRequest
 from podberth.facts.cluster import ClusterFacts
 from podberth.kube.patch import apply
 from podberth.policy.parse import ParsedPolicies, parse_policies
@@ -107,8 +107,8 @@ def test_a_later_policy_sees_what_the_claims_ask_for_though_nothing_is_made_yet(
         assert made["metadata"]["annotations"]["example.com/claims"] == "gpu.nvidia.com:2,rdma.example.com:1,:0"
         assert known.devices.declared == {
             written(): (
-                DeviceRequest("gpu.nvidia.com", 2, (("gpu", 2),)),
-                DeviceRequest("rdma.example.com", 1, (("nic", 1),)),
+                ClaimRequest("gpu.nvidia.com", 2, (("gpu", 2),)),
+                ClaimRequest("rdma.example.com", 1, (("nic", 1),)),
             )
         }
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from builders import container, gpu_container, gpu_pod, pod, sidecar
-from podberth.devices.claims import DeviceRequest, KnownDevices
+from podberth.devices.claims import ClaimRequest, KnownDevices
 from podberth.devices.resources import Accelerator
 from podberth.workload.gpus import GpuClaim, GpuRequest, gpu_facts
 
@@ -236,8 +236,8 @@ def test_a_claim_is_looked_up_where_it_is_known_and_stays_unknown_elsewhere() ->
     ]
     document = pod(container(claims=("gpus", "mixed", "lost")), resourceClaims=claims)
     devices = KnownDevices(
-        claims={("team", "both"): (DeviceRequest("gpu.nvidia.com", 1), DeviceRequest("nic.example.com", 0))},
-        templates={("team", "two"): (DeviceRequest("gpu.nvidia.com", 2),)},
+        claims={("team", "both"): (ClaimRequest("gpu.nvidia.com", 1), ClaimRequest("nic.example.com", 0))},
+        templates={("team", "two"): (ClaimRequest("gpu.nvidia.com", 2),)},
     )
     known = gpu_facts(document, "team", devices)
     assert known.claims == (
@@ -252,7 +252,7 @@ def test_a_claim_is_looked_up_where_it_is_known_and_stays_unknown_elsewhere() ->
 
 
 CHANNEL, NIC, GPU = (
-    DeviceRequest(name, 1) for name in ("compute-domain-default-channel.nvidia.com", "nic.example.com", "own")
+    ClaimRequest(name, 1) for name in ("compute-domain-default-channel.nvidia.com", "nic.example.com", "own")
 )
 OWN = {"deviceclass.resource.kubernetes.io/own": Accelerator("nvidia", "mig")}
 
@@ -266,11 +266,11 @@ OWN = {"deviceclass.resource.kubernetes.io/own": Accelerator("nvidia", "mig")}
         ((), "none"),  # adminAccess only: to devices that others have
         ((GPU,), "claim"),
         ((CHANNEL, GPU), "claim"),
-        ((DeviceRequest("never-seen", 1),), "claim"),
-        ((DeviceRequest("vfio.gpu.nvidia.com", 1),), "none"),
+        ((ClaimRequest("never-seen", 1),), "claim"),
+        ((ClaimRequest("vfio.gpu.nvidia.com", 1),), "none"),
     ],
 )
-def test_a_claim_for_a_channel_or_a_nic_is_no_gpu(asked: tuple[DeviceRequest, ...], kind: str) -> None:
+def test_a_claim_for_a_channel_or_a_nic_is_no_gpu(asked: tuple[ClaimRequest, ...], kind: str) -> None:
     devices = KnownDevices(templates={("team", "t"): asked}, resources=OWN, others=frozenset({"nic.example.com"}))
     document = pod(container(claims=["c"]), resourceClaims=[{"name": "c", "resourceClaimTemplateName": "t"}])
     assert gpu_facts(document, "team", devices).kind == kind

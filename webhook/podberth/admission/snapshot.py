@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from ..cel.engine import Batch, Environment, Expression, ReviewContext
 from ..conventions import Conventions
-from ..devices.claims import DeviceRequest, KnownDevices, read_claim
+from ..devices.claims import ClaimRequest, KnownDevices, read_claim
 from ..errors import PolicyError, Problem
 from ..facts.cluster import SYSTEM_CLASS, ClusterFacts
 from ..facts.kinds import CONFIG_MAP, NAMESPACE_KIND
@@ -68,7 +68,7 @@ class Snapshot:
     """The index of the nodes; ``facts`` have no nodes."""
     facts: ClusterFacts
     """The known facts of the cluster's other objects, with the ConfigMaps from the policies' files."""
-    declared: Mapping[str, tuple[DeviceRequest, ...]]
+    declared: Mapping[str, tuple[ClaimRequest, ...]]
     """The requests of the policies' claim templates, by the names that are written on pods."""
     conventions: Conventions
     notes: tuple[Problem, ...]
@@ -284,7 +284,7 @@ def load_working(
     return snapshot, tuple(sorted([*parsed.problems, *problems]))
 
 
-def _declared(policies: Iterable[CompiledPolicy]) -> dict[str, tuple[DeviceRequest, ...]]:
+def _declared(policies: Iterable[CompiledPolicy]) -> dict[str, tuple[ClaimRequest, ...]]:
     """Return the requests of the policies' claim templates, by the names that are written on pods."""
     templates = (each for policy in policies for each in policy.source.spec.claim_templates)
     return {each.written_name: read_claim(each.document) for each in templates}

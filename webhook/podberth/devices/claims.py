@@ -46,7 +46,7 @@ _LARGEST_COUNT: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class DeviceRequest:
+class ClaimRequest:
     """Devices of one class that a claim asks for.
 
     ``device_class`` is empty if alternatives differ in it. ``count`` is 0 if alternatives differ in it, or if the
@@ -63,11 +63,11 @@ class DeviceRequest:
 class KnownDevices:
     """The known DRA objects of a cluster."""
 
-    claims: Mapping[NamespacedName, tuple[DeviceRequest, ...]] = field(default_factory=dict)
+    claims: Mapping[NamespacedName, tuple[ClaimRequest, ...]] = field(default_factory=dict)
     """ResourceClaims that users have made by hand, by namespace and name."""
-    templates: Mapping[NamespacedName, tuple[DeviceRequest, ...]] = field(default_factory=dict)
+    templates: Mapping[NamespacedName, tuple[ClaimRequest, ...]] = field(default_factory=dict)
     """The requests of ResourceClaimTemplates, by namespace and name."""
-    declared: Mapping[str, tuple[DeviceRequest, ...]] = field(default_factory=dict)
+    declared: Mapping[str, tuple[ClaimRequest, ...]] = field(default_factory=dict)
     """The requests of templates that policies declare, by their written name, whether they exist already or not."""
     groups: Mapping[NamespacedName, ClaimNames] = field(default_factory=dict)
     """The claims that the pods of a native PodGroup share, by its namespace and name; without groups that share
@@ -77,7 +77,7 @@ class KnownDevices:
     others: frozenset[str] = frozenset()
     """DeviceClasses of drivers that have no accelerators."""
 
-    def asked(self, namespace: str, claim: Mapping[str, Any]) -> tuple[DeviceRequest, ...] | None:
+    def asked(self, namespace: str, claim: Mapping[str, Any]) -> tuple[ClaimRequest, ...] | None:
         """Return the devices that an entry of a Pod's ``resourceClaims`` asks for; None if they are not known."""
         template, name = claim.get("resourceClaimTemplateName"), claim.get("resourceClaimName")
         if isinstance(template, str):
@@ -146,7 +146,7 @@ def is_generated(claim: Mapping[str, Any]) -> bool:
     )
 
 
-def read_claim(document: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
+def read_claim(document: Mapping[str, Any]) -> tuple[ClaimRequest, ...]:
     """Return the devices that a ResourceClaim asks for, one entry for each class in the order of the requests.
 
     The ``spec`` of a ResourceClaimTemplate is read in the same way: it has a claim's spec.
@@ -154,12 +154,12 @@ def read_claim(document: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
     return _device_requests(document, "spec")
 
 
-def read_template(document: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
+def read_template(document: Mapping[str, Any]) -> tuple[ClaimRequest, ...]:
     """Return the devices that the claims of a ResourceClaimTemplate ask for, one entry for each class."""
     return _device_requests(document, "spec", "spec")
 
 
-def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[DeviceRequest, ...]] | None:
+def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[ClaimRequest, ...]] | None:
     """Return the name of the channel template that a ComputeDomain's driver makes, and the devices that it asks for.
 
     resource.nvidia.com/v1beta1, ComputeDomainChannelSpec: one channel, or all channels.
@@ -168,7 +168,7 @@ def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[DeviceR
     name = text_at(channel, "resourceClaimTemplate", "name")
     if not name:
         return None
-    return name, (DeviceRequest(CHANNEL_CLASS, 0 if channel.get("allocationMode") == "All" else 1),)
+    return name, (ClaimRequest(CHANNEL_CLASS, 0 if channel.get("allocationMode") == "All" else 1),)
 
 
 def shared_claims(pod_group: Mapping[str, Any]) -> ClaimNames:
@@ -180,13 +180,13 @@ def shared_claims(pod_group: Mapping[str, Any]) -> ClaimNames:
     return frozenset((name, made) for name, made in found if isinstance(name, str) and isinstance(made, str))
 
 
-def _device_requests(document: Mapping[str, Any], *path: str) -> tuple[DeviceRequest, ...]:
+def _device_requests(document: Mapping[str, Any], *path: str) -> tuple[ClaimRequest, ...]:
     parts: dict[str, list[tuple[str, int]]] = {}
     for request in _objects(document, *path, "devices", "requests"):
         found = _device_request(request)
         if found is not None:
             parts.setdefault(found[0], []).append((text_at(request, "name"), found[1]))
-    return tuple(DeviceRequest(name, _total(each), tuple(each)) for name, each in parts.items())
+    return tuple(ClaimRequest(name, _total(each), tuple(each)) for name, each in parts.items())
 
 
 def _total(parts: list[tuple[str, int]]) -> int:

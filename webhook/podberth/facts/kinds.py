@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from ..devices.claims import (
     Accelerators,
-    DeviceRequest,
+    ClaimRequest,
     class_accelerators,
     class_resources,
     hands_out_others,
@@ -141,7 +141,7 @@ class ComputeDomain(NamedTuple):
     """The facts of a ComputeDomain. Until its driver makes the claim template, a pod's channel is known from these."""
 
     template: str
-    requests: tuple[DeviceRequest, ...]
+    requests: tuple[ClaimRequest, ...]
 
 
 # ---- nodes -----------------------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ def _device_class(document: Document) -> DeviceClass:
     return DeviceClass(class_resources(document), class_accelerators(document), hands_out_others(document))
 
 
-def _claim(document: Document) -> tuple[DeviceRequest, ...] | None:
+def _claim(document: Document) -> tuple[ClaimRequest, ...] | None:
     return None if is_generated(document) else read_claim(document)
 
 

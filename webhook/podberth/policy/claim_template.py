@@ -85,7 +85,7 @@ class DeviceSubRequest(_Devices):
     """Unique among the alternatives."""
 
 
-class TemplateRequest(Model):
+class DeviceRequest(Model):
     """A request under one name: exactly one kind of device, or the first available of several."""
 
     name: Subdomain
@@ -128,7 +128,7 @@ class DeviceConfiguration(Model):
 class Devices(Model):
     """The devices of a claim."""
 
-    requests: Annotated[tuple[TemplateRequest, ...], Field(min_length=1, max_length=_MOST)]
+    requests: Annotated[tuple[DeviceRequest, ...], Field(min_length=1, max_length=_MOST)]
     """Requests, each with a name."""
     constraints: Annotated[tuple[DeviceConstraint, ...], Field(max_length=_MOST)] = ()
     """Conditions on the devices of several requests together."""

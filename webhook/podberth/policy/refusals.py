@@ -11,7 +11,7 @@ from typing import TypeAlias
 from ..cel.bounds import MAX_ENTRIES, MAX_EXPRESSION_BYTES, MAX_POLICY_BYTES
 from ..kube.positions import Path
 from ..workload.systems import JOINED
-from .claim_template import Devices, DeviceSubRequest, ExactDeviceRequest, TemplateRequest
+from .claim_template import DeviceRequest, Devices, DeviceSubRequest, ExactDeviceRequest
 from .model import (
     CONCERNS,
     GPUPolicy,
@@ -193,7 +193,7 @@ def _devices(devices: Devices, path: Path) -> Iterator[Refusal]:
         yield from _of_claim(config.requests, known, (*path, "config", index))
 
 
-def _request(request: TemplateRequest, path: Path) -> Iterator[Refusal]:
+def _request(request: DeviceRequest, path: Path) -> Iterator[Refusal]:
     if (request.exactly is None) == (not request.first_available):
         yield path, "want exactly one of exactly and firstAvailable"
     for place, asked in _asked(request, path):
@@ -207,7 +207,7 @@ def _of_claim(names: tuple[str, ...], known: set[str], path: Path) -> Iterator[R
             yield (*path, "requests", index), f"got {name!r}, want a request of the claim: {', '.join(sorted(known))}"
 
 
-def _asked(request: TemplateRequest, path: Path) -> Iterator[tuple[Path, ExactDeviceRequest | DeviceSubRequest]]:
+def _asked(request: DeviceRequest, path: Path) -> Iterator[tuple[Path, ExactDeviceRequest | DeviceSubRequest]]:
     if request.exactly is not None:
         yield (*path, "exactly"), request.exactly
     for index, each in enumerate(request.first_available):

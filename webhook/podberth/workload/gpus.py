@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from ..devices.claims import NO_DEVICES, DeviceRequest, KnownDevices
+from ..devices.claims import NO_DEVICES, ClaimRequest, KnownDevices
 from ..devices.resources import COUNTED_KINDS, DEVICE_CLASS_PREFIX, recognise
 from ..kinds.roles import Asks
 from ..kube.pod import Container, annotations, containers, spec
@@ -24,7 +24,7 @@ _KINDS: Final[dict[str, Kind]] = {"whole": "whole", "mig": "mig", "shared": "sha
 
 _MEBIBYTE: Final = 2**20
 
-_UNKNOWN: Final = (DeviceRequest("", 0),)
+_UNKNOWN: Final = (ClaimRequest("", 0),)
 _MAYBE_GPUS: Final = frozenset({*COUNTED_KINDS, ""})
 """The kinds of claims that are, or may be, for accelerators."""
 
