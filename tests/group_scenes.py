@@ -519,7 +519,7 @@ SCENES: tuple[Scene, ...] = (
     ),
     Scene(
         DOMAIN,
-        job(parallelism=4, completions=4),
+        job(parallelism=4, completions=4, pod=GPU.replace("{", "{subdomain: train, ", 1)),
         "spec.containers: 4 pods start together, and all known nodes hold 3 such; write fewer, or they wait for nodes",
     ),
 )

@@ -117,6 +117,7 @@ RIGHT: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "a native gang that may start with fewer": (_native("{gang: {minCount: 2}}"), ""),
     "a native Job without a gang": (_native("{basic: {}}"), ""),
+    "an Indexed Job of more pods than the nodes hold, which have no names for each other": (_indexed(9), ""),
     "a native gang of all": (_native("{gang: {}}", 3), ""),
     "native constraints of a Job that is no gang": (
         _job(f"parallelism: 9, scheduling: {{schedulingConstraints: {{topology: [{{key: {RACK}}}]}}}}"),
