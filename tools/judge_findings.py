@@ -4,8 +4,8 @@
     .venv/bin/python tools/judge_findings.py FOLDER --topology mixed.yaml    # another run for each, findings joined
 
 FOLDER holds the manifests of tests/precision/manifests.tsv as OWNER+NAME/PATH; tests/precision/README.md says how to
-get them, and what the sets are that ``--set`` chooses from. Each finding is printed with its document and its verdict, or ``new`` where nobody has judged it; then the
-counts of each policy. Exits with 1 if a finding is new or wrong.
+get them, and what the sets are that ``--set`` chooses from. Each finding is printed with its document and its verdict,
+or ``new`` where nobody has judged it; then the counts of each policy. Exits with 1 if a finding is new or wrong.
 """
 
 import argparse
