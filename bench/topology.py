@@ -26,7 +26,7 @@ from podberth.admission.snapshot import Snapshot
 from podberth.facts.cluster import collect
 from podberth.topology.codec import decode_topology
 from podberth.topology.index import TopologyIndex
-from podberth.topology.manifest import decode_node
+from podberth.topology.manifest import judge, read_node
 from podberth.topology.model import Node
 
 from . import clusters, decisions, expressions
@@ -112,7 +112,7 @@ def _decide(snapshots: Mapping[Size, Snapshot], count: int, times: Mapping[Size,
     for size, snapshot in snapshots.items():
         cordons = cycle(islice(_cordons(size), 2))
         # A snapshot's other caches hold what follows from its index.
-        fresh = [replace(snapshot, topology=snapshot.topology.replace(next(cordons))) for _ in range(count)]
+        fresh = [replace(snapshot, topology=snapshot.topology.update([next(cordons)])) for _ in range(count)]
         first = [_timed(*each) for each in zip(decisions.requests(count), fresh, strict=True)]
         again = [_timed(*each) for each in zip(decisions.requests(count, serial=count), fresh, strict=True)]
         times[size].first.append(median(first))
@@ -140,7 +140,7 @@ def _machines(size: Size) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 
 def _decoded(document: dict[str, Any], topology: dict[str, Any], *, cordoned: bool) -> Node:
     document = {**document, "spec": {**document["spec"], "unschedulable": cordoned}}
-    return decode_node(document, decode_topology(topology))
+    return judge(read_node(document), decode_topology(topology), stale=False)
 
 
 def _update_ms(index: TopologyIndex, size: Size) -> list[float]:
@@ -148,7 +148,7 @@ def _update_ms(index: TopologyIndex, size: Size) -> list[float]:
     took = []
     for document, topology in islice(_machines(size), _UPDATES):
         started = time.perf_counter_ns()
-        index = index.replace(_decoded(document, topology, cordoned=True))
+        index = index.update([_decoded(document, topology, cordoned=True)])
         took.append((time.perf_counter_ns() - started) / 1e6)
     return took
 

@@ -119,11 +119,12 @@ def show_diff(terminal: Terminal, lines: Sequence[str]) -> None:
 
 
 def _show_reasons(terminal: Terminal, label: str, lines: Sequence[str]) -> None:
-    """Write podberth's lines, "podberth POLICY: TEXT", each behind its policy."""
+    """Write podberth's lines: "podberth POLICY: TEXT" behind its policy, "podberth: TEXT" without one."""
     for number, line in enumerate(lines):
-        policy, _, text = line.removeprefix("podberth").strip().partition(": ")
+        policy, _, text = line.removeprefix("podberth").partition(": ")
         shown = label if number == 0 else ""
-        first = (Span(f"{_INDENT}{shown:<{_LABEL_WIDTH}}", _TONES[label] or "dim"), Span(policy, "bold"), Span(": "))
+        author = (Span(policy.strip(), "bold"), Span(": ")) if policy else ()
+        first = (Span(f"{_INDENT}{shown:<{_LABEL_WIDTH}}", _TONES[label] or "dim"), *author)
         terminal.paragraph(text, first=first, hanging=len(_INDENT) + _LABEL_WIDTH + 2)
 
 

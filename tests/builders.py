@@ -123,6 +123,7 @@ def job(document: JSON, *, name: str = "train", indexed: bool = False, paralleli
     spec: JSON = {"parallelism": parallelism, "completions": parallelism, "template": made}
     if indexed:
         spec["completionMode"] = "Indexed"
+        made["spec"]["subdomain"] = name  # by which its pods find each other
     return workload("batch/v1", "Job", spec, name=name)
 
 

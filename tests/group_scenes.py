@@ -125,7 +125,7 @@ spec: {parentQueue: research}
 
 def job(metadata: str = "", template: str = "", pod: str = GPU, *, parallelism: int = 2, completions: int = 2) -> str:
     """Return an Indexed Job as a manifest; the parts are flow YAML, without its braces."""
-    pod = pod.replace("{", "{restartPolicy: Never, ", 1)
+    pod = pod.replace("{", "{restartPolicy: Never, subdomain: train, ", 1)
     return f"""
     apiVersion: batch/v1
     kind: Job
@@ -519,7 +519,7 @@ SCENES: tuple[Scene, ...] = (
     ),
     Scene(
         DOMAIN,
-        job(parallelism=4, completions=4, pod=GPU.replace("{", "{subdomain: train, ", 1)),
+        job(parallelism=4, completions=4),
         "spec.containers: 4 pods start together, and all known nodes hold 3 such; write fewer, or they wait for nodes",
     ),
 )

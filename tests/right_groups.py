@@ -47,7 +47,8 @@ def _job(spec: str, metadata: str = "", pod: str = GPU) -> str:
 
 
 def _indexed(pods: int, more: str = "", metadata: str = "") -> str:
-    return _job(f"completionMode: Indexed, parallelism: {pods}, completions: {pods}{more}", metadata)
+    found = GPU.replace("{", "{subdomain: train, ", 1)
+    return _job(f"completionMode: Indexed, parallelism: {pods}, completions: {pods}{more}", metadata, found)
 
 
 def _native(policy: str, pods: int = 9, constraints: str = "") -> str:
@@ -117,7 +118,6 @@ RIGHT: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "a native gang that may start with fewer": (_native("{gang: {minCount: 2}}"), ""),
     "a native Job without a gang": (_native("{basic: {}}"), ""),
-    "an Indexed Job of more pods than the nodes hold, which have no names for each other": (_indexed(9), ""),
     "a native gang of all": (_native("{gang: {}}", 3), ""),
     "native constraints of a Job that is no gang": (
         _job(f"parallelism: 9, scheduling: {{schedulingConstraints: {{topology: [{{key: {RACK}}}]}}}}"),
@@ -167,6 +167,7 @@ RIGHT: Final[Mapping[str, tuple[str, str]]] = {
         workload("kubeflow.org/v1", "PaddleJob", f"{{paddleReplicaSpecs: {{{role('Worker', 8)}}}{_ELASTIC % 2}}}"),
         "",
     ),
+    "an AscendJob": (workload("mindxdl.gitee.com/v1", "AscendJob", f"{{replicaSpecs: {{{role('Worker', 3)}}}}}"), ""),
     "a JAXJob": (workload("kubeflow.org/v1", "JAXJob", f"{{jaxReplicaSpecs: {{{role('Worker', 3)}}}}}"), ""),
     "a PodCliqueSet that may start with fewer": (cliques(clique("decode", 8, ", minAvailable: 2")), ""),
     "a PodCliqueSet that scales": (

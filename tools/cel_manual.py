@@ -219,10 +219,9 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         ),
         "gang.source": (
             "what says so: `Job`, `JobSet`, `LeaderWorkerSet`, `PyTorchJob` and the other kinds of Kubeflow, "
-            "`MPIJob`, `RayCluster`, `VolcanoJob`, `PodCliqueSet`, `RoleBasedGroup`, `ModelServing`, "
-            "`InferenceService`, `Spark`, "
-            "`StatefulSet`, `PodGroup`, `Workload`, `Kueue`, `YuniKorn`, or "
-            "`label` for the user's own word"
+            "`MPIJob`, `RayCluster`, `VolcanoJob`, `PodCliqueSet`, `RoleBasedGroup`, `ModelServing`, `RoleSet`, "
+            "`PodSet`, `AscendJob`, `InferenceService`, `Spark`, `StatefulSet`, `PodGroup`, `Workload`, `Kueue`, "
+            "`YuniKorn`, or `label` for the user's own word"
         ),
         "gang.system": (
             "who places the group: `native`, `kueue`, `volcano`, `kai`, `koordinator`, `slurm-bridge`, "

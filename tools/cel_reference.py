@@ -32,7 +32,8 @@ def _functions() -> str:
 
 
 def _row(function: Function, environment: Environment) -> str:
-    signature = f"{_shown(function.receiver)}.{function.name}({', '.join(map(_shown, function.parameters))})"
+    receiver, *arguments = map(_shown, function.parameters)
+    signature = f"{receiver}.{function.name}({', '.join(arguments)})"
     meaning, example = cel_manual.MANUALS[signature]
     cost = environment.compile(example, want=Want.ANY).costs[""].microseconds
     cells = (f"`{signature}`", _shown(function.result), meaning, f"`{example}`", f"{cost:,.0f} µs")

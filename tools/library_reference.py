@@ -28,7 +28,6 @@ from podberth.cel.libraries import (
     quantity,
     regex,
     semver,
-    strings,
     url,
 )
 from podberth.cel.libraries.native import Macro
@@ -38,7 +37,7 @@ from podberth.topology.index import Need, TopologyIndex
 
 PAGE, POLICY = "docs/cel.md", "docs/policy.md"
 
-_TO_STRING = tuple(row for row in strings.OVERLOADS if row.name == "string")
+_TO_STRING = tuple(row for row in native.STRINGS if row.name == "string")
 TABLES: Mapping[str, tuple[Sequence[Overload], Sequence[Macro]]] = {
     "macros": ((), native.LANGUAGE_MACROS),
     "operators": (native.OPERATORS, ()),
@@ -48,7 +47,7 @@ TABLES: Mapping[str, tuple[Sequence[Overload], Sequence[Macro]]] = {
     "lists": ((*lists.OVERLOADS, *native.LISTS), native.LIST_MACROS),
     "sets": (native.SETS, ()),
     "optionals": ((*native.OPTIONALS, *optionals.OVERLOADS), native.OPTIONAL_MACROS),
-    "strings": (tuple(row for row in strings.OVERLOADS if row not in _TO_STRING), ()),
+    "strings": (tuple(row for row in native.STRINGS if row not in _TO_STRING), ()),
     "regex": (regex.OVERLOADS, ()),
     "quantities": (quantity.OVERLOADS, ()),
     "versions": (semver.OVERLOADS, ()),

@@ -1,7 +1,8 @@
-"""Turn an API server's OpenAPI document into the packaged schema of a Pod.
+"""Turn an API server's OpenAPI documents into the packaged schemas of a Pod, and of the kinds that make pods.
 
-    kubectl get --raw /openapi/v3/api/v1 > openapi.json
-    python tools/pod_schema.py openapi.json > webhook/podberth/kube/data/pod-1.36.json
+    for each in api apis/apps apis/batch; do kubectl get --raw /openapi/v3/$each/v1 > $(basename $each)-v1.json; done
+    python tools/pod_schema.py api-v1.json > webhook/podberth/kube/data/pod-1.36.json
+    python tools/pod_schema.py --workloads {api,apps,batch}-v1.json > webhook/podberth/kube/data/workloads-1.36.json
 
 One definition a line, sorted, so that two versions of Kubernetes can be compared with diff. What is kept of a
 definition: ``podberth.kube.openapi``.
@@ -10,9 +11,11 @@ definition: ``podberth.kube.openapi``.
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from podberth.kube.openapi import prune
+from podberth.kube.openapi import prune, prune_workloads
+
+_WORKLOADS: Final = "--workloads"
 
 
 def render(definitions: dict[str, Any]) -> str:
@@ -25,12 +28,14 @@ def render(definitions: dict[str, Any]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Read the document that is named, or standard input, and print the packaged schema."""
-    if len(arguments) > 1:
-        print("usage: pod_schema.py [OPENAPI_JSON]", file=sys.stderr)
+    """Read the documents that are named, or standard input, and print the packaged schema."""
+    files = [each for each in arguments if each != _WORKLOADS]
+    if len(files) > 1 and _WORKLOADS not in arguments:
+        print("usage: pod_schema.py [OPENAPI_JSON]\n       pod_schema.py --workloads OPENAPI_JSON...", file=sys.stderr)
         return 2
-    text = Path(arguments[0]).read_text(encoding="utf-8") if arguments else sys.stdin.read()
-    sys.stdout.write(render(prune(json.loads(text))))
+    texts = [Path(each).read_text(encoding="utf-8") for each in files] or [sys.stdin.read()]
+    documents = [json.loads(text) for text in texts]
+    sys.stdout.write(render(prune_workloads(documents) if _WORKLOADS in arguments else prune(documents[0])))
     return 0
 
 

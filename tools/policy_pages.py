@@ -18,7 +18,7 @@ from typing import Any
 
 from podberth.cel.engine import Environment
 from podberth.files.library import PARAMS, POLICY, SUITE, Shipped, shipped
-from podberth.kube.canonical import write_quantities
+from podberth.kube.quantity import write_quantities
 from podberth.kube.schema import PodSchema
 from podberth.kube.yaml_text import as_yaml
 from podberth.policy.model import GPUPolicy

@@ -20,7 +20,7 @@ from typing import Any
 
 import orjson
 
-from podberth.agent.objects import NODES, Answer, LabelTarget, Request, node_path
+from podberth.agent.objects import NODES, Answer, LabelTarget, Request
 from podberth.agent.pace import Backoff
 from podberth.agent.publish import Send, link_labels, pump
 from podberth.agent.publisher import Publisher
@@ -286,7 +286,7 @@ class Fleet:
     def _bring(self, member: _Member, before: Sight) -> None:
         """Update the Node to the machine's state; a write that the API server refuses waits for a later turn."""
         after = show(member.machine)
-        node = node_path(member.machine.name)
+        node = NODES.below(member.machine.name)
         patches = zip((node, node.below("status")), node_patch(before, after), strict=True)
         requests = [_merge(path, patch) for path, patch in patches if patch]
         if all(_good(self._send(request)) for request in requests):

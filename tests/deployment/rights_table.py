@@ -12,8 +12,11 @@ OPERATORS: Final = """
     xgboostjobs.kubeflow.org jobs.batch jobs.batch.volcano.sh jobsets.jobset.x-k8s.io rayclusters.ray.io
     podcliques.grove.io podcliquescalinggroups.grove.io podcliquesets.grove.io sparkapplications.sparkoperator.k8s.io
     rolebasedgroups.workloads.x-k8s.io modelservings.workload.serving.volcano.sh
+    ascendjobs.mindxdl.gitee.com rolesets.orchestration.aibrix.ai
 """
-ROLE_INSTANCES: Final = "roleinstances.workloads.x-k8s.io roleinstancesets.workloads.x-k8s.io"
+ROLE_INSTANCES: Final = """
+    roleinstances.workloads.x-k8s.io roleinstancesets.workloads.x-k8s.io podsets.orchestration.aibrix.ai
+"""
 PLACEMENT: Final = """
     namespaces nodes gpupolicies.podberth.io deviceclasses.resource.k8s.io resourceclaims.resource.k8s.io
     resourceclaimtemplates.resource.k8s.io computedomains.resource.nvidia.com podgroups.scheduling.k8s.io
@@ -23,10 +26,13 @@ PLACEMENT: Final = """
 """
 OTHER_WORKLOADS: Final = """
     pods replicationcontrollers daemonsets.apps deployments.apps replicasets.apps statefulsets.apps cronjobs.batch
-    nimservices.apps.nvidia.com cronworkflows.argoproj.io workflows.argoproj.io notebooks.kubeflow.org
+    nimpipelines.apps.nvidia.com nimservices.apps.nvidia.com experiments.kubeflow.org trials.kubeflow.org
+    services.inference.llmaz.io inferencesets.kaito.sh workspaces.kaito.sh clusterservingruntimes.ome.io
+    inferenceservices.ome.io servingruntimes.ome.io vllmruntimes.production-stack.vllm.ai
+    cronworkflows.argoproj.io workflows.argoproj.io notebooks.kubeflow.org
     leaderworkersets.leaderworkerset.x-k8s.io dynamocomponentdeployments.nvidia.com dynamographdeployments.nvidia.com
     rayclusterfleets.orchestration.aibrix.ai rayclusterreplicasets.orchestration.aibrix.ai
-    rolesets.orchestration.aibrix.ai stormservices.orchestration.aibrix.ai raycronjobs.ray.io rayjobs.ray.io
+    stormservices.orchestration.aibrix.ai raycronjobs.ray.io rayjobs.ray.io
     rayservices.ray.io configurations.serving.knative.dev revisions.serving.knative.dev services.serving.knative.dev
     clusterservingruntimes.serving.kserve.io inferenceservices.serving.kserve.io
     llminferenceservices.serving.kserve.io servingruntimes.serving.kserve.io inferenceservices.serving.kubeflow.org

@@ -13,8 +13,8 @@ import pytest
 from controlplane.api import Answer, Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from podberth.cli.controller import EventsOfController
-from podberth.cluster.events import Events
+from podberth.cli import controller as of_controller
+from podberth.cluster import events as of_webhook
 from podberth.wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES, NAMESPACE
 
 from .rendering import Document
@@ -89,7 +89,7 @@ def teller(request: pytest.FixtureRequest, spaces: ControlPlane) -> Iterator[Tel
     rule = {"apiGroups": ["", "events.k8s.io"], "resources": ["events"]}
     verbs = ["get", "create", "update", "patch", "delete", "deletecollection"]
     grant(installed, f"guards-events-{account}", account, NAMESPACE, {**rule, "verbs": verbs})
-    controller = Events.controller if account == "podberth" else EventsOfController.controller
+    controller = of_webhook.CONTROLLER if account == "podberth" else of_controller.CONTROLLER
     with closing(Api(installed.url, installed.create_token(NAMESPACE, account), installed.ca_file)) as api:
         made = Teller(controller, api)
         wait_for(
@@ -127,7 +127,7 @@ def test_it_makes_no_event_of_anybody_elses(installed: ControlPlane, teller: Tel
 
 
 def test_it_does_not_speak_for_the_other_one(teller: Teller) -> None:
-    others = {Events.controller, EventsOfController.controller} - {teller.controller}
+    others = {of_webhook.CONTROLLER, of_controller.CONTROLLER} - {teller.controller}
     for other in others:
         refused(create(teller, teller.event(reportingController=other)), NOT_OWN)
 

@@ -54,7 +54,7 @@ def test_every_alert_has_a_case_that_fires_and_one_that_does_not() -> None:
 def test_every_metric_is_one_of_podberths_or_of_the_api_servers() -> None:
     metrics = Metrics(("/mutate",), lines_dropped=lambda: 0, in_flight=lambda: 0)
     WatchMetrics(metrics, dict, lambda: 0)
-    EventMetrics(metrics)
+    EventMetrics(metrics.registry)
     controller = ControllerMetrics()
     controller.ask(leads=lambda: True, waiting=lambda: 0, watched=dict, kinds=dict)
     text = (metrics.exposition() + controller.exposition()).decode()

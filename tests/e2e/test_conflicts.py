@@ -99,7 +99,7 @@ def test_the_first_policys_value_is_the_apiservers_and_the_user_gets_a_warning(s
     name = concern.lower()
     wanted = f"podberth second-{name}: conflict with policy first-{name} at {PAIRS[concern][2]}-{name} comes first"
     assert [line.startswith(wanted) for line in said.ours] == [True, False], said.ours
-    assert said.ours[1].startswith(f"podberth first-{name}: ")
+    assert said.ours[1].startswith("podberth: ")
     [made] = json.loads(said.output).get("items") or [json.loads(said.output)]
     assert (
         value(made)[concern]

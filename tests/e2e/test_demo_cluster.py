@@ -61,6 +61,12 @@ def said(act: str) -> dict[str, str]:
     return {found[1]: " ".join(text.split()) for command, text in parts if (found := applies.fullmatch(command))}
 
 
+def test_no_apply_prints_more_than_three_lines_of_podberths(finished: subprocess.CompletedProcess[str]) -> None:
+    shown = re.split(r"^\$ kubectl (.+)$", finished.stdout, flags=re.MULTILINE)
+    counts = [text.count("Warning: podberth") for text in shown[2::2]]
+    assert 0 < max(counts) <= 3
+
+
 def test_it_succeeds_and_leaves_nothing(finished: subprocess.CompletedProcess[str], directory: Path) -> None:
     assert finished.returncode == 0, finished.stderr
     assert leftovers(directory) == []
@@ -128,7 +134,7 @@ def test_their_groups_are_made_by_the_controller_and_by_nobody_else(
 ) -> None:
     said = finished.stdout.partition("── two gangs for the same machines, with podberth ─")[2].partition("── ")[0]
     assert "\n$ kubectl label namespace two-gangs-with podberth.io/gang-system=native\n" in said
-    assert "Warning: podberth gang-system: joins the native group of its gang of 3\n" in said
+    assert "Warning: podberth: joins the native group of its gang of 3; requires one domain of" in said
     _, _, made = said.partition(" -l app.kubernetes.io/managed-by=podberth")
     groups = re.findall(r"^(ring-\w) +(\d) +(\S+)$", made, flags=re.MULTILINE)
     assert groups == [("ring-a", "3", "nvidia.com/gpu.clique"), ("ring-b", "3", "nvidia.com/gpu.clique")]
@@ -168,7 +174,7 @@ def test_labels_allocatable_and_config_map_change_together(act: str, row: str) -
 
 
 def test_after_the_change_the_same_pod_has_other_terms_and_another_place(act: str, said: dict[str, str]) -> None:
-    assert "multi-gpu-nvlink: 4 GPUs in one NVLink domain: prefers 1 of 5 nodes" in said["finetune-2"]
+    assert "4 GPUs in one NVLink domain: prefers 1 of 5 nodes" in said["finetune-2"]
     assert f"=> finetune-2 runs on {NODE}: 8 whole GPUs, NVLink full-mesh of 8" in said["finetune-2"]
     difference = act.partition("What podberth wrote into finetune-2, and not into finetune-1:\n")[2]
     assert difference.startswith("    spec:\n  +   affinity:\n  +     nodeAffinity:\n")

@@ -9,8 +9,8 @@ from . import fleet
 from .manifest import EXAMPLES, GPU_TOLERATION, SKU_TOLERATION, preferred_products, record, tolerations
 from .space import Space
 
-_TOLERATES = "podberth gpu-tolerations: tolerates nvidia.com/gpu:NoSchedule"
-_PREFERS_ZONE = f"podberth gang-topology: prefers one domain of {fleet.ZONE} for the gang"
+_TOLERATES = "podberth: tolerates nvidia.com/gpu:NoSchedule"
+_PREFERS_ZONE = f"prefers one domain of {fleet.ZONE} for the gang"
 
 
 def _lacks_shm(gpus: int) -> str:
@@ -31,26 +31,22 @@ class Expected:
 
 
 _RIGHT_SIZED = (
-    "podberth mig-right-size: nvidia.com/mig-3g.20gb instead of nvidia.com/gpu: the smallest with at least 10240 MiB "
-    "of GPU memory"
+    "podberth: nvidia.com/mig-3g.20gb instead of nvidia.com/gpu: the smallest with at least 10240 MiB of GPU memory"
 )
 # Eight GPUs fit on machines that share NVLink and on no others here: of that there is nothing to say.
 EXPECTED = {
     "cpu-pod": Expected(1, gpus=0),
     "cuda-pod": Expected(1, (f"{_TOLERATES}, sku=gpu:NoSchedule",), (GPU_TOLERATION, SKU_TOLERATION)),
-    "launcher-and-workers": Expected(5, (_TOLERATES, _PREFERS_ZONE, _lacks_shm(8)), (GPU_TOLERATION,), gpus=4),
+    "launcher-and-workers": Expected(5, (_lacks_shm(8), f"{_TOLERATES}; {_PREFERS_ZONE}"), (GPU_TOLERATION,), gpus=4),
     "llm-deployment": Expected(
         2,
-        (_TOLERATES, "podberth multi-gpu-nvlink: 4 GPUs in one NVLink domain: prefers 16 of 20 nodes"),
+        (f"{_TOLERATES}; 4 GPUs in one NVLink domain: prefers 16 of 20 nodes",),
         (GPU_TOLERATION,),
         gpus=2,
     ),
     "notebook-memory": Expected(
         1,
-        (
-            _RIGHT_SIZED,
-            _TOLERATES,
-        ),
+        (f"{_RIGHT_SIZED}; tolerates nvidia.com/gpu:NoSchedule",),
         (GPU_TOLERATION,),
     ),
     "own-affinity": Expected(
@@ -64,12 +60,7 @@ EXPECTED = {
     ),
     "training-indexed-job": Expected(
         8,
-        (
-            _TOLERATES,
-            "podberth gang-topology: member of a gang of 8",
-            _PREFERS_ZONE,
-            _lacks_shm(8),
-        ),
+        (_lacks_shm(8), f"{_TOLERATES}; member of a gang of 8; {_PREFERS_ZONE}"),
         (GPU_TOLERATION,),
         gpus=8,
     ),

@@ -13,11 +13,11 @@ from controlplane.cluster import ControlPlane
 from integration.serving import CapturedLines, until
 from podberth.api.client import ClusterClient
 from podberth.api.protocol import OBJECTS, POLICIES, AnswerLimits, Timing
-from podberth.cluster.follow import LiveCluster, Parts
+from podberth.cluster.follow import LiveCluster
 from podberth.cluster.live import LiveTopology
 from podberth.cluster.objects import LiveObjects
 from podberth.cluster.policy_objects import PolicyObjects
-from podberth.cluster.policy_status import Beside, PolicyStatuses
+from podberth.cluster.policy_status import PolicyStatuses
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.conventions import Conventions
 from podberth.facts.kinds import FOLLOWED
@@ -85,11 +85,12 @@ async def replica(kubeconfig: Path) -> AsyncIterator[Counting]:
     snapshot = WatchedSnapshot(source, state, metrics, log, live=True)
     writer = Counting(kubeconfig, TIMING)
     topology = LiveTopology(conventions, log, snapshot.adopt)
-    statuses = PolicyStatuses(lambda: writer, log, TIMING, Beside("podberth", lambda: topology.stale_count))
+    statuses = PolicyStatuses(writer, log, TIMING, "podberth", lambda: topology.stale_count)
     taken = following_policies(source, snapshot, statuses, metrics, log)
     others = [LiveObjects(OBJECTS, snapshot.adopt_objects), LiveObjects([POLICIES], taken)]
-    parts = Parts(topology, others, LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log))
-    cluster = LiveCluster(partial(ClusterClient, kubeconfig, TIMING), parts, metrics, log, TIMING)
+    workloads = LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log)
+    connect = partial(ClusterClient, kubeconfig, TIMING)
+    cluster = LiveCluster(connect, topology, others, workloads, metrics, log, TIMING)
     tasks = [asyncio.create_task(each) for each in (cluster.run(), statuses.run())]
     try:
         yield writer

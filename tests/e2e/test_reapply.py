@@ -96,7 +96,9 @@ def test_a_diff_shows_what_a_first_apply_would_bring(space: Space) -> None:
 def test_a_server_side_dry_run_says_all_and_does_nothing(space: Space, verb: str) -> None:
     said = space.kubectl(verb, "--dry-run=server", "-o", "json", manifest=[example("notebook-memory")])
     assert said.status == 0
-    assert [line.split(":")[0] for line in said.ours] == ["podberth mig-right-size", "podberth gpu-tolerations"]
+    [changed] = said.ours
+    assert changed.startswith("podberth: nvidia.com/mig-3g.20gb instead of nvidia.com/gpu: ")
+    assert changed.endswith("; tolerates nvidia.com/gpu:NoSchedule")
     assert "nvidia.com/mig-3g.20gb" in said.output
     assert space.pods() == []
 

@@ -11,7 +11,7 @@ from builders import container, gpu_pod, pod
 from controlplane.cluster import ControlPlane
 from podberth.cel.engine import Environment
 from podberth.files.loading import find_suites
-from podberth.kube.canonical import canonical_quantity
+from podberth.kube.quantity import canonical_quantity
 from podberth.kube.schema import PodSchema
 from podberth.policy.parse import parse_policies
 

@@ -79,6 +79,32 @@ def test_a_connection_that_has_asked_stays_however_its_request_was_cut(
     run(test)
 
 
+@pytest.mark.parametrize("path", ["/mutate", "/nothing"])
+def test_a_body_in_tiny_chunks_is_not_read(tmp_path: Path, path: str) -> None:
+    """Fifty callers with a body in chunks of one byte kept reviews waiting for twenty seconds."""
+    headers = {"Content-Length": "", "Transfer-Encoding": "chunked"}
+
+    async def test() -> None:
+        async with serving(tmp_path) as server, server.connect() as connection:
+            await connection.send(post(b"1\r\n \r\n" * 2_000, path, headers=headers))
+            assert b"HTTP/1.1 400 " in await _end(connection)
+            assert (await server.ask(post(body("u-1")))).uid == "u-1"
+
+    run(test)
+
+
+def test_a_large_body_in_chunks_is_read(tmp_path: Path) -> None:
+    content = body("u-1") + b" " * 2_000_000
+    chunks = b"".join(b"200\r\n%b\r\n" % content[at : at + 512].ljust(512) for at in range(0, len(content), 512))
+    headers = {"Content-Length": "", "Transfer-Encoding": "chunked"}
+
+    async def test() -> None:
+        async with serving(tmp_path) as server:
+            assert (await server.ask(post(chunks + b"0\r\n\r\n", headers=headers))).uid == "u-1"
+
+    run(test)
+
+
 def test_headers_behind_a_request_are_bounded_too(tmp_path: Path) -> None:
     async def test() -> None:
         async with serving(tmp_path) as server, server.connect() as connection:

@@ -65,7 +65,7 @@ async def telling(server: EventServer, limits: Limits = LIMITS) -> AsyncIterator
     lines = CapturedLines()
     metrics = Metrics([], lines_dropped=int, in_flight=int)
     client = ClusterClient(server.kubeconfig, TIMING)
-    events = Events(client, "podberth-1", EventMetrics(metrics), Log(lines), timing=TIMING, limits=limits)
+    events = Events(client, "podberth-1", EventMetrics(metrics.registry), Log(lines), timing=TIMING, limits=limits)
     task = asyncio.create_task(events.run())
     try:
         yield Telling(server, events, metrics, lines, task)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import shutil
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -59,7 +60,7 @@ async def following(directory: Path) -> AsyncIterator[Served]:
     policies = directory / "policies"
     policies.mkdir()
     (policies / "waits.yaml").write_text(_READS_NAMESPACE)
-    (policies / "shipped").symlink_to(_ROOT / "policies")
+    shutil.copytree(_ROOT / "policies", policies / "shipped")  # links to folders are not followed
     async with scripted(directory, _empty_cluster) as cluster:
         more = ("--policies", str(policies), "--topology", "cluster", "--kubeconfig", str(cluster.kubeconfig))
         async with serve(directory, *more) as served:

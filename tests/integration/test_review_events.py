@@ -54,7 +54,9 @@ async def listening(directory: Path, *, proved: bool) -> AsyncIterator[Listening
     metrics = Metrics([], lines_dropped=int, in_flight=int)
     async with event_server(directory) as server:
         client = ClusterClient(server.kubeconfig, TIMING)
-        events = Events(client, "p-1", EventMetrics(metrics), Log(CapturedLines()), timing=TIMING, limits=LIMITS)
+        events = Events(
+            client, "p-1", EventMetrics(metrics.registry), Log(CapturedLines()), timing=TIMING, limits=LIMITS
+        )
         task = asyncio.create_task(events.run())
         try:
             yield Listening(server, ReviewEvents(events, lambda: KNOWN, proved=proved), metrics)

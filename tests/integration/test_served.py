@@ -15,9 +15,9 @@ from aiohttp import web
 from integration.scripted import scripted
 from integration.serving import CapturedLines, run, until_reached
 from podberth.api.client import ClusterClient
-from podberth.api.protocol import Timing
+from podberth.api.protocol import Timing, read_kinds, read_versions
 from podberth.cluster import workloads
-from podberth.cluster.served import ServedKinds, read_plurals, read_versions
+from podberth.cluster.served import ServedKinds
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.errors import ClusterError
 from podberth.facts.kinds import FOLLOWED
@@ -39,8 +39,11 @@ Paths = dict[str, Any]
 
 
 def groups(*versions: str) -> Paths:
-    made = [{"name": each.partition("/")[0], "versions": [{"groupVersion": each}]} for each in versions]
-    return {"/apis": {"kind": "APIGroupList", "groups": made}}
+    made: dict[str, list[dict[str, str]]] = {}
+    for each in versions:
+        made.setdefault(each.partition("/")[0], []).append({"groupVersion": each})
+    listed = [{"name": name, "preferredVersion": each[0], "versions": each} for name, each in made.items()]
+    return {"/apis": {"kind": "APIGroupList", "groups": listed}}
 
 
 def resources(version: str, *plurals: str) -> Paths:
@@ -210,10 +213,10 @@ def test_a_group_version_that_goes_while_it_is_asked_for_serves_nothing(tmp_path
 RUBBISH = [b"", b"{}", b"3", b'{"groups": 3, "resources": 3}', b'{"groups": [{}], "resources": [{}]}']
 
 
-@pytest.mark.parametrize("read", [read_versions, read_plurals])
+@pytest.mark.parametrize("read", [read_versions, lambda body: read_kinds(body, "batch/v1")])
 @pytest.mark.parametrize(
     "body", [b"", b"{}", b"3", b'{"groups": 3, "resources": 3}', b'{"groups": [{}], "resources": [{}]}']
 )
-def test_an_invalid_answer_to_a_discovery_is_reported(read: Callable[[bytes], frozenset[str]], body: bytes) -> None:
+def test_an_invalid_answer_to_a_discovery_is_reported(read: Callable[[bytes], object], body: bytes) -> None:
     with pytest.raises(ClusterError, match=r"^discovery of (groups|resources): got "):
         read(body)

@@ -46,7 +46,7 @@ def test_the_reader_prints_the_published_matrix(name: str, tmp_path: Path) -> No
     assert "unseen" not in document
 
 
-def test_numa_groups_follow_from_the_devices(tmp_path: Path) -> None:
+def test_devices_of_one_numa_node_are_found_together(tmp_path: Path) -> None:
     published = matrix("hgx-h100")
     nics = [
         Device(address=f"0000:{bus:02x}:00.0", numa=numa, nic=f"mlx5_{numa} InfiniBand")
@@ -55,8 +55,7 @@ def test_numa_groups_follow_from_the_devices(tmp_path: Path) -> None:
     with driving(tmp_path, of_matrix(published)) as driver:
         gpus = [Device(address=address(n), numa=node) for n, node in enumerate(published.numa)]
         write_sysfs(driver.sysfs, [*gpus, *nics])
-        groups = decode_topology(driver.publish()).numa_groups
-    assert [(group.node, group.gpus, group.nics) for group in groups] == [
-        (0, (0, 1, 2, 3), ("mlx5_0",)),
-        (1, (4, 5, 6, 7), ("mlx5_1",)),
-    ]
+        topology = decode_topology(driver.publish())
+    assert [gpu.index for gpu in topology.gpus if gpu.numa_node == 0] == [0, 1, 2, 3]
+    assert [gpu.index for gpu in topology.gpus if gpu.numa_node == 1] == [4, 5, 6, 7]
+    assert {nic.name: nic.numa_node for nic in topology.nics} == {"mlx5_0": 0, "mlx5_1": 1}

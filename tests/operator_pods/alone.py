@@ -20,11 +20,11 @@ _QUEUE["spec"]["completions"] = 100
 
 ALONE: tuple[tuple[str, JSON, dict[str, JSON]], ...] = (
     (
-        "Job that is not Indexed, or has more completions than run at once",
+        "Job of independent tasks",
         owned(gpu_pod(8, labels={"batch.kubernetes.io/job-name": "one"}), "Job", uid="u"),
         {"u": workload("batch/v1", "Job", {"parallelism": 4, "completions": 4})},
     ),
-    ("Job that is not Indexed, or has more completions than run at once", job_pod(0, uid="u"), {"u": _QUEUE}),
+    ("Job of independent tasks", job_pod(0, uid="u"), {"u": _QUEUE}),
     ("step of an Argo workflow", of_step(), {}),
     ("InferenceService on one node", _of("ReplicaSet", **{"serving.kserve.io/inferenceservice": "llama"}), {}),
     ("Deployment, ReplicaSet", _of("ReplicaSet", **{"pod-template-hash": "5f87f56676"}), {}),

@@ -59,7 +59,23 @@ def of_set(index: int) -> JSON:
     return owned(made, "StatefulSet", api_version="apps/v1", name="shard", uid="u")
 
 
+def of_queued_set(index: int) -> JSON:
+    """The same of a StatefulSet in a queue (kubernetes-sigs/kueue pkg/controller/jobs/statefulset)."""
+    made = of_set(index)
+    made["metadata"]["annotations"] = {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"}
+    return made
+
+
 BATCH_CASES = (
+    Case(
+        maker="StatefulSet in a queue of Kueue",
+        name="statefulset-u",
+        size=3,
+        source="StatefulSet",
+        system="kueue",
+        members=((of_queued_set(0), "", 0), (of_queued_set(2), "", 2)),
+        owners={"u": workload("apps/v1", "StatefulSet", {"replicas": 3, "podManagementPolicy": "Parallel"})},
+    ),
     Case(
         maker="JobSet",
         name="jobset-u",

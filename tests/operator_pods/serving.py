@@ -162,6 +162,29 @@ def of_kthena(role: str, replica: int, index: int, gpus: int, *, scheduler: str 
     return owned(made, "ModelServing", api_version=version, name=name, uid="serving")
 
 
+def of_storm(role: str, replica: int, within: int | None = None) -> JSON:
+    """As renderStormServicePod and createPodFromTemplate (vllm-project/aibrix pkg/controller/{roleset,podset})."""
+    storm = "stormservice.orchestration.aibrix.ai"
+    labels = {"storm-service-name": "pd", "roleset-name": "pd-roleset-x7k2p", "role-name": role}
+    labels |= {"role-template-hash": "6f8c7d", f"{storm}/role-replica-index": str(replica)}
+    version = "orchestration.aibrix.ai/v1alpha1"
+    if within is None:
+        return owned(gpu_pod(8, labels=labels), "RoleSet", api_version=version, name="pd-roleset-x7k2p", uid="roles")
+    name = f"pd-roleset-x7k2p-{role}-6f8c7d-{replica}"
+    labels |= {f"{storm}/podset-name": name, f"{storm}/pod-group-index": str(within)}
+    return owned(gpu_pod(8, labels=labels), "PodSet", api_version=version, name=name, uid="pods")
+
+
+STORM_ROLES = [{"name": "prefill", "replicas": 2}, {"name": "decode", "replicas": 2, "podGroupSize": 4}]
+STORM_OWNERS = {
+    "roles": workload("orchestration.aibrix.ai/v1alpha1", "RoleSet", {"roles": STORM_ROLES}),
+    "pods": owned(
+        workload("orchestration.aibrix.ai/v1alpha1", "PodSet", {}),
+        "RoleSet",
+        api_version="orchestration.aibrix.ai/v1alpha1",
+        uid="roles",
+    ),
+}
 KTHENA_ROLES = [
     {"name": "router", "replicas": 1, "workerReplicas": 0},
     {"name": "decode", "replicas": 2, "workerReplicas": 3},
@@ -306,5 +329,13 @@ SERVING_CASES = (
         system="volcano",
         members=((of_kthena("decode", 0, 0, 8, name="llama-vllm"), "decode", 0),),
         owners={"serving": owned(MODEL_SERVING, "ModelBooster", uid="booster")},
+    ),
+    Case(
+        maker="StormService (AIBrix)",
+        name="roleset-pd-roleset-x7k2p",
+        size=10,
+        source="RoleSet",
+        members=((of_storm("prefill", 1), "prefill", 1), (of_storm("decode", 0, 3), "decode", 3)),
+        owners=STORM_OWNERS,
     ),
 )

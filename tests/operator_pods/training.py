@@ -10,7 +10,9 @@ from .case import JSON, Case
 _HELPERS = frozenset({"PS", "Evaluator"})
 
 
-def of_kubeflow(kind: str, role: str, index: int, *, leads: bool = False, gpus: int = 8) -> JSON:
+def of_kubeflow(
+    kind: str, role: str, index: int, *, leads: bool = False, gpus: int = 8, api_version: str = "kubeflow.org/v1"
+) -> JSON:
     """As createNewPod (kubeflow/training-operator pkg/controller.v1/common/pod.go)."""
     said = {
         "operator-name": f"{kind.lower()}-controller",
@@ -21,7 +23,7 @@ def of_kubeflow(kind: str, role: str, index: int, *, leads: bool = False, gpus: 
     if leads:
         said["job-role"] = "master"
     labels = {f"training.kubeflow.org/{key}": value for key, value in said.items()}
-    return owned(gpu_pod(gpus, labels=labels), kind, api_version="kubeflow.org/v1", name="bert", uid="u")
+    return owned(gpu_pod(gpus, labels=labels), kind, api_version=api_version, name="bert", uid="u")
 
 
 def of_kubeflow_kind(kind: str, field: str, leader: str, counts: Mapping[str, int]) -> Case:
@@ -94,7 +96,28 @@ def of_ray_submitter() -> JSON:
     return owned(pod(labels=labels), "Job", name="tune", uid="submitter")
 
 
+def of_ascend(role: str, index: int) -> JSON:
+    """As setPodLabels and setGangScheduleInfo (Ascend/mind-cluster component/ascend-operator pkg/controllers/v1)."""
+    made = of_kubeflow("AscendJob", role, index, leads=role == "master", gpus=0, api_version="mindxdl.gitee.com/v1")
+    made["metadata"]["annotations"] = {"scheduling.k8s.io/group-name": "bert-u", "volcano.sh/task-spec": role}
+    made["spec"]["schedulerName"] = "volcano"
+    return made
+
+
 TRAINING_CASES = (
+    Case(
+        maker="AscendJob",
+        name="ascendjob-u",
+        size=3,
+        source="AscendJob",
+        system="volcano",
+        members=((of_ascend("master", 0), "master", 0), (of_ascend("worker", 1), "worker", 1)),
+        owners={
+            "u": workload(
+                "mindxdl.gitee.com/v1", "AscendJob", {"replicaSpecs": {"Master": {}, "Worker": {"replicas": 2}}}
+            )
+        },
+    ),
     of_kubeflow_kind("PyTorchJob", "pytorchReplicaSpecs", "Master", {"Master": 1, "Worker": 2}),
     of_kubeflow_kind("TFJob", "tfReplicaSpecs", "Chief", {"Chief": 1, "PS": 2, "Worker": 4, "Evaluator": 1}),
     of_kubeflow_kind("XGBoostJob", "xgbReplicaSpecs", "Master", {"Master": 1, "Worker": 2}),

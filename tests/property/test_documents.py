@@ -49,7 +49,7 @@ def test_no_text_makes_the_reader_raise_and_every_value_has_a_place(text: str) -
         json.dumps(each.document).encode()
         for path in paths_of(each.document):
             assert min(each.positions.at(path)) >= 1
-            assert min(each.positions.scalar(path).at(3, 3)) >= 1
+            assert min(each.positions.within(path, 3, 3)) >= 1
     assert all(problem.line >= 1 and problem.column >= 1 for problem in problems)
 
 
@@ -86,12 +86,11 @@ def test_every_solid_character_between_quotes_is_found_where_it_stands(text: str
 def _check(text: str) -> None:
     """Compare, for each character of the value that is no blank, with the source at the place found for it."""
     document = _scalar(text)
-    place = document.positions.scalar(("key",))
     source = text.split("\n")
     for row, line in enumerate(document.document["key"].split("\n"), start=1):
         for column, character in enumerate(line, start=1):
             if not character.isspace():
-                found = place.at(row, column)
+                found = document.positions.within(("key",), row, column)
                 seen = source[found.line - 1][found.column - 1]
                 assert seen in (character, "\\")
 

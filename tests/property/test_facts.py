@@ -10,7 +10,7 @@ from integration.serving import CapturedLines
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.facts.cluster import ClusterFacts, collect
 from podberth.facts.kinds import FOLLOWED, KINDS, kinds_of
-from podberth.facts.persistent import PersistentMap
+from podberth.facts.table import PersistentMap
 from podberth.telemetry.log import Log
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE, TOPOLOGY_LABEL

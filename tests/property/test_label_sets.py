@@ -5,8 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podberth.kube.label_sets import LabelSets
-from podberth.kube.selector import label_selector_matches
+from podberth.kube.selector import LabelSets, label_selector_matches
 
 KEYS = st.sampled_from(("a", "b", "c", ""))
 VALUES = st.sampled_from(("x", "y", ""))

@@ -331,9 +331,9 @@ def test_replacing_and_removing_give_the_index_that_would_be_built(
     for number in data.draw(st.lists(st.integers(0, 11), max_size=6)):
         if data.draw(st.booleans()):
             node = data.draw(truths(number)).node
-            index, nodes = index.replace(node), nodes | {node.name: node}
+            index, nodes = index.update([node]), nodes | {node.name: node}
         else:
-            index = index.remove(f"node-{number}")
+            index = index.update((), [f"node-{number}"])
             nodes.pop(f"node-{number}", None)
     built = TopologyIndex.build(nodes.values(), CONVENTIONS)
     assert (index.node_count, index.class_count, index.known) == (built.node_count, built.class_count, built.known)

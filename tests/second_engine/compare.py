@@ -130,13 +130,10 @@ class ComparingEnvironment(Environment):
 class _Compared(Expression):
     """An expression that is evaluated twice."""
 
-    __slots__ = ("_environment", "_given")
-
     def __init__(
         self, expression: Expression, environment: ComparingEnvironment, given: Mapping[str, Expression]
     ) -> None:
-        for slot in Expression.__slots__:
-            setattr(self, slot, getattr(expression, slot))  # as its like: it runs as the one given does
+        vars(self).update(vars(expression))  # as its like: it runs as the one given does
         self._environment = environment
         self._given = given
 

@@ -21,12 +21,12 @@ def functions(review: ReviewContext) -> dict[str, Callable[..., Any]]:
     def bind(same_name: list[Function]) -> Callable[..., Any]:
         def call(*operands: Any) -> Any:
             of_nodes = isinstance(operands[0], Nodes)
-            fitting = [row for row in same_name if (row.receiver == NODES.name) == of_nodes]
-            row = next((row for row in fitting if len(row.operands) == len(operands)), None)
+            fitting = [row for row in same_name if (row.parameters[0] == NODES.name) == of_nodes]
+            row = next((row for row in fitting if len(row.parameters) == len(operands)), None)
             if row is None:
                 raise TypeError(f"{same_name[0].name}: got {len(operands)} operands of other kinds")
             carried = [
-                _operand(operand) for operand, kind in zip(operands, row.operands, strict=True) if kind in CARRIED
+                _operand(operand) for operand, kind in zip(operands, row.parameters, strict=True) if kind in CARRIED
             ]
             answer = row.call(review, *carried)
             return Nodes(review, answer) if row.result == NODES.name else to_cel(answer)

@@ -20,7 +20,6 @@ from podberth.cli import agent
 from podberth.cli.main import main
 from podberth.devices.device_ids import DeviceName
 from podberth.telemetry.gpu_metrics import GpuMetrics
-from podberth.topology.allocation import Grant
 from podberth.topology.codec import DATA_KEY, encode_topology
 from podberth.topology.derive import APPLICATION_XIDS
 from podberth.topology.model import (
@@ -35,7 +34,7 @@ from podberth.topology.model import (
     Unseen,
 )
 from podberth.topology.observation import Health, Observation, ObservedGpu
-from podberth.topology.usage import GpuUsage, InstanceUsage, Usage
+from podberth.topology.usage import GpuUsage, Grant, InstanceUsage, Usage
 
 AGENT = page("docs/agent.md")
 FLAGS = rows(AGENT.partition("\n| flag |")[2].partition("\n\n")[0])

@@ -36,7 +36,7 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
     metrics = ControllerMetrics()
     watched = {"pods": Watched(1, 0.0, {})}
     metrics.ask(leads=lambda: True, waiting=lambda: 1, watched=lambda: watched, kinds=lambda: {"a.b": "followed"})
-    EventMetrics(metrics)
+    EventMetrics(metrics.registry)
     metrics.standing({"PodGroupMissing": 1})
     metrics.listed("pods", "start")
     metrics.restarted("pods", "ended")

@@ -35,9 +35,9 @@ from podberth.telemetry.metrics import (
     EventMetrics,
     Metrics,
     Phases,
+    PortMetrics,
     WatchMetrics,
 )
-from podberth.telemetry.port_metrics import PortMetrics
 from podberth.telemetry.reviews import ReviewRecorder
 from podberth.telemetry.watch_metrics import KIND_STATES, Watched
 from snapshots import snapshot
@@ -45,7 +45,7 @@ from snapshots import snapshot
 # ---- operating ------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: str(option.name))
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: str(option.field))
 def test_every_flag_has_a_row_with_its_variable_and_default(option: Any) -> None:
     cells = OPERATING_ROWS[f"{option.flag} {option.metavar}"]
     assert cells[1] == f"`{option.variable}`"
@@ -66,8 +66,9 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
     watched = Watched(objects=1, contact_age_seconds=0.0, left_out={})
     metrics.policy_error("policy")
     WatchMetrics(metrics, lambda: dict.fromkeys(LEFT_OUT, watched), lambda: 0, lambda: {"jobs.batch": "followed"})
-    EventMetrics(metrics)
-    PortMetrics(metrics, MemoryBudget(), Places())
+    EventMetrics(metrics.registry)
+    budget = MemoryBudget()
+    PortMetrics(metrics.registry, budget.used, budget.refused, lambda: (len(Places()), 0))
     labels = labels_of_metrics(metrics.exposition().decode())
     documented = {name: cells for name, cells in OPERATING_ROWS.items() if name.startswith("podberth_")}
     real = {name: found - {"le"} for name, found in labels.items()}

@@ -233,7 +233,7 @@ def test_every_function_has_a_row_with_its_result() -> None:
     section = POLICY.partition("\n## CEL: functions\n")[2].partition("\n\n| field of")[0]
     documented = {name: cells[1] for name, cells in rows(section).items()}
     assert {name: result for name, result in documented.items() if name not in ("function", "---")} == {
-        f"{shown(each.receiver)}.{each.name}({', '.join(map(shown, each.parameters))})": shown(each.result)
+        f"{shown(each.parameters[0])}.{each.name}({', '.join(map(shown, each.parameters[1:]))})": shown(each.result)
         for each in FUNCTIONS
     }
 

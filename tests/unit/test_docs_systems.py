@@ -17,7 +17,7 @@ PAGE = page("docs/systems.md")
 OPERATORS = (
     *(
         "Indexed Job",
-        "Job that is not Indexed",
+        "Job of independent tasks",
         "JobSet",
         "LeaderWorkerSet",
         "TrainJob",
@@ -28,7 +28,12 @@ OPERATORS = (
     ),
     *("PyTorchJob", "TFJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob", "RayCluster", "RayJob", "RayService"),
     *("PodCliqueSet", "DynamoGraphDeployment", "SparkApplication", "spark-submit", "step of an Argo workflow"),
-    *("InferenceService over several nodes", "LLMInferenceService", "StatefulSet that declares a gang"),
+    *(
+        "InferenceService over several nodes",
+        "LLMInferenceService",
+        "StatefulSet that declares a gang",
+        "StatefulSet in a queue of Kueue",
+    ),
 )
 NOTES = [note for row in (*MEMBERSHIPS, *LAST) for note in notes_of(row)]
 

@@ -78,6 +78,8 @@ def test_together_they_have_no_problem_and_run_in_this_order() -> None:
         "shm-and-limits",
         "vendor-names",
         "vendor-name-not-offered",
+        "vendor-name-unserved",
+        "whole-gpu-not-offered",
         "idle-guard",
         "model-fits-memory",
         "node-health",
@@ -95,7 +97,16 @@ def test_none_is_near_the_most_that_a_policy_may_cost(folder: Path, environment:
 
 def test_what_is_about_every_pod_is_off_unless_it_speaks_of_devices() -> None:
     about_all = {each.policy.name for each in parsed(*ON).policies if each.policy.spec.scope == "All"}
-    assert about_all == {"vendor-names"}
+    assert about_all == {"vendor-names", "vendor-name-unserved"}
+
+
+def test_a_wrong_name_is_the_same_with_and_without_known_nodes() -> None:
+    policies = {each.policy.name: each.policy.spec for each in parsed(ROOT / "policies/vendor-names").policies}
+    names = {
+        each: next(entry.expression for entry in policies[each].variables if entry.name == "right")
+        for each in ("vendor-names", "vendor-name-unserved")
+    }
+    assert names["vendor-names"] == names["vendor-name-unserved"]
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.name))

@@ -2,9 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeAlias
+from time import perf_counter, thread_time
 
 from aiohttp import hdrs, web
 
@@ -21,40 +21,72 @@ _MOST_CONNECTIONS = 64
 # Longer than the time between two scrapes, a minute by default (global.scrape_interval).
 _KEEPALIVE_SECONDS = 75.0
 
-Page: TypeAlias = Callable[[], WholeAnswer]
+# How long no page of metrics is made after one, as a multiple of the time that it took. A page takes 5 ms of the loop
+# that answers reviews, and 60 callers that ask without end took all of it.
+_REST = 9
 
 
-def make_probes(unready: Callable[[], Sequence[str]], page: Callable[[], bytes]) -> Mapping[str, Page]:
-    """Return the pages of that port; ``unready`` returns the reasons for not being ready, ``page`` the metrics."""
+class SharedPage:
+    """A page that takes at most a tenth of the event loop's time, however many ask for it.
 
-    def livez() -> WholeAnswer:
-        # It is enough that the loop answers: a restart fixes neither policies nor certificates.
-        return WholeAnswer(200, b"ok\n")
+    The callers that wait get one page, which is made after the last of them has asked: nobody gets an old one.
+    """
 
-    def readyz() -> WholeAnswer:
-        reasons = unready()
-        if not reasons:
-            return WholeAnswer(200, b"ok\n")
-        body = json.dumps({"unready": list(reasons)}) + "\n"
-        return WholeAnswer(503, body.encode(), content_type=b"application/json")
+    def __init__(self, make: Callable[[], bytes]) -> None:
+        """Make nothing yet."""
+        self._make = make
+        self._coming: asyncio.Task[bytes] | None = None
+        """The next page, while it is not being made yet."""
+        self._not_before = 0.0
 
-    def exposition() -> WholeAnswer:
-        return WholeAnswer(200, page(), content_type=CONTENT_TYPE.encode())
+    async def made(self) -> bytes:
+        """Return the next page."""
+        if self._coming is None:
+            self._coming = asyncio.create_task(self._next())
+        return await asyncio.shield(self._coming)  # a caller that leaves takes it from nobody
 
-    return {"/livez": livez, "/readyz": readyz, "/metrics": exposition}
+    async def _next(self) -> bytes:
+        await asyncio.sleep(max(self._not_before - perf_counter(), 0))
+        self._coming = None
+        began = thread_time()
+        try:
+            return self._make()
+        finally:
+            self._not_before = perf_counter() + _REST * (thread_time() - began)
 
 
 class ProbePort:
     """Listens until ``stop``."""
 
-    def __init__(self, pages: Mapping[str, Page]) -> None:
-        """Nothing listens yet. The caller must be inside a running event loop."""
-        self._pages = pages
+    def __init__(self, unready: Callable[[], Sequence[str]], page: Callable[[], bytes]) -> None:
+        """Nothing listens yet. The caller must be inside a running event loop.
+
+        Args:
+            unready: returns the reasons for not being ready.
+            page: returns the metrics.
+        """
+        self._unready = unready
+        self._page = SharedPage(page)
+        self._pages = {"/livez": self._livez, "/readyz": self._readyz, "/metrics": self._metrics}
         self._web = web.Server(self._answer)
         places = Places(most=_MOST_CONNECTIONS)
         loop = asyncio.get_running_loop()
         make = partial(BoundedConnection, self._web, places=places, loop=loop, keepalive_timeout=_KEEPALIVE_SECONDS)
         self._listener = Listener(make, places)
+
+    async def _livez(self) -> WholeAnswer:
+        # It is enough that the loop answers: a restart fixes neither policies nor certificates.
+        return WholeAnswer(200, b"ok\n")
+
+    async def _readyz(self) -> WholeAnswer:
+        reasons = self._unready()
+        if not reasons:
+            return WholeAnswer(200, b"ok\n")
+        body = json.dumps({"unready": list(reasons)}) + "\n"
+        return WholeAnswer(503, body.encode(), content_type=b"application/json")
+
+    async def _metrics(self) -> WholeAnswer:
+        return WholeAnswer(200, await self._page.made(), content_type=CONTENT_TYPE.encode())
 
     async def _answer(self, request: web.BaseRequest) -> WholeAnswer:
         page = self._pages.get(request.path)
@@ -62,7 +94,7 @@ class ProbePort:
             return WholeAnswer(404, b"want one of %b\n" % ", ".join(self._pages).encode(), close=True)
         if request.method not in (hdrs.METH_GET, hdrs.METH_HEAD):
             return WholeAnswer(400, b"want GET\n", close=True)
-        return page()
+        return await page()
 
     def start(self, address: Address) -> Address:
         """Listen; return the address with the port filled in.
@@ -81,13 +113,3 @@ class ProbePort:
         await self._listener.stop()
         self._web.pre_shutdown()
         await self._web.shutdown(0)
-
-
-async def start_probes(pages: Mapping[str, Page], address: Address) -> tuple[ProbePort, Address]:
-    """Listen with the port of probes.
-
-    Raises:
-        UsageError: the address cannot be used.
-    """
-    port = ProbePort(pages)
-    return port, port.start(address)

@@ -1,24 +1,26 @@
-"""The settings of an operator: one table of options, each a flag and an environment variable, and the frozen result.
+"""The settings of an operator: each is a flag and an environment variable.
 
 A flag beats its variable. Nothing here opens a file or a socket; the reader of a path checks its content.
 """
 
+# ruff: noqa: RUF009 - _option is dataclasses.field
+
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from .errors import UsageError
+from .kube.names import is_subdomain
 from .wellknown import NAMESPACE
 
 _PREFIX = "PODBERTH_"
 _MAX_PORT = 65_535
 _SWITCH = {"on": True, "off": False}
 _LIFE_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-# An RFC 1123 subdomain: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
-_OBJECT_NAME = re.compile(r"[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?", re.ASCII)
 # An authority is replaced after two thirds of its life; the last leaf that it signed lives in the rest.
 _LIVES_IN_A_CA = 4
 # Checking a few dozen files takes about a millisecond; without a pause the process would do little else.
@@ -35,60 +37,6 @@ class Address(NamedTuple):
 
     host: str
     port: int
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One row of the table. ``default`` is parsed like a given value; None means that there is no default."""
-
-    name: str
-    metavar: str
-    default: str | None
-    help: str
-    parse: Callable[[str], Any]
-
-    @property
-    def flag(self) -> str:
-        """The flag: ``--metrics-listen``."""
-        return f"--{self.name}"
-
-    @property
-    def variable(self) -> str:
-        """The environment variable: ``PODBERTH_METRICS_LISTEN``."""
-        return _PREFIX + self.field.upper()
-
-    @property
-    def field(self) -> str:
-        """The name in ``Settings``."""
-        return self.name.replace("-", "_")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """How ``podberth serve`` runs; the fields are the options."""
-
-    policies: Policies
-    topology: Topology | None
-    kubeconfig: Path | None
-    pod_schema: Path | None
-    conventions: Path | None
-    listen: Address
-    metrics_listen: Address
-    tls_cert: Path | None
-    tls_key: Path | None
-    self_signed: Path | None
-    ca_secret: str | None
-    ca_life: timedelta
-    leaf_life: timedelta
-    ca_trust_seconds: float
-    webhook_configuration: str
-    record_key: Path | None
-    client_ca: Path | None
-    client_name: str | None
-    tls_names: tuple[str, ...]
-    events: bool
-    reload_seconds: float
-    drain_seconds: float
 
 
 def parse_address(text: str) -> Address:
@@ -112,19 +60,28 @@ def _names(text: str) -> tuple[str, ...]:
     return names
 
 
-def _seconds(text: str) -> float:
-    # An hour is as good as never; infinity and NaN would make loops of ours spin or hang.
-    refusal = "want a number of seconds from 0 to 3600"
-    try:
-        seconds = float(text)
-    except ValueError:
-        raise ValueError(refusal) from None
-    if not 0 <= seconds <= 3600:  # noqa: PLR2004 - said above
-        raise ValueError(refusal)
-    return seconds
+def number(least: float, most: float, want: str) -> Callable[[str], float]:
+    """Return the parser of a number in a range; ``want`` describes it."""
+
+    def parse(text: str) -> float:
+        with suppress(ValueError):
+            if least <= (found := float(text)) <= most:  # nan is neither
+                return found
+        raise ValueError(f"want {want}")
+
+    return parse
 
 
-def _life(text: str) -> timedelta:
+# An hour is as good as never; infinity and NaN would make loops of ours spin or hang.
+_seconds = number(0, 3600, "a number of seconds from 0 to 3600")
+
+
+def parse_life(text: str) -> timedelta:
+    """Read a time such as ``24h``.
+
+    Raises:
+        ValueError: the text is none; the message says what is wanted.
+    """
     found = re.fullmatch(r"(\d{1,6})([smhd])", text, re.ASCII)
     if found is None or int(found[1]) == 0:
         raise ValueError("want a number and s, m, h or d, as in 24h or 365d")
@@ -132,7 +89,7 @@ def _life(text: str) -> timedelta:
 
 
 def _object_name(text: str) -> str:
-    if not _OBJECT_NAME.fullmatch(text):
+    if not is_subdomain(text):
         raise ValueError("want the name of a Kubernetes object")
     return text
 
@@ -164,6 +121,33 @@ def path_or_cluster(text: str) -> Path | Literal["cluster"]:
     return "cluster" if text == "cluster" else _path(text)
 
 
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of ``podberth serve``."""
+
+    field: str
+    """The name in ``Settings``."""
+    metavar: str
+    parse: Callable[[str], Any]
+    help: str
+    default: str | None
+    """Parsed like a given value; None: there is no default."""
+
+    @property
+    def flag(self) -> str:
+        """The flag: ``--metrics-listen``."""
+        return f"--{self.field.replace('_', '-')}"
+
+    @property
+    def variable(self) -> str:
+        """The environment variable: ``PODBERTH_METRICS_LISTEN``."""
+        return _PREFIX + self.field.upper()
+
+
+def _option(metavar: str, parse: Callable[[str], Any], text: str, default: str | None = None) -> Any:
+    return field(metadata={"metavar": metavar, "parse": parse, "help": text, "default": default})
+
+
 # 9443 is where controller-runtime's webhooks listen, 8080 where its metrics are: firewall rules for them often exist.
 # Drain: kube-proxy and the apiserver learn of a terminating endpoint within seconds (openchoreo PR 3743 lost a
 # quarter of its calls without any wait). Reload: the kubelet renews mounted ConfigMaps once a minute, so 2 s add
@@ -171,110 +155,88 @@ def path_or_cluster(text: str) -> Path | Literal["cluster"]:
 # A CA's year is that of cert-manager's own webhook. A leaf's day is that of Istio's workloads: it bounds the damage of
 # a stolen leaf, which cannot be revoked, and survives an API server that is away for eight hours. Trust: an API server
 # whose watch broke tries again after 30 s at most (client-go, the reflector's backoff); twice that.
-OPTIONS: tuple[Option, ...] = (
-    Option(
-        "policies",
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How ``podberth serve`` runs; the fields are the options."""
+
+    policies: Policies = _option(
         "DIR",
-        None,
+        path_or_cluster,
         "directory of policy files, read recursively; reloaded when they change. Or the word cluster: follow its "
         "GPUPolicies",
-        path_or_cluster,
-    ),
-    Option(
-        "topology",
+    )
+    topology: Topology | None = _option(
         "SNAPSHOT",
-        None,
+        path_or_cluster,
         "file or directory of what `kubectl get nodes,configmaps,... -o yaml` prints, or the word cluster: watch nodes "
         "and the documents of their agents; without it no node is known",
-        path_or_cluster,
-    ),
-    Option(
-        "kubeconfig",
+    )
+    kubeconfig: Path | None = _option(
         "FILE",
-        None,
+        _path,
         "how to reach the API server for --topology cluster; without it as a pod does, by its service account",
-        _path,
-    ),
-    Option(
-        "pod-schema",
-        "FILE",
-        None,
-        "what `kubectl get --raw /openapi/v3/api/v1` prints: policies may use that cluster's Pod fields",
-        _path,
-    ),
-    Option(
-        "conventions",
-        "FILE",
-        None,
-        "meaning of this cluster's own node labels, and whether its node groups grow; read at start",
-        _path,
-    ),
-    Option("listen", "HOST:PORT", ":9443", "address where reviews are answered, over TLS", parse_address),
-    Option(
-        "metrics-listen", "HOST:PORT", ":8080", "address of /livez, /readyz and /metrics, plain HTTP", parse_address
-    ),
-    Option("tls-cert", "FILE", None, "certificate chain, PEM; reloaded when it changes", _path),
-    Option("tls-key", "FILE", None, "its private key, PEM", _path),
-    Option(
-        "self-signed", "DIR", None, "instead: make ca.crt, tls.crt and tls.key there; ca.crt goes into caBundle", _path
-    ),
-    Option(
-        "ca-secret",
+    )
+    pod_schema: Path | None = _option(
+        "FILE", _path, "what `kubectl get --raw /openapi/v3/api/v1` prints: policies may use that cluster's Pod fields"
+    )
+    conventions: Path | None = _option(
+        "FILE", _path, "meaning of this cluster's own node labels, and whether its node groups grow; read at start"
+    )
+    listen: Address = _option("HOST:PORT", parse_address, "address where reviews are answered, over TLS", ":9443")
+    metrics_listen: Address = _option(
+        "HOST:PORT", parse_address, "address of /livez, /readyz and /metrics, plain HTTP", ":8080"
+    )
+    tls_cert: Path | None = _option("FILE", _path, "certificate chain, PEM; reloaded when it changes")
+    tls_key: Path | None = _option("FILE", _path, "its private key, PEM")
+    self_signed: Path | None = _option(
+        "DIR", _path, "instead: make ca.crt, tls.crt and tls.key there; ca.crt goes into caBundle"
+    )
+    ca_secret: str | None = _option(
         "NAME",
-        None,
+        _object_name,
         f"instead: sign certificates with an authority that all replicas share in this Secret of {NAMESPACE}, and keep "
         "caBundle in step",
-        _object_name,
-    ),
-    Option(
-        "tls-names",
+    )
+    tls_names: tuple[str, ...] = _option(
         "NAMES",
-        f"podberth.{NAMESPACE}.svc,localhost,127.0.0.1,::1",
-        "names of a certificate that podberth makes, with commas between",
         _names,
-    ),
-    Option("ca-life", "LIFE", "365d", "how long a new authority lives; rotated after two thirds", _life),
-    Option("leaf-life", "LIFE", "24h", "how long what it signs lives; renewed after two thirds", _life),
-    Option(
-        "ca-trust-seconds",
-        "SECONDS",
-        "60",
-        "how long a new authority is in caBundle before it signs anything",
-        _seconds,
-    ),
-    Option(
-        "webhook-configuration",
-        "NAME",
-        "podberth",
-        "name of the two webhook configurations whose caBundle is kept",
-        _object_name,
-    ),
-    Option(
-        "record-key",
+        "names of a certificate that podberth makes, with commas between",
+        f"podberth.{NAMESPACE}.svc,localhost,127.0.0.1,::1",
+    )
+    ca_life: timedelta = _option("LIFE", parse_life, "how long a new authority lives; rotated after two thirds", "365d")
+    leaf_life: timedelta = _option("LIFE", parse_life, "how long what it signs lives; renewed after two thirds", "24h")
+    ca_trust_seconds: float = _option(
+        "SECONDS", _seconds, "how long a new authority is in caBundle before it signs anything", "60"
+    )
+    webhook_configuration: str = _option(
+        "NAME", _object_name, "name of the two webhook configurations whose caBundle is kept", "podberth"
+    )
+    record_key: Path | None = _option(
         "FILE",
-        None,
+        _path,
         "key for the seals of records on pods, at least 16 bytes, the same for all replicas; reloaded when it "
         "changes. Without it record.key of --self-signed or --ca-secret, or the file of --tls-key",
-        _path,
-    ),
-    Option("client-ca", "FILE", None, "CA of the API servers' client certificate, PEM; others are refused", _path),
-    Option("client-name", "NAME", None, "common name or alternative name of that certificate", _text),
-    Option(
-        "events",
+    )
+    client_ca: Path | None = _option(
+        "FILE", _path, "CA of the API servers' client certificate, PEM; others are refused"
+    )
+    client_name: str | None = _option("NAME", _text, "common name or alternative name of that certificate")
+    events: bool = _option(
         "SWITCH",
-        "off",
-        "on: publish Events about warnings on controllers' pods and about policies; with --topology cluster",
         _switch,
-    ),
-    Option("reload-seconds", "SECONDS", "2", "how often files are checked for changes", _seconds),
-    Option(
-        "drain-seconds",
+        "on: publish Events about warnings on controllers' pods and about policies; with --topology cluster",
+        "off",
+    )
+    reload_seconds: float = _option("SECONDS", _seconds, "how often files are checked for changes", "2")
+    drain_seconds: float = _option(
         "SECONDS",
-        "5",
-        "how long reviews are still taken after SIGTERM, while readiness fails and connections are being closed",
         _seconds,
-    ),
-)
+        "how long reviews are still taken after SIGTERM, while readiness fails and connections are being closed",
+        "5",
+    )
+
+
+OPTIONS: tuple[Option, ...] = tuple(Option(each.name, **each.metadata) for each in fields(Settings))
 
 
 def read_settings(given: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:

@@ -99,7 +99,7 @@ def test_a_member_gets_the_name_the_size_and_the_groups_name_where_the_system_lo
     word = "schedulingGroup" if system == "native" else system
     wrote = json.loads(final["metadata"]["annotations"][APPLIED_ANNOTATION])["chooses"]["gang"]
     assert wrote == {"label": NAME, "size": "4", word: NAME}
-    assert outcome.warnings == (f"podberth chooses: joins {system} PodGroup {NAME}",)
+    assert outcome.warnings == (f"podberth: joins {system} PodGroup {NAME}",)
 
 
 @pytest.mark.parametrize("system", VERSIONS)
@@ -161,7 +161,7 @@ def test_a_member_whose_owner_is_not_known_yet_joins_as_its_siblings_do_but_for_
     outcome = mutate(member(), unknown)
     final, sibling = apply(member(), outcome.patch), made(member(), known)
 
-    assert outcome.warnings == (f"podberth chooses: joins {system} PodGroup {NAME}",)
+    assert outcome.warnings == (f"podberth: joins {system} PodGroup {NAME}",)
     assert final["spec"] == sibling["spec"]
     assert final["metadata"]["labels"] == sibling["metadata"]["labels"]
     assert "podberth.io/gang-size" not in final["metadata"]["annotations"]

@@ -72,6 +72,28 @@ def said(document: dict[str, Any], known: Any) -> list[str]:
     return list(outcome.warnings)
 
 
+VOLCANO = {"scheduling.k8s.io/group-name": "pd-0"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "where"),
+    [
+        (
+            {"modelserving.volcano.sh/group-name": "pd-0"},
+            "spec.template.networkTopology.groupPolicy of the ModelServing",
+        ),
+        ({"rbg.workloads.x-k8s.io/group-name": "pd"}, ""),
+        ({"training.kubeflow.org/job-name": "bert"}, ""),
+        ({}, "spec.networkTopology of its PodGroup or Volcano Job"),
+    ],
+)
+def test_an_author_whose_operator_makes_the_group_is_sent_to_the_own_object_or_nowhere(
+    labels: dict[str, str], where: str
+) -> None:
+    lines = said(gpu_pod(labels=labels, annotations=VOLCANO, schedulerName="volcano"), NEAR)
+    assert [line.partition("for topology set ")[2] for line in lines] == ([where] if where else [])
+
+
 def test_where_topology_is_asked_for_is_said_only_where_topology_was_wanted() -> None:
     [line] = said(gpu_pod(**KAI), NEAR)
     assert line.endswith(

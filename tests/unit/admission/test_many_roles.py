@@ -30,7 +30,7 @@ from podberth.group_checks.together import start_of
 from podberth.kinds import roles
 from podberth.kinds.roles import MOST_KINDS, MOST_PARTS
 from podberth.kube import yaml_text
-from podberth.kube.label_sets import LabelSets
+from podberth.kube.selector import LabelSets
 from podberth.topology.need import pods_per_node
 from podberth.topology.nodes import NodeSet, select
 from podberth.workload import templates

@@ -1,6 +1,7 @@
 """Lines for users: one line each, bounded, counted when left out."""
 
-from podberth.admission.messages import MAX_LINE, MAX_TOTAL, line, within_budget
+from podberth.admission.messages import MAX_LINE, MAX_TOTAL, changes, line, of_mutations, within_budget
+from podberth.admission.outcome import Decision
 
 
 def test_a_line_is_one_line_and_never_too_long() -> None:
@@ -19,3 +20,32 @@ def test_what_does_not_fit_is_counted() -> None:
 
 def test_the_same_line_is_said_once() -> None:
     assert within_budget(["a", "b", "a"]) == ("a", "b")
+
+
+PATCH = [{"op": "add", "path": "/metadata/labels", "value": {}}]
+
+
+def test_what_was_changed_is_one_line_behind_what_somebody_should_act_on() -> None:
+    decisions = [
+        Decision("a", "mutate", "tolerates nvidia.com/gpu"),
+        Decision("b", "skip", "topology left as it is"),
+        Decision("c", "mutate", "one rack for\nthe gang of 8"),
+        Decision("d", "mutate", "tolerates nvidia.com/gpu"),
+        Decision("e", "error", "cannot be asked"),
+        Decision("f", "conflict", "conflict with policy a"),
+    ]
+    assert of_mutations(decisions, PATCH) == (
+        "podberth e: cannot be asked",
+        "podberth f: conflict with policy a",
+        "podberth b: topology left as it is",
+        "podberth: tolerates nvidia.com/gpu; one rack for the gang of 8",
+    )
+    assert of_mutations(decisions, [])[-1] == "podberth b: topology left as it is"
+
+
+def test_changes_that_do_not_fit_the_line_are_counted() -> None:
+    decisions = [Decision("a", "mutate", f"{number}" * 100) for number in range(4)]
+    (said,) = of_mutations(decisions, PATCH)
+    assert said == f"podberth: {'0' * 100}; {'1' * 100}; and 2 more"
+    assert changes([Decision("a", "mutate", "x" * 300), *decisions]) == f"{'x' * 300}; and 4 more"
+    assert changes([]) == ""

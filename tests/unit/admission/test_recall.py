@@ -66,7 +66,8 @@ def test_a_pod_without_a_spec_is_left_as_it_is(spec: dict[str, Any]) -> None:
 
 
 def test_a_long_line_about_a_gang_names_the_gang() -> None:
-    known = snapshot(policy("p" + "x" * 200, "  mutations:\n  - gang: {name: gang.name}"))
+    said = f"'{'x' * 201} member of gang ' + gang.name"
+    known = snapshot(policy("p", f'  mutations:\n  - gang: {{name: gang.name}}\n    reason: "{said}"'))
     document = job_pod(uid="a-job-with-a-long-uid-0123456789")
 
     (warning,) = mutate(decode_review(review(document)), known).warnings
@@ -129,7 +130,7 @@ def test_another_topology_keeps_the_plans_and_forgets_the_answers() -> None:
         objects=cluster(l4_1=2),
     )
     assert mutated(gpu_pod(), known)["metadata"]["annotations"]["seen"] == "2"
-    smaller = known.with_topology(known.topology.remove("l4-1-0"))
+    smaller = known.with_topology(known.topology.update((), ["l4-1-0"]))
     assert (len(known.recall) > 0, len(smaller.recall)) == (True, 0)
     assert mutated(gpu_pod(), smaller)["metadata"]["annotations"]["seen"] == "1"
     assert smaller.plans is known.plans

@@ -41,7 +41,26 @@ def test_one_template_needs_no_name() -> None:
 
 def test_of_several_the_warning_names_the_one() -> None:
     assert warned(job_set(1, 8)) == ("podberth no-eights: j1 pods of this workload would be denied: too many GPUs",)
-    assert len(warned(job_set(8, 8))) == 2
+
+
+def test_what_several_templates_share_is_one_line() -> None:
+    would = "pods of this workload would be denied: too many GPUs"
+    assert warned(job_set(8, 8)) == (f"podberth no-eights: {would}",)
+    assert warned(job_set(8, 1, 8)) == (f"podberth no-eights: j0 and j2 {would}",)
+    assert warned(job_set(1, *[8] * 30)) == (f"podberth no-eights: j1 and 29 more {would}",)
+
+
+def test_what_would_be_changed_is_the_last_line() -> None:
+    label = policy(
+        "p", "  mutations:\n  - {labels: {seen: \"'1'\"}, reason: \"'seen'\"}\n  - annotations: {of: string(gpu.count)}"
+    )
+    outcome = validate_workload(decode_review(workload_review(job_set(1, 8, 1), "jobsets")), snapshot(label, _DENY))
+
+    assert outcome.warnings == (
+        "podberth no-eights: j1 pods of this workload would be denied: too many GPUs",
+        "podberth: j0 and j2: seen; annotation of=1",
+        "podberth: j1: seen; annotation of=8",
+    )
 
 
 def test_its_pods_are_asked_about_as_pods_in_every_word_of_the_request() -> None:

@@ -14,7 +14,7 @@ from podberth.agent import pod_resources
 from podberth.agent.kubelet import Kubelet, KubeletUnavailable
 from podberth.agent.pod_resources import list_grants
 from podberth.devices.device_ids import DeviceName
-from podberth.topology.allocation import Grant
+from podberth.topology.usage import Grant
 
 GPU = "GPU-00000000-0000-4000-8000-000000000000"
 

@@ -8,8 +8,9 @@ import pytest
 
 from api_server import Clock, Server, drive
 from podberth.agent.objects import Answer, Purpose, Request
-from podberth.agent.pace import Backoff, Bucket
+from podberth.agent.pace import Backoff
 from podberth.agent.publisher import HEARTBEAT_SECONDS, Publisher
+from podberth.telemetry.bucket import Bucket
 from podberth.topology.codec import DATA_KEY
 from podberth.topology.shapes import simulate
 

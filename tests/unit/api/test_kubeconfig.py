@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from podberth.api.client import ClusterClient
-from podberth.api.kubeconfig import Kubeconfig, find_kubeconfig
+from podberth.api.opening import Kubeconfig, find_kubeconfig
 from podberth.api.protocol import Timing
 from podberth.errors import UsageError
 

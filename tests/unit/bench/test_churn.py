@@ -8,7 +8,7 @@ import pytest
 from bench.fleet.churn import LAYOUTS, MIG_STATE, Machine, Sight, change, node_patch, show
 
 from podberth.topology.codec import decode_topology, encode_topology
-from podberth.topology.manifest import decode_node
+from podberth.topology.manifest import judge, read_node
 from podberth.topology.shapes import SHAPES, simulate
 
 
@@ -68,7 +68,7 @@ def test_while_a_layout_changes_the_node_offers_nothing_and_everybody_says_so() 
         manifest = simulate(machine.shape, "n")[0]
         manifest["metadata"]["labels"] = dict(sight.labels)
         manifest["status"] |= {"allocatable": sight.allocatable}
-        node = decode_node(manifest, sight.topology)
+        node = judge(read_node(manifest), sight.topology, stale=False)
         assert (node.transient, dict(node.allocatable), sight.labels[MIG_STATE]) == ("MIG reconfiguring", {}, "pending")
 
 

@@ -20,7 +20,7 @@ def test_overload_names_are_unique() -> None:
 
 
 def test_a_receiver_is_a_declared_type() -> None:
-    assert {row.receiver for row in FUNCTIONS} <= set(DECLARED)
+    assert {row.parameters[0] for row in FUNCTIONS} <= set(DECLARED)
 
 
 def test_equal_questions_of_one_review_get_the_same_number(review: ReviewContext) -> None:

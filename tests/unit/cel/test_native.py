@@ -13,7 +13,7 @@ from library_vectors import VECTORS
 from podberth.cel import ast
 from podberth.cel.engine import CelType, CompileError, Environment, Expression, Want
 from podberth.cel.libraries import LIBRARIES, Overload
-from podberth.cel.libraries.native import MACROS, NATIVE, UNANSWERED, Macro
+from podberth.cel.libraries.native import MACROS, NATIVE, Macro
 from podberth.cel.runtime import Checker
 from podberth.cel.types import parse
 from podberth.cel.typing import descriptor_pool, messages
@@ -25,6 +25,8 @@ from .conftest import Evaluate
 ROWS = sorted((*NATIVE, *LIBRARIES), key=lambda row: (row.name, row.is_member))
 _CONCRETE = {"A": "string", "B": "int", "C": "bool"}
 _MOST_OPERANDS = 5
+# Accepted by the checker, and without a value at run time: so it is in no table.
+_UNANSWERED = frozenset({"int64_to_duration"})
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +129,7 @@ def test_no_other_overload_is_there(checker: Checker, name: str, is_member: bool
         known = {row.id for row in rows if len(row.parameters) == arity}
         source = rows[0].written(["dyn(1)", "a"] if name == "_?._" else ["dyn(1)"] * arity)
         if known:
-            assert asked(checker, source, {})[1] - UNANSWERED == known
+            assert asked(checker, source, {})[1] - _UNANSWERED == known
         else:
             with pytest.raises(RuntimeError):
                 checker.check(source, {})

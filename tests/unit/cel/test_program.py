@@ -20,7 +20,7 @@ def ids(checked: ast.Node) -> list[int]:
 def test_a_question_carries_only_what_the_answer_needs(environment: Environment) -> None:
     source = "topology.nodes(gpu).withLinkDomain(gpu.perContainer).exist"
     found = tree(environment.compile(source, want=Want.BOOL))
-    assert called(found) == ["nodes_field_exist", "nodes_with_link_domain", "topology_nodes"]
+    assert called(found) == ["nodes_field_exist", "Nodes.withLinkDomain", "Topology.nodes"]
     assert [ast.kind(each) for each in ast.walk(found.expr)] == ["call_expr"] * 3 + ["select_expr", "ident_expr"]
 
 
@@ -30,7 +30,7 @@ def test_a_variable_that_is_named_twice_is_in_the_program_once(environment: Envi
     both = environment.compile(
         "variables.nodes.exist && variables.count > 1", want=Want.BOOL, variables={"nodes": nodes, "count": count}
     )
-    assert called(tree(both)).count("topology_nodes") == 1
+    assert called(tree(both)).count("Topology.nodes") == 1
 
 
 def test_a_variable_that_is_not_named_is_not_in_the_program(environment: Environment) -> None:
@@ -46,7 +46,7 @@ def test_conditions_of_one_policy_share_their_variables(environment: Environment
         for source in ("variables.nodes.exist", "variables.nodes.count > 1")
     ]
     serialized = program.assemble([each._lowered for each in conditions], as_list=True)
-    assert called(ast.decode(serialized)).count("topology_nodes") == 1
+    assert called(ast.decode(serialized)).count("Topology.nodes") == 1
     assert environment.batch(conditions).evaluate(activation) == [True, True]
 
 

@@ -4,6 +4,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import jsonschema
 import pytest
 from rich.cells import cell_len
 
-from podberth.check.model import VERDICTS, Change, Report, Result
+from podberth.check.model import VERDICTS, Change, Finding, Report, Result
 from podberth.check.report import github, gitlab, junit, patched, sarif, text
 from podberth.check.report.lines import visible
 from podberth.cli.terminal import Terminal
@@ -58,6 +59,35 @@ def test_no_manifest_commands_a_terminal_or_a_runner(name: str) -> None:
 
 
 # ---- text --------------------------------------------------------------------------------------------------------
+
+
+def test_what_several_templates_of_a_document_have_is_said_once() -> None:
+    def of(number: int) -> Result:
+        path = f"spec.jobs[{number}].template"
+        found = [Finding(policy="a", message="no /dev/shm", field=f"{path}.spec.containers[0]", line=9)]
+        notes = [Finding(policy="b", message=each, field=path, line=8 + number) for each in ("member of 4", "one rack")]
+        first = report().results[0]
+        return replace(
+            first,
+            kind="JobSet",
+            path=path,
+            line=8,
+            warnings=tuple(found),
+            notes=tuple(notes),
+            changes=(),
+            denials=(),
+            errors=(),
+        )
+
+    found = text.lines(Report(results=(of(0), of(1)), files=1, documents=1))
+    lines = [" ".join("".join(span.text for span in each.spans).split()) for each in found]
+    assert [each for each in lines if each.startswith(("warns", "note"))] == [
+        "warns jobs/train.yaml:9 a: spec.containers[0]: no /dev/shm",
+        "note jobs/train.yaml:8 b: member of 4",
+        "note jobs/train.yaml:8 b: one rack",
+        "warns jobs/train.yaml:9 a: spec.containers[0]: as above",
+        "note jobs/train.yaml:9 b: as above",
+    ]
 
 
 def test_colour_is_all_that_differs_and_every_colour_ends() -> None:

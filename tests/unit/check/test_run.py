@@ -110,6 +110,7 @@ def test_a_gang_has_its_size_from_the_workload_and_what_only_the_cluster_knows_i
           template:
             spec:
               restartPolicy: Never
+              subdomain: j
               containers: [{name: c, resources: {limits: {nvidia.com/gpu: 8}}}]
         """
     )

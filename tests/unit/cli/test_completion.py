@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from podberth.cli.completion import SHELLS
-from podberth.cli.grammar import grammars
+from podberth.cli.completion import SHELLS, grammars
 from podberth.cli.main import COMMANDS, main, parser_of_everything
 
 _ASK = """

@@ -69,6 +69,17 @@ def test_a_pod_may_come_from_stdin(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert (result["file"], result["namespace"]) == ("stdin", "ml")
 
 
+def test_the_last_value_of_a_duplicate_key_is_explained(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = Path(POD).read_text(encoding="utf-8").replace("kind: Pod", "kind: Deployment\nkind: Pod", 1)
+    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    assert main(["explain", "-", "-o", "json", *ONE]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["results"][0]["kind"] == "Pod"
+    assert "duplicate key 'kind': kubectl takes this one" in err
+
+
 def test_a_denied_pod_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "policy.yaml").write_text(
         "apiVersion: podberth.io/v1alpha1\nkind: GPUPolicy\nmetadata: {name: picky}\nspec:\n"

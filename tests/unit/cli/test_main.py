@@ -2,13 +2,14 @@ import json
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from builders import gpu_pod
 from podberth import __version__
-from podberth.cli.main import COMMANDS, main
+from podberth.cli.main import COMMANDS, main, parser_of_everything
 
 _ROOT = Path(__file__).parents[3]
 
@@ -128,3 +129,8 @@ def test_a_reader_that_has_seen_enough_is_no_error(arguments: str) -> None:
     finally:
         os.close(write)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_rotation_is_awaited_for_days_too() -> None:
+    arguments = parser_of_everything().parse_args(["certs", "rotate", "--wait", "2d"])
+    assert arguments.wait == timedelta(days=2)

@@ -12,8 +12,7 @@ import pytest
 
 from pages import ROOT, page, rows
 from podberth.cli.main import main
-from podberth.cli.status import configure
-from podberth.cli.status_text import show_status
+from podberth.cli.status import configure, show_status
 from podberth.cli.terminal import Terminal
 from podberth.installation.model import Events, Replica, Report, Unread
 from status_scenes import event, gpu_policy, lease, replica, report, workload

@@ -214,6 +214,8 @@ def test_json_and_junit_tell_the_same_as_the_text(tmp_path: Path, capsys: pytest
     assert failure.get("message") == "got unchanged, want denied"
 
 
-@pytest.mark.parametrize("output", [["-o", "xml"], ["-o", "json", "-o", "junit"], ["-o", "json=nowhere/at/all.json"]])
+@pytest.mark.parametrize(
+    "output", [["-o", "xml"], ["-o", "json="], ["-o", "json", "-o", "junit"], ["-o", "json=nowhere/at/all.json"]]
+)
 def test_an_output_that_cannot_be_written_is_a_usage_error(tmp_path: Path, output: list[str]) -> None:
     assert main(["test", str(folder(tmp_path)), *output]) == 2

@@ -39,10 +39,20 @@ MADE = {"resource.kubernetes.io/pod-claim-name": "gpu"}
     [
         (
             "jobs.batch",
-            named(job(gpu_pod(1), parallelism=4)),
+            named(job(gpu_pod(1), indexed=True, parallelism=4)),
             (
                 "uid-x",
-                named({"apiVersion": "batch/v1", "kind": "Job", "spec": {"parallelism": 4, "completions": 4}}),
+                named(
+                    {
+                        "apiVersion": "batch/v1",
+                        "kind": "Job",
+                        "spec": {
+                            "parallelism": 4,
+                            "completions": 4,
+                            "template": {"metadata": {}, "spec": {"subdomain": "train"}},
+                        },
+                    }
+                ),
             ),
         ),
         ("jobs.batch", named({**job(gpu_pod(1)), **DONE}), None),

@@ -1,5 +1,6 @@
 """The message if a cluster cannot be followed at all, and the effect of an unexpected document."""
 
+import asyncio
 import sys
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.Monkey
     with pytest.raises(UsageError, match=wanted):
         open_cluster(None, Timing())
     with pytest.raises(UsageError, match=r"^--cluster: got .*, want the package kubernetes: "):
-        Cluster(kubeconfig=None).survey(frozenset(), nodes=True, policies=None, reports=False)
+        asyncio.run(Cluster(kubeconfig=None).survey(frozenset(), nodes=True, policies=None, reports=False))
 
 
 def test_with_the_package_a_client_is_made_when_it_is_asked_for(tmp_path: Path) -> None:

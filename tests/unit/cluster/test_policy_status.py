@@ -9,7 +9,7 @@ import pytest
 
 from integration.serving import CapturedLines, run, until
 from podberth.api.protocol import Timing
-from podberth.cluster.policy_status import Beside, PolicyStatuses, status_due, turn
+from podberth.cluster.policy_status import PolicyStatuses, status_due, turn
 from podberth.errors import Problem
 from podberth.files.source import Verdict
 from podberth.telemetry.log import Log
@@ -100,7 +100,7 @@ def test_a_policy_that_changes_while_a_status_is_sent_gets_no_earlier_verdict() 
         statuses.tell(fixed, [verdict("a", good=True), verdict("b", good=True)])
 
     client: Any = Sending(seen)
-    statuses = PolicyStatuses(lambda: client, Log(CapturedLines()), Timing(), Beside("podberth", lambda: 0))
+    statuses = PolicyStatuses(client, Log(CapturedLines()), Timing(), "podberth", lambda: 0)
     before = {"a": document("a", "a-1"), "b": document("b", "b-1")}
     statuses.tell(before, [verdict("a", good=True), verdict("b", good=False)])
 
@@ -123,7 +123,7 @@ def test_a_bug_in_writing_one_status_does_not_end_the_writer() -> None:
 
     client: Any = Sending(seen)
     lines = CapturedLines()
-    statuses = PolicyStatuses(lambda: client, Log(lines), Timing(look_seconds=0.01), Beside("podberth", lambda: 0))
+    statuses = PolicyStatuses(client, Log(lines), Timing(look_seconds=0.01), "podberth", lambda: 0)
     metadata = {"name": "a", "uid": "a-1", "generation": 1, "resourceVersion": "1"}
     statuses.tell({"a": {"metadata": metadata}}, [Verdict("a", 1, "active", ())])
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from controlplane.wait import until
 from podberth.admission.notices import Notice
 from podberth.api.protocol import Timing, refusal
-from podberth.controller.loop import Acting, Manner
+from podberth.controller.loop import Acting
 from podberth.controller.plan.model import Action, Change, Create, LookUp, Made, Owned, Reference, WaitingPod, World
 from podberth.controller.requests import Answer, Requests
 from podberth.errors import ClusterError
@@ -140,8 +140,7 @@ def play(story: Callable[[Scene], Awaitable[None]], timing: Timing = TIMING, **f
         scene = Scene(**fields)
         sight, requests = cast("Sight", scene), cast("Requests", scene)
         log, metrics = Log(Lines(scene.lines)), ControllerMetrics()
-        manner = Manner(timing=timing, patience_seconds=60.0, metrics=metrics, log=log)
-        acting = Acting(sight, requests, scene.reported.append, scene.wake, manner)
+        acting = Acting(sight, requests, scene.reported.append, scene.wake, timing, 60.0, metrics, log)
         task = asyncio.create_task(acting.act())
         try:
             await story(scene)

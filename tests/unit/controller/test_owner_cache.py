@@ -58,8 +58,11 @@ def test_an_owner_that_no_pod_has_is_not_looked_up() -> None:
 
 def test_the_kept_fields_of_an_owner_are_those_that_the_tables_of_gangs_read() -> None:
     metadata = {"name": "train", "namespace": "team", "uid": "j-1"}
-    document = {"metadata": metadata, "spec": {"parallelism": 4, "completions": 4, "template": {"spec": {}}}}
-    kept = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": {"parallelism": 4, "completions": 4}}
+    numbers = {"parallelism": 4, "completions": 4}
+    pods = {"spec": {"subdomain": "train", "containers": []}}
+    document = {"metadata": metadata, "spec": {**numbers, "template": pods, "suspend": True}}
+    spec = {**numbers, "template": {"spec": {"subdomain": "train"}}}
+    kept = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
     done = {"conditions": [{"type": "Complete", "status": "True"}]}
     large = {"metadata": metadata, "spec": {"replicatedJobs": [{}] * 300}}
     sets = OwnerReference("jobset.x-k8s.io/v1alpha2", "JobSet", "train", "j-1")

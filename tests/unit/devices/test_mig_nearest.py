@@ -1,9 +1,15 @@
+from collections.abc import Iterable
+
 import pytest
 
 from podberth.devices.mig import LONGEST
-from podberth.devices.mig_nearest import _suggestions, nearest, suggestions
+from podberth.devices.mig_nearest import _suggestions, suggestions
 
 A100_40 = ("1g.5gb", "1g.5gb+me", "1g.10gb", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb")
+
+
+def nearest(name: str, candidates: Iterable[str]) -> str | None:
+    return next(iter(suggestions(name, candidates, most=1)), None)
 
 
 @pytest.mark.parametrize(

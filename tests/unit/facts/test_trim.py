@@ -162,6 +162,11 @@ def test_only_what_is_read_is_kept() -> None:
     assert not [word for word in ("secret", "managedFields", "resourceVersion") if word in text]
 
 
+def test_a_condition_whose_type_is_no_text_is_left_out() -> None:
+    queue = thing("kueue.x-k8s.io/v1beta2", "ClusterQueue", status={"conditions": [{"type": ["Active"]}]})
+    assert [each.keys() for each in kept(queue)] == [{"apiVersion", "kind", "metadata"}]
+
+
 def test_which_pod_groups_are_served_is_kept_once_for_an_api_group() -> None:
     def discovery(version: str, *plurals: str) -> dict[str, Any]:
         listed = [{"name": each, "verbs": ["list"]} for each in plurals]

@@ -1,11 +1,15 @@
+import contextlib
 import json
 import os
+import tracemalloc
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
 import pytest
 
 from podberth.errors import PolicyError, TopologyError, UsageError
+from podberth.files import loading
 from podberth.files.loading import FileSource, read_objects, read_pod_schema, read_policy_texts, read_topology
 from podberth.topology.shapes import simulate
 
@@ -227,3 +231,57 @@ def test_a_right_that_is_given_is_another_revision(tmp_path: Path) -> None:
     before = source.revision()
     file.chmod(0o600)
     assert source.revision() != before
+
+
+@pytest.mark.parametrize("part", ["policies", "topology"])
+def test_more_files_than_memory_has_room_for_are_a_problem_and_are_not_all_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    monkeypatch.setattr(loading, "MAX_POLICIES_BYTES", 3 * 2**20)
+    monkeypatch.setattr(loading, "MAX_FILE_BYTES", 3 * 2**20)
+    _write(tmp_path / "policies" / "a.yaml", _GOOD)
+    _write(tmp_path / "topology" / "a.json", _node("a"))
+    source = FileSource(tmp_path / "policies", tmp_path / "topology")
+    source.load()
+    for number in range(40):
+        with (tmp_path / part / f"b-{number}.yaml").open("wb") as file:
+            file.truncate(2**20)
+    tracemalloc.start()
+    with pytest.raises((PolicyError, TopologyError), match=f"{part}: got more than 3 MiB in all files together"):
+        source.load()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20 * 2**20
+
+
+def test_a_thousand_unreadable_files_are_a_few_problems(tmp_path: Path) -> None:
+    for number in range(1_000):
+        (tmp_path / f"{number}.yaml").symlink_to("nowhere")
+    with pytest.raises(PolicyError) as raised:
+        FileSource(tmp_path, None).load()
+    assert len(raised.value.problems) == 20
+
+
+@contextlib.contextmanager
+def _folders_in_folders(levels: int) -> Iterator[None]:
+    """Make folders below the working directory, and remove them: they are too deep for whoever removes folders."""
+    for _ in range(levels):
+        Path("abc").mkdir()
+        os.chdir("abc")
+    bottom = os.open(".", os.O_RDONLY)
+    try:
+        yield
+    finally:
+        os.fchdir(bottom)
+        os.close(bottom)
+        for _ in range(levels):
+            os.chdir("..")
+            Path("abc").rmdir()
+
+
+def test_folders_in_folders_without_end_are_a_problem(tmp_path: Path) -> None:
+    source = FileSource(tmp_path, None)
+    with contextlib.chdir(tmp_path), _folders_in_folders(2_000):
+        assert source.revision() == source.revision()
+        with pytest.raises(PolicyError, match="got folders in folders, want 64 levels at most"):
+            source.load()

@@ -93,6 +93,18 @@ def test_the_nim_operator_mounts_it_always(storage: JSON, size: str) -> None:
     assert sizes(document("apps.nvidia.com/v1alpha1", "NIMService", {"storage": storage, "resources": GPUS})) == [size]
 
 
+@pytest.mark.parametrize(("said", "size"), [({}, None), ({"shmSize": "24Gi"}, "24Gi")])
+def test_the_production_stack_mounts_what_a_runtime_says(said: JSON, size: str | None) -> None:
+    spec = {"deploymentConfig": {"resources": {"gpu": "2"}, **said}}
+    assert sizes(document("production-stack.vllm.ai/v1alpha1", "VLLMRuntime", spec)) == [size]
+
+
+def test_ome_mounts_it_in_engines_and_decoders_and_only_what_a_runtime_itself_says() -> None:
+    spec = {"engine": {"runner": MAIN}, "decoder": {"runner": MAIN}, "router": {"runner": MAIN}}
+    assert sizes(document("ome.io/v1beta1", "InferenceService", spec)) == ["any", "any", None]
+    assert sizes(document("ome.io/v1beta1", "ServingRuntime", {"engineConfig": {"runner": MAIN}})) == [None]
+
+
 def test_kserve_mounts_it_in_the_main_container_of_an_llm_and_not_in_its_scheduler() -> None:
     pod = {"containers": [MAIN]}
     spec = {"template": pod, "worker": pod, "prefill": {"template": pod}, "router": {"scheduler": {"template": pod}}}

@@ -3,7 +3,7 @@
 import pytest
 
 from builders import container, pod
-from podberth.kube.canonical import canonical_quantity, write_quantities
+from podberth.kube.quantity import canonical_quantity, write_quantities
 
 
 @pytest.mark.parametrize(

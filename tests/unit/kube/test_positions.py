@@ -84,24 +84,24 @@ def test_a_key_has_its_own_place() -> None:
     ],
 )
 def test_a_place_in_a_scalars_value_is_found_in_the_file(key: str, line: int, column: int, seen: str) -> None:
-    found = positions().scalar((key,)).at(line, column)
+    found = positions().within((key,), line, column)
     assert TEXT.splitlines()[found.line - 1][found.column - 1 :] == seen
 
 
 def test_a_blank_stands_right_behind_the_character_before_it() -> None:
-    assert positions().scalar(("literal",)).at(1, 4) == (9, 6)
-    assert positions().scalar(("plain",)).at(1, 99) == (3, 20)
+    assert positions().within(("literal",), 1, 4) == (9, 6)
+    assert positions().within(("plain",), 1, 99) == (3, 20)
 
 
 def test_beyond_the_text_is_its_end_and_before_it_its_start() -> None:
-    assert positions().scalar(("literal",)).at(99, 99) == (10, 8)
-    assert positions().scalar(("plain",)).at(0, 0) == (3, 8)
+    assert positions().within(("literal",), 99, 99) == (10, 8)
+    assert positions().within(("plain",), 0, 0) == (3, 8)
 
 
 def test_what_is_no_string_has_only_its_start() -> None:
-    assert positions().scalar(("flow",)).at(1, 9) == positions().scalar(("flow",)).start == (7, 7)
-    assert positions().scalar(("missing",)).at(3, 9) == (3, 1)
-    assert positions("a: 12\n").scalar(("a",)).at(1, 2) == (1, 4)
+    assert positions().within(("flow",), 1, 9) == (7, 7)
+    assert positions().within(("missing",), 3, 9) == (3, 1)
+    assert positions("a: 12\n").within(("a",), 1, 2) == (1, 4)
 
 
 def test_an_aliased_value_stands_at_its_anchor() -> None:
@@ -111,14 +111,14 @@ def test_an_aliased_value_stands_at_its_anchor() -> None:
 
 
 def test_json_has_places_too() -> None:
-    assert positions('{\n  "a": [1,\n    "two"]}').scalar(("a", 1)).at(1, 2) == Position(3, 7)
+    assert positions('{\n  "a": [1,\n    "two"]}').within(("a", 1), 1, 2) == Position(3, 7)
 
 
 def test_crlf_and_a_byte_order_mark_shift_nothing() -> None:
     changed = "\ufeff" + TEXT.replace("\n", "\r\n")
     for path in ((), ("items", 1, "name"), ("literal",)):
         assert positions(changed).at(path) == positions().at(path)
-    assert positions(changed).scalar(("folded",)).at(2, 1) == positions().scalar(("folded",)).at(2, 1)
+    assert positions(changed).within(("folded",), 2, 1) == positions().within(("folded",), 2, 1)
 
 
 def test_a_path_is_written_as_people_write_it() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podberth.kube.schema import CONFIG_MAP, NAMESPACE, POD, PodSchema, Schema
+from podberth.kube.schema import CONFIG_MAP, NAMESPACE, POD, WORKLOADS, PodSchema, Schema, workload_definitions
 
 _SCHEMA = PodSchema.packaged()
 _CORE = "io.k8s.api.core.v1."
@@ -96,3 +96,45 @@ def test_the_tool_keeps_types_and_drops_the_rest(tmp_path: Path) -> None:
     }
     assert len(printed.splitlines()) == len(kept) + 2
     assert PodSchema.from_document(kept).definition("a.Spec").fields["names"].list_type == "set"
+
+
+def test_the_definitions_of_workloads_need_none_that_is_not_packaged() -> None:
+    def references(schema: Schema) -> set[str]:
+        below = references(schema.element) if schema.element else set()
+        return below | ({schema.message} if schema.message else set())
+
+    known = {**_SCHEMA.definitions, **workload_definitions()}
+    assert set(WORKLOADS.values()) <= known.keys()
+    assert not _SCHEMA.definitions.keys() & workload_definitions().keys()
+    for definition in workload_definitions().values():
+        for each in definition.fields.values():
+            assert references(each) <= known.keys()
+
+
+def test_the_tool_keeps_of_workloads_what_pods_lack_and_no_status(tmp_path: Path) -> None:
+    def of(name: str) -> dict[str, Any]:
+        return {"$ref": f"#/components/schemas/{name}"}
+
+    pod = {"properties": {"spec": of("a.Spec"), "status": of("a.Status")}}
+    job = {"properties": {"spec": of("a.JobSpec"), "status": of("a.JobStatus")}}
+    shared = {
+        "a.Spec": {"properties": {"at": of("a.Time")}},
+        "a.Time": {"type": "string"},
+        "a.Status": {"properties": {}},
+    }
+    core = {**dict.fromkeys(WORKLOADS.values(), job), POD: pod, **shared}
+    batch = {
+        "a.JobSpec": {"properties": {"template": of("a.Spec"), "at": of("a.Time")}},
+        "a.JobStatus": {"properties": {}},
+    }
+    files = []
+    for name, schemas in (("api.json", core), ("batch.json", batch)):
+        files.append(tmp_path / name)
+        files[-1].write_text(json.dumps({"components": {"schemas": schemas}}), encoding="utf-8")
+    command = [sys.executable, str(_TOOL), "--workloads", *map(str, files)]
+    kept = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    assert set(kept) == {*WORKLOADS.values(), "a.JobSpec", "a.Time"} - {POD}
+    assert kept["io.k8s.api.batch.v1.Job"]["properties"]["status"] == {"type": "object"}
+    refused = subprocess.run([sys.executable, _TOOL, *files], check=False, capture_output=True, text=True)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "usage" in refused.stderr

@@ -13,7 +13,7 @@ def test_a_suite_is_read_with_its_cluster() -> None:
     assert (nodes.shape, nodes.count, nodes.labels) == ("l4-1", 2, {"a": "b", "c": None})
     (case,) = suite.cases
     assert (case.name, case.topology, case.expect.verdict, case.expect.warnings) == ("a", None, "mutated", None)
-    assert suite.positions.at(("cases", 0, "expect", "verdict")) == (6, 21)
+    assert suite.source.positions.at(("cases", 0, "expect", "verdict")) == (6, 21)
 
 
 @pytest.mark.parametrize(

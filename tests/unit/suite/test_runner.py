@@ -77,7 +77,7 @@ def violations(environment: Environment, case: str) -> list[str]:
     [
         f"  pod: {GPU_POD}\n  expect: {{verdict: mutated, patched: {LABELLED}}}\n",
         f"  pod: {GPU_POD}\n  params: {{demo: {{label: other}}}}\n  expect: {{patched: {LABELLED_OTHER}}}\n",
-        f"  pod: {GPU_POD}\n  expect: {{verdict: admitted, warnings: ['warner: no topology', 'demo: label gpu=']}}\n",
+        f"  pod: {GPU_POD}\n  expect: {{verdict: admitted, warnings: ['warner: no topology', 'label gpu=']}}\n",
         f"  pod: {POD}\n  topology: [{{shape: l4-1}}]\n  expect: {{verdict: unchanged, warnings: [], denials: []}}\n",
         f"  pod: {SIZED_POD}\n  expect: {{patched: {SIZED_POD}}}\n",
         f"  pod: {SIZED_POD}\n  expect: {{patched: {SIZED_POD.replace('8192Mi', '8Gi')}}}\n",

@@ -34,7 +34,7 @@ def written(expect: str, name: str = "good") -> dict[str, Any]:
 def test_what_was_given_and_differs_is_replaced() -> None:
     assert written("{verdict: unchanged}") == {"verdict": "mutated"}
     assert written("{verdict: admitted}", "bad") == {"verdict": "denied"}
-    assert written("{warnings: []}") == {"warnings": ["podberth writes: label team=vision"]}
+    assert written("{warnings: []}") == {"warnings": ["podberth: label team=vision"]}
     assert written("{denials: [an ugly name, a bad]}", "bad") == {"denials": ["a bad"]}
     assert written("{denials: [a bad name]}") == {"denials": []}
     patched = "{patched: {metadata: {name: good, labels: {team: audio, old: x}}}}"

@@ -1,9 +1,8 @@
 """Who holds which GPU: the kubelet's devices on a node with three GPUs, the second of them cut."""
 
 from podberth.devices.device_ids import parse_claimed_device, parse_device_id
-from podberth.topology.allocation import Allocation, Grant, allocate
 from podberth.topology.model import Gpu, NodeTopology
-from podberth.topology.usage import GpuUsage, InstanceUsage, Look, Usage
+from podberth.topology.usage import Allocation, GpuUsage, Grant, InstanceUsage, Look, Usage, allocate
 
 
 def uuid(kind: str, number: int) -> str:

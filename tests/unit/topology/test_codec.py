@@ -14,7 +14,6 @@ from podberth.topology.model import (
     MigOffer,
     Nic,
     NodeTopology,
-    NumaGroup,
     Platform,
     Unseen,
 )
@@ -74,13 +73,6 @@ def test_a_document_of_before_nics_and_omissions_is_still_read() -> None:
     decoded = decode_topology(config_map(gpus=[{"index": 0, "numaNode": 1}], links={"shape": "none"}))
     assert decoded == NodeTopology(gpus=(Gpu(index=0, numa_node=1),), links=Links(shape="none"))
     assert (decoded.nics, decoded.platform, decoded.unseen) == ((), None, ())
-
-
-def test_numa_groups_are_the_devices_next_to_each_node() -> None:
-    assert FULL.numa_groups == (
-        NumaGroup(node=0, gpus=(0,), nics=("mlx5_0",)),
-        NumaGroup(node=1, gpus=(1,), nics=()),
-    )
 
 
 TWO = [{"index": 0}, {"index": 1}]

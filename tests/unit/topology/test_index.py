@@ -248,10 +248,10 @@ def test_a_resource_that_no_table_knows_is_offered_as_long_as_a_node_has_it() ->
     assert not index.offers("example.com/none")
     assert not index.offers("example.com/odd")
     assert not index.offers("cpu")
-    assert not index.remove("odd").offers("nvidia.com/gpus")
+    assert not index.update((), ["odd"]).offers("nvidia.com/gpus")
     taken = replace(nodes_of(odd)[0], unrecognised=frozenset())
-    assert not index.replace(taken).offers("nvidia.com/gpus")
-    assert index.replace(taken).replace(nodes_of(odd)[0]).offers("nvidia.com/gpus")
+    assert not index.update([taken]).offers("nvidia.com/gpus")
+    assert index.update([taken]).update(nodes_of(odd)).offers("nvidia.com/gpus")
     assert index.class_count == index_of(machines("l4-1", 1), node_manifest("odd")).class_count
 
 
@@ -285,7 +285,7 @@ def test_memory_of_a_product_is_that_of_whole_gpus() -> None:
 def test_replacing_a_node_by_its_like_is_no_change_and_keeps_the_answers() -> None:
     again = nodes_of(HGX)[1]
     answer = MIXED.nodes(need_of(8))
-    later = MIXED.replace(again)
+    later = MIXED.update([again])
     assert later is MIXED
     assert later.nodes(need_of(8)) is answer
     assert answer.with_link_domain(4) is answer.with_link_domain(4)
@@ -293,16 +293,17 @@ def test_replacing_a_node_by_its_like_is_no_change_and_keeps_the_answers() -> No
 
 def test_an_index_never_changes() -> None:
     before = MIXED.nodes(need_of(8)).names()
-    later = MIXED.replace(replace(nodes_of(HGX)[0], transient="cordoned")).remove("hgx-h100-8-1").remove("nobody")
+    cordoned = replace(nodes_of(HGX)[0], transient="cordoned")
+    later = MIXED.update([cordoned]).update((), ["hgx-h100-8-1", "nobody"])
     assert MIXED.nodes(need_of(8)).names() == before
     assert MIXED.node_count == 11
     assert later.node_count == 10
     assert later.nodes(need_of(8)).durable_names() == ("hgx-h100-8-2",)
-    assert later.remove("nobody") is later
+    assert later.update((), ["nobody"]) is later
 
 
 def test_only_the_classes_concerned_are_made_again() -> None:
-    later = MIXED.replace(replace(nodes_of(HGX)[0], transient="cordoned"))
+    later = MIXED.update([replace(nodes_of(HGX)[0], transient="cordoned")])
     shared = {id(one) for one in MIXED._classes.values()} & {id(one) for one in later._classes.values()}
     assert len(shared) == 3
     assert later.class_count == 5

@@ -4,8 +4,12 @@ import pytest
 
 from node_builders import GPU, node_manifest
 from podberth.errors import TopologyError
-from podberth.topology.manifest import decode_node
-from podberth.topology.model import Gpu, NodeTopology, Taint
+from podberth.topology.manifest import judge, read_node
+from podberth.topology.model import Gpu, Node, NodeTopology, Taint
+
+
+def decoded(manifest: dict[str, Any], topology: NodeTopology | None = None, *, stale: bool = False) -> Node:
+    return judge(read_node(manifest), topology, stale=stale)
 
 
 def test_a_node_is_read_with_its_device_resources_only() -> None:
@@ -21,7 +25,7 @@ def test_a_node_is_read_with_its_device_resources_only() -> None:
         labels={"a": "b"},
         taints=[{"key": "nvidia.com/gpu", "effect": "NoSchedule"}, {"key": "b", "value": "c", "effect": "NoExecute"}],
     )
-    node = decode_node(manifest)
+    node = decoded(manifest)
     assert node.name == "gpu-1"
     assert node.labels["a"] == "b"
     assert node.allocatable == {GPU: 8, "nvidia.com/mig-1g.5gb": 7, "vpc.amazonaws.com/efa": 32}
@@ -60,18 +64,18 @@ def changed(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_a_passing_state_makes_a_node_transient(manifest: dict[str, Any], reason: str) -> None:
-    assert decode_node(manifest).transient == reason
+    assert decoded(manifest).transient == reason
 
 
 def test_the_published_topology_can_make_a_node_transient() -> None:
     manifest = node_manifest("gpu-1", devices={GPU: "8"})
-    assert decode_node(manifest, NodeTopology(gpus=(Gpu(index=0, problem="XID 79"),))).transient == "unhealthy GPU"
-    assert decode_node(manifest, NodeTopology(gpus=(Gpu(index=0, mig_pending=True),))).transient == "MIG reconfiguring"
-    assert decode_node(manifest, NodeTopology(), stale=True).transient == "stale"
+    assert decoded(manifest, NodeTopology(gpus=(Gpu(index=0, problem="XID 79"),))).transient == "unhealthy GPU"
+    assert decoded(manifest, NodeTopology(gpus=(Gpu(index=0, mig_pending=True),))).transient == "MIG reconfiguring"
+    assert decoded(manifest, NodeTopology(), stale=True).transient == "stale"
 
 
 def test_a_transient_node_is_known_by_what_it_offers_when_it_is_well() -> None:
-    node = decode_node(changed(status__allocatable={GPU: "7"}))
+    node = decoded(changed(status__allocatable={GPU: "7"}))
     assert node.allocatable == {GPU: 7}
     assert node.durable == {GPU: 8}
 
@@ -96,5 +100,5 @@ def test_a_transient_node_is_known_by_what_it_offers_when_it_is_well() -> None:
 )
 def test_a_node_that_cannot_be_read_is_an_error_that_says_where(manifest: dict[str, Any], where: str) -> None:
     with pytest.raises(TopologyError) as caught:
-        decode_node(manifest)
+        decoded(manifest)
     assert str(caught.value).startswith(where)

@@ -127,7 +127,7 @@ def test_a_required_term_keeps_pods_off_every_known_node_that_would_take_them_wr
         if not found.placement.requirable:
             assert found.placement.required == ()
             continue
-        need = found._need
+        need = found.need
         for group in known:
             if group not in fitting and group.amount >= need.requests[0][1]:
                 relied += 1

@@ -11,7 +11,7 @@ from builders import JSON, gpu_pod, owned, review, workload
 from podberth.admission.awaited import Awaited
 from podberth.admission.review import decode_review
 from podberth.facts.kinds import FOLLOWED
-from podberth.kube.pod import OwnerReference, controller_in, is_owner
+from podberth.kube.pod import OwnerReference, controller, is_owner
 from podberth.workload.gangs import gang_of
 from snapshots import policy, snapshot
 
@@ -108,5 +108,5 @@ def test_a_review_waits_for_a_forged_owner_as_for_one_that_nobody_knows() -> Non
 
 @pytest.mark.parametrize("rubbish", [None, 3, [], {}, {"metadata": 3}, {"metadata": {"ownerReferences": 3}}])
 def test_rubbish_has_no_controller_and_is_nobodys_owner(rubbish: Any) -> None:
-    assert controller_in(rubbish) is None
+    assert controller(rubbish) is None
     assert not is_owner(rubbish, OwnerReference("", "", "", ""), "")

@@ -263,10 +263,23 @@ def test_a_role_of_a_role_template_asks_for_what_that_says() -> None:
     labels = {"patch": {"metadata": {"labels": {"a": "b"}}}}
     group = role_based_group(router, of_template("w", **labels), roleTemplates=BASE)
     assert [(each.size, each.accelerated) for each in gangs(group)] == [(2, 1)] * 2
+    # The role template is the role's.
+    assert replicas(group) == [("router", 1), ("base", 1)]
+    assert gangs(group)[1].role == "w"
     # What a patch of the spec makes of it is not known, and so all count.
     patch: JSON = {"patch": {"spec": {"containers": []}}}
     patched = role_based_group(router, of_template("w", **patch), roleTemplates=BASE)
     assert {(each.size, each.accelerated) for each in gangs(patched)} == {(2, 2)}
+
+
+def test_a_role_template_has_the_pods_of_all_roles_that_refer_to_it_and_none_if_no_role_does() -> None:
+    leads = {"name": "x", "replicas": 2, "leaderWorkerPattern": {"size": 3, "templateRef": {"name": "base"}}}
+    group = role_based_group({**of_template("w"), "replicas": 2}, leads, roleTemplates=BASE)
+    assert replicas(group) == [("base", 8)]
+    assert counts(group) == (8, 8)
+    scaled = {**of_template("w"), "scalingAdapter": {"enable": True}}
+    assert replicas(role_based_group(scaled, roleTemplates=BASE)) == [("base", 0)]
+    assert replicas(role_based_group(roleTemplates=BASE)) == []
 
 
 def test_replicas_that_a_scaling_adapter_writes_are_unknown() -> None:
@@ -294,3 +307,172 @@ def test_a_role_of_a_storm_service_has_all_pods_of_its_replicas_in_all_role_sets
     version = "orchestration.aibrix.ai/v1alpha1"
     assert replicas(workload(version, "StormService", storm)) == [("decode", 24)]
     assert replicas(workload(version, "RoleSet", {"roles": [role]})) == [("decode", 8)]
+
+
+STORM = "orchestration.aibrix.ai/v1alpha1"
+
+
+@pytest.mark.parametrize("size", [1, 4])
+def test_a_role_set_is_a_gang_with_all_pods_of_its_roles(size: int) -> None:
+    roles = [
+        {"name": "prefill", "template": CPU},
+        {"name": "decode", "replicas": 2, "podGroupSize": size, "template": EIGHT},
+    ]
+    storm = workload(STORM, "StormService", {"replicas": 3, "template": {"spec": {"roles": roles}}}, name="pd")
+    assert counts(storm) == (1 + 2 * size, 2 * size)
+    assert {each.name for each in gangs(storm)} == {"roleset-pd-roleset-0000000000"}
+    owners = [each.pod["metadata"]["ownerReferences"][0]["kind"] for each in templates(storm, namespace="default")]
+    assert owners == ["RoleSet", "RoleSet" if size == 1 else "PodSet"]
+
+
+def test_a_pod_set_with_a_scheduling_strategy_of_its_role_is_a_gang_of_its_own() -> None:
+    role = {"name": "decode", "replicas": 2, "podGroupSize": 4, "template": EIGHT}
+    strategy = {"schedulingStrategy": {"coschedulingSchedulingStrategy": {"minMember": 4}}}
+    [gang] = gangs(workload(STORM, "RoleSet", {"roles": [role | strategy]}, name="pd"))
+    assert (gang.source, gang.name, gang.size, gang.system) == (
+        "PodSet",
+        "podset-pd-decode-0000000000",
+        4,
+        "coscheduling",
+    )
+    # The other roles are a gang without its pods.
+    router = {"name": "router", "replicas": 3, "template": CPU}
+    both = gangs(workload(STORM, "RoleSet", {"roles": [router, role | strategy]}, name="pd"))
+    assert [(each.source, each.size) for each in both] == [("RoleSet", 3), ("PodSet", 4)]
+    # A strategy of the whole role set makes one group of all its pods.
+    [whole] = gangs(workload(STORM, "RoleSet", {"roles": [role], **strategy}, name="pd"))
+    assert (whole.source, whole.size, whole.system) == ("RoleSet", 8, "coscheduling")
+
+
+def test_pods_with_a_role_sets_label_that_aibrix_did_not_make_are_no_gang() -> None:
+    stranger = gpu_pod(8, labels={"roleset-name": "pd", "role-name": "decode"})
+    assert not gang_of(stranger, "default", {}).known
+
+
+def test_a_job_of_a_trial_has_a_name_that_begins_with_its_experiments() -> None:
+    job = {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "MPIJob",
+        "spec": {"mpiReplicaSpecs": {"Worker": {"replicas": 2, "template": EIGHT}}},
+    }
+    tune = workload("kubeflow.org/v1beta1", "Experiment", {"trialTemplate": {"trialSpec": job}}, name="tune")
+    assert [(each.name, each.size) for each in gangs(tune)] == [("mpijob-tune-0000000000", 2)]
+
+
+def test_the_labels_of_a_workspaces_nodes_replace_the_affinity_of_its_template() -> None:
+    template = {"spec": {"affinity": {"podAntiAffinity": {}}, "containers": EIGHT["spec"]["containers"]}}
+    space: JSON = {"apiVersion": "kaito.sh/v1beta1", "kind": "Workspace", "metadata": {"name": "w"}}
+    space |= {"resource": {"labelSelector": {"matchLabels": {"apps": "llm"}}}, "inference": {"template": template}}
+    [made] = templates(space, namespace="default")
+    [term] = made.pod["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
+        "nodeSelectorTerms"
+    ]
+    assert term == {"matchExpressions": [{"key": "apps", "operator": "In", "values": ["llm"]}]}
+    assert "podAntiAffinity" not in made.pod["spec"]["affinity"]
+    space["resource"] = {}
+    assert "affinity" not in templates(space, namespace="default")[0].pod["spec"]
+
+
+def test_a_leader_of_ome_without_a_template_of_its_own_is_the_engine() -> None:
+    runner = EIGHT["spec"]["containers"][0]
+    engine = {"runner": runner, "worker": {"size": 3, "runner": runner}}
+    service = workload("ome.io/v1beta1", "InferenceService", {"engine": engine}, name="llm")
+    assert replicas(service) == [("engine", 1), ("engine-worker", 3)]
+    assert {(each.size, each.role) for each in gangs(service)} == {(4, "leader"), (4, "worker")}
+
+
+def indexed(**more: Any) -> JSON:
+    """An Indexed Job whose pods do not find each other."""
+    made = job(gpu_pod(8), indexed=True, parallelism=4)
+    del made["spec"]["template"]["spec"]["subdomain"]
+    made["spec"] |= more
+    return made
+
+
+TOPOLOGY = {"kueue.x-k8s.io/podset-preferred-topology": "rack"}
+DECLARED = {"podberth.io/gang-size": "4"}
+
+
+def test_an_indexed_job_is_a_gang_only_if_its_pods_find_or_need_each_other() -> None:
+    template_of = {
+        name: {"metadata": {"annotations": said}, "spec": EIGHT["spec"]}
+        for name, said in (("topology", TOPOLOGY), ("declared", DECLARED))
+    }
+    named = {"spec": {**EIGHT["spec"], "subdomain": "train"}}
+    assert not gangs(indexed())[0].known
+    assert counts(indexed(template=named)) == (4, 4)
+    assert counts(indexed(template=template_of["topology"])) == (4, 4)
+    assert counts(indexed(template=template_of["declared"])) == (4, 4)
+    assert counts(indexed(scheduling={"schedulingPolicy": {"gang": {}}})) == (4, 4)
+    # Each index fails, and is made again, by itself.
+    assert not gangs(indexed(template=named, backoffLimitPerIndex=1))[0].known
+
+
+def asking(gpus: int) -> JSON:
+    return {"requests": {"nvidia.com/gpu": str(gpus)}} if gpus else {}
+
+
+@pytest.mark.parametrize(
+    ("head", "worker", "backend", "size"),
+    [
+        (2, 2, "", 4),
+        (0, 4, "", 2),
+        (3, 0, "", 6),
+        (0, 0, "", 8),
+        # One node has all GPUs, so that there is no gang.
+        (8, 4, "", 0),
+        (1, 1, "mp", 4),
+    ],
+)
+def test_a_model_over_several_nodes_has_as_many_as_hold_its_pipeline_and_tensors(
+    head: int, worker: int, backend: str, size: int
+) -> None:
+    model = {"runtime": "r", "resources": asking(head)}
+    workers = {"tensorParallelSize": 2, "containers": [{"name": "worker-container", "resources": asking(worker)}]}
+    service = workload(
+        "serving.kserve.io/v1beta1",
+        "InferenceService",
+        {"predictor": {"model": model, "workerSpec": workers}},
+        name="m",
+    )
+    spec = {"annotations": {"multinode/executor-backend": backend}, "workerSpec": {"pipelineParallelSize": 4}}
+    runtime = workload("serving.kserve.io/v1alpha1", "ServingRuntime", spec, name="r")
+    assert {each.size for each in gangs(service, runtime)} == {size}
+    workers["tensorParallelSize"] = "TP"
+    assert {each.size for each in gangs(service, runtime)} == ({4} if backend else {0})
+
+
+def test_a_pod_template_that_only_says_a_size_to_an_autoscaler_is_not_read() -> None:
+    sized: JSON = {"apiVersion": "v1", "kind": "PodTemplate", "metadata": {"name": "size"}, "template": EIGHT}
+    pods = [{"count": 2, "podTemplateRef": {"name": "size"}}]
+    request = workload("autoscaling.x-k8s.io/v1", "ProvisioningRequest", {"podSets": pods})
+    assert replicas(sized) == [("", 1)]
+    assert replicas(sized, request) == []
+    request["metadata"]["namespace"] = "other"
+    assert replicas(sized, request) == [("", 1)]
+
+
+@pytest.mark.parametrize(("labels", "size"), [({}, 0), ({"kueue.x-k8s.io/queue-name": "q"}, 3)])
+def test_a_stateful_set_is_a_gang_where_kueue_admits_it_as_a_whole(labels: JSON, size: int) -> None:
+    made = workload("apps/v1", "StatefulSet", {"replicas": 3, "template": EIGHT})
+    made["metadata"]["labels"] = labels
+    [gang] = gangs(made)
+    assert (gang.known, gang.size, gang.system) == (bool(size), size, "kueue" if size else "plain")
+
+
+@pytest.mark.parametrize(
+    ("mode", "where"),
+    [
+        ("Required", "requiredDuringSchedulingIgnoredDuringExecution"),
+        (None, "preferredDuringSchedulingIgnoredDuringExecution"),
+    ],
+)
+def test_a_topology_policy_of_a_storm_service_is_pod_affinity(mode: str | None, where: str) -> None:
+    policy = {"scope": "RoleSet", "key": "rack", **({"mode": mode} if mode else {})}
+    spec = {"topologyPolicy": policy, "roles": [{"name": "decode", "template": EIGHT}]}
+    [made] = templates(workload(STORM, "StormService", {"template": {"spec": spec}}, name="pd"), namespace="default")
+    [term] = made.pod["spec"]["affinity"]["podAffinity"][where]
+    term = term.get("podAffinityTerm", term)
+    chosen = {"storm-service-name": "pd", "roleset-name": "pd-roleset-0000000000"}
+    assert term == {"topologyKey": "rack", "labelSelector": {"matchLabels": chosen}}
+    assert chosen.items() <= made.pod["metadata"]["labels"].items()

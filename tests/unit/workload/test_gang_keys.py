@@ -109,6 +109,9 @@ def test_a_member_whose_size_an_owner_says_is_known_as_such_until_that_owner_is_
         "PodCliqueSet",
         "RoleBasedGroup",
         "ModelServing",
+        "RoleSet",
+        "StatefulSet",
+        "AscendJob",
     }
 
 

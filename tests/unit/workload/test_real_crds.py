@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from crds import SERVED, crds
+from podberth.check.unknown_fields import unknown_fields_in
 from podberth.kinds import forms
 from podberth.kube.documents import load_documents
+from podberth.kube.schema import PodSchema
 from podberth.workload.kinds import KINDS, row_for
 from podberth.workload.templates import templates
 
@@ -90,3 +92,29 @@ def test_what_a_schema_prunes_has_no_place(schemas: dict[tuple[str, str], JSON])
                 continue
             real = {name for name in POLICIES_WRITE if below(place, name) is not None}
             assert real == (fields & set(POLICIES_WRITE)) - template.lacks, (document["kind"], template.path)
+
+
+def sample(schema: Any) -> Any:
+    """Return a value with every field of a schema; the scalars mean nothing."""
+    if not isinstance(schema, dict):
+        return {}
+    if fields := schema.get("properties"):
+        return {name: sample(each) for name, each in fields.items()}
+    if schema.get("type") == "array":
+        return [sample(schema.get("items"))]
+    if values := schema.get("additionalProperties"):
+        return {"name": sample(values)}
+    return {} if schema.get("type", "object") == "object" else "text"
+
+
+def test_no_field_that_a_schema_has_is_unknown_to_check(schemas: dict[tuple[str, str], JSON]) -> None:
+    schema, found = PodSchema.packaged(), set()
+    for (version, kind), each in schemas.items():
+        document = {**sample(each), "apiVersion": version, "kind": kind}
+        places = templates(document, namespace="default")
+        said = [
+            field for field in unknown_fields_in(document, places, schema) if "which the CRD of" not in field.message
+        ]
+        assert said == [], (version, kind)
+        found |= {f"{version.rpartition('/')[0]}/{kind}"} if places else set()
+    assert found >= SERVED

@@ -8,7 +8,7 @@ gang than for the rest.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..kube.pod import OwnerReference, controller_in, is_owner
+from ..kube.pod import OwnerReference, controller, is_owner
 from .review import AdmissionRequest
 from .snapshot import Snapshot
 
@@ -51,7 +51,7 @@ class Awaited:
 
 def _owner(review: AdmissionRequest) -> OwnerReference | None:
     """Return the pod's controller; None if it has none, or one with a field that is too long (the pod is unchecked)."""
-    owner = controller_in(review.object)
+    owner = controller(review.object)
     if owner is None or not owner.uid:
         return None
     longest = max(map(len, (owner.api_version, owner.kind, owner.name, owner.uid)))

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import takewhile
 from typing import Any, Final
 
-from ..cel.context import ReviewContext
+from ..cel.functions import ReviewContext
 from ..devices.resources import DEVICE_CLASS_PREFIX
 from ..kube.patch import Path
 from ..kube.paths import ELEMENT

@@ -2,15 +2,18 @@
 
 from collections.abc import Iterable
 
+from ..kinds.dossiers import DOSSIERS
 from ..kube.patch import Draft, Path
 from ..kube.shape import RESOURCED_LISTS
 from ..mutation.membership import GangFacts
 from ..mutation.pipeline import CONCERNS
 from ..policy.compile import CompiledMutation, CompiledPolicy, depends_on_snapshot
+from ..workload.gangs import Gang
 from ..workload.systems import ACCOUNTING, SYSTEMS
 from .description import meets
 
 _ROWS = {row.name: row for row in SYSTEMS}
+_OWN_TOPOLOGY = {key: where for row in DOSSIERS for key, where in row.own_topology.items()}
 _PLACING: tuple[Path, ...] = (("spec", "affinity"), ("spec", "schedulerName"), ("spec", "schedulingGroup"))
 _POD_AFFINITY: Path = ("spec", "affinity", "podAffinity")
 _LISTS = frozenset((each,) for each in RESOURCED_LISTS)
@@ -24,7 +27,7 @@ def refusal(policy: CompiledPolicy, mutation: CompiledMutation, draft: Draft, kn
     if system == "plain" or concern.in_group(draft, known):
         return None
     if concern.decides == "placement":
-        return _advice(system, draft) if mutation.concern == "topology" else ""
+        return _advice(known.gang, draft) if mutation.concern == "topology" else ""
     if concern.decides == "grouping":
         # The group system has already set the pod's scheduler and its group.
         return ""
@@ -49,11 +52,12 @@ def overreach(system: str, written: Iterable[Path]) -> str:
     return _accounted(system) if system in ACCOUNTING and any(map(_is_accounted, paths)) else ""
 
 
-def _advice(system: str, draft: Draft) -> str:
+def _advice(gang: Gang, draft: Draft) -> str:
     """Return where the author asks the system for topology; empty where the pod asks already, or none can be given."""
-    row = _ROWS[system]
+    row = _ROWS[gang.system]
+    where = _OWN_TOPOLOGY.get((gang.system, gang.source), row.topology)
     has_asked = any(draft.get(path) is not None for path in (_POD_AFFINITY, *row.asked_at))
-    return "" if has_asked or not row.topology else row.places()
+    return "" if has_asked or not where else row.places(where)
 
 
 def _accounted(system: str) -> str:

@@ -7,12 +7,12 @@ The apiserver's budget: 4,096 runes of warnings for one request, all webhooks to
 from collections.abc import Iterable, Sequence
 
 from ..kube.patch import Patch
-from .outcome import Decision
+from .outcome import Action, Decision
 
 MAX_LINE = 256
 MAX_TOTAL = 2048
-_FIRST = {"error": 0, "conflict": 1}
-"""The actions that come first among the warnings of /mutate, with their places."""
+_RANKS = ("error", "conflict")
+"""The actions that come first among the warnings of /mutate."""
 
 
 def line(policy: str, text: str) -> str:
@@ -42,16 +42,37 @@ def within_budget(lines: Iterable[str]) -> tuple[str, ...]:
     return (*kept, _rest(len(unique) - len(kept)))
 
 
-def of_mutations(decisions: Iterable[Decision], patch: Patch) -> tuple[str, ...]:
-    """Return the warnings of /mutate, errors first; with an empty patch, the messages of changes are left out."""
-    shown = [item for item in decisions if item.action != "mutate" or patch]
-    shown.sort(key=lambda item: _FIRST.get(item.action, len(_FIRST)))
-    return within_budget(line(item.policy, item.message) for item in shown)
+def of_mutations(decisions: Sequence[Decision], patch: Patch) -> tuple[str, ...]:
+    """Return the warnings of /mutate: errors first, then what was left out, and in one line what was changed."""
+    shown = sorted((item for item in decisions if item.action != "mutate"), key=lambda item: _rank(item.action))
+    changed = changes(decisions) if patch else ""
+    return within_budget(
+        [*(line(item.policy, item.message) for item in shown), *([line("", changed)] if changed else ())]
+    )
+
+
+def changes(decisions: Iterable[Decision], room: int = MAX_LINE) -> str:
+    """Return what all policies changed as one text of at most ``room`` characters, empty if they changed nothing.
+
+    Phrases that do not fit are counted.
+    """
+    phrases = list(dict.fromkeys(" ".join(item.message.split()) for item in decisions if item.action == "mutate"))
+    room -= len(line("", ""))
+    for count in range(len(phrases), 1, -1):
+        left = [f"and {len(phrases) - count} more"] if count < len(phrases) else []
+        text = "; ".join([*phrases[:count], *left])
+        if len(text) <= room:
+            return text
+    return "; ".join([*phrases[:1], *([f"and {len(phrases) - 1} more"] if len(phrases) > 1 else ())])
 
 
 def joined(lines: Sequence[str]) -> str:
     """Return the message of a denial: the lines within the budget, one below the other."""
     return "\n".join(within_budget(lines))
+
+
+def _rank(action: Action) -> int:
+    return _RANKS.index(action) if action in _RANKS else len(_RANKS)
 
 
 def _rest(count: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from ..cel.engine import Batch, Environment, Expression, ReviewContext
 from ..conventions import Conventions
-from ..devices.claims import DeviceRequest, KnownDevices, read_declared
+from ..devices.claims import DeviceRequest, KnownDevices, read_claim
 from ..errors import PolicyError, Problem
 from ..facts.cluster import SYSTEM_CLASS, ClusterFacts
 from ..facts.kinds import CONFIG_MAP, NAMESPACE_KIND
@@ -287,7 +287,7 @@ def load_working(
 def _declared(policies: Iterable[CompiledPolicy]) -> dict[str, tuple[DeviceRequest, ...]]:
     """Return the requests of the policies' claim templates, by the names that are written on pods."""
     templates = (each for policy in policies for each in policy.source.spec.claim_templates)
-    return {each.written_name: read_declared(each.document) for each in templates}
+    return {each.written_name: read_claim(each.document) for each in templates}
 
 
 def _seen_beside(snapshot: Snapshot) -> tuple[object, ...]:

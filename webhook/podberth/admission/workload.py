@@ -5,7 +5,7 @@ here.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -23,7 +23,7 @@ from . import answering, messages
 from .creation import OF_A_CREATION
 from .decide import mutate, validate
 from .groups import wrong_in_workload
-from .outcome import Decision, Outcome
+from .outcome import Action, Decision, Outcome
 from .review import AdmissionRequest
 from .snapshot import Snapshot
 
@@ -35,6 +35,8 @@ MOST_CHOICES: Final = 4
 Each need is looked up among all classes of nodes, for every policy that asks, in up to 15 ms (``bench.hostile``). No
 workload among this repository's manifests and tests has more than three."""
 _UNLIKE: Final = f"got more than {MOST_CHOICES} choices of nodes in the pod templates: {_ONLY}"
+_LONGEST_PLACES: Final = 80
+"""The most characters for the names of the templates that share a line."""
 _LONG: Final = f"got more than {ALL_ENTRIES:,} entries in the lists of all pod templates: {_ONLY}"
 
 
@@ -67,11 +69,7 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
             for each in wrong_in_workload(request.object or {}, pods, request.namespace, snapshot)
         ]
     )
-    lines = [
-        (item, messages.line(item.policy, _would_be(item, _place(each, named) if len(found) > 1 else "")))
-        for each, item in decisions
-        if item.action != "audit"
-    ]
+    lines = list(_lines([(_place(each, named), items) for each, items, _ in made]))
     return answering.of_warnings(
         request,
         [*(Decision("", "warn", each) for each in too_large), *(item for _, item in decisions), *wrong],
@@ -79,11 +77,36 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
         [
             *([messages.line("", left_out)] if left_out else ()),
             *(messages.line("", each) for each in too_large),
-            *(line for item, line in lines if item.action == "deny"),
+            *(line for action, line in lines if action == "deny"),
             *(messages.line("", each.message) for each in wrong),
-            *(line for item, line in lines if item.action != "deny"),
+            *(line for action, line in lines if action not in ("deny", "mutate")),
+            *(line for action, line in lines if action == "mutate"),
         ],
     )
+
+
+def _lines(made: Sequence[tuple[str, Sequence[Decision]]]) -> Iterator[tuple[Action, str]]:
+    """Yield each line about the pods of templates, with its action; what several templates share is one line."""
+    said: dict[tuple[Decision, ...], list[str]] = {}
+    for place, items in made:
+        plain = [replace(item, fault=False) for item in items if item.action != "audit"]
+        changed = tuple(item for item in plain if item.action == "mutate")
+        each_alone = [(item,) for item in plain if item.action != "mutate"]
+        for key in dict.fromkeys([*each_alone, *([changed] if changed else ())]):
+            said.setdefault(key, []).append(place)
+    for items, places in said.items():
+        whose = "" if len(places) == len(made) else _joined(places)
+        if items[0].action == "mutate":
+            start = f"{whose}: " if whose else ""
+            yield "mutate", messages.line("", start + messages.changes(items, messages.MAX_LINE - len(start)))
+        else:
+            yield items[0].action, messages.line(items[0].policy, _would_be(items[0], whose))
+
+
+def _joined(places: Sequence[str]) -> str:
+    """Return the names of templates, not too many of them."""
+    text = " and ".join(filter(None, (", ".join(places[:-1]), places[-1])))
+    return text if len(text) <= _LONGEST_PLACES else f"{places[0]} and {len(places) - 1} more"
 
 
 def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:

@@ -3,10 +3,11 @@
 Either all mutations of a policy apply, or none.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
+from typing import Any, NamedTuple
 
 from ..errors import EvaluationError
 from ..kube.patch import Draft, Patch, Path
@@ -20,11 +21,20 @@ from ..mutation.standing import revived, stand, undone
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked
 from ..topology.need import NodeSelection, own_tolerations
+from ..topology.nodes import NodeSet
 from .asking import Asking
 from .checked import outgrown
 from .gate import overreach, refusal
 from .matching import Fault, Matched
 from .outcome import Action, Decision, Written
+
+
+class _Chosen(NamedTuple):
+    """A change of node affinity, with the places of its decision and of its write."""
+
+    change: Change
+    decision: int
+    written: int
 
 
 class _Step:
@@ -35,6 +45,7 @@ class _Step:
         self.changes: list[Change] = []
         self.decisions: list[Decision] = []
         self.written: list[Written] = []
+        self.chosen: list[_Chosen] = []
         self._before: frozenset[Path] = frozenset()
 
     @property
@@ -43,11 +54,13 @@ class _Step:
         return self._before | self.draft.touched
 
     def take(self, draft: Draft, change: Change) -> None:
-        """Accept a change: ``draft``, which is this step's draft or a fork of it, becomes the step's draft."""
+        """Accept a change, whose decision comes next: ``draft``, this one or a fork of it, becomes the step's draft."""
         if draft is not self.draft:
             self._before = self.touched
             self.draft = draft
         self.changes.append(change)
+        if change.concern == "nodeAffinity":
+            self.chosen.append(_Chosen(change, len(self.decisions), len(self.written) - 1))
 
     def note(self, policy: CompiledPolicy, action: Action, text: str) -> None:
         """Add a decision, unless its text is empty."""
@@ -69,6 +82,9 @@ class Writing:
         self.decisions: list[Decision] = []
         self.written: list[Written] = []
         """The write of each mutation; empty unless traced."""
+        self._chosen: list[_Chosen] = []
+        self._own: Mapping[str, Any] = under.pod.get("spec") or {}
+        """The spec as it came."""
         self.record_text = ""
         """The record that was written, without its seal; empty for none."""
         self.seal = partial(snapshot.sealer.seal, bearer_of(under.pod, request.namespace))
@@ -79,6 +95,7 @@ class Writing:
             schema=snapshot.environment.schema,
             devices=snapshot.devices,
             namespace=request.namespace,
+            nodes_left=self._nodes_left,
             record=self._record_with_step,
         )
         held = record.held(self.draft, under.found.claims)
@@ -102,6 +119,10 @@ class Writing:
             return Fault(policy, str(error))
         if step.changes and (found := outgrown(step.draft.document, self.under.request)):
             return Fault(policy, f"with what it writes, {found}")
+        self._chosen += [
+            _Chosen(each.change, each.decision + len(self.decisions), each.written + len(self.written))
+            for each in step.chosen
+        ]
         self.decisions += step.decisions
         self.written += step.written
         if step.changes:
@@ -116,7 +137,8 @@ class Writing:
         self.decisions.append(Decision(fault.policy.name, action, fault.message, fault=True))
 
     def finish(self) -> Patch:
-        """Write the record; return the whole patch."""
+        """Write the record; return the whole patch. The messages get the numbers that hold after all policies."""
+        self._count_nodes()
         self.record_text = record.write(self.draft, self._final_record(), self.under.found, self.seal)
         return self.draft.patch()
 
@@ -156,7 +178,7 @@ class Writing:
                 if too_far or conflict is not None:
                     step.note(policy, "skip" if too_far else "conflict", too_far or str(conflict))
                     return
-            reason = (asked.reason or change.describe()) + self._effect(change)
+            reason = asked.reason or change.describe()
             if self.traced:
                 # A copy, because later writes change the same objects.
                 patch = deepcopy(trial.changes(step.draft))
@@ -216,23 +238,36 @@ class Writing:
 
     def _nodes_left(self, draft: Draft) -> int:
         """Return how many known nodes could run the pod of a draft."""
-        pod_spec = draft.document["spec"]
-        need = replace(
-            self.under.description.need,
-            selector=NodeSelection.of(pod_spec),
-            tolerations=own_tolerations(pod_spec, self.under.snapshot.conventions),
-        )
-        return self.under.snapshot.topology.nodes(need).count
+        return self._nodes_of(draft.document["spec"], draft.document["spec"]).count
 
-    def _effect(self, change: Change) -> str:
-        """Return the effect of new node affinity on the choice of nodes, as the end of a message.
+    def _nodes_of(self, chosen: Mapping[str, Any], tolerated: Mapping[str, Any]) -> NodeSet:
+        """Return the known nodes that the first spec selects and the second one tolerates."""
+        topology, conventions = self.under.snapshot.topology, self.under.snapshot.conventions
+        selector, tolerations = NodeSelection.of(chosen), own_tolerations(tolerated, conventions)
+        return topology.nodes(replace(self.under.description.need, selector=selector, tolerations=tolerations))
 
-        ": 12 nodes fit (was 40)", ": prefers 12 of 40 nodes".
+    def _count_nodes(self) -> None:
+        """Add to the messages about node affinity what it comes to: "prefers 12 of 40 nodes", "12 nodes fit (was 40)".
+
+        What is required is counted once, for all policies together: without it, the pod fits those nodes that its own
+        terms select and its final tolerations allow.
         """
-        if change.concern != "nodeAffinity" or not self.under.snapshot.topology.known:
-            return ""
-        nodes = self.under.snapshot.topology.nodes(self.under.description.need)
-        preferred = [item["preference"] for item in change.wrote.get("preferred", ())]
-        if preferred:
-            return f": prefers {nodes.count_selected(preferred)} of {nodes.count} nodes"
-        return f": {nodes.count_selected(change.wrote['required'])} nodes fit (was {nodes.count})"
+        if not self._chosen or not self.under.snapshot.topology.known:
+            return
+        spec = self.draft.document["spec"]
+        nodes = self._nodes_of(spec, spec)
+        required = [each for each in self._chosen if "required" in each.change.wrote]
+        for each in self._chosen:
+            if "preferred" in each.change.wrote:
+                terms = [item["preference"] for item in each.change.wrote["preferred"]]
+                self._add(each, f": prefers {nodes.count_selected(terms)} of {nodes.count} nodes")
+            elif each is required[-1]:
+                fit = "1 node fits" if nodes.count == 1 else f"{nodes.count} nodes fit"
+                self._add(each, f": {fit} (was {self._nodes_of(self._own, spec).count})")
+
+    def _add(self, chosen: _Chosen, effect: str) -> None:
+        decision = self.decisions[chosen.decision]
+        self.decisions[chosen.decision] = replace(decision, message=decision.message + effect)
+        if self.traced:
+            written = self.written[chosen.written]
+            self.written[chosen.written] = replace(written, reason=written.reason + effect)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ..errors import UsageError
-from ..topology.allocation import Grant
+from ..topology.usage import Grant
 
 SOCKET = "/var/lib/kubelet/pod-resources/kubelet.sock"
 """The kubelet's socket, on every platform whose kubelet has the default root directory."""

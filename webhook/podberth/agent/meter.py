@@ -10,11 +10,10 @@ from collections.abc import Callable
 
 from ..errors import DeviceError
 from ..telemetry.gpu_metrics import NodeReading
-from ..topology.allocation import allocate
 from ..topology.derive import derive
 from ..topology.model import Unseen
 from ..topology.observation import Observation
-from ..topology.usage import Look, Usage
+from ..topology.usage import Look, Usage, allocate
 from .kubelet import Kubelet
 from .reader import UsageReader
 

@@ -8,20 +8,15 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
-from pathlib import Path
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any
 
 from ..errors import UsageError
 from ..settings import Address
 from ..telemetry.gpu_metrics import CONTENT_TYPE, GpuMetrics
-from .kubelet import open_kubelet
 from .meter import Meter
-from .publish import Say
-from .reader import UsageReader
 
 # Prometheus is a pair at most, the kubelet probes one at a time: further connections are no scrapes, and are closed.
 _MOST_REQUESTS = 8
@@ -131,25 +126,3 @@ def serving(address: Address, meter: Meter) -> Iterator[int]:
     finally:
         server.shutdown()
         server.server_close()
-
-
-@contextmanager
-def metering(
-    reader: UsageReader,
-    address: Address,
-    *,
-    node: str,
-    interval_seconds: float,
-    pod_resources: Path | None,
-    say: Say,
-) -> Iterator[Meter]:
-    """Serve the metrics of a reader while the block runs; its value is the reader to use from then on.
-
-    Raises:
-        UsageError: the address cannot be used, or the libraries for ``pod_resources`` are not installed.
-    """
-    kubelet = None if pod_resources is None else open_kubelet(pod_resources, partial(say, "warning"))
-    meter = Meter(reader, node=node, interval_seconds=interval_seconds, kubelet=kubelet)
-    with serving(address, meter) as port:
-        say("info", f"metrics: listening on port {port}")
-        yield meter

@@ -130,7 +130,8 @@ class NvidiaReader:
             for index in indexes
             if (device := asking.ask("GPU", (index,), nvml.device, index)) is not None
         }
-        gpus = [_gpu(asking, index, devices[index]) if index in devices else _nothing(index) for index in indexes]
+        without_handle = {index: ObservedGpu(index=index, links=None) for index in indexes if index not in devices}
+        gpus = [without_handle.get(index) or _gpu(asking, index, devices[index]) for index in indexes]
         # A lost GPU makes every call about it and another GPU fail.
         sound = [index for index in devices if index not in asking.faults]
         pairs = {pair: _pair(asking, pair, *(devices[index] for index in pair)) for pair in combinations(sound, 2)}
@@ -170,11 +171,6 @@ class NvidiaReader:
         for index, device in devices.items() if self._events is not None else ():
             asking.ask("events", (index,), nvml.listen, self._events, device)
         self._unheard = tuple(asking.unseen)
-
-
-def _nothing(index: int) -> ObservedGpu:
-    """Return the observation of a GPU without even a handle."""
-    return ObservedGpu(index=index, links=None)
 
 
 def _gpu(asking: Asking, index: int, device: Any) -> ObservedGpu:

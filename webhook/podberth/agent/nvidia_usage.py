@@ -39,7 +39,7 @@ def _gpu(asking: Asking, index: int, address: str, device: Any) -> GpuUsage:
     return GpuUsage(
         index=index,
         address=address,
-        minor=ask("minor number", whose, _minor, device),
+        minor=ask("minor number", whose, lambda gpu: int(pynvml.nvmlDeviceGetMinorNumber(gpu)), device),
         utilization=ask(
             "utilization", whose, lambda gpu: int(pynvml.nvmlDeviceGetUtilizationRates(gpu).gpu) / _PERCENT, device
         ),
@@ -80,10 +80,6 @@ def _memory(device: Any) -> tuple[int, int]:
             raise
         info = pynvml.nvmlDeviceGetMemoryInfo(device)
     return int(info.used), int(info.total)
-
-
-def _minor(gpu: Any) -> int:
-    return int(pynvml.nvmlDeviceGetMinorNumber(gpu))
 
 
 def _mig_devices(gpu: Any) -> list[Any]:

@@ -163,19 +163,18 @@ def device_count() -> int:
         raise Gone(name_of(int(error.value))) from error
 
 
-def device(index: int) -> Any:
-    """Return a GPU's handle, which is valid until the driver restarts."""
-    return pynvml.nvmlDeviceGetHandleByIndex(index)
-
-
-def uuid(gpu: Any) -> str:
-    """Return a GPU's own name: ``GPU-`` and a UUID."""
-    return str(pynvml.nvmlDeviceGetUUID(gpu))
-
-
-def product(gpu: Any) -> str:
-    """Return the product's name; for a MIG device with ``MIG`` and the profile."""
-    return str(pynvml.nvmlDeviceGetName(gpu))
+device: Callable[[int], Any] = pynvml.nvmlDeviceGetHandleByIndex
+"""Returns a GPU's handle, which is valid until the driver restarts."""
+uuid: Callable[[Any], str] = pynvml.nvmlDeviceGetUUID
+"""Returns a GPU's own name: ``GPU-`` and a UUID."""
+product: Callable[[Any], str] = pynvml.nvmlDeviceGetName
+"""Returns the product's name; for a MIG device with ``MIG`` and the profile."""
+gpu_instance: Callable[[Any], int] = pynvml.nvmlDeviceGetGpuInstanceId
+"""Returns the number of a MIG device's GPU instance."""
+level: Callable[[Any, Any], int] = pynvml.nvmlDeviceGetTopologyCommonAncestor
+"""Returns the nvmlGpuTopologyLevel_t of two GPUs."""
+new_events: Callable[[], Any] = pynvml.nvmlEventSetCreate
+"""Creates a set of events to wait for."""
 
 
 def pci(gpu: Any) -> tuple[str, str]:
@@ -223,11 +222,6 @@ def mig_handles(gpu: Any) -> Iterator[Any]:
             yield one
 
 
-def gpu_instance(mig_device: Any) -> int:
-    """Return the number of a MIG device's GPU instance."""
-    return int(pynvml.nvmlDeviceGetGpuInstanceId(mig_device))
-
-
 def placement(gpu: Any, instance: int) -> tuple[int, int]:
     """Return start and size of a GPU instance in memory slices; needs privilege."""
     info = pynvml.nvmlGpuInstanceGetInfo(pynvml.nvmlDeviceGetGpuInstanceById(gpu, instance))
@@ -248,11 +242,6 @@ def _link(gpu: Any, link: int) -> ObservedLink:
             return ObservedLink(peer="gpu", address=_address(pynvml.nvmlDeviceGetNvLinkRemotePciInfo(gpu, link)))
         case _:
             return ObservedLink(peer="other")
-
-
-def level(one: Any, other: Any) -> int:
-    """Return an nvmlGpuTopologyLevel_t."""
-    return int(pynvml.nvmlDeviceGetTopologyCommonAncestor(one, other))
 
 
 def linked(one: Any, other: Any) -> bool:
@@ -352,11 +341,6 @@ def _platform(info: Any, names: tuple[str, str, str, str]) -> ObservedPlatform:
     chassis, *numbers = (raw[at.offset : at.offset + at.size] for at in (getattr(type(info), name) for name in names))
     slot, tray, host = (number[0] for number in numbers)
     return ObservedPlatform(chassis=chassis, slot=slot, tray=tray, host=host)
-
-
-def new_events() -> Any:
-    """Create a set of events to wait for."""
-    return pynvml.nvmlEventSetCreate()
 
 
 def listen(events: Any, gpu: Any) -> None:

@@ -77,7 +77,7 @@ class Answer:
 
 def ask_node(node: str) -> Request:
     """Request the Node's metadata."""
-    return Request("node", "GET", node_path(node))
+    return Request("node", "GET", NODES.below(node))
 
 
 def read_config_map(node: str) -> Request:
@@ -123,7 +123,7 @@ def write_labels(target: LabelTarget, node: str, uid: str, labels: Mapping[str, 
         # With the uid, a Node that was created again meanwhile is a conflict.
         metadata = {"name": node, "uid": uid, "labels": dict(labels)}
         manifest = {"apiVersion": "v1", "kind": "Node", "metadata": metadata}
-        path = _apply(node_path(node), LABEL_MANAGER)
+        path = _apply(NODES.below(node), LABEL_MANAGER)
     else:
         metadata = {**_metadata(node, uid), "labels": {NFD_NODE_LABEL: node}}
         spec = {"labels": dict(labels)}
@@ -142,11 +142,6 @@ def _metadata(node: str, uid: str) -> dict[str, Any]:
         "labels": {TOPOLOGY_LABEL: SCHEMA_VERSION},
         "ownerReferences": [owner],
     }
-
-
-def node_path(node: str) -> ApiPath:
-    """Return the path of the Node."""
-    return NODES.below(node)
 
 
 def _config_map_path(node: str) -> ApiPath:

@@ -1,7 +1,4 @@
-"""Limits of frequency: growing pauses after failures, and a maximum rate for successes.
-
-No clock is read here: times are seconds of the caller's clock.
-"""
+"""Growing pauses after failures. No clock is read here: times are seconds of the caller's clock."""
 
 from collections.abc import Callable
 from math import inf
@@ -54,23 +51,3 @@ class Backoff:
         """Note a failure that only a person can fix: try again after that many seconds."""
         self._failures = min(self._failures + 1, _MOST_FAILURES)
         self.at = now + seconds
-
-
-class Bucket:
-    """A token bucket: ``most`` tokens at once, and a new one every ``seconds``."""
-
-    __slots__ = ("_full_at", "_most", "_seconds")
-
-    def __init__(self, most: int, seconds: float) -> None:
-        """Start full."""
-        self._most, self._seconds = most, seconds
-        self._full_at = -inf
-
-    @property
-    def at(self) -> float:
-        """Return the earliest time at which there is a token."""
-        return self._full_at - (self._most - 1) * self._seconds
-
-    def take(self, now: float) -> None:
-        """Take a token."""
-        self._full_at = max(self._full_at, now) + self._seconds

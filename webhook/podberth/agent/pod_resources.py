@@ -17,7 +17,7 @@ from google.protobuf.message import DecodeError, Message
 from google.protobuf.message_factory import GetMessageClass
 
 from ..devices.device_ids import parse_claimed_device, parse_device_id
-from ..topology.allocation import Grant
+from ..topology.usage import Grant
 from .kubelet import KubeletUnavailable
 
 _LIST = "/v1.PodResourcesLister/List"

@@ -1,6 +1,5 @@
 """The agent's loop: look, publish the result, wait for a device, the interval, or the next request to send."""
 
-import random
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -112,11 +111,6 @@ _LONGEST_SLEEP_SECONDS = 3600.0  # time.sleep takes no inf
 def instant() -> Instant:
     """Read both clocks."""
     return Instant(time.monotonic(), datetime.now(UTC))
-
-
-def draw() -> float:
-    """Draw a number for jitter; it need not be secret."""
-    return random.random()  # noqa: S311
 
 
 def pump(publisher: Publisher, send: Send, now: Callable[[], Instant] = instant) -> int:

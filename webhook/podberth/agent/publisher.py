@@ -20,6 +20,8 @@ from math import ceil, inf
 from typing import Any
 
 from ..kube.forbidden import wanted_right
+from ..kube.unchecked import text_at
+from ..telemetry.bucket import Bucket
 from ..topology.codec import DATA_KEY, SCHEMA_VERSION, is_same_but_for_time
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 from .objects import (
@@ -34,7 +36,7 @@ from .objects import (
     write_config_map,
     write_labels,
 )
-from .pace import Backoff, Bucket, Draw
+from .pace import Backoff, Draw
 
 HEARTBEAT_SECONDS = 120.0
 """Kubelets renew their Leases every 10 s: 1,000 writes a second for 10,000 nodes. This adds a tenth: 95, and as many
@@ -219,12 +221,11 @@ class Publisher:
 
 
 def _stored(answer: Answer, uid: str) -> _Stored:
-    metadata, data = answer.metadata, answer.body.get("data")
+    metadata = answer.metadata
     labels, owners = metadata.get("labels"), metadata.get("ownerReferences")
-    text = data.get(DATA_KEY) if isinstance(data, dict) else None
     return _Stored(
         version=str(metadata.get("resourceVersion", "")),
-        text=text if isinstance(text, str) else "",
+        text=text_at(answer.body, "data", DATA_KEY),
         sound=(labels or {}).get(TOPOLOGY_LABEL) == SCHEMA_VERSION
         and any(owner.get("uid") == uid for owner in owners or ()),
     )
@@ -232,14 +233,8 @@ def _stored(answer: Answer, uid: str) -> _Stored:
 
 def _about(purpose: Purpose, node: str) -> str:
     """Return the subject of a request."""
-    match purpose:
-        case "node":
-            return f"Node {node}"
-        case "heartbeat":
-            return f"Lease {NAMESPACE}/{node}"
-        case "label":
-            return f"labels of {node}"
-    return f"ConfigMap {NAMESPACE}/{node}"
+    subjects = {"node": f"Node {node}", "heartbeat": f"Lease {NAMESPACE}/{node}", "label": f"labels of {node}"}
+    return subjects.get(purpose, f"ConfigMap {NAMESPACE}/{node}")
 
 
 def _remedy(purpose: Purpose, status: int, said: str) -> str:

@@ -22,6 +22,9 @@ class Watch:
     stays true until the heartbeat says otherwise.
     """
 
+    topology: NodeTopology | None = None
+    """``observed`` when it last changed; None before the first look."""
+
     def __init__(
         self,
         reader: Reader,
@@ -33,15 +36,9 @@ class Watch:
         noted: Callable[[], None] = lambda: None,
     ) -> None:
         """Start without a look. ``say`` logs once that a driver disappeared, ``noted`` is called at each change."""
-        self._topology: NodeTopology | None = None
         self._reader, self._sysfs, self._now, self._say, self._noted = reader, sysfs, now, say, noted
         self._interval_seconds = interval_seconds
         self._failures = 0
-
-    @property
-    def topology(self) -> NodeTopology | None:
-        """The topology, ``observed`` when it last changed; None before the first look."""
-        return self._topology
 
     @property
     def answers(self) -> bool:
@@ -57,16 +54,16 @@ class Watch:
         try:
             topology = derive(observe(self._reader, self._sysfs))
         except DeviceError as error:
-            if self._topology is None or error.lasting:
+            if self.topology is None or error.lasting:
                 raise
             if not self._failures:
                 self._say(str(error))
             self._failures = min(self._failures + 1, _MOST_FAILURES)
             return False
         self._failures = 0
-        if self._topology is not None and topology == replace(self._topology, observed=""):
+        if self.topology is not None and topology == replace(self.topology, observed=""):
             return False
-        self._topology = replace(topology, observed=self._now())
+        self.topology = replace(topology, observed=self._now())
         self._noted()
         return True
 

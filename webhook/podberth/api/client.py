@@ -23,7 +23,7 @@ from kubernetes.aio.config.kube_config import ENV_KUBECONFIG_PATH_SEPARATOR, Kub
 from ..errors import ClusterError, UsageError
 from ..kube.api_path import ApiPath
 from ..kube.documents import load_documents
-from .kubeconfig import Kubeconfig
+from .opening import Kubeconfig
 from .protocol import LARGEST_OBJECT_BYTES, AnswerLimits, Timing, refusal
 
 # Exceptions of kubernetes.aio for a broken kubeconfig, which it does not check first.
@@ -62,8 +62,7 @@ class ClusterClient:
         Raises:
             ClusterError: the answer is no success or too long, none came, or there are no credentials.
         """
-        async with self._answer("GET", path.asking(query), self._timeout(limits)) as answer:
-            return await (answer.read() if limits is None else _body(answer, limits.most_bytes))
+        return await self.send("GET", path.asking(query), None, limits=limits)
 
     async def send(
         self,
@@ -78,7 +77,9 @@ class ClusterClient:
         Raises:
             ClusterError: as ``get``; its ``status`` is 409 if another writer was faster.
         """
-        async with self._answer(method, path, self._timeout(limits), document, content_type) as answer:
+        total = self._timing.list_seconds if limits is None else limits.seconds
+        timeout = aiohttp.ClientTimeout(total=total, sock_connect=self._timing.connect_seconds)
+        async with self._answer(method, path, timeout, document, content_type) as answer:
             return await (answer.read() if limits is None else _body(answer, limits.most_bytes))
 
     @asynccontextmanager
@@ -103,10 +104,6 @@ class ClusterClient:
         api, self._api = self._api, None
         if api is not None:
             await api.close()
-
-    def _timeout(self, limits: AnswerLimits | None) -> aiohttp.ClientTimeout:
-        total = self._timing.list_seconds if limits is None else limits.seconds
-        return aiohttp.ClientTimeout(total=total, sock_connect=self._timing.connect_seconds)
 
     @asynccontextmanager
     async def _answer(

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ..errors import ClusterError
 from ..kube.api_path import collection_path
@@ -19,10 +19,8 @@ from ..kube.times import as_micro_time
 from ..kube.unchecked import at, count, text_at
 from ..telemetry.log import Log
 from ..wellknown import NAMESPACE
+from .opening import Client
 from .protocol import MERGE_PATCH, garbled, read_object
-
-if TYPE_CHECKING:
-    from .client import ClusterClient
 
 API: Final = "coordination.k8s.io/v1"
 
@@ -87,7 +85,7 @@ Act = Callable[[], Coroutine[Any, Any, None]]
 class Election:
     """One replica's part in the election."""
 
-    def __init__(self, client: "ClusterClient", identity: str, log: Log, term: Term | None = None) -> None:
+    def __init__(self, client: Client, identity: str, log: Log, term: Term | None = None) -> None:
         """Start as a follower; ``run`` takes part."""
         self.leads = False
         """Whether this replica acts."""

@@ -1,14 +1,82 @@
-"""Imports the API server's client, whose library is an extra: the one place that reports its absence."""
+"""How a process gets a client of the API server: the kubeconfig, found as kubectl finds it, and the class of clients.
 
-from typing import TYPE_CHECKING
+The library of the client is an extra: this is the one place that reports its absence.
+"""
+
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
 
 from ..errors import UsageError
+from ..kube.api_path import ApiPath
+from .protocol import AnswerLimits
 
-if TYPE_CHECKING:
-    from .client import ClusterClient
+
+class Client(Protocol):
+    """``client.ClusterClient``, which only ``client_class`` imports."""
+
+    async def get(self, path: ApiPath, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
+        """Return the body of an answer."""
+
+    async def send(
+        self,
+        method: str,
+        path: ApiPath,
+        document: object,
+        content_type: str = "application/json",
+        limits: AnswerLimits | None = None,
+    ) -> bytes:
+        """Send a document, and return the body of the answer."""
+
+    def stream(self, path: ApiPath, query: dict[str, str]) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """Yield the body of an answer, piece by piece as it arrives."""
+
+    async def reset(self) -> None:
+        """Close the connections."""
 
 
-def client_class(what: str) -> "type[ClusterClient]":
+@dataclass(frozen=True, slots=True)
+class Kubeconfig:
+    """One file, or several of which the first that sets a field wins."""
+
+    files: tuple[Path, ...]
+    context: str = ""
+    """Empty: the current one."""
+    said_by: str = "--kubeconfig"
+
+    @property
+    def where(self) -> str:
+        """The files, as messages name them."""
+        return f"{self.said_by}: {os.pathsep.join(map(str, self.files))}"
+
+
+def find_kubeconfig(flag: Path | None, context: str, environ: Mapping[str, str]) -> Kubeconfig | None:
+    """Return the kubeconfig that leads to the API server: a flag, else KUBECONFIG, else ~/.kube/config.
+
+    None: the service account of a pod.
+
+    Raises:
+        UsageError: a context is named, and there is no kubeconfig.
+    """
+    if flag is not None:
+        return Kubeconfig((flag,), context)
+    named = tuple(Path(part).expanduser() for part in environ.get("KUBECONFIG", "").split(os.pathsep) if part)
+    if named:
+        # kubectl skips missing files; if all are missing, the message names the first.
+        return Kubeconfig(tuple(path for path in named if path.exists()) or named[:1], context, "KUBECONFIG")
+    home = environ.get("HOME", "")
+    usual = Path(home) / ".kube" / "config"
+    if home and usual.exists():  # as client-go; a container's user may have no home at all
+        return Kubeconfig((usual,), context, "kubeconfig")
+    if context:
+        raise UsageError(f"--context: got {context!r} and no kubeconfig, want both; name one with --kubeconfig FILE")
+    return None
+
+
+def client_class(what: str) -> Callable[..., Client]:
     """Return the class of clients; ``what`` is the flag or command that needs the cluster, for the message.
 
     Raises:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from sys import intern
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import orjson
 
@@ -225,6 +225,56 @@ def read_page(body: bytes, what: str, *, of_all_namespaces: bool = False) -> Pag
         return Page(items, str(metadata["resourceVersion"]), str(metadata.get("continue") or ""))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise garbled(what, body) from error
+
+
+class ServedKind(NamedTuple):
+    """A kind as the API server serves it."""
+
+    version: str
+    """The group version, as in ``batch/v1``."""
+    kind: str
+    plural: str
+    namespaced: bool
+    verbs: frozenset[str]
+
+    def resource(self, namespace: str) -> Resource:
+        """Return the resource to list; all namespaces if ``namespace`` is empty."""
+        path = collection_path(self.version, self.plural, namespace if self.namespaced else "")
+        return Resource(self.plural, path)
+
+
+def read_versions(body: bytes) -> dict[str, tuple[str, ...]]:
+    """Return the group versions (``batch/v1``) of each API group in an answer to ``/apis``, the preferred one first.
+
+    Raises:
+        ClusterError: it is no APIGroupList.
+    """
+    try:
+        found: dict[str, tuple[str, ...]] = {}
+        for each in orjson.loads(body)["groups"]:
+            ordered = [each.get("preferredVersion") or each["versions"][0], *each["versions"]]
+            found[each["name"]] = tuple(dict.fromkeys(one["groupVersion"] for one in ordered))
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise garbled("discovery of groups", body) from error
+    return found
+
+
+def read_kinds(body: bytes, version: str) -> tuple[ServedKind, ...]:
+    """Return the kinds of a group version, without subresources.
+
+    Raises:
+        ClusterError: it is no APIResourceList.
+    """
+    try:
+        return tuple(
+            ServedKind(
+                version, each.get("kind", ""), each["name"], bool(each.get("namespaced")), frozenset(each["verbs"])
+            )
+            for each in orjson.loads(body)["resources"] or ()
+            if "/" not in each["name"]
+        )
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise garbled("discovery of resources", body) from error
 
 
 class Lines:

@@ -6,13 +6,13 @@ A thin module: ``protocol`` interprets answers and events and says how long to w
 import asyncio
 import random
 import time
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Final, Protocol
 
 from ..errors import ClusterError
 from ..telemetry.log import Log
-from .paging import pages
+from .opening import Client
 from .protocol import (
     Document,
     Drop,
@@ -20,19 +20,20 @@ from .protocol import (
     Lines,
     ListReason,
     Pace,
+    Page,
     Put,
     Refusals,
     Resource,
     Timing,
     read_event,
+    read_page,
 )
 
-if TYPE_CHECKING:
-    from .client import ClusterClient
-
+PAGE: Final = 500
+"""The page size of client-go's pager (tools/pager, defaultPageSize)."""
 # How long documents may hold the loop at a time: as long as a slow review takes.
 _HELD_SECONDS = 0.002
-# client-go takes 500 (pager.defaultPageSize). A parsed page is held as a whole, and a Node has 11 KiB and more: with
+# Less than client-go takes. A parsed page is held as a whole, and a Node has 11 KiB and more: with
 # 500 the process is 40 MiB larger ever after and no faster (bench.live). Parsing also holds the loop, some 7 ms for
 # 100 Nodes, which is nothing before the first review; later pages are smaller.
 _FIRST_PAGE, _LATER_PAGE = 100, 50
@@ -48,7 +49,7 @@ class Sink(Protocol):
         """Remove an object that no longer exists."""
 
     def lost(self, at: float) -> None:
-        """Note that nothing has been received since ``at``, by the monotonic clock."""
+        """Note that nothing has been received since ``at``, by the monotonic clock; the last facts stay."""
 
     def regained(self, at: float) -> None:
         """Note that the resource can be followed again."""
@@ -68,7 +69,7 @@ class Reflector:
     """Follows one resource."""
 
     def __init__(
-        self, resource: Resource, client: "ClusterClient", sink: Sink, metrics: Counts, log: Log, timing: Timing
+        self, resource: Resource, client: Client, sink: Sink, metrics: Counts, log: Log, timing: Timing
     ) -> None:
         """Start empty; ``run`` follows. The client must not be shared: a failure resets it."""
         self.resource = resource
@@ -226,3 +227,37 @@ class Reflector:
             self._sink.drop(event.name)
         if self._version:  # there is none while listing
             self._version = event.version
+
+
+async def pages(client: Client, resource: Resource, *, size: int = PAGE) -> AsyncIterator[Page]:
+    """Yield the pages of a list; a caller that needs no more stops, and each page says whether there is a next one.
+
+    Raises:
+        ClusterError: a page cannot be read; its ``reason`` is ``expired`` if the list took too long.
+    """
+    token = ""
+    while True:
+        asked = {**resource.selection, "limit": str(size), **({"continue": token} if token else {})}
+        body = await client.get(resource.path, asked)
+        page = read_page(body, f"list of {resource.name}", of_all_namespaces=resource.of_all_namespaces)
+        yield page
+        token = page.next_page
+        if not token:
+            return
+
+
+async def run_together(endless: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Run all until cancelled, or until one ends; then the others are cancelled, and have ended on return.
+
+    Raises:
+        Exception: the exception of the one that ended.
+    """
+    tasks = [asyncio.create_task(each) for each in endless]
+    try:
+        ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        for task in ended:
+            task.result()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

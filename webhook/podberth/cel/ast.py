@@ -17,6 +17,7 @@ from .types import DYN, CelType
 
 Node: TypeAlias = Any
 """A ``cel.expr`` message: CheckedExpr, Expr or Type."""
+Scalar: TypeAlias = bool | int | float | str | bytes | None
 
 # "type name = number" for each field. The type is a protobuf scalar, a message of this table, list(...) or map(...).
 # The keys of a map are int64.
@@ -104,6 +105,7 @@ def _add_field(
 _pool = DescriptorPool()
 _pool.AddSerializedFile(_file().SerializeToString())
 _CheckedExpr = message_factory.GetMessageClass(_pool.FindMessageTypeByName("podberth.cel.CheckedExpr"))
+_Expr = message_factory.GetMessageClass(_pool.FindMessageTypeByName("podberth.cel.Expr"))
 _TYPE_URL = "type.googleapis.com/cel.expr.CheckedExpr"
 
 
@@ -128,6 +130,11 @@ def new_checked() -> Node:
     return _CheckedExpr()
 
 
+def new_expression() -> Node:
+    """Return an Expr that is not set."""
+    return _Expr()
+
+
 def copy_of(node: Node) -> Node:
     """Return a copy that no longer belongs to its tree."""
     copy = type(node)()
@@ -135,9 +142,23 @@ def copy_of(node: Node) -> Node:
     return copy
 
 
+def put(checked: Node, node: Node, made: Node) -> None:
+    """Put an expression that was made here into the place of another one, whose number it gets."""
+    made.id = node.id
+    node.CopyFrom(made)
+    if node.id in checked.reference_map:
+        del checked.reference_map[node.id]
+
+
 def kind(node: Node) -> str:
     """Return the kind of an Expr: "const_expr", "select_expr", ... ("" for one that is not set)."""
     return node.WhichOneof("which") or ""
+
+
+def constant(node: Node) -> Scalar:
+    """Return the value of a literal; None for null, and for any other expression."""
+    which = node.const_expr.WhichOneof("which")
+    return None if which in (None, "null_value") else getattr(node.const_expr, which)
 
 
 def children(node: Node) -> Iterator[Node]:
@@ -179,6 +200,11 @@ def size(node: Node) -> int:
 def type_of(checked: Node, node: Node) -> CelType:
     """Return the type that the checker gave to an expression of this tree."""
     return _type(checked.type_map[node.id]) if node.id in checked.type_map else DYN
+
+
+def overloads(checked: Node, node: Node) -> list[str]:
+    """Return the ids of the overloads that a call may be of; none for an operator of the language."""
+    return list(checked.reference_map[node.id].overload_id) if node.id in checked.reference_map else []
 
 
 def has_type(checked: Node, name: str) -> bool:

@@ -80,7 +80,7 @@ def _put(name: str, value: Node, body: Node) -> None:
 
 
 def _fold(items: Node, initial: Node, step: Node) -> Node:
-    made = type(items)()
+    made = ast.new_expression()
     loop = made.comprehension_expr
     loop.iter_var, loop.accu_var = _ELEMENT, _RESULT
     loop.iter_range.CopyFrom(items)
@@ -93,7 +93,7 @@ def _fold(items: Node, initial: Node, step: Node) -> Node:
 
 def _bind(name: str, value: Node, body: Node) -> Node:
     """Return the expansion of the macro cel.bind: a loop over nothing whose result is the body."""
-    made = type(body)()
+    made = ast.new_expression()
     loop = made.comprehension_expr
     loop.iter_var, loop.accu_var = "#unused", name
     loop.iter_range.list_expr.SetInParent()

@@ -41,7 +41,7 @@ class Correcting:
             if ast.kind(node) != "call_expr" or node.call_expr.function != "string" or not node.call_expr.args:
                 continue
             read = node.call_expr.args[0]
-            if _TIME_OF_TEXT in self._overloads(read):
+            if _TIME_OF_TEXT in ast.overloads(self._checked, read):
                 self._replace(node, f"{TIME_TEXT}(a)", [ast.copy_of(read.call_expr.args[0])])
 
     def select(self, node: Node) -> bool:
@@ -56,7 +56,7 @@ class Correcting:
     def call(self, node: Node) -> bool:
         """Correct a call; return whether there was anything to correct."""
         call = node.call_expr
-        operands = [*([call.target] if call.HasField("target") else []), *call.args]
+        operands = list(ast.children(node))
         if call.function == _OPTIONAL_FIELD:
             is_object = ast.kind(operands[0]) == "ident_expr" and operands[0].ident_expr.name == _OBJECT
             body = "" if is_object else present(self._call(operands))
@@ -74,10 +74,7 @@ class Correcting:
     def _replace(self, node: Node, body: Body, operands: list[Node]) -> None:
         made = self._apply(body, operands)
         self.grown += ast.size(made) - sum(map(ast.size, operands))
-        made.id = node.id
-        node.CopyFrom(made)
-        if node.id in self._checked.reference_map:
-            del self._checked.reference_map[node.id]
+        ast.put(self._checked, node, made)
 
     def _call(self, operands: list[Node]) -> Call:
         last = operands[-1]
@@ -101,9 +98,6 @@ class Correcting:
         is_message = ast.type_of(self._checked, select.operand).is_message
         made.const_expr.string_value = UNESCAPED.get(select.field, select.field) if is_message else select.field
         return made
-
-    def _overloads(self, node: Node) -> list[str]:
-        return list(self._checked.reference_map[node.id].overload_id) if node.id in self._checked.reference_map else []
 
 
 def forget_offsets(node: Node) -> None:

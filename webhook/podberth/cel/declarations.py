@@ -16,7 +16,7 @@ from .libraries import LIBRARIES, Overload
 from .types import OPTIONAL, CelType, parse
 
 # The engine's own extensions. Those of upstream are checked. podberth declares strings itself, because it adds
-# functions (libraries.strings), and builds its regex library on regex.
+# functions (libraries.native), and builds its regex library on regex.
 _CHECKED_EXTENSIONS = ("optional", "lists", "sets", "two-var-comprehensions")
 _RUN_EXTENSIONS = (*_CHECKED_EXTENSIONS, "strings", "regex")
 # The engine takes a function from one declaration only.
@@ -33,17 +33,19 @@ def _needs_document(rows: Iterable[Overload]) -> bool:
     return False
 
 
-_BY_NAME = {
-    name: tuple(rows) for name, rows in groupby(sorted(LIBRARIES, key=lambda row: row.name), key=lambda row: row.name)
-}
-_IN_DOCUMENT = {name: rows for name, rows in _BY_NAME.items() if _needs_document(rows)}
+def _by_name(rows: Iterable[Overload]) -> dict[str, tuple[Overload, ...]]:
+    ordered = sorted(rows, key=lambda row: row.name)
+    return {name: tuple(each) for name, each in groupby(ordered, key=lambda row: row.name)}
 
 
-def functions() -> list[Any]:
-    """Return the declarations of the library functions that are not in the document."""
+_IN_DOCUMENT = {name: rows for name, rows in _by_name(LIBRARIES).items() if _needs_document(rows)}
+
+
+def functions(rows: Iterable[Overload] = LIBRARIES) -> list[Any]:
+    """Return the declarations of the functions that are not in the document."""
     return [
-        cel.FunctionDecl(name, [_overload(row) for row in rows])
-        for name, rows in _BY_NAME.items()
+        cel.FunctionDecl(name, [_overload(row) for row in each])
+        for name, each in _by_name(rows).items()
         if name not in _IN_DOCUMENT
     ]
 

@@ -7,6 +7,7 @@ interpreter lock; more processes do. Environments are independent.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -71,19 +72,6 @@ class CompileError(Exception):
 
 class Expression:
     """A compiled expression. Immutable; evaluating it changes nothing."""
-
-    __slots__ = (
-        "_is_optional",
-        "_loaded",
-        "_lowered",
-        "_runner",
-        "costs",
-        "functions",
-        "reads",
-        "source",
-        "type",
-        "want",
-    )
 
     def __init__(self, source: str, want: Want, lowered: Lowered, *, runner: Runner, costs: Mapping[str, Cost]) -> None:
         """Made by ``Environment.compile``."""
@@ -150,16 +138,14 @@ class Expression:
         return ordered(found) if self.want in (Want.MAP, Want.LIST_OF_MAPS) else found
 
 
+@dataclass(frozen=True, slots=True)
 class Batch:
     """Conditions that are evaluated together, by one program."""
 
-    __slots__ = ("_expressions", "_loaded", "_runner")
-
-    def __init__(self, expressions: tuple[Expression, ...], loaded: Any, runner: Runner) -> None:
-        """Made by ``Environment.batch``; ``loaded`` is None where they do not fit in one program."""
-        self._expressions = expressions
-        self._loaded = loaded
-        self._runner = runner
+    _expressions: tuple[Expression, ...]
+    _loaded: Any
+    """None where they do not fit in one program."""
+    _runner: Runner
 
     def evaluate(self, activation: Activation) -> list[bool | EvaluationError]:
         """Return the conditions' values, in order; an error in the place of one that has none.
@@ -244,8 +230,7 @@ class Environment:
         Raises:
             CompileError: as ``compile`` does.
         """
-        allowed = _NAMES | {_VARIABLES}
-        return parts_of(self._check(source, _declared(variables, allowed), frozenset()), source)
+        return parts_of(self._checked(source, variables), source)
 
     def tree(self, source: str, variables: Mapping[str, CelType | Expression]) -> Tree:
         """Return an expression as plain values, for analysis.
@@ -253,8 +238,7 @@ class Environment:
         Raises:
             CompileError: as ``compile`` does.
         """
-        allowed = _NAMES | {_VARIABLES}
-        return tree_of(self._check(source, _declared(variables, allowed), frozenset()))
+        return tree_of(self._checked(source, variables))
 
     def batch(self, expressions: Sequence[Expression]) -> Batch:
         """Join conditions to one program.
@@ -276,6 +260,9 @@ class Environment:
         Values must not change while the activation is in use.
         """
         return self._runner.activation({**bindings, **_OURS, "topology": {"known": review.index.known}}, review)
+
+    def _checked(self, source: str, variables: Mapping[str, CelType | Expression]) -> ast.Node:
+        return self._check(source, _declared(variables, _NAMES | {_VARIABLES}), frozenset())
 
     def _check(self, source: str, declared: Mapping[str, CelType], forbidden: frozenset[str]) -> ast.Node:
         if problem := excess(source):

@@ -8,7 +8,8 @@ functions of that number. So a question costs one call, and terms are converted 
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
 from types import MappingProxyType
 from typing import Any
@@ -17,34 +18,72 @@ from ..devices import mig, mig_nearest, mig_placement
 from ..devices.mig_tables import TABLES
 from ..devices.resources import recognise
 from ..kube.paths import escape
-from ..topology.index import NodeSet
+from ..topology.index import Need, NodeSet, TopologyIndex
 from ..topology.need import CHOSEN_BY
+from ..topology.together import Roles
 from ..workload import command_line, models
-from .context import ReviewContext
+from .libraries import Overload
 from .types import NODES
 
-__all__ = ["CARRIED", "FUNCTIONS", "NODES_FIELDS", "Function", "ReviewContext"]
+_NVIDIA_GPU = "nvidia.com/gpu"
 
 
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A member function of policies, with the Python function that computes it."""
+@dataclass(frozen=True)
+class ReviewContext:
+    """The current review for functions: the cluster, and the pod's need of a node."""
 
-    id: str
-    """The overload's name, and the name of the run-time function."""
-    name: str
-    receiver: str
-    parameters: tuple[str, ...]
-    result: str
+    index: TopologyIndex
+    need: Need
+    class_resources: frozenset[str] = frozenset()
+    """Extended resources that DeviceClasses serve: no node lists them, and yet they are available."""
+    members: int = 0
+    """The number of the gang's pods that ask for accelerators; 0: unknown."""
+    roles: Roles = ()
+    """The needs of the gang's roles, if they differ; else empty."""
+    _sets: list[NodeSet] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def handle(self, nodes: NodeSet) -> int:
+        """Return the number of a node set within this review. Equal questions get equal numbers."""
+        # The index remembers its answers, so identity is equality; a review has a handful of questions.
+        for number, known in enumerate(self._sets):
+            if known is nodes:
+                return number
+        self._sets.append(nodes)
+        return len(self._sets) - 1
+
+    def nodes(self, handle: int) -> NodeSet:
+        """Return the node set with a number."""
+        return self._sets[handle]
+
+    @cached_property
+    def mig_nodes(self) -> NodeSet:
+        """The nodes that the pod selects and can reach, whatever its requests."""
+        return self.index.nodes(replace(self.need, requests=(), per_container=0, memory_mib=0))
+
+    @cached_property
+    def gpu_nodes(self) -> NodeSet:
+        """The nodes on which a pod with its selection that asks for one whole GPU could run."""
+        return self.index.nodes(replace(self.need, requests=((_NVIDIA_GPU, 1),), per_container=1, memory_mib=0))
+
+    def levels_of_gang(self) -> tuple[str, str]:
+        """Return the narrowest level with a domain that holds the gang, and the narrowest whose every domain does.
+
+        Empty if there is no such level.
+        """
+        if self.roles:
+            return self.index.levels(self.roles) if self.need.requests else ("", "")
+        nodes = self.index.nodes(self.need)
+        return nodes.narrowest_level(self.members), nodes.narrowest_safe_level(self.members)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Function(Overload):
+    """A member function of policies; its id is the name of the run-time function, too."""
+
     call: Callable[..., Any]
-    """Called with the review and the arguments whose types are in ``CARRIED``."""
+    """Called with the review and the operands whose types are in ``CARRIED``."""
     reads: tuple[tuple[str, ...], ...] = ()
-    """The access paths that the answer depends on beside the arguments."""
-
-    @property
-    def operands(self) -> tuple[str, ...]:
-        """The types of receiver and parameters."""
-        return (self.receiver, *self.parameters)
+    """The access paths that the answer depends on beside the operands."""
 
 
 CARRIED = frozenset({"int", "string", "list(string)", NODES.name})
@@ -95,6 +134,10 @@ def _offers(review: ReviewContext, resource: str) -> bool:
     return review.index.offers(resource) or resource in review.class_resources
 
 
+def _capacity(review: ReviewContext, name: str) -> int:
+    return max((mig_placement.capacity(name, each) for each in review.mig_nodes.mig_models), default=0)
+
+
 def _fits(review: ReviewContext, names: list[Any]) -> bool:
     # An element of a dyn list may be of any type, and a value that is no name fits nowhere.
     wanted = [name if isinstance(name, str) else "" for name in names]
@@ -132,101 +175,74 @@ def _named(_: ReviewContext, name: str) -> dict[str, Any]:
     return {"millions": model.millions, "dense": model.is_dense}
 
 
-def _row(key: str, signature: str, call: Callable[..., Any], reads: tuple[tuple[str, ...], ...] = ()) -> Function:
+def _row(signature: str, call: Callable[..., Any], reads: tuple[tuple[str, ...], ...] = ()) -> Function:
     """Return the function of a signature as policies see it: "Receiver.name(type, type): type"."""
     path, _, rest = signature.partition("(")
     inside, _, result = rest.rpartition("): ")
     receiver, _, name = path.rpartition(".")
-    parameters = tuple(inside.split(", "))
-    return Function(key, name, f"podberth.{receiver}", parameters, result, call, reads)
+    arguments = inside.split(", ")
+    unique = path if len(arguments) == 1 else f"{path}{len(arguments)}"
+    parameters = (f"podberth.{receiver}", *arguments)
+    return Function(id=unique, name=name, parameters=parameters, result=result, call=call, reads=reads)
 
 
 FUNCTIONS: tuple[Function, ...] = (
     _row(
-        "topology_nodes",
         "Topology.nodes(podberth.Gpu): podberth.Nodes",
         lambda review: review.handle(review.index.nodes(review.need)),
         _CHOICE,
     ),
     _row(
-        "nodes_with_link_domain",
         "Nodes.withLinkDomain(int): podberth.Nodes",
         lambda review, nodes, size: review.handle(review.nodes(nodes).with_link_domain(size)),
     ),
     _row(
-        "nodes_narrowest_level",
         "Nodes.narrowestLevel(int): string",
         lambda review, nodes, members: review.nodes(nodes).narrowest_level(max(members, 0)),
     ),
     _row(
-        "nodes_narrowest_safe_level",
         "Nodes.narrowestSafeLevel(int): string",
         lambda review, nodes, members: review.nodes(nodes).narrowest_safe_level(max(members, 0)),
     ),
+    _row("Topology.narrowestLevel(podberth.Gang): string", lambda review: review.levels_of_gang()[0], _OF_THE_GANG),
+    _row("Topology.narrowestSafeLevel(podberth.Gang): string", lambda review: review.levels_of_gang()[1], _OF_THE_GANG),
+    _row("Topology.offers(string): bool", _offers),
     _row(
-        "topology_narrowest_level",
-        "Topology.narrowestLevel(podberth.Gang): string",
-        lambda review: review.levels_of_gang()[0],
-        _OF_THE_GANG,
-    ),
-    _row(
-        "topology_narrowest_safe_level",
-        "Topology.narrowestSafeLevel(podberth.Gang): string",
-        lambda review: review.levels_of_gang()[1],
-        _OF_THE_GANG,
-    ),
-    _row("topology_offers", "Topology.offers(string): bool", _offers),
-    _row(
-        "topology_memory_mib",
         "Topology.memoryMiB(string): int",
         lambda review, name: review.index.memory_mib(name) or mig.most_memory_mib(name),
     ),
-    _row("mig_smallest", "Mig.smallest(int): podberth.MigProfile", _smallest, _CHOICE),
-    _row("mig_smallest_slices", "Mig.smallest(int, int): podberth.MigProfile", _smallest, _CHOICE),
-    _row("mig_parse", "Mig.parse(string): podberth.MigProfile", lambda _, name: _profile(name, mig.memory_mib(name))),
+    _row("Mig.smallest(int): podberth.MigProfile", _smallest, _CHOICE),
+    _row("Mig.smallest(int, int): podberth.MigProfile", _smallest, _CHOICE),
+    _row("Mig.parse(string): podberth.MigProfile", lambda _, name: _profile(name, mig.memory_mib(name))),
     _row(
-        "mig_known",
         "Mig.known(string): bool",
         lambda review, name: mig.known(name) or _profile(name)["profile"] in review.index.mig_profiles,
     ),
-    _row("mig_offered", "Mig.offered(string): bool", _offered),
+    _row("Mig.offered(string): bool", _offered),
+    _row("Mig.capacity(string): int", _capacity, _CHOICE),
     _row(
-        "mig_capacity",
-        "Mig.capacity(string): int",
-        lambda review, name: max(
-            (mig_placement.capacity(name, each) for each in review.mig_nodes.mig_models), default=0
-        ),
-        _CHOICE,
-    ),
-    _row(
-        "mig_gpu_nodes",
         "Mig.gpuNodes(string): podberth.Nodes",
         lambda review, name: review.handle(review.gpu_nodes.with_instances(_profile(name)["profile"])),
         _CHOICE,
     ),
-    _row("mig_fits", "Mig.fits(list(string)): bool", _fits, _CHOICE),
+    _row("Mig.fits(list(string)): bool", _fits, _CHOICE),
+    _row("Mig.nearest(string): string", lambda review, name: next(_suggested(review, name), ""), _CHOICE),
     _row(
-        "mig_nearest", "Mig.nearest(string): string", lambda review, name: next(_suggested(review, name), ""), _CHOICE
-    ),
-    _row(
-        "mig_suggestions",
         "Mig.suggestions(string): list(string)",
         lambda review, name: list(islice(_suggested(review, name), _MOST_SUGGESTIONS)),
         _CHOICE,
     ),
     # Upstream has it as a function of its own (apiserver pkg/cel/library/jsonpatch.go): here a member of a variable.
-    _row("jsonpatch_escape_key", "JsonPatch.escapeKey(string): string", lambda _, key: escape(key)),
+    _row("JsonPatch.escapeKey(string): string", lambda _, key: escape(key)),
     _row(
-        "shell_commands",
         "Shell.commands(list(string)): list(list(string))",
         lambda _, line: command_line.commands(line) if _are_texts(line) else [],
     ),
     _row(
-        "shell_flag",
         "Shell.flag(list(string), list(string)): string",
         lambda _, words, names: command_line.flag(words, names) if _are_texts([*words, *names]) else "",
     ),
-    _row("models_named", "Models.named(string): podberth.NamedModel", _named),
+    _row("Models.named(string): podberth.NamedModel", _named),
 )
 
 

@@ -31,7 +31,7 @@ def longest_texts(checked: Node, condition: Node, *, holds: bool) -> Mapping[str
         case "_&&_" | "_||_":
             return _both(checked, call.args, holds=holds) if holds == (call.function == "_&&_") else {}
         case "matches" if holds:
-            return _matching(checked, [*([call.target] if call.HasField("target") else []), *call.args])
+            return _matching(checked, list(ast.children(condition)))
         case function if function in _OPPOSITE or function in _TURNED:
             return _sized(checked, function if holds else _OPPOSITE.get(function, ""), call.args[0], call.args[1])
     return {}
@@ -55,8 +55,8 @@ def _matching(checked: Node, operands: "list[Node]") -> Mapping[str, float]:
 def _sized(checked: Node, function: str, left: Node, right: Node) -> Mapping[str, float]:
     if ast.kind(left) == "const_expr":
         function, left, right = _TURNED.get(function, ""), right, left
-    number = right.const_expr
-    if function not in _MOST or ast.kind(right) != "const_expr" or number.WhichOneof("which") != "int64_value":
+    number = ast.constant(right)
+    if function not in _MOST or not isinstance(number, int):
         return {}
     call = left.call_expr
     if ast.kind(left) != "call_expr" or call.function != "size":
@@ -64,7 +64,7 @@ def _sized(checked: Node, function: str, left: Node, right: Node) -> Mapping[str
     text = call.target if call.HasField("target") else call.args[0]
     if not _is_named_text(checked, text):
         return {}
-    return {_name(text): float(max(number.int64_value + _MOST[function], 0) * _CHARACTER_BYTES)}
+    return {_name(text): float(max(number + _MOST[function], 0) * _CHARACTER_BYTES)}
 
 
 def _is_named_text(checked: Node, node: Node) -> bool:

@@ -7,36 +7,16 @@ where their text is, and are passed to Python functions and back. The checker se
 from collections.abc import Mapping
 from typing import Any
 
-from google.protobuf import descriptor_pb2, message_factory
-from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf import message_factory
 from google.protobuf.message import Message
 
 from .libraries import quantity
 from .libraries.overload import OPAQUE, QUANTITY
+from .typing import descriptor_pool
 
-_FIELD = "text"
-_SIGNS = "signs"
-
-
-def _pool() -> DescriptorPool:
-    pool = DescriptorPool()
-    files: dict[str, descriptor_pb2.FileDescriptorProto] = {}
-    for name in OPAQUE:
-        package, _, short = name.rpartition(".")
-        file = files.setdefault(
-            package, descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto3")
-        )
-        kind = descriptor_pb2.FieldDescriptorProto
-        message = file.message_type.add(name=short)
-        message.field.add(name=_FIELD, number=1, type=kind.TYPE_STRING, label=kind.LABEL_OPTIONAL)
-        if name == QUANTITY:
-            message.field.add(name=_SIGNS, number=2, type=kind.TYPE_DOUBLE, label=kind.LABEL_REPEATED)
-    for file in files.values():
-        pool.AddSerializedFile(file.SerializeToString())
-    return pool
-
-
-POOL = _pool()
+POOL = descriptor_pool(
+    {name: {"text": "string"} | ({"signs": "list(double)"} if name == QUANTITY else {}) for name in OPAQUE}
+)
 """The message types of a program's environment: all other values are JSON."""
 
 _CLASSES: Mapping[str, Any] = {
@@ -60,6 +40,6 @@ def unwrap(operand: Any) -> tuple[str, Any]:
     if isinstance(operand, Message):
         name = operand.DESCRIPTOR.full_name
         if name in _CLASSES:
-            text = getattr(operand, _FIELD)
-            return name, quantity.together(text, getattr(operand, _SIGNS)) if name == QUANTITY else text
+            held: Any = operand
+            return name, quantity.together(held.text, held.signs) if name == QUANTITY else held.text
     return "", operand

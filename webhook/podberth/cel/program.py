@@ -240,19 +240,17 @@ def _lower_select(checked: Node, node: Node) -> None:
 def _lower_call(checked: Node, node: Node, reads: set[Path], apply: Apply) -> str:
     """Replace a call of podberth's functions by its implementation; return why that is impossible, or nothing."""
     call = node.call_expr
-    operands = [*([call.target] if call.HasField("target") else []), *call.args]
-    overloads = list(checked.reference_map[node.id].overload_id) if node.id in checked.reference_map else []
+    operands = list(ast.children(node))
+    overloads = ast.overloads(checked, node)
     row = _BY_ID.get(overloads[0]) if overloads else None
     if row is not None:
-        carried = [ast.copy_of(each) for each, kind in zip(operands, row.operands, strict=True) if kind in CARRIED]
+        carried = [ast.copy_of(each) for each, kind in zip(operands, row.parameters, strict=True) if kind in CARRIED]
         _replace(checked, node, row.id, carried)
         reads.update(row.reads)
     elif overloads and overloads[0] in _LIBRARY:
         _lower_library(checked, node, [_LIBRARY[each] for each in overloads if each in _LIBRARY], apply)
     elif call.function == _RANGE:
-        bounded = type(node)()
-        _call(bounded, BOUNDED, [ast.copy_of(operands[0])])
-        _replace(checked, node, _RANGE, [bounded])
+        _replace(checked, node, _RANGE, [_called(BOUNDED, [ast.copy_of(operands[0])])])
     elif call.function == "_?._" and ast.type_of(checked, call.args[0]) == NODES:
         return "Nodes has all its fields always; write . instead of .?"
     elif call.function == "cel.@mapInsert":
@@ -266,37 +264,30 @@ def _lower_library(checked: Node, node: Node, rows: list[Overload], apply: Apply
     Several are left where an operand is dyn. Functions in Python find theirs at run time, and bodies of one function
     fit all their overloads; between the engine's own (for strings) and a body (for lists) the receiver's type decides.
     """
-    call = node.call_expr
-    operands = [ast.copy_of(each) for each in (*([call.target] if call.HasField("target") else []), *call.args)]
+    operands = list(map(ast.copy_of, ast.children(node)))
     by_body = [row for row in rows if row.body]
     if by_body:
         made = apply(by_body[0].body, operands)
         if any(row.is_native for row in rows):
             made = _if_list(operands[0], made, ast.copy_of(node))
-        made.id = node.id
-        node.CopyFrom(made)
-        del checked.reference_map[node.id]
+        ast.put(checked, node, made)
     elif not any(row.is_native for row in rows):
         _replace(checked, node, run_name(rows[0].name), operands)
 
 
 def _if_list(operand: Node, then: Node, otherwise: Node) -> Node:
-    made, test, asked, kind = (type(operand)() for _ in range(4))
-    _call(asked, "type", [operand])
+    kind = ast.new_expression()
     kind.ident_expr.name = "list"
-    _call(test, "_==_", [asked, kind])
     otherwise.id = 0
-    _call(made, "_?_:_", [test, then, otherwise])
+    return _called("_?_:_", [_called("_==_", [_called("type", [operand]), kind]), then, otherwise])
+
+
+def _called(function: str, operands: list[Node]) -> Node:
+    made = ast.new_expression()
+    made.call_expr.function = function
+    made.call_expr.args.extend(operands)
     return made
 
 
-def _call(node: Node, function: str, operands: list[Node]) -> None:
-    node.call_expr.function = function
-    node.call_expr.args.extend(operands)
-
-
 def _replace(checked: Node, node: Node, function: str, operands: list[Node]) -> None:
-    node.call_expr.Clear()
-    _call(node, function, operands)
-    if node.id in checked.reference_map:
-        del checked.reference_map[node.id]
+    ast.put(checked, node, _called(function, operands))

@@ -90,8 +90,9 @@ class _Reader:
             return None, False
         path, is_open = self._resolve(operands[0], scope)
         key = operands[1]
-        if ast.kind(key) == "const_expr" and key.const_expr.WhichOneof("which") == "string_value":
-            field = self._field(operands[0], key.const_expr.string_value)
+        name = ast.constant(key)
+        if isinstance(name, str):
+            field = self._field(operands[0], name)
             return ((*path, field) if is_open and path else path), is_open
         self.visit(key, scope)
         if not (path and is_open and self._is_list(operands[0])):

@@ -19,7 +19,7 @@ from .bodies import Bodies
 from .calls import Calls
 from .functions import CARRIED, FUNCTIONS, NODES_FIELDS, Function, ReviewContext
 from .problems import failure
-from .types import INT, NODES, OPTIONAL, STRING, CelType, parse
+from .types import INT, NODES, OPTIONAL, STRING, CelType
 
 # A program's operands and results: a value that is no int, string or bool is JSON; a node set is its number.
 _RUN_TIME = {
@@ -121,7 +121,7 @@ class Runner:
             raise fault
 
     def _function(self, row: Function) -> Any:
-        parameters = [_RUN_TIME[each] for each in row.operands if each in CARRIED]
+        parameters = [_RUN_TIME[each] for each in row.parameters if each in CARRIED]
         # An overload that takes an object would have to say MAP: DYN matches no map here.
         result = _RUN_TIME.get(row.result, cel.Type.MAP)
         call = self._calls.bind(row.call, len(parameters))
@@ -148,11 +148,7 @@ class Checker:
         """Declare the functions with their names in policies; ``pool`` holds the message types."""
         self._pool = pool
         self._engines: dict[frozenset[tuple[str, CelType]], Any] = {}
-        ours = dict.fromkeys(row.name for row in FUNCTIONS)
-        self._functions = [
-            *(cel.FunctionDecl(name, [_overload(row) for row in FUNCTIONS if row.name == name]) for name in ours),
-            *declarations.functions(),
-        ]
+        self._functions = [*declarations.functions(FUNCTIONS), *declarations.functions()]
         self._document = declarations.checked({})
         self.bodies = Bodies(declarations.run())
         """The library functions that are written in CEL."""
@@ -220,12 +216,3 @@ def _holds_optional(value: Any) -> bool:
         elif isinstance(found, dict):
             waiting.extend(found.values())
     return False
-
-
-def _overload(row: Function) -> Any:
-    operands = [_declared(each) for each in row.operands]
-    return cel.Overload(row.id, return_type=_declared(row.result), parameters=operands, is_member=True)
-
-
-def _declared(spelled: str) -> Any:
-    return declarations.engine_type(parse(spelled))

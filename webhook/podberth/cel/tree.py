@@ -4,24 +4,14 @@ Macros are expanded, as the checker leaves them. Two equal parts are equal value
 messages (``ast``) stay inside this package; this tree may leave it.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Final, TypeAlias
 
 from . import ast
-from .ast import Node
+from .ast import Node, Scalar
 from .typing import UNESCAPED
-
-Scalar: TypeAlias = bool | int | float | str | bytes | None
-
-_LITERALS: Mapping[str, type[bool | int | float | str | bytes]] = {
-    "bool_value": bool,
-    "int64_value": int,
-    "uint64_value": int,
-    "double_value": float,
-    "string_value": str,
-    "bytes_value": bytes,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,45 +132,33 @@ def plain(tree: Tree | None) -> object:
             raise ValueError("want literals, and lists and maps of them")
 
 
-def _read(checked: Node, node: Node) -> Tree:  # noqa: PLR0911 - one for each kind of part
+def _read(checked: Node, node: Node) -> Tree:
     line, column = ast.position(checked, node.id)
+    return replace(_part(checked, node), line=line, column=column)
+
+
+def _part(checked: Node, node: Node) -> Tree:  # noqa: PLR0911 - one for each kind of part
+    """Return the tree of an expression, without its own position."""
+    read = partial(_read, checked)
     match ast.kind(node):
         case "const_expr":
-            return Literal(value=_literal(node.const_expr), line=line, column=column)
+            return Literal(value=ast.constant(node))
         case "ident_expr":
-            return Name(name=node.ident_expr.name.removeprefix("."), line=line, column=column)
+            return Name(name=node.ident_expr.name.removeprefix("."))
         case "select_expr":
             select = node.select_expr
             name = UNESCAPED.get(select.field, select.field)
-            return Select(
-                operand=_read(checked, select.operand), field=name, asks=select.test_only, line=line, column=column
-            )
+            return Select(operand=read(select.operand), field=name, asks=select.test_only)
         case "list_expr":
-            items = tuple(_read(checked, each) for each in node.list_expr.elements)
-            if node.list_expr.optional_indices:
-                return Call(function=OPTIONAL_ITEMS, operands=items, line=line, column=column)
-            return Items(items=items, line=line, column=column)
+            items = tuple(map(read, node.list_expr.elements))
+            may_lack = bool(node.list_expr.optional_indices)
+            return Call(function=OPTIONAL_ITEMS, operands=items) if may_lack else Items(items=items)
         case "struct_expr":
-            entries = tuple(
-                (_read(checked, each.map_key), _read(checked, each.value)) for each in node.struct_expr.entries
-            )
-            return Entries(entries=entries, line=line, column=column)
+            return Entries(entries=tuple((read(each.map_key), read(each.value)) for each in node.struct_expr.entries))
         case "comprehension_expr":
             loop = node.comprehension_expr
             names = (loop.iter_var, loop.iter_var2, loop.accu_var)
             parts = (loop.accu_init, loop.loop_condition, loop.loop_step, loop.result)
-            return Loop(
-                variables=tuple(filter(None, names)),
-                over=_read(checked, loop.iter_range),
-                parts=tuple(_read(checked, each) for each in parts),
-                line=line,
-                column=column,
-            )
+            return Loop(variables=tuple(filter(None, names)), over=read(loop.iter_range), parts=tuple(map(read, parts)))
         case _:
-            operands = tuple(_read(checked, each) for each in ast.children(node))
-            return Call(function=node.call_expr.function, operands=operands, line=line, column=column)
-
-
-def _literal(constant: Node) -> Scalar:
-    which = constant.WhichOneof("which")
-    return None if which not in _LITERALS else _LITERALS[which](getattr(constant, which))
+            return Call(function=node.call_expr.function, operands=tuple(map(read, ast.children(node))))

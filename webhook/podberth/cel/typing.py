@@ -4,7 +4,9 @@ Message types exist for type checking alone. At run time every value is plain JS
 names are JSON's own.
 """
 
+import json
 from collections.abc import Mapping
+from importlib import resources
 from types import MappingProxyType
 
 from google.protobuf import descriptor_pb2, struct_pb2
@@ -16,52 +18,11 @@ from .libraries.overload import OPAQUE
 Fields = Mapping[str, str]
 
 
-def _fields(declared: str) -> Fields:
-    """Return the fields of "name type; name type"."""
-    return MappingProxyType(dict(field.split(" ", 1) for field in declared.split("; ")) if declared else {})
+DECLARED: dict[str, Fields] = json.loads(resources.files(__package__).joinpath("data", "types.json").read_bytes())
+"""podberth's own message types, each with its fields and their types. A type is bool, int, double, string, dyn, a
+message's name, list(...) or map(string, ...) of one of these.
 
-
-# The type of a field: bool, int, double, string, dyn, a message's name, list(...) or map(string, ...) of one of these.
-# Upstream's `request` has no uid, object or oldObject: apiserver pkg/admission/plugin/cel/compile.go.
-DECLARED: Mapping[str, Fields] = MappingProxyType(
-    {
-        "podberth.Request": _fields(
-            "kind podberth.GroupVersionKind; resource podberth.GroupVersionResource; subResource string; "
-            "requestKind podberth.GroupVersionKind; requestResource podberth.GroupVersionResource; "
-            "requestSubResource string; name string; namespace string; operation string; "
-            "userInfo podberth.UserInfo; dryRun bool; options dyn"
-        ),
-        "podberth.GroupVersionKind": _fields("group string; version string; kind string"),
-        "podberth.GroupVersionResource": _fields("group string; version string; resource string"),
-        "podberth.UserInfo": _fields("username string; uid string; groups list(string); extra map(string, list(dyn))"),
-        "podberth.Gpu": _fields(
-            "count int; perContainer int; kind string; vendor string; memoryMiB int; "
-            "requests list(podberth.GpuRequest); claims list(podberth.GpuClaim)"
-        ),
-        "podberth.GpuRequest": _fields(
-            "container string; init bool; resource string; quantity int; kind string; vendor string; profile string"
-        ),
-        "podberth.GpuClaim": _fields("name string; deviceClass string; count int; kind string; shared bool"),
-        "podberth.Gang": _fields(
-            "known bool; name string; size int; accelerated int; index int; role string; source string; system string"
-        ),
-        "podberth.Topology": _fields("known bool"),
-        "podberth.Nodes": _fields(
-            "exist bool; count int; transientCount int; unwell string; terms list(map(string, dyn)); "
-            "preferredTerms list(map(string, dyn)); requiredTerms list(map(string, dyn)); "
-            "taints list(podberth.Taint); tolerations list(map(string, dyn)); separable bool; shared bool; "
-            "leastMemoryMiB int; mostMemoryMiB int; requirable bool; obstacle string; missingLabel string; "
-            "linksKnown bool"
-        ),
-        "podberth.Taint": _fields("key string; value string; effect string"),
-        "podberth.Mig": _fields(""),
-        "podberth.MigProfile": _fields("exist bool; resource string; profile string; slices int; memoryMiB int"),
-        "podberth.JsonPatch": _fields(""),
-        "podberth.Shell": _fields(""),
-        "podberth.Models": _fields(""),
-        "podberth.NamedModel": _fields("millions int; dense bool"),
-    }
-)
+Upstream's ``request`` has no uid, object or oldObject: apiserver pkg/admission/plugin/cel/compile.go."""
 
 # The namespace as upstream's expressions see it: no managedFields, no ownerReferences (apiserver
 # pkg/admission/plugin/cel/compile.go, whose declaration spells `UID`, which no object has).
@@ -119,7 +80,7 @@ def messages(schema: PodSchema) -> dict[str, Fields]:
     Raises:
         ValueError: two definitions would share a name.
     """
-    found: dict[str, Fields] = {**DECLARED, **dict.fromkeys(OPAQUE, _fields(""))}
+    found: dict[str, Fields] = DECLARED | {name: {} for name in OPAQUE}
     for name, definition in schema.definitions.items():
         short = _short(name)
         if short in found:

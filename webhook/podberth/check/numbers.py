@@ -5,11 +5,12 @@ In a name or an image a placeholder does no harm here; in a count it makes every
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..kube.patch import Path
 from ..kube.pod import containers, spec
 from ..kube.quantity import parse_count, parse_quantity
+from ..kube.values import values
 
 # $GPUS, ${GPUS}, $(GPUS), {{ .Values.gpus }}, {% … %}, <gpus>, %GPUS%, __GPUS__, @GPUS@: whole values, one or several.
 _ONE: Final = (
@@ -17,6 +18,9 @@ _ONE: Final = (
     r"|<[A-Za-z][\w .-]*>|%[A-Z_]+%|__\w+__|@[A-Z_]+@)"
 )
 _PLACEHOLDER: Final = re.compile(rf"\s*{_ONE}[\w.]*\s*")
+# The words of workload.gangs for a role whose number of pods cannot be read
+_QUOTED: Final = re.compile(r'^roles: got "([^"]+)" for a number of pods')
+_PART: Final = re.compile(_ONE)
 # Part of a name, or words in capitals, as in "FILLED BY THE OPERATOR": no name has them.
 _IN_A_NAME: Final = re.compile(rf".*{_ONE}.*|[A-Z]+(?:[ _-][A-Z]+)*", re.DOTALL)
 # The int32 and int64 fields that define the number and order of pods, for every kind in the workload table
@@ -64,36 +68,47 @@ def is_filled_in_later(name: str) -> bool:
     return _IN_A_NAME.fullmatch(name) is not None
 
 
+def holds_placeholder(key: str) -> bool:
+    """Return whether a key has a placeholder in it."""
+    return _PART.search(key) is not None
+
+
 def is_placeholder(value: object) -> bool:
     """Return whether a value consists only of placeholders."""
     return isinstance(value, str) and _PLACEHOLDER.fullmatch(value) is not None
 
 
-def placeholders(document: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield the place of each placeholder that stands for a number in a document, with the placeholder."""
-    for path, value in _values(document):
-        if path and (path[-1] in _NUMBERS or path[-2:-1] in _QUANTITY_HOLDERS) and is_placeholder(value):
-            yield path, value.strip()[:60]
+class Numbers(NamedTuple):
+    """The numbers of a document that stop its pods from being decided on, each with its path."""
+
+    unfilled: list[tuple[Path, str]]
+    """Placeholders that stand for numbers."""
+    wrong: list[tuple[Path, str]]
+    """The problems of integers that no API server accepts."""
 
 
-def wrong_numbers(document: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield the place of each integer of a document that no API server accepts, with the problem."""
-    for path, value in _values(document):
-        if type(value) is int and not -_INT64 <= value < _INT64:
-            yield path, f"got {value if abs(value) < _SHOWN else 'a number'} beyond 64 bits, want what an int64 holds"
+def numbers_in(document: dict[str, Any]) -> Numbers:
+    """Return the placeholders and wrong integers of a document, in its order."""
+    found = Numbers([], [])
+    for path, value in values(document):
+        if type(value) is int:
+            if not -_INT64 <= value < _INT64:
+                shown = value if abs(value) < _SHOWN else "a number"
+                found.wrong.append((path, f"got {shown} beyond 64 bits, want what an int64 holds"))
+        elif type(value) is str and _is_number(path) and is_placeholder(value):
+            found.unfilled.append((path, value.strip()[:60]))
+    return found
 
 
-def _values(document: dict[str, Any]) -> Iterator[tuple[Path, Any]]:
-    """Yield each value of a document that is no mapping and no list, in its order."""
-    waiting: list[tuple[Path, Any]] = [((), document)]
-    while waiting:
-        path, value = waiting.pop()
-        if isinstance(value, dict):
-            waiting += [((*path, key), each) for key, each in reversed(value.items())]
-        elif isinstance(value, list):
-            waiting += [((*path, at), each) for at, each in reversed(list(enumerate(value)))]
-        else:
-            yield path, value
+def place_of_number(document: dict[str, Any], message: str) -> Path:
+    """Return the path of a number of pods that a message quotes because it is none; empty if there is no such value."""
+    quoted = _QUOTED.search(message)
+    found = (path for path, value in values(document) if quoted and value == quoted[1] and _is_number(path))
+    return next(found, ()) if quoted else ()
+
+
+def _is_number(path: Path) -> bool:
+    return path[-1] in _NUMBERS or path[-2:-1] in _QUANTITY_HOLDERS
 
 
 def wrong_amounts(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:

@@ -7,12 +7,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from ..kinds.forms import POD_SPEC_FIELDS
 from ..kube.patch import Path
 from ..kube.paths import ELEMENT
 from ..kube.pod import annotations, containers, labels, metadata, spec
+from ..kube.shape import CONTAINER_LISTS
 from ..policy.compile import CompiledPolicy
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from ..workload.gpus import GpuFacts
+from ..workload.projection import place_of
+from ..workload.templates import Template
 
 # ``spec.nodeSelector``, ``resources.limits[nvidia.com/gpu]``: the format of paths in messages (rule 14).
 _STEP: Final = r"(?:\.[A-Za-z][A-Za-z0-9]*|\[[^\]\s]+\])"
@@ -21,22 +25,47 @@ _RESOURCES: Final = re.compile(rf"\bresources{_STEP}+")
 _STEPS: Final = re.compile(r"([A-Za-z][A-Za-z0-9]*)|\[([^\]\s]+)\]")
 _CONTAINER: Final = re.compile(r"\bcontainers? ([a-z0-9][-a-z0-9]*)\b")
 _FIELD: Final = re.compile(r"^([a-z][A-Za-z]+)(?=[.:\[ ])")
+# The words of kinds.systems for a field of a group's object
+_OF_GROUP: Final = "places this pod's group"
+_LISTS: Final = frozenset((each,) for each in CONTAINER_LISTS)
 _KEYED: Final[tuple[Path, ...]] = (("metadata", "annotations"), ("metadata", "labels"), ("spec", "nodeSelector"))
 
 
-def field_of(message: str, reads: Iterable[tuple[str, ...]], pod: dict[str, Any], gpu: GpuFacts) -> Path:
+def field_of(
+    message: str, reads: Iterable[tuple[str, ...]], pod: dict[str, Any], own: Mapping[str, Any], gpu: GpuFacts
+) -> Path:
     """Return the path of the field that a decision on ``pod`` is about; empty where it is unknown.
 
-    ``reads`` are the paths that the policy reads (``cel.reads``), empty for podberth's own decisions.
+    ``reads`` are the paths that the policy reads (``cel.reads``), empty for podberth's own decisions. ``own`` is the
+    pod with the fields of the document alone.
     """
     named = _named(message, pod)
-    return named if named is not None else _read(reads, pod, gpu)
+    if named is not None:
+        return named
+    return (_gang(pod) if _OF_GROUP in message else ()) or _read(reads, pod, own, gpu)
+
+
+def named_path(text: str) -> Path:
+    """Return the path of a pod that a text begins with, before its colon; empty if it begins with none."""
+    where = text.partition(": ")[0]
+    return steps_of(where) if _PATH.fullmatch(where) else ()
 
 
 def reads_of(policy: CompiledPolicy, phase: str) -> frozenset[tuple[str, ...]]:
-    """Return the paths that a policy reads to decide on a pod, without its conditions: these decide when, not what."""
+    """Return the paths that a policy reads to decide on a pod.
+
+    Its conditions decide when, not what: they count only if nothing else reads the pod.
+    """
     entries = policy.mutations if phase == "mutate" else policy.validations
-    return frozenset().union(*(entry.reads for entry in entries))
+    return frozenset().union(*(entry.reads for entry in entries)) or policy.conditions_read
+
+
+def place_in(template: Template, path: Path) -> Path:
+    """Return the path in the document for a path in the template's pod, or the one from which the operator takes it."""
+    for steps, elsewhere in template.fixed:
+        if path[: len(steps)] == steps and (found := _PATH.search(elsewhere)):
+            return _existing(template.document, steps_of(found[0]))
+    return place_of(template, path)
 
 
 # ---- the field that the message names --------------------------------------------------------------------------------
@@ -44,8 +73,10 @@ def reads_of(policy: CompiledPolicy, phase: str) -> frozenset[tuple[str, ...]]:
 
 def _named(message: str, pod: dict[str, Any]) -> Path | None:
     found = _PATH.search(message)
-    if found is not None:
-        return _existing(pod, steps_of(found[0]))
+    path = steps_of(found[0]) if found is not None else ()
+    # A field that no pod has is one of another object
+    if path and (path[0] == "metadata" or path[1] in POD_SPEC_FIELDS):
+        return _existing(pod, path)
     container = _container(message, pod)
     if container is not None:
         resources = _RESOURCES.search(message)
@@ -91,17 +122,28 @@ def _existing(document: object, path: Path) -> Path:
 # ---- the fields that the policy reads --------------------------------------------------------------------------------
 
 
-def _read(reads: Iterable[tuple[str, ...]], pod: dict[str, Any], gpu: GpuFacts) -> Path:
-    """Return the deepest path read that the pod has: a field of its own before the sources of the facts."""
+def _read(reads: Iterable[tuple[str, ...]], pod: dict[str, Any], own: Mapping[str, Any], gpu: GpuFacts) -> Path:
+    """Return the path that the policy reads and that the document has: the deepest one, else the source of the facts.
+
+    Of a list nobody knows which element is meant, so that comes last.
+    """
     paths = list(reads)
-    own = [found for path in paths if path[0] == "object" and (found := _resolve(pod, path[1:])) is not None]
-    own = [path for path in own if path not in _KEYED and len(path) > 1]
-    if own:
-        return min(own, key=lambda path: (-len(path), tuple(map(str, path))))
+    read = [path[1:] for path in paths if path[0] == "object"]
+    if found := _deepest(own, (path for path in read if ELEMENT not in path and path[-1:] not in _LISTS)):
+        return found
     named = {path[0] for path in paths}
-    if "gpu" in named or named & {"topology", "mig"}:
-        return _asking(pod, gpu)
-    return _gang(pod) if "gang" in named else ()
+    if named & {"gpu", "topology", "mig"} and (asking := _asking(pod, gpu)):
+        return asking
+    if "gang" in named and (gang := _gang(pod)):
+        return gang
+    return _deepest(own, read)
+
+
+def _deepest(own: Mapping[str, Any], paths: Iterable[tuple[str, ...]]) -> Path:
+    """Return the deepest place to which one of the paths leads, the first by name; empty where none leads anywhere."""
+    places = [found for path in paths if (found := _resolve(own, path)) is not None]
+    places = [path for path in places if path not in _KEYED and len(path) > 1]
+    return min(places, key=lambda path: (-len(path), tuple(map(str, path))), default=())
 
 
 def _resolve(document: object, path: tuple[str, ...]) -> Path | None:
@@ -135,6 +177,8 @@ def _asking(pod: dict[str, Any], gpu: GpuFacts) -> Path:
 
 def _gang(pod: dict[str, Any]) -> Path:
     """Return the place where the pod names its gang, if it does."""
+    if spec(pod).get("schedulingGroup"):
+        return ("spec", "schedulingGroup")
     held = metadata(pod)
     for field, key in (("labels", GANG_LABEL), ("annotations", GANG_SIZE_ANNOTATION)):
         if key in (held.get(field) or {}):

@@ -30,9 +30,10 @@ from ..workload.projection import Projected, place_of, project
 from ..workload.templates import Template, templates
 from .bystanders import folded, is_foreign, is_other_data, is_part_of_a_tool, patch, skipped_file
 from .model import Change, Finding, Report, Result, Verdict, Wrote
-from .numbers import advice, is_placeholder, placeholders, wrong_amounts, wrong_numbers
-from .place import field_of, reads_of, steps_of
+from .numbers import advice, is_placeholder, numbers_in, place_of_number, wrong_amounts
+from .place import field_of, named_path, place_in, reads_of, steps_of
 from .sources import Document, Source, SourceFile
+from .unknown_fields import UnknownField, unknown_fields_in
 from .unknown_kinds import has_pods, places_of_pods
 
 _WARNINGS: Final = frozenset({"skip", "conflict", "warn", "error"})
@@ -123,7 +124,7 @@ def unreadable(problem: Problem) -> Result:
 
 def judged(source: Source, snapshot: Snapshot, settings: Settings, known: Sequence[Document]) -> list[Result]:
     """Decide on one existing object, as if its pods were created now."""
-    return list(_Object(source, snapshot, settings, known, named=True).results())
+    return list(_Object(source, snapshot, settings, known, named=True, written=False).results())
 
 
 class _Decided(NamedTuple):
@@ -144,10 +145,19 @@ class _Object:
     """One object of a file, with the results of its pod templates."""
 
     def __init__(
-        self, source: Source, snapshot: Snapshot, settings: Settings, known: Sequence[Document], *, named: bool
+        self,
+        source: Source,
+        snapshot: Snapshot,
+        settings: Settings,
+        known: Sequence[Document],
+        *,
+        named: bool,
+        written: bool = True,
     ) -> None:
         self.source = source
         self.named = named
+        self.written = written
+        """Whether a person has written it: not if it comes from the API server."""
         self.snapshot = snapshot
         self.settings = settings
         self.known = known
@@ -164,13 +174,14 @@ class _Object:
         found = self._templates() if self.source.api_version and self.source.kind else []
         if not found:
             yield self._without_templates()
-        elif self.namespace and not is_label(self.namespace):
+            return
+        if self.namespace and not is_label(self.namespace):
             message = f"got {self.namespace[:80]!r}, want a DNS-1123 label of at most {MAX_LABEL} characters"
             at = self._finding(message, ("metadata", "namespace"))
             yield self._result((), "error", errors=(at,))
             return
-        wrong = list(wrong_numbers(self.content))
-        unfilled = list(placeholders(self.content))
+        unfilled, wrong = numbers_in(self.content)
+        unknown = self._unknown(found)
         expand = [self._unfilled(unfilled)] if unfilled else []
         results: list[Result] = []
         apart = _apart(found)
@@ -183,8 +194,11 @@ class _Object:
                 if not errors:
                     results.append(self._result(template.path, "skipped"))
                     continue
-            result, patch = self._template(template, errors)
-            results.append(result)
+            of_it = [each for each in unknown if _innermost(each.path, found) == index]
+            refused = [self._finding(each.message, each.path) for each in of_it if each.refused]
+            result, patch = self._template(template, errors, refused)
+            lost = [self._finding(each.message, each.path) for each in of_it if not each.refused]
+            results.append(replace(result, warnings=(*lost, *result.warnings)))
             if patch and index + 1 < len(found):
                 self.content = apply(self.content, patch)
                 self.changes = (*self.changes, *result.changes)
@@ -209,6 +223,13 @@ class _Object:
         for index, result in enumerate(results):
             mine = [self._finding(each.message, each.path) for each in wrong if _is_of(each.path, index, found)]
             yield replace(result, warnings=(*result.warnings, *mine))
+
+    def _unknown(self, found: Sequence[Template]) -> list[UnknownField]:
+        """Return the unknown fields of the object; none if the API server has it or it never reaches podberth."""
+        if not self.written or is_exempt(self.namespace, self.snapshot.facts.namespaces):
+            return []
+        every = unknown_fields_in(self.content, found, self.snapshot.environment.schema)
+        return list(dict.fromkeys(every))  # two roles may have one place
 
     def _unfilled(self, found: Sequence[tuple[Path, str]]) -> Finding:
         """Return one problem for all placeholders of the document that stand for numbers, at the first."""
@@ -251,12 +272,15 @@ class _Object:
 
     # ---- one template ------------------------------------------------------------------------------------------------
 
-    def _template(self, template: Template, unfilled: Sequence[Finding]) -> tuple[Result, Patch]:
+    def _template(
+        self, template: Template, unfilled: Sequence[Finding], refused: Sequence[Finding]
+    ) -> tuple[Result, Patch]:
         if is_exempt(self.namespace, self.snapshot.facts.namespaces):
             note = f"what is in {self.namespace} never reaches podberth, so nothing of it is checked"
-            return self._result(template.path, "skipped", notes=(self._finding(note, template.path),)), []
-        errors = unfilled or self._misshapen(template)
+            return self._result(template.path, "skipped", notes=(self._finding(note, ("metadata", "namespace")),)), []
+        errors = [*(unfilled or self._misshapen(template)), *refused]
         if errors:
+            errors.sort(key=lambda each: each.line)
             return self._result(template.path, "error", errors=tuple(errors)), []
         if not (template.pod.get("spec") or {}).get("containers"):
             self._made.append((template, template.pod))
@@ -332,12 +356,13 @@ class _Object:
         """Return a decision as a finding at the field that it is about."""
         policy = next((each for each in self.snapshot.policies if each.name == decision.policy), None)
         reads = reads_of(policy, phase) if policy is not None else frozenset()
-        path = field_of(decision.message, reads, template.pod, gpu_facts(template.pod))
+        path = field_of(decision.message, reads, template.pod, template.own, gpu_facts(template.pod))
         fatal = phase == "mutate" and decision.action == "deny"
         # podberth's own message begins with its field, which the finding has
         said = decision.message if decision.policy else decision.message.removeprefix(f"{render_path(path)}: ")
         message = f"cannot be applied: {said} (failurePolicy Fail)" if fatal else said
-        found = self._finding(message, place_of(template, path), decision.policy)
+        place = place_in(template, path) if path else place_of_number(self.content, message) or template.path
+        found = self._finding(message, place, decision.policy)
         rule = "mutations" if phase == "mutate" else "validations"
         return replace(found, action=decision.action, rule=rule if decision.policy else "")
 
@@ -349,7 +374,8 @@ class _Object:
         for (policy, reason), each in zip(authors, decided.projected, strict=False):
             said = " ".join(reason.split())
             if each.left and (policy, reason) != _RECORD:
-                notes.append(self._finding(f"{said}; not in the document: {each.left}", template.path, policy))
+                place = place_in(template, named_path(each.left))
+                notes.append(self._finding(f"{said}; not in the document: {each.left}", place, policy))
             for operation in each.operations:
                 path = pointer(self.source.root) + operation["path"]
                 op, value = operation["op"], operation.get("value")
@@ -425,6 +451,11 @@ def _shown(names: Sequence[str], separator: str = ", ") -> str:
 def _is_of(path: Path, index: int, found: Sequence[Template]) -> bool:
     """Return whether a path belongs to a template; what is in none of them belongs to the first."""
     return _inside(path, found[index]) or not (index or _in_any(path, found))
+
+
+def _innermost(path: Path, found: Sequence[Template]) -> int:
+    """Return the index of the innermost template around a path; 0 if it is in none."""
+    return max(range(len(found)), key=lambda index: len(found[index].path) if _inside(path, found[index]) else -1)
 
 
 def _in_any(path: Path, found: Sequence[Template]) -> bool:

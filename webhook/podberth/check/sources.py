@@ -67,8 +67,8 @@ class Source:
         return self.document.positions
 
     def line(self, path: Path = ()) -> int:
-        """Return the line of a path in the object; if the path is absent, the line of its nearest present parent."""
-        return self.positions.at((*self.root, *path)).line if path else self.positions.key(self.root).line
+        """Return the line of the key of a path in the object; if it is absent, that of its nearest present parent."""
+        return self.positions.key((*self.root, *path)).line
 
     def field(self, path: Path) -> str:
         """Return a path of the object as a path of the document, in the format for people."""

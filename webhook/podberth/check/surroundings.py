@@ -13,8 +13,10 @@ from ..topology.queues import QUEUE_KINDS
 from .sources import Document, Source, SourceFile
 
 _COLLECTED: Final = frozenset(KINDS) - frozenset((*OF_NODES, *of_role("discovery", "owner")))
-REFERRED: Final = frozenset({"TrainingRuntime", "ClusterTrainingRuntime", "ServingRuntime", "ClusterServingRuntime"})
-"""Kinds whose templates others use by name."""
+REFERRED: Final = frozenset(
+    {"TrainingRuntime", "ClusterTrainingRuntime", "ServingRuntime", "ClusterServingRuntime", "ProvisioningRequest"}
+)
+"""Kinds whose templates others use by name, or that use those of others."""
 
 
 def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
@@ -75,5 +77,5 @@ def _named(source: Source, namespace: str) -> Document:
 
 
 def referred(documents: Iterable[Document]) -> Iterator[Document]:
-    """Yield the documents whose templates other documents use by name."""
+    """Yield the documents of these kinds."""
     return (each for each in documents if each["kind"] in REFERRED)

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from ..devices.resources import recognise
 from ..kube.patch import Path
+from ..kube.values import values
 
 # A PodSpec's list, and the one container that OME's configurations have in its place
 _CONTAINERS: Final = "containers"
@@ -36,11 +37,6 @@ def places_of_pods(content: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _fields(content: Mapping[str, Any]) -> Iterator[tuple[Path, str, Any]]:
     """Yield each field of a document in its order: the path of the mapping, the key and the value."""
-    waiting: list[tuple[Path, Any]] = [((), content)]
-    while waiting:
-        path, value = waiting.pop()
-        if isinstance(value, Mapping):
-            yield from ((path, key, each) for key, each in value.items() if isinstance(key, str))
-            waiting += [((*path, key), each) for key, each in reversed(list(value.items()))]
-        elif isinstance(value, list):
-            waiting += [((*path, at), each) for at, each in reversed(list(enumerate(value)))]
+    for path, value in values(content):
+        if path and isinstance(path[-1], str):
+            yield path[:-1], path[-1], value

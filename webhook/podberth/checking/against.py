@@ -9,9 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from ..admission.snapshot import load_working
-from ..cel.engine import Environment
-from ..check.live import Supposition, judge, live_report, suppose
+from ..check.live import Supposition, judge, live_report
 from ..check.owners import speakers
 from ..check.run import Settings, unreadable
 from ..check.sources import SourceFile, read
@@ -19,13 +17,10 @@ from ..check.surroundings import referred, surroundings, within
 from ..errors import Problem, UsageError
 from ..facts.cluster import ClusterFacts, collect
 from ..facts.kinds import kinds_of
-from ..files.deadline import compile_seconds
-from ..files.library import served
-from ..files.loading import read_policy_texts, read_topology
+from ..files.loading import read_topology
 from ..files.manifests import find_manifests, read_manifest
-from ..kube.schema import PodSchema
-from ..policy.parse import ParsedPolicies, parse_policies
-from .run import Done, conventions_of
+from ..policy.parse import ParsedPolicies
+from .run import Done, Policies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,17 +35,6 @@ class LiveRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policies:
-    """The policies as text. ``where`` names their source for the user."""
-
-    texts: Sequence[tuple[str, str]]
-    problems: Sequence[Problem]
-    where: str
-    tested: bool = False
-    """Whether the tests of every release compile them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
     """The content of the cluster. ``missing`` lists what could not be read, with the reason."""
 
@@ -59,18 +43,6 @@ class Gathered:
     missing: Sequence[str] = ()
     now: datetime | None = None
     """The time that heartbeats are compared with; None where no node is reported as stale."""
-
-
-def policies_in(directory: Path | None) -> Policies:
-    """Return the policies below a directory; None: the policies that podberth ships.
-
-    Raises:
-        UsageError: none are installed.
-    """
-    where = directory or served()
-    texts, problems = read_policy_texts(where)
-    which = " that podberth ships" if directory is None else ""
-    return Policies(texts=texts, problems=problems, where=f"{which} in {where}", tested=directory is None)
 
 
 def read_snapshot(paths: Sequence[str], stdin: BinaryIO) -> Gathered:
@@ -102,18 +74,8 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
         TopologyError: the snapshot of nodes cannot be used.
     """
     settings = request.settings
-    parsed = parse_policies(policies.texts)
     objects = _objects(request, gathered)
-    snapshot, broken = load_working(
-        suppose(parsed, request.as_if),
-        objects,
-        Environment(PodSchema.packaged(), deadline=compile_seconds()),
-        conventions_of(request.conventions),
-        checked=policies.tested,
-    )
-    problems = tuple(sorted([*policies.problems, *broken]))
-    if not snapshot.policies and not problems:
-        problems = (Problem(policies.where.strip(), 0, 0, "", "got no policy, want GPUPolicy documents"),)
+    snapshot, parsed, problems = policies.load(objects, request.as_if, request.conventions)
     around = surroundings(gathered.files, settings.namespace)
     known = tuple(referred(around))
     whole = within(snapshot, around)
@@ -132,7 +94,8 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
         texts={},
         descriptions={each.name: each.source.spec.description for each in snapshot.policies},
         talk=(
-            *_talk(request, policies, parsed, len(snapshot.policies)),
+            policies.counted(snapshot),
+            *_talk(request, parsed),
             *(() if objects.nodes else ("no node is known: placement is not checked; want Nodes in the snapshot",)),
             *map(str, problems),
             *objects.problems,
@@ -148,8 +111,8 @@ def _objects(request: LiveRequest, gathered: Gathered) -> ClusterFacts:
     return replace(collect([each for each in contents if kinds_of(each)], now=gathered.now), listed=True)
 
 
-def _talk(request: LiveRequest, policies: Policies, parsed: ParsedPolicies, count: int) -> list[str]:
-    talk = [f"checked with {count} polic{'y' if count == 1 else 'ies'}{policies.where}"]
+def _talk(request: LiveRequest, parsed: ParsedPolicies) -> list[str]:
+    talk = []
     specs = sorted((each.policy.name, each.policy.spec) for each in parsed.policies)
     lenient = [
         f"{name} ({', '.join(spec.validation_actions)})"

@@ -9,11 +9,9 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any, Final, Protocol, TypeVar
+from typing import Final, TypeVar
 
-import orjson
-
-from ..api.paging import PAGE, Asks, pages
+from ..api.opening import Client
 from ..api.protocol import (
     HEARTBEATS,
     NODES,
@@ -22,16 +20,18 @@ from ..api.protocol import (
     Document,
     Pace,
     Resource,
+    ServedKind,
     Timing,
-    garbled,
-    read_object,
+    read_kinds,
+    read_versions,
 )
+from ..api.reflector import PAGE, pages
 from ..check.sources import SourceFile, without_place
 from ..check.surroundings import REFERRED
 from ..errors import ClusterError
 from ..facts.kinds import FOLLOWED
 from ..kinds.systems import POD_GROUPS
-from ..kube.api_path import ApiPath, collection_path, version_path
+from ..kube.api_path import ApiPath, version_path
 from ..workload.kinds import KINDS, LINKS, TEMPLATES_ONLY
 from .against import Gathered
 
@@ -56,21 +56,6 @@ _BESIDES: Final = {(each.group, each.kind): each for each in FOLLOWED if each.ro
 _Answer = TypeVar("_Answer")
 
 
-@dataclass(frozen=True, slots=True)
-class Served:
-    """A kind as the API server serves it."""
-
-    version: str
-    kind: str
-    plural: str
-    namespaced: bool
-
-    def resource(self, namespace: str) -> Resource:
-        """Return the resource to list; all namespaces if ``namespace`` is empty."""
-        path = collection_path(self.version, self.plural, namespace if self.namespaced else "")
-        return Resource(self.plural, path)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inventory:
     """The objects that were listed, and the problems of listing them."""
@@ -78,13 +63,6 @@ class Inventory:
     gathered: Gathered
     unserved: tuple[str, ...]
     """Kinds that podberth knows and this cluster does not."""
-
-
-class Client(Asks, Protocol):
-    """The methods of ``client.ClusterClient`` that the inventory needs."""
-
-    async def reset(self) -> None:
-        """Close the connections."""
 
 
 class Lister:
@@ -102,35 +80,16 @@ class Lister:
         Raises:
             ClusterError: nobody answers, or nobody may ask.
         """
-        answer = await self._object(ApiPath("apis"))
-        try:
-            return {
-                each["name"]: tuple(
-                    dict.fromkeys(
-                        [each["preferredVersion"]["groupVersion"], *(one["groupVersion"] for one in each["versions"])]
-                    )
-                )
-                for each in answer["groups"]
-            }
-        except (KeyError, TypeError) as error:
-            raise garbled("discovery of groups", orjson.dumps(answer)) from error
+        return read_versions(await self._again(lambda: self._client.get(ApiPath("apis"), {})))
 
-    async def kinds(self, version: str) -> dict[str, Served]:
+    async def kinds(self, version: str) -> dict[str, ServedKind]:
         """Return the kinds of a version of an API group that can be listed.
 
         Raises:
             ClusterError: as ``versions``.
         """
-        head = version_path(version)
-        answer = await self._object(head)
-        try:
-            return {
-                each["kind"]: Served(version, each["kind"], each["name"], bool(each["namespaced"]))
-                for each in answer["resources"]
-                if "/" not in each["name"] and "list" in each["verbs"]
-            }
-        except (KeyError, TypeError) as error:
-            raise garbled(head, orjson.dumps(answer)) from error
+        found = read_kinds(await self._again(lambda: self._client.get(version_path(version), {})), version)
+        return {each.kind: each for each in found if "list" in each.verbs}
 
     async def objects(self, resource: Resource) -> list[Document]:
         """Return all objects of a resource; from the start again where a list runs out of its time.
@@ -145,9 +104,6 @@ class Lister:
         async for page in pages(self._client, resource, size=self._page):
             found += [_trimmed(item.document, pod=resource.name == "pods") for item in page.items]
         return found
-
-    async def _object(self, path: ApiPath) -> dict[str, Any]:
-        return read_object(await self._again(lambda: self._client.get(path, {})), path)
 
     async def _again(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
         pace = Pace(self._timing, random.random)
@@ -210,7 +166,7 @@ def _discovered(version: str) -> Document:
     }
 
 
-async def _served(lister: Lister, extra: Collection[str], missing: list[str]) -> tuple[list[Served], list[str]]:
+async def _served(lister: Lister, extra: Collection[str], missing: list[str]) -> tuple[list[ServedKind], list[str]]:
     """Return every kind to list, Pods first, in the version that the API server prefers; and those that it has not.
 
     One kind of a group is listed once: its objects are the same in every version. A version that cannot be asked for
@@ -219,7 +175,7 @@ async def _served(lister: Lister, extra: Collection[str], missing: list[str]) ->
     versions = {"": ("v1",), **await lister.versions()}
     wanted = {**kinds_to_list(), **_kinds_besides()}
     known = {version for candidates in wanted.values() for version in candidates}
-    found: dict[tuple[str, str], Served] = {}
+    found: dict[tuple[str, str], ServedKind] = {}
     for group, served in versions.items():
         links = {kind for name, kind in LINKS if name == group}
         for version in served if extra or links else [each for each in served if each in known]:

@@ -6,17 +6,15 @@ Only those that carry podberth's label are touched.
 import time
 from collections.abc import Awaitable, Mapping
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ..api.opening import Client
 from ..api.protocol import APPLY_PATCH, Document, Resource
 from ..check.model import Report
 from ..check.report.policy_report import LABELS, NAME, policy_reports
 from ..errors import ClusterError
 from ..kube.api_path import ApiPath, collection_path
 from .inventory import Lister
-
-if TYPE_CHECKING:
-    from ..api.client import ClusterClient
 
 # The first that is served is written: Kyverno's and Trivy's format, then its successor (openreports.io).
 DIALECTS: Final = (
@@ -30,7 +28,7 @@ _OURS: Final = ",".join(f"{key}={value}" for key, value in LABELS.items())
 class ReportWriter:
     """The reports of one cluster, in one dialect."""
 
-    def __init__(self, client: "ClusterClient", lister: Lister, dialect: tuple[str, str, str]) -> None:
+    def __init__(self, client: Client, lister: Lister, dialect: tuple[str, str, str]) -> None:
         """Write reports of a dialect."""
         self._client = client
         self._lister = lister

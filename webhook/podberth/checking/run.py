@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from ..admission.snapshot import Snapshot, load_working
-from ..cel.engine import Environment
 from ..check.bystanders import chart
 from ..check.live import Supposition, suppose
 from ..check.model import Report
@@ -19,14 +18,13 @@ from ..check.surroundings import referred, surroundings, within
 from ..conventions import Conventions
 from ..errors import Problem
 from ..facts.cluster import ClusterFacts
-from ..files.deadline import compile_seconds
+from ..files.deadline import new_environment
 from ..files.library import served
 from ..files.loading import read_policy_texts, read_topology
 from ..files.manifests import STDIN, Listing, read_manifest
 from ..files.repository import charts, patches
 from ..kube.documents import load_documents
-from ..kube.schema import PodSchema
-from ..policy.parse import parse_policies
+from ..policy.parse import ParsedPolicies, parse_policies
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -62,6 +60,48 @@ class Done:
     broken_policies: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Policies:
+    """The policies as text. ``where`` names their source for the user."""
+
+    texts: Sequence[tuple[str, str]]
+    problems: Sequence[Problem]
+    where: str
+    tested: bool = False
+    """Whether the tests of every release compile them."""
+
+    def load(
+        self, objects: ClusterFacts, as_if: Collection[Supposition], conventions: Path | None
+    ) -> tuple[Snapshot, ParsedPolicies, tuple[Problem, ...]]:
+        """Return the snapshot, the policies as they are written, and the problems."""
+        parsed = parse_policies(self.texts)
+        snapshot, broken = load_working(
+            suppose(parsed, as_if), objects, new_environment(), conventions_of(conventions), checked=self.tested
+        )
+        problems = tuple(sorted([*self.problems, *broken]))
+        if not snapshot.policies and not problems:
+            where = self.where.partition(" in ")[2] or self.where.strip()
+            problems = (Problem(where, 0, 0, "", "got no policy, want GPUPolicy documents"),)
+        return snapshot, parsed, problems
+
+    def counted(self, snapshot: Snapshot) -> str:
+        """Return the line about the number of policies."""
+        count = len(snapshot.policies)
+        return f"checked with {count} polic{'y' if count == 1 else 'ies'}{self.where}"
+
+
+def policies_in(directory: Path | None) -> Policies:
+    """Return the policies below a directory; None: the policies that podberth ships.
+
+    Raises:
+        UsageError: none are installed.
+    """
+    where = directory or served()
+    texts, problems = read_policy_texts(where)
+    which = " that podberth ships" if directory is None else ""
+    return Policies(texts=texts, problems=problems, where=f"{which} in {where}", tested=directory is None)
+
+
 def run_check(request: Request, stdin: BinaryIO) -> Done:
     """Check every file; unreadable files are part of the report.
 
@@ -69,7 +109,9 @@ def run_check(request: Request, stdin: BinaryIO) -> Done:
         UsageError: a setting that makes no sense.
         TopologyError: the snapshot cannot be used.
     """
-    snapshot, problems, talk = _load(request)
+    policies = policies_in(request.policies)
+    objects = read_topology(request.topology) if request.topology is not None else ClusterFacts()
+    snapshot, _, problems = policies.load(objects, request.as_if, request.conventions)
     templates = charts(request.listing.found)
     items = _items(request.listing, templates, stdin)
     jobs = max(1, min(request.jobs, len(items)))
@@ -88,32 +130,14 @@ def run_check(request: Request, stdin: BinaryIO) -> Done:
         report=report([*refused, *(each for each, _ in done)]),
         texts={each.file: text for each, text in done},
         descriptions={each.name: each.source.spec.description for each in snapshot.policies},
-        talk=tuple(talk),
+        talk=(
+            policies.counted(snapshot),
+            *(() if request.topology else ("no node is known: placement is not checked; give --topology",)),
+            *map(str, problems),
+            *objects.problems,
+        ),
         broken_policies=bool(problems),
     )
-
-
-def _load(request: Request) -> tuple[Snapshot, Sequence[Problem], list[str]]:
-    """Return the snapshot, the problems of the policies, and the lines about both."""
-    directory = request.policies or served()
-    texts, unread = read_policy_texts(directory)
-    objects = read_topology(request.topology) if request.topology is not None else ClusterFacts()
-    snapshot, problems = load_working(
-        suppose(parse_policies(texts), request.as_if),
-        objects,
-        Environment(PodSchema.packaged(), deadline=compile_seconds()),
-        conventions_of(request.conventions),
-        checked=request.policies is None,  # the tests of every release compile them
-    )
-    problems = tuple(sorted([*unread, *problems]))
-    if not snapshot.policies and not problems:
-        problems = (Problem(str(directory), 0, 0, "", "got no policy, want GPUPolicy documents"),)
-    which = "" if request.policies else " that podberth ships"
-    count = len(snapshot.policies)
-    talk = [f"checked with {count} polic{'y' if count == 1 else 'ies'}{which} in {directory}"]
-    if request.topology is None:
-        talk.append("no node is known: placement is not checked; give --topology")
-    return snapshot, problems, [*talk, *map(str, problems), *objects.problems]
 
 
 def conventions_of(path: Path | None) -> Conventions:

@@ -1,18 +1,19 @@
 """A check of a live cluster from its lists to its reports: the I/O of ``podberth check --cluster``."""
 
-import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from ..api.kubeconfig import Kubeconfig
-from ..api.opening import client_class
-from ..api.paging import PAGE
+from ..api.opening import Client, Kubeconfig, client_class
 from ..api.protocol import POLICIES, Timing
+from ..api.reflector import PAGE
 from ..check.model import Report
 from ..cluster.policy_objects import text
 from ..errors import ClusterError
-from .against import Gathered, Policies
+from .against import Gathered
 from .inventory import Lister, take_inventory
 from .policy_reports import ReportWriter, dialect_of
+from .run import Policies
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,14 +27,6 @@ class Survey:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """The outcome of writing the reports."""
-
-    talk: tuple[str, ...]
-    refused: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
     """The address of the API server, and the part of the cluster that is checked."""
 
@@ -44,47 +37,40 @@ class Cluster:
     page: int = PAGE
     timing: Timing = field(default_factory=Timing)
 
-    def survey(self, extra: frozenset[str], *, nodes: bool, policies: Policies | None, reports: bool) -> Survey:
+    async def survey(self, extra: frozenset[str], *, nodes: bool, policies: Policies | None, reports: bool) -> Survey:
         """List everything; ``extra`` are further kinds of workloads. Without ``policies``, read those of the cluster.
 
         Raises:
             UsageError: the cluster's client is not installed, or no cluster is configured.
             ClusterError: the cluster cannot be read, has no policies, or no reports to write.
         """
-        return asyncio.run(self._survey(extra, nodes=nodes, policies=policies, reports=reports))
-
-    def write(self, report: Report) -> Written:
-        """Write the findings to the cluster's reports.
-
-        Raises:
-            ClusterError: it has none, or they cannot be listed.
-        """
-        return asyncio.run(self._write(report))
-
-    async def _survey(self, extra: frozenset[str], *, nodes: bool, policies: Policies | None, reports: bool) -> Survey:
-        client = client_class("--cluster")(self.kubeconfig, self.timing)
-        lister = Lister(client, self.timing, page=self.page)
-        try:
+        async with self._connected() as (_, lister):
             if reports:  # checked before an hour's work
                 await dialect_of(lister)
             judging = policies or await _policies(lister)
             inventory = await take_inventory(lister, self.namespace, extra, nodes=nodes)
-        finally:
-            await client.reset()
         names = ", ".join(inventory.unserved)
         talk = (f"not served here, so there are none: {names}",) if names else ()
         return Survey(gathered=inventory.gathered, policies=judging, talk=talk)
 
-    async def _write(self, report: Report) -> Written:
-        client = client_class("--cluster")(self.kubeconfig, self.timing)
-        lister = Lister(client, self.timing, page=self.page)
-        try:
+    async def write(self, report: Report) -> ReportWriter:
+        """Write the findings to the cluster's reports; return the writer, which counts them.
+
+        Raises:
+            ClusterError: it has none, or they cannot be listed.
+        """
+        async with self._connected() as (client, lister):
             writer = ReportWriter(client, lister, await dialect_of(lister))
             await writer.put(report, self.namespace)
+        return writer
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[tuple[Client, Lister]]:
+        client = client_class("--cluster")(self.kubeconfig, self.timing)
+        try:
+            yield client, Lister(client, self.timing, page=self.page)
         finally:
             await client.reset()
-        said = f"reports: {writer.written} written, {writer.removed} removed, the others unchanged"
-        return Written(talk=(said, *writer.refused), refused=tuple(writer.refused))
 
 
 async def _policies(lister: Lister) -> Policies:

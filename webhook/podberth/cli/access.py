@@ -1,15 +1,14 @@
-"""Flags that several commands have: the API server's address, the address to listen on, the policies to use."""
+"""Flags that several commands have."""
 
 import argparse
 import os
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from ..api.kubeconfig import Kubeconfig, find_kubeconfig
+from .. import settings
+from ..api.opening import Kubeconfig, find_kubeconfig
 from ..errors import UsageError
-from ..settings import parse_address, path_or_cluster
 
 if TYPE_CHECKING:
     from ..agent.api import Api
@@ -46,6 +45,47 @@ def add_access(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_conventions(parser: argparse.ArgumentParser) -> None:
+    """Add the flag of the names that differ between clusters."""
+    parser.add_argument("--conventions", metavar="FILE", type=Path, help="the cluster's own names, as serve reads them")
+
+
+def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = ("text", "json")) -> None:
+    """Add the flag of the form of a command's one output; the first format is the default."""
+    parser.add_argument("-o", "--output", choices=formats, default=formats[0], help=f"(default {formats[0]})")
+
+
+def add_outputs(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
+    """Add the flag of several outputs, for ``outputs_of``; the first format is the default."""
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FORMAT[=FILE]",
+        action="append",
+        default=[],
+        help=f"{', '.join(formats)}; repeatable, one of them at most without a file (default {formats[0]})",
+    )
+
+
+def outputs_of(given: Sequence[str], formats: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the wanted formats with their files, empty for stdout.
+
+    Raises:
+        UsageError: an unknown format, two for one place.
+    """
+    found: list[tuple[str, str]] = []
+    for each in given or formats[:1]:
+        name, equals, file = each.partition("=")
+        if name not in formats or (equals and not file):
+            raise UsageError(f"-o: got {each!r}, want FORMAT or FORMAT=FILE, the format one of {', '.join(formats)}")
+        if any(file == place for _, place in found):
+            raise UsageError(
+                f"-o: got {each!r} beside another for {file or 'stdout'}, want one; name a file: {name}=FILE"
+            )
+        found.append((name, file))
+    return found
+
+
 def flag(parse: Callable[[str], T]) -> Callable[[str], T]:
     """Return the parser of a flag from one that raises a ValueError with what is wanted."""
 
@@ -58,20 +98,14 @@ def flag(parse: Callable[[str], T]) -> Callable[[str], T]:
     return parsed
 
 
-address = flag(parse_address)
-policies = flag(path_or_cluster)
+address = flag(settings.parse_address)
+policies = flag(settings.path_or_cluster)
+life = flag(settings.parse_life)
 
 
 def number(least: float, most: float, want: str) -> Callable[[str], float]:
     """Return the parser of a flag with a number in a range; ``want`` describes it."""
-
-    def parse(text: str) -> float:
-        with suppress(ValueError):
-            if least <= (found := float(text)) <= most:  # nan is neither
-                return found
-        raise ValueError(f"want {want}")
-
-    return flag(parse)
+    return flag(settings.number(least, most, want))
 
 
 def counted(what: str) -> Callable[[str], int]:

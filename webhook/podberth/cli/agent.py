@@ -11,13 +11,14 @@ from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from random import random
 from typing import Any, get_args
 
 import orjson
 
-from ..agent.kubelet import SOCKET
+from ..agent.kubelet import SOCKET, open_kubelet
 from ..agent.objects import LabelTarget
-from ..agent.publish import NFD_FOLDER, FeatureFile, Played, Say, Sight, draw, publish
+from ..agent.publish import NFD_FOLDER, FeatureFile, Played, Say, Sight, publish
 from ..agent.publisher import HEARTBEAT_SECONDS, Publisher
 from ..agent.reader import READERS, Reader, UsageReader, open_reader
 from ..agent.sysfs import Sysfs
@@ -30,7 +31,7 @@ from ..topology.codec import decode_topology
 from ..topology.shapes import SHAPES, simulate
 from .access import add_access, address, number, open_api
 from .exitcodes import ExitCode
-from .output import let_go
+from .output import let_go, talk
 
 # Events report faults at once; changes that only a new reading shows (MIG, links, NICs) may be this old.
 _INTERVAL_SECONDS = 30.0
@@ -97,7 +98,7 @@ def _publish(arguments: argparse.Namespace) -> int:
         def say(level: Level, line: str) -> None:
             log.event(level, line, node=arguments.node)
 
-        publisher = Publisher(arguments.node, draw=draw, heartbeat_seconds=arguments.heartbeat, labels=target)
+        publisher = Publisher(arguments.node, draw=random, heartbeat_seconds=arguments.heartbeat, labels=target)
         with suppress(KeyboardInterrupt), _sight(arguments, say) as sight:
             say("info", "publishing")
             publish(sight, publisher, api.send, say=say, features=features)
@@ -135,16 +136,15 @@ def _metered(
     if arguments.metrics_listen is None:
         yield reader, lambda: None
         return
-    from ..agent.metrics_server import metering  # noqa: PLC0415 - the metrics' library is memory that others do not pay
+    # The metrics' library is memory that others do not pay.
+    from ..agent.meter import Meter  # noqa: PLC0415
+    from ..agent.metrics_server import serving  # noqa: PLC0415
 
-    with metering(
-        reader,
-        arguments.metrics_listen,
-        node=arguments.node,
-        interval_seconds=arguments.interval,
-        pod_resources=arguments.pod_resources,
-        say=say,
-    ) as meter:
+    socket = arguments.pod_resources
+    kubelet = None if socket is None else open_kubelet(socket, partial(say, "warning"))
+    meter = Meter(reader, node=arguments.node, interval_seconds=arguments.interval, kubelet=kubelet)
+    with serving(arguments.metrics_listen, meter) as port:
+        say("info", f"metrics: listening on port {port}")
         yield meter, meter.count_change
 
 
@@ -160,12 +160,8 @@ def _print(arguments: argparse.Namespace) -> int:
 
 
 def _read(arguments: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    with _watch(arguments, _say) as watch:
+    with _watch(arguments, lambda _, line: talk([line])) as watch:
         yield from documents(watch, arguments.node)
-
-
-def _say(_level: Level, line: str) -> None:
-    print(f"podberth: {line}", file=sys.stderr, flush=True)  # noqa: T201 - stderr is where it talks: stdout is data here
 
 
 def _write(found: Iterable[dict[str, Any]]) -> None:

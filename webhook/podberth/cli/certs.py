@@ -2,33 +2,39 @@
 
 import argparse
 import asyncio
-import re
+import json
 import socket
 import ssl
-import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
+from typing import Any
 
 from ..api.protocol import Timing
 from ..cluster.shared_ca import ReadConfiguration, ReadSecret, SharedAuthorities, open_shared
 from ..errors import CertificateError, ClusterError, UsageError
+from ..installation.model import lasting
 from ..pki.authorities import life_of
-from ..pki.inspection import Presented, inspect, read_presented
+from ..pki.inspection import Known, Presented, Report, inspect, read_presented
 from ..pki.rotation import new_signer, rotated, stage
 from ..settings import Address, parse_address
 from ..wellknown import NAMESPACE
-from .access import add_kubeconfig, kubeconfig_of
-from .certs_text import as_json, as_text
+from .access import add_kubeconfig, add_output, kubeconfig_of, life
 from .exitcodes import ExitCode
-from .output import write_text
+from .output import talk, write_text
 
 _CONNECT_SECONDS = 10.0
 # A replica reads about every ten seconds.
 _LOOK_SECONDS = 1.0
-_UNITS = {"s": 1, "m": 60, "h": 3600}
 # As the API server's own requests: a person waits.
 _TIMING = Timing(list_seconds=15.0)
+_STAGES = {
+    None: "none: certificates come from elsewhere (cert-manager, files)",
+    "none": "no rotation under way",
+    "spreading": "rotation: the next authority is spreading to all API servers, and signs nothing yet",
+    "draining": "rotation: the next authority signs; the one before is trusted until its last leaf has expired",
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,9 +48,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=f"podberth.{NAMESPACE}.svc",
         help="the name that the API server checks (default %(default)s)",
     )
-    status.add_argument("-o", "--output", choices=("text", "json"), default="text", help="(default text)")
+    add_output(status)
     rotate = actions.add_parser("rotate", help="start a rotation of the authority; the replicas complete it")
-    rotate.add_argument("--wait", metavar="LIFE", type=_seconds, help="return once it is done; 1 if not within, as 48h")
+    rotate.add_argument("--wait", metavar="LIFE", type=life, help="return once it is done; 1 if not within, as 48h")
     rotate.add_argument(
         "--force",
         action="store_true",
@@ -69,7 +75,7 @@ async def _run(arguments: argparse.Namespace) -> int:
     try:
         if arguments.action == "status":
             return await _status(shared, arguments)
-        return await _rotate(shared, force=arguments.force, wait_seconds=arguments.wait)
+        return await _rotate(shared, force=arguments.force, wait=arguments.wait)
     finally:
         await shared.reset()
 
@@ -89,7 +95,7 @@ async def _status(shared: SharedAuthorities, arguments: argparse.Namespace) -> i
     report = inspect(secret.authorities if secret else None, registrations, presented, now)
     if unreadable:
         report = replace(report, problems=(unreadable, *report.problems))
-    text = as_json(report) if arguments.output == "json" else as_text(report, shared.where, now)
+    text = _as_json(report) if arguments.output == "json" else _as_text(report, shared.where, now)
     write_text(text)
     return ExitCode.FINDINGS if report.problems else ExitCode.OK
 
@@ -138,18 +144,18 @@ def _handshake(host: str, port: int, server_name: str, context: ssl.SSLContext) 
         return secured.getpeercert(binary_form=True) or b""
 
 
-async def _rotate(shared: SharedAuthorities, *, force: bool, wait_seconds: float | None) -> int:
+async def _rotate(shared: SharedAuthorities, *, force: bool, wait: timedelta | None) -> int:
     await _begin(shared, force=force)
-    sys.stderr.write(f"podberth: {shared.where}: a new authority was made; the replicas complete the rotation\n")
-    if wait_seconds is None:
+    talk([f"{shared.where}: a new authority was made; the replicas complete the rotation"])
+    if wait is None:
         return ExitCode.OK
-    deadline = asyncio.get_running_loop().time() + wait_seconds
+    deadline = asyncio.get_running_loop().time() + wait.total_seconds()
     while left := await _left(shared):
         if asyncio.get_running_loop().time() >= deadline:
-            sys.stderr.write(f"podberth: {shared.where}: {left}: not done in time; see podberth certs status\n")
+            talk([f"{shared.where}: {left}: not done in time; see podberth certs status"])
             return ExitCode.FINDINGS
         await asyncio.sleep(_LOOK_SECONDS)
-    sys.stderr.write(f"podberth: {shared.where}: rotated\n")
+    talk([f"{shared.where}: rotated"])
     return ExitCode.OK
 
 
@@ -202,8 +208,63 @@ async def _trusted(shared: SharedAuthorities, secret: ReadSecret) -> bool:
     return all(each.registration.trusts_exactly(secret.authorities.trusted) for each in configurations)
 
 
-def _seconds(text: str) -> float:
-    found = re.fullmatch(r"(\d{1,6})([smh])", text, re.ASCII)
-    if found is None:
-        raise argparse.ArgumentTypeError(f"got {text!r}, want a number and s, m or h, as in 10m")
-    return timedelta(seconds=int(found[1]) * _UNITS[found[2]]).total_seconds()
+# ---- the output of certs status --------------------------------------------------------------------------------------
+
+
+def _as_json(report: Report) -> str:
+    """Return the report as one JSON document."""
+    document = {
+        "stage": report.stage,
+        "authorities": [_document(each) for each in report.authorities],
+        "caBundles": [
+            {
+                "configuration": each.where,
+                "entries": each.entries,
+                "complete": each.complete,
+                "certificates": [_document(one) for one in each.trusted],
+            }
+            for each in report.bundles
+        ],
+        "presented": [_document(each) for each in report.presented],
+        "problems": list(report.problems),
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def _as_text(report: Report, where: str, now: datetime) -> str:
+    """Return the report as lines for people."""
+    return "\n".join(_lines(report, where, now)) + "\n"
+
+
+def _lines(report: Report, where: str, now: datetime) -> Iterator[str]:
+    yield f"{where}: {_STAGES[report.stage]}"
+    yield from (_row(each, now) for each in report.authorities)
+    for bundle in report.bundles:
+        state = "as expected" if bundle.complete else "NOT as expected"
+        yield f"{bundle.where}: caBundle of {bundle.entries} entries {state}"
+        yield from (_row(each, now) for each in bundle.trusted)
+    if report.presented:
+        yield "presented:"
+        yield from (_row(each, now) for each in report.presented)
+    yield from (f"problem: {problem}" for problem in report.problems)
+
+
+def _row(known: Known, now: datetime) -> str:
+    left = f"expires {known.not_after:%Y-%m-%d %H:%M:%SZ} ({_in(known.not_after, now)})"
+    until = f", dropped {_in(known.until, now)}" if known.until else ""
+    return f"  {known.role:9} {known.name}  sha256 {known.fingerprint}  {left}{until}"
+
+
+def _in(moment: datetime, now: datetime) -> str:
+    seconds = (moment - now).total_seconds()
+    return f"in {lasting(seconds)}" if seconds > 0 else "over"
+
+
+def _document(known: Known) -> dict[str, Any]:
+    return {
+        "role": known.role,
+        "name": known.name,
+        "sha256": known.fingerprint,
+        "notAfter": known.not_after.isoformat(),
+        "until": known.until and known.until.isoformat(),
+    }

@@ -16,11 +16,13 @@ from ..checking.run import Done, Request, run_check
 from ..errors import UsageError
 from ..files.manifests import find_manifests
 from . import check_live
-from .access import counted
+from .access import add_conventions, add_outputs, counted, outputs_of
 from .exitcodes import ExitCode
 from .formats import FORMATS, write
+from .output import talk
 
 _FAIL_ON: Final = ("deny", "warn", "change")
+_FORMATS: Final = tuple(each.name for each in FORMATS)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a file or directory of what kubectl get nodes,configmaps -o yaml prints (default: no node is known; "
         "with --against what the snapshot says of nodes, with --cluster the cluster)",
     )
-    add("--conventions", metavar="FILE", type=Path, help="the cluster's own names, as serve reads them")
+    add_conventions(parser)
     add(
         "--namespace",
         metavar="NAME",
@@ -59,15 +61,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="append",
         help="results besides a denial that make the exit code 1: a warning, a change; repeatable (default deny)",
     )
-    add(
-        "-o",
-        "--output",
-        metavar="FORMAT[=FILE]",
-        action="append",
-        default=[],
-        help=f"{', '.join(each.name for each in FORMATS)}; repeatable, one of them at most without a file "
-        f"(default {FORMATS[0].name})",
-    )
+    add_outputs(parser, _FORMATS)
     add("--jobs", metavar="N", type=counted("processes"), default=1, help="the number of processes (default 1)")
 
 
@@ -81,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> ExitCode:
-    outputs = _outputs(arguments.output)
+    outputs = outputs_of(arguments.output, _FORMATS)
     settings = Settings(
         namespace=arguments.namespace or DEFAULT_NAMESPACE, template_paths=_template_paths(arguments.template_path)
     )
@@ -119,12 +113,11 @@ def _write_all(
     done: Done, outputs: Sequence[tuple[str, str]], arguments: argparse.Namespace, empty: Sequence[str]
 ) -> ExitCode:
     """Write everything; return the exit code. ``empty`` are directories without manifests."""
-    for line in (*done.talk, *(f"{path}: got no manifest, want .yaml, .yml or .json files" for path in empty)):
-        print(f"podberth: {line}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
+    talk((*done.talk, *(f"{path}: got no manifest, want .yaml, .yml or .json files" for path in empty)))
     for name, file in outputs:
         write(name, done, file)
     if only_unexpanded(done.report):
-        print("podberth: nothing was checked; expand the templates first", file=sys.stderr)  # noqa: T201 - as above
+        talk(["nothing was checked; expand the templates first"])
         return ExitCode.USAGE
     if empty or done.broken_policies:
         return ExitCode.USAGE
@@ -142,26 +135,6 @@ def _code(report: Report, fail_on: Sequence[str]) -> ExitCode:
         "change": bool(report.count("mutated")),
     }
     return ExitCode.FINDINGS if any(failing[each] for each in {"deny", *fail_on}) else ExitCode.OK
-
-
-def _outputs(given: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the formats with their files, empty for stdout.
-
-    Raises:
-        UsageError: an unknown format, two for one place.
-    """
-    found: list[tuple[str, str]] = []
-    names = [each.name for each in FORMATS]
-    for each in given or [names[0]]:
-        name, equals, file = each.partition("=")
-        if name not in names or (equals and not file):
-            raise UsageError(f"-o: got {each!r}, want FORMAT or FORMAT=FILE, the format one of {', '.join(names)}")
-        if any(file == place for _, place in found):
-            raise UsageError(
-                f"-o: got {each!r} beside another for {file or 'stdout'}, want one; name a file: {name}=FILE"
-            )
-        found.append((name, file))
-    return found
 
 
 def _template_paths(given: Sequence[str]) -> dict[str, list[tuple[str, ...]]]:

@@ -1,6 +1,7 @@
 """The part of ``podberth check`` that checks live workloads, from a snapshot or from the cluster itself."""
 
 import argparse
+import asyncio
 import sys
 from collections.abc import Collection
 from dataclasses import replace
@@ -9,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 from ..check.live import SUPPOSITIONS
 from ..check.run import Settings
-from ..checking.against import LiveRequest, Policies, policies_in, read_snapshot, run_live
-from ..checking.run import Done
+from ..checking.against import LiveRequest, read_snapshot, run_live
+from ..checking.run import Done, Policies, policies_in
 from ..errors import ClusterError, UsageError
 from .access import add_kubeconfig, counted, kubeconfig_of
 from .formats import FORMATS
@@ -101,11 +102,13 @@ def run(arguments: argparse.Namespace, settings: Settings, formats: Collection[s
         gathered = read_snapshot(arguments.against, sys.stdin.buffer)
         return run_live(request, _policies(arguments), gathered), True
     cluster = _cluster(arguments)
-    survey = cluster.survey(
-        frozenset(settings.template_paths),
-        nodes=arguments.topology is None,
-        policies=None if arguments.policies == _OF_CLUSTER else _policies(arguments),
-        reports=arguments.report,
+    survey = asyncio.run(
+        cluster.survey(
+            frozenset(settings.template_paths),
+            nodes=arguments.topology is None,
+            policies=None if arguments.policies == _OF_CLUSTER else _policies(arguments),
+            reports=arguments.report,
+        )
     )
     done = run_live(request, survey.policies, survey.gathered)
     complete = not survey.gathered.missing
@@ -114,13 +117,14 @@ def run(arguments: argparse.Namespace, settings: Settings, formats: Collection[s
         talk.append("reports: none is written, for a policy is broken; fix it")
     elif arguments.report:
         try:
-            written = cluster.write(done.report)
+            writer = asyncio.run(cluster.write(done.report))
         except ClusterError as error:  # the findings are shown all the same
             talk.append(f"reports: none is written: {error}")
             complete = False
         else:
-            talk += written.talk
-            complete = complete and not written.refused
+            changed = f"{writer.written} written, {writer.removed} removed"
+            talk += [f"reports: {changed}, the others unchanged", *writer.refused]
+            complete = complete and not writer.refused
     return replace(done, talk=tuple(talk)), complete
 
 

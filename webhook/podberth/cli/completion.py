@@ -1,17 +1,19 @@
 """``podberth completion``: a script that completes commands in a shell, made from the commands' parsers.
 
 The script holds everything that can be completed, so that a key press starts no Python; print it again after an
-upgrade. shtab, the library for this, does not support fish, and would have to be installed beside the command.
+upgrade. Its text is in ``data``. shtab, the library for this, does not support fish.
 """
 
 import argparse
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
 from typing import Final
 
 from .. import __version__
+from ..files.library import shipped
 from .exitcodes import ExitCode
-from .grammar import Flag, Grammar, grammars
 from .main import parser_of_everything
 from .output import write_text
 
@@ -29,59 +31,93 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the script."""
-    write_text(SCRIPTS[arguments.shell](tuple(grammars(parser_of_everything())), __version__))
+    write_text(SCRIPTS[arguments.shell](tuple(grammars(parser_of_everything()))))
     return ExitCode.OK
 
 
-# Where no word of podberth fits, the shell offers files.
-_BASH = """\
-# {shell} completion of podberth {version}; made by podberth completion {shell}
-_podberth() {{
-    local current="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" command="" word words="" flags=""
-    # --flag=value comes as three words
-    if [[ $current == "=" ]]; then
-        current=""
-    elif [[ $before == "=" ]]; then
-        before="${{COMP_WORDS[COMP_CWORD-2]}}"
-    fi
-    for word in "${{COMP_WORDS[@]:1:COMP_CWORD-1}}"; do
-        case "$command $word" in
-            {commands}) command="${{command:+$command }}$word" ;;
-        esac
-    done
-    case "$command|$before" in
-{values}
-    esac
-    case "$command" in
-{words}
-    esac
-    [[ $current == -* ]] && words="$flags"
-    COMPREPLY=($(compgen -W "$words" -- "$current"))
-}}
-complete -o default -F _podberth podberth
-"""
-_ZSH = """\
-autoload -U +X bashcompinit && bashcompinit
-"""
-_FISH = """\
-# fish completion of podberth {version}; made by podberth completion fish
-function __podberth_at
-    set -l command
-    for word in (commandline -opc)[2..-1]
-        if contains -- (string join ' ' $command $word) {commands}
-            set command $command $word
-        end
-    end
-    test "$command" = "$argv"
-end
-"""
+# ---- the grammar of the command line, as argparse has it ------------------------------------------------------------
+
+_POLICY = "POLICY"
+"""The metavar of an argument that is the name of a shipped policy."""
 
 
-def bash(grammars: Sequence[Grammar], version: str, shell: str = "bash") -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """One flag, in all its spellings."""
+
+    spellings: tuple[str, ...]
+    takes_value: bool
+    values: tuple[str, ...]
+    """The possible values; empty for any other value, where the shell offers files."""
+    help: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """The words that can follow a command; its path is the words that lead to it."""
+
+    path: tuple[str, ...]
+    flags: tuple[Flag, ...]
+    words: tuple[tuple[str, str], ...]
+    """Commands, choices and names, each with its description."""
+
+
+def grammars(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[Grammar]:
+    """Yield the grammar of a parser's command, and of each command below it."""
+    flags: list[Flag] = []
+    words: list[tuple[str, str]] = []
+    below: list[tuple[str, argparse.ArgumentParser]] = []
+    for action in parser._actions:  # noqa: SLF001 - argparse has no other access to its arguments
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - as above
+            helps = {choice.dest: choice.help or "" for choice in action._choices_actions}  # noqa: SLF001 - as above
+            words += [(name, _first(helps.get(name, ""))) for name in action.choices]
+            below += action.choices.items()
+        elif action.option_strings:
+            flags.append(_flag(action))
+        else:
+            words += [(value, "") for value in _values(action)]
+    yield Grammar(path=path, flags=tuple(flags), words=tuple(words))
+    for name, inner in below:
+        yield from grammars(inner, (*path, name))
+
+
+def _flag(action: argparse.Action) -> Flag:
+    return Flag(
+        spellings=tuple(action.option_strings),
+        takes_value=action.nargs != 0,
+        values=_values(action),
+        help=_first(action.help or ""),
+    )
+
+
+def _values(action: argparse.Action) -> tuple[str, ...]:
+    if action.metavar == _POLICY:
+        return tuple(policy.name for policy in shipped())
+    return tuple(map(str, action.choices or ()))
+
+
+def _first(text: str) -> str:
+    """Return the first part of a help text, for a line beside the word."""
+    return text.partition(" (")[0].partition(";")[0].partition(": ")[0] if text != argparse.SUPPRESS else ""
+
+
+# ---- the scripts ----------------------------------------------------------------------------------------------------
+
+
+def _filled(script: str, **parts: str) -> str:
+    """Return a script with the parts that it names as ``@part@``."""
+    text = resources.files(__package__).joinpath("data", script).read_text(encoding="utf-8")
+    for name, part in parts.items():
+        text = text.replace(f"@{name}@", part)
+    return text
+
+
+def bash(grammars: Sequence[Grammar], shell: str = "bash") -> str:
     """Return the script for bash."""
-    return _BASH.format(
+    return _filled(
+        "completion.bash",
         shell=shell,
-        version=version,
+        version=__version__,
         commands="|".join(f'"{_after(each.path)}"' for each in grammars[1:]),
         values="\n".join(line for each in grammars for line in _bash_values(each)),
         words="\n".join(_bash_words(each) for each in grammars),
@@ -113,16 +149,16 @@ def _quoted(words: Sequence[str]) -> str:
     return shlex.quote(" ".join(words)) if words else "''"
 
 
-def zsh(grammars: Sequence[Grammar], version: str) -> str:
+def zsh(grammars: Sequence[Grammar]) -> str:
     """Return the script for zsh, which runs bash's completions."""
-    return _ZSH + bash(grammars, version, "zsh")
+    return "autoload -U +X bashcompinit && bashcompinit\n" + bash(grammars, "zsh")
 
 
-def fish(grammars: Sequence[Grammar], version: str) -> str:
+def fish(grammars: Sequence[Grammar]) -> str:
     """Return the script for fish."""
     commands = " ".join(shlex.quote(" ".join(each.path)) for each in grammars[1:])
     lines = [line for each in grammars for line in _fish_lines(each)]
-    return _FISH.format(version=version, commands=commands) + "".join(f"{line}\n" for line in lines)
+    return _filled("completion.fish", version=__version__, commands=commands) + "".join(f"{line}\n" for line in lines)
 
 
 def _fish_lines(grammar: Grammar) -> Iterator[str]:
@@ -147,7 +183,7 @@ def _fish_text(text: str) -> str:
     return f" -d {shlex.quote(text)}" if text else ""
 
 
-SCRIPTS: Mapping[str, Callable[[Sequence[Grammar], str], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
+SCRIPTS: Mapping[str, Callable[[Sequence[Grammar]], str]] = {"bash": bash, "zsh": zsh, "fish": fish}
 
 
 # cobra: ShellCompDirectiveDefault lets the shell offer files, ShellCompDirectiveNoFileComp does not.

@@ -13,22 +13,20 @@ from uuid import uuid4
 import uvloop
 
 from ..api.election import Election
-from ..api.kubeconfig import Kubeconfig
-from ..api.opening import client_class
+from ..api.opening import Kubeconfig, client_class
 from ..api.protocol import POLICIES, Timing
-from ..api.reflector import Reflector, Sink
-from ..api.side_by_side import run_together
+from ..api.reflector import Reflector, Sink, run_together
 from ..cluster.events import Events
 from ..cluster.objects import LiveObjects
 from ..cluster.policy_objects import PolicyObjects
 from ..controller.declared_templates import Declared
-from ..controller.loop import Acting, Manner
+from ..controller.loop import Acting
 from ..controller.observed import Sight
 from ..controller.requests import Requests
 from ..conventions import Conventions
 from ..files.loading import FileSource
 from ..kube.schema import PodSchema
-from ..probes import make_probes, start_probes
+from ..probes import ProbePort
 from ..settings import Address, Policies
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import LibraryHandler, Log, standard_output
@@ -36,6 +34,8 @@ from ..telemetry.metrics import EventMetrics
 from .access import add_kubeconfig, address, kubeconfig_of, number, policies
 from .exitcodes import ExitCode
 
+CONTROLLER = "podberth.io/controller"
+"""The reporting controller of its Events."""
 _LISTEN = Address("", 8080)
 # A gang's owner and its group come within a second of each other; a person who forgot the group is informed soon.
 _PATIENCE_SECONDS = 60.0
@@ -68,12 +68,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-class EventsOfController(Events):
-    """The Events that the controller publishes."""
-
-    controller = "podberth.io/controller"
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Lead, or stand by, until a signal ends it."""
     kubeconfig = kubeconfig_of(arguments)
@@ -97,9 +91,10 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
     # As client-go advises: two replicas may be on one host, and a restarted container is another candidate.
     election = Election(connect(), f"{host}_{uuid4().hex[:8]}", log)
     sight = Sight(connect, wake.set, metrics, log, timing)
-    events = EventsOfController(connect(), host, EventMetrics(metrics), log, timing=timing)
-    manner = Manner(timing=timing, patience_seconds=arguments.missing_after, metrics=metrics, log=log)
-    acting = Acting(sight, Requests(connect()), events.tell, wake, manner)
+    counted = EventMetrics(metrics.registry)
+    events = Events(connect(), host, counted, log, timing=timing, controller=CONTROLLER)
+    requests = Requests(connect())
+    acting = Acting(sight, requests, events.tell, wake, timing, arguments.missing_after, metrics, log)
     followed = _Followed(
         arguments.policies, sight, log, lambda sink: Reflector(POLICIES, connect(), sink, metrics, log, timing)
     )
@@ -110,7 +105,8 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
         return reasons if election.answered else [*reasons, "the Lease is not known"]
 
     async with AsyncExitStack() as stack:
-        probes, listening_at = await start_probes(make_probes(unready, metrics.exposition), arguments.metrics_listen)
+        probes = ProbePort(unready, metrics.exposition)
+        listening_at = probes.start(arguments.metrics_listen)
         stack.push_async_callback(probes.stop)
         stack.push_async_callback(events.finish, asyncio.create_task(events.run()))
         log.event("info", "controller", metrics=list(listening_at), missing_after=arguments.missing_after)

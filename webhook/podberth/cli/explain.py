@@ -12,25 +12,24 @@ from ..admission.creation import DEFAULT_NAMESPACE, request_of
 from ..admission.explain import explain
 from ..admission.reach import Cluster
 from ..admission.snapshot import Snapshot, load_snapshot
-from ..cel.engine import Environment
 from ..cel.trace import Tracer
 from ..check.surroundings import assumed
 from ..conventions import Conventions
 from ..errors import PolicyError, Problem, ReviewError, UsageError
 from ..facts.cluster import ClusterFacts
-from ..files.deadline import compile_seconds
+from ..files.deadline import new_environment
 from ..files.library import served
 from ..files.loading import read_policy_texts, read_topology, reason_of
 from ..files.naming import read_conventions
 from ..files.reading import MAX_FILE_BYTES, read_given
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import render_path
-from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
 from ..workload.templates import Template, templates
+from .access import add_conventions, add_output
 from .exitcodes import ExitCode
-from .explain_json import Subject
-from .output import write, write_text
+from .explain_json import Subject, as_json
+from .output import talk, write, write_text
 
 _STDIN = "-"
 _PIPED = 160
@@ -52,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="a file or directory with what kubectl get nodes,configmaps -o yaml prints (default: no node is known)",
     )
-    parser.add_argument("--conventions", metavar="FILE", type=Path, help="the cluster's own names, as serve reads them")
+    add_conventions(parser)
     parser.add_argument("--policy", metavar="NAME", default="", help="show only this policy; all are evaluated")
     parser.add_argument(
         "--namespace",
@@ -60,14 +59,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_NAMESPACE,
         help=f"where the pod is created unless it says so itself (default {DEFAULT_NAMESPACE})",
     )
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="(default text)")
+    add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain every pod of the file; a denied pod is a finding."""
     objects = ClusterFacts() if arguments.topology is None else read_topology(arguments.topology)
-    for problem in objects.problems:
-        print(f"podberth: {problem}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
+    talk(objects.problems)
     conventions = read_conventions(arguments.conventions)
     snapshot = _snapshot(arguments.policies, objects, conventions)
     names = sorted(policy.name for policy in snapshot.policies)
@@ -80,11 +78,9 @@ def run(arguments: argparse.Namespace) -> int:
         for place in _pods(arguments.pod, arguments.namespace)
     ]
     if arguments.output == "json":
-        from .explain_json import as_json  # noqa: PLC0415 - what is not printed is not loaded
-
         write_text(json.dumps(as_json(found), indent=2, ensure_ascii=False, default=str) + "\n")
     else:
-        from .explain_text import show  # noqa: PLC0415 - as above
+        from .explain_text import show  # noqa: PLC0415 - what is not printed is not loaded
         from .terminal import Terminal  # noqa: PLC0415 - as above
 
         def render(stream: TextIO) -> None:
@@ -107,9 +103,7 @@ def _snapshot(directory: Path | None, objects: ClusterFacts, conventions: Conven
         problems = [Problem(str(directory), 0, 0, "", "got no policy, want GPUPolicy documents")]
     if problems:
         raise PolicyError(tuple(problems))
-    return load_snapshot(
-        parse_policies(texts), objects, Environment(PodSchema.packaged(), deadline=compile_seconds()), conventions
-    )
+    return load_snapshot(parse_policies(texts), objects, new_environment(), conventions)
 
 
 def _pods(file: str, namespace: str) -> Iterator[_Place]:
@@ -123,9 +117,11 @@ def _pods(file: str, namespace: str) -> Iterator[_Place]:
         text = sys.stdin.read() if file == _STDIN else read_given(Path(file), MAX_FILE_BYTES).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{name}: cannot be read: {reason_of(error)}") from error
-    documents, problems = load_documents(text, name)
+    documents, problems = load_documents(text, name, last_wins=True)
     if problems:
         raise UsageError("\n".join(map(str, problems)))
+    for repeated in (problem for document in documents for problem in document.repeated):
+        sys.stderr.write(f"podberth: {repeated}\n")
     everything = [each.document for each in documents]
     found = [
         _Place(name, document, template)
@@ -142,7 +138,7 @@ def _explained(
     place: _Place, snapshot: Snapshot, cluster: Cluster | None, choice: tuple[str, dict[str, Tracer]]
 ) -> Subject:
     template, document = place.template, place.document.document
-    where = f"{place.file}:{place.document.positions.at(template.path).line}"
+    where = f"{place.file}:{place.document.positions.key(template.path).line}"
     if template.problems:
         raise UsageError("\n".join(f"{where}: {problem}" for problem in template.problems))
     try:
@@ -154,7 +150,7 @@ def _explained(
     metadata: dict[str, Any] = document.get("metadata") or {}
     return Subject(
         file=place.file,
-        line=place.document.positions.at(template.path).line,
+        line=place.document.positions.key(template.path).line,
         kind=str(document.get("kind")),
         namespace=request.namespace,
         name=str(metadata.get("name") or metadata.get("generateName") or ""),

@@ -4,7 +4,6 @@ A format's module is imported when it is used, so that a check of one manifest s
 """
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TextIO
@@ -54,8 +53,7 @@ def _yaml(done: Done, stream: TextIO) -> None:
         if all(each.verdict == "skipped" and not each.api_version for each in results.get(file, ())):
             continue  # no manifest: values of a chart, YAML of another program
         written, problems = render(text, file, results.get(file, ()))
-        for problem in problems:
-            print(f"podberth: {problem}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
+        output.talk(map(str, problems))
         if written.strip():
             stream.write(separator if separator and not written.startswith("---") else "")
             stream.write(written if written.endswith("\n") else f"{written}\n")

@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from .. import __version__
-from ..cel.engine import Environment
-from ..files.deadline import compile_seconds
+from ..files.deadline import new_environment
 from ..files.loading import LintFiles, find_policies, read_topology
-from ..kube.schema import PodSchema
 from ..lint.model import Level
 from ..lint.runner import Report, lint
+from . import lint_report
+from .access import add_output
 from .exitcodes import ExitCode
 from .output import write, write_text
 
@@ -34,9 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="a file or directory with what kubectl get nodes,configmaps -o yaml prints, for the rules about nodes",
     )
-    parser.add_argument(
-        "-o", "--output", choices=("text", "json", "sarif", "github"), default="text", help="(default text)"
-    )
+    add_output(parser, ("text", "json", "sarif", "github"))
     parser.add_argument(
         "--level", choices=_LEVELS, default="warning", help="the lowest level that is shown (default warning)"
     )
@@ -56,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
     report = _asked(
         lint(
             files.policies,
-            Environment(PodSchema.packaged(), deadline=compile_seconds()),
+            new_environment(),
             tests=files.tests,
             nodes=nodes,
         ),
@@ -64,21 +62,15 @@ def run(arguments: argparse.Namespace) -> int:
     )
     level = _LEVELS[arguments.level]
     if arguments.output == "text":
-        from .lint_text import show  # noqa: PLC0415 - what is not printed is not loaded
-        from .terminal import Terminal  # noqa: PLC0415 - as above
+        from .terminal import Terminal  # noqa: PLC0415 - what is not printed is not loaded
 
-        write(lambda stream: show(report, level, Terminal.of(stream), costs=arguments.costs), "")
+        write(lambda stream: lint_report.show(report, level, Terminal.of(stream), costs=arguments.costs), "")
+    elif arguments.output == "github":
+        write_text(lint_report.as_github(report, level))
     else:
-        from . import lint_report  # noqa: PLC0415 - as above
-
-        match arguments.output:
-            case "github":
-                text = lint_report.as_github(report, level)
-            case "sarif":
-                text = json.dumps(lint_report.as_sarif(report, level, __version__), indent=2, ensure_ascii=False) + "\n"
-            case _:
-                text = json.dumps(lint_report.as_json(report, level), indent=2, ensure_ascii=False) + "\n"
-        write_text(text)
+        sarif = arguments.output == "sarif"
+        document = lint_report.as_sarif(report, level, __version__) if sarif else lint_report.as_json(report, level)
+        write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
     return ExitCode.FINDINGS if report.at_least(_LEVELS[arguments.fail_on]) else ExitCode.OK
 
 

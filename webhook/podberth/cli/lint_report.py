@@ -1,21 +1,62 @@
-"""The findings of ``podberth lint`` for machines: JSON, SARIF 2.1.0 and commands of a GitHub Actions workflow."""
+"""The findings of ``podberth lint``: text for people, JSON, SARIF 2.1.0 and commands of a GitHub Actions workflow."""
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from ..check.report.github import escaped, escaped_property
-from ..check.report.lines import visible
-from ..check.report.results import number
+from ..check.report.lines import Span, visible
 from ..check.report.sarif import SCHEMA, digest, uri
+from ..installation.model import counted
 from ..kube.positions import render_path
 from ..lint.costs import ExpressionCost
 from ..lint.model import Finding, Level
 from ..lint.rules import RULES
 from ..lint.runner import SUPPRESSION, Report
+from .problems import command, fields_of
+
+if TYPE_CHECKING:
+    from .terminal import Terminal
 
 VERSION: Final = 1
 """The version of the JSON. It grows when a reader of the old form would misread the new one."""
 _FINGERPRINT: Final = "podberthLint/v1"
 _COMMANDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
+
+_STYLES = {Level.ERROR: "bold red", Level.WARNING: "bold yellow", Level.NOTE: "bold blue"}
+_INDENT = "  "
+
+
+def show(report: Report, level: Level, terminal: "Terminal", *, costs: bool) -> None:
+    """Print the findings of a level and above, the costs if wanted, and the counts."""
+    for finding in report.at_least(level):
+        _show(finding, terminal)
+    if costs:
+        _costs(report.costs, terminal)
+        terminal.line()
+    hidden = len(report.findings) - len(report.at_least(level))
+    more = f" (not shown: {hidden}; --level note shows all)" if hidden else ""
+    grave = max((finding.level for finding in report.findings), default=Level.NOTE)
+    terminal.paragraph(f"{summary(report)}{more}", _STYLES[grave] if grave > Level.NOTE else "bold")
+
+
+def _show(finding: Finding, terminal: "Terminal") -> None:
+    problem = finding.problem
+    place = f"{problem.file}:{problem.line}:{problem.column}" if problem.line else problem.file
+    head = (Span(place, "cyan"), Span(" "), Span(str(finding.level), _STYLES[finding.level]), Span(" "))
+    terminal.paragraph(finding.rule, "bold", first=head, hanging=len(_INDENT))
+    about = (Span(_INDENT), Span(f"{problem.where}: ", "dim")) if problem.where else (Span(_INDENT),)
+    terminal.paragraph(problem.message, first=about, hanging=len(_INDENT))
+
+
+def _costs(costs: tuple[ExpressionCost, ...], terminal: "Terminal") -> None:
+    """Print the most expensive first; cheap expressions are only counted."""
+    shown = sorted((each for each in costs if each.cost_class != "cheap"), key=lambda each: -each.cost.microseconds)
+    rows = [("AT MOST", "CLASS", "POLICY", "EXPRESSION")]
+    rows += [
+        (f"{each.cost.microseconds / 1000:.0f} ms", each.cost_class, each.policy.name, render_path(each.path[1:]))
+        for each in shown
+    ]
+    if shown:
+        terminal.table(rows)
+    terminal.paragraph(f"{len(costs) - len(shown)} expressions are cheap: below 1 ms, on the largest pod")
 
 
 def as_json(report: Report, level: Level) -> dict[str, Any]:
@@ -27,21 +68,10 @@ def as_json(report: Report, level: Level) -> dict[str, Any]:
             **{f"{each}s": report.count(each) for each in sorted(Level, reverse=True)},
             "silenced": report.silenced,
         },
-        "findings": [_finding(each) for each in report.at_least(level)],
+        "findings": [
+            {**fields_of(each.problem), "level": str(each.level), "rule": each.rule} for each in report.at_least(level)
+        ],
         "expressions": [_cost(each) for each in report.costs],
-    }
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    problem = finding.problem
-    return {
-        "file": problem.file,
-        "line": problem.line,
-        "column": problem.column,
-        "level": str(finding.level),
-        "rule": finding.rule,
-        "field": problem.where,
-        "message": problem.message,
     }
 
 
@@ -53,7 +83,7 @@ def _cost(cost: ExpressionCost) -> dict[str, Any]:
         "line": position.line,
         "field": render_path(cost.path),
         "cost": cost.cost_class,
-        "microseconds": round(cost.microseconds, 1),
+        "microseconds": round(cost.cost.microseconds, 1),
     }
 
 
@@ -103,26 +133,14 @@ def _result(finding: Finding, number: int, seen: dict[str, int]) -> dict[str, An
 def as_github(report: Report, level: Level) -> str:
     """Return a command for each finding, the most severe first (GitHub shows ten of each kind); then the counts."""
     findings = sorted(report.at_least(level), key=lambda each: -each.level)
-    return "".join(f"{line}\n" for line in [*map(_command, findings), f"podberth lint: {summary(report)}"])
-
-
-def _command(finding: Finding) -> str:
-    problem = finding.problem
-    properties = {
-        "file": problem.file.removeprefix("./"),
-        "line": str(problem.line or ""),
-        "col": str(problem.column or ""),
-        "title": finding.rule,
-    }
-    listed = ",".join(f"{key}={escaped_property(value)}" for key, value in properties.items() if value)
-    about = f"{problem.where}: " if problem.where else ""
-    return f"::{_COMMANDS[finding.level]} {listed}::{escaped(about + problem.message)}"
+    commands = [command(_COMMANDS[each.level], each.rule, each.problem) for each in findings]
+    return "".join(f"{line}\n" for line in [*commands, f"podberth lint: {summary(report)}"])
 
 
 def summary(report: Report) -> str:
     """Return the counts in one line."""
     counts = [(report.count(level), str(level)) for level in sorted(Level, reverse=True)]
-    found = ", ".join(number(count, what) for count, what in counts if count) or "nothing found"
-    count = len(report.policies)
-    policies = "1 policy" if count == 1 else f"{count} policies"
-    return f"{policies}: {found}" + (f"; {report.silenced} silenced" if report.silenced else "")
+    found = ", ".join(counted(count, what) for count, what in counts if count) or "nothing found"
+    return f"{counted(len(report.policies), 'policy')}: {found}" + (
+        f"; {report.silenced} silenced" if report.silenced else ""
+    )

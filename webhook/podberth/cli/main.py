@@ -14,6 +14,7 @@ from typing import Final, Protocol, cast
 from .. import __version__
 from ..errors import PodberthError
 from .exitcodes import ExitCode, code_of
+from .output import talk
 
 
 class CommandModule(Protocol):
@@ -67,8 +68,7 @@ def main(argv: Sequence[str], program: str = PROGRAM) -> int:
     try:
         return _run(argv, program)
     except PodberthError as error:
-        for line in str(error).splitlines():
-            print(f"podberth: {line}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
+        talk(str(error).splitlines())
         return code_of(error)
     except SystemExit as end:  # argparse: 0 after --help, 2 after a wrong flag
         return end.code if isinstance(end.code, int) else ExitCode.OK

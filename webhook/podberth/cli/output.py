@@ -1,12 +1,18 @@
-"""The destination of output: stdout, or a file."""
+"""The destination of output: stdout or a file; and stderr, where a command line talks."""
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TextIO
 
 from ..errors import UsageError
+
+
+def talk(lines: Iterable[str]) -> None:
+    """Write lines to stderr, each with the program's name."""
+    for line in lines:
+        print(f"podberth: {line}", file=sys.stderr, flush=True)  # noqa: T201 - stdout is data
 
 
 def write(render: Callable[[TextIO], None], file: str) -> None:

@@ -17,11 +17,11 @@ from ..admission.awaited import Awaited
 from ..admission.workload import validate_workload
 from ..api.protocol import OBJECTS, POLICIES, Timing
 from ..cluster.events import Events, ReviewEvents
-from ..cluster.follow import LiveCluster, Parts, open_cluster
+from ..cluster.follow import LiveCluster, open_cluster
 from ..cluster.live import LiveTopology
 from ..cluster.objects import LiveObjects
 from ..cluster.policy_objects import PolicyObjects
-from ..cluster.policy_status import Beside, PolicyStatuses
+from ..cluster.policy_status import PolicyStatuses
 from ..cluster.shared_ca import open_shared
 from ..cluster.workloads import LiveWorkloads
 from ..conventions import Conventions
@@ -30,7 +30,7 @@ from ..files.loading import FileSource, read_pod_schema
 from ..files.naming import read_conventions
 from ..pki.rotation import Profile
 from ..port.budget import MemoryBudget
-from ..probes import make_probes, start_probes
+from ..probes import ProbePort
 from ..server.drain import Leaving
 from ..server.handler import ReviewHandler
 from ..server.judge import PolicyJudge
@@ -40,12 +40,11 @@ from ..server.port_tls import CertificateFiles, PortTls, WatchedClientAuthority
 from ..server.record_key import RecordKeys, WatchedRecordKey
 from ..server.reload import Watched, WatchedCertificate, WatchedSnapshot, following, watch
 from ..server.self_signed import ensure, ensure_record_key
-from ..server.shared_certificate import SharedCertificate, SharedWatching
+from ..server.shared_certificate import SharedCertificate
 from ..server.state import Deciders, ServingState
 from ..settings import OPTIONS, Settings, read_settings
 from ..telemetry.log import LibraryHandler, Log, standard_output
-from ..telemetry.metrics import EventMetrics, Metrics
-from ..telemetry.port_metrics import PortMetrics
+from ..telemetry.metrics import EventMetrics, Metrics, PortMetrics
 from ..telemetry.reviews import Listener, ReviewRecorder
 from ..telemetry.traces import Tracer, asked_for
 from .exitcodes import ExitCode
@@ -107,7 +106,11 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
     snapshot = WatchedSnapshot(source, state, metrics, log, live=live)
     keys = RecordKeys(snapshot.adopt_sealer, log)
     use_key = keys.use if settings.record_key is None else _use_no_key
-    shared = _shared_certificate(settings, tls, state, SharedWatching(metrics, log, use_key))
+    shared: SharedCertificate | None = None
+    if settings.ca_secret is not None:
+        authorities = open_shared(settings.kubeconfig, settings.ca_secret, settings.webhook_configuration, Timing())
+        profile = Profile(settings.ca_life, settings.leaf_life, timedelta(seconds=settings.ca_trust_seconds))
+        shared = SharedCertificate(authorities, settings.tls_names, profile, tls, state, metrics, log, use_key)
     watched: list[Watched] = [*_record_key(settings, keys), snapshot]
     if shared is None:
         watched.insert(0, WatchedCertificate(_certificate_files(settings, log), tls, state, metrics, log))
@@ -119,7 +122,8 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
 
     async with AsyncExitStack() as stack:
         # The probes start first: a large snapshot takes longer to load than the kubelet waits for /livez.
-        probes, probes_at = await start_probes(make_probes(state.unready, metrics.exposition), settings.metrics_listen)
+        probes = ProbePort(state.unready, metrics.exposition)
+        probes_at = probes.start(settings.metrics_listen)
         stack.push_async_callback(probes.stop)
         for each in watched:
             await each.refresh()
@@ -131,7 +135,8 @@ async def _serve(settings: Settings, log: Log, tracer: Tracer | None) -> None:
         recorder = ReviewRecorder(metrics, log, _listeners(settings, state, events))
         handler = ReviewHandler(DECIDERS, state, recorder, budget, tracer)
         port = ReviewPort(handler, tls.context, budget, settings.client_name)
-        PortMetrics(metrics, budget, port.places)
+        places = port.places
+        PortMetrics(metrics.registry, budget.used, budget.refused, lambda: (len(places), places.displaced))
         listening_at = await port.start(settings.listen)
         state.listening = True
         log.event("info", "serving", listen=list(listening_at), metrics=list(probes_at), paths=list(DECIDERS))
@@ -153,15 +158,21 @@ def _follow(
     events: Events | None = None
     if settings.events:
         # In a pod the host's name is the pod's.
-        events = Events(connect(), socket.gethostname(), EventMetrics(metrics), log, timing=timing)
+        events = Events(connect(), socket.gethostname(), EventMetrics(metrics.registry), log, timing=timing)
         stack.push_async_callback(events.finish, asyncio.create_task(events.run()))
     if isinstance(source, PolicyObjects):
-        beside = Beside(settings.webhook_configuration, lambda: topology.stale_count)
-        statuses = PolicyStatuses(connect, log, timing, beside, events.tell if events else None)
+        statuses = PolicyStatuses(
+            connect(),
+            log,
+            timing,
+            settings.webhook_configuration,
+            lambda: topology.stale_count,
+            events.tell if events else None,
+        )
         others.append(LiveObjects([POLICIES], following(source, snapshot, statuses, metrics, log)))
         tasks.append(asyncio.create_task(statuses.run()))
     workloads = LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log)
-    cluster = LiveCluster(connect, Parts(topology, others, workloads), metrics, log, timing)
+    cluster = LiveCluster(connect, topology, others, workloads, metrics, log, timing)
     state.unlisted, state.awaited = cluster.unlisted, Awaited(cluster.follows_owner)
     for task in (*tasks, asyncio.create_task(cluster.run())):
         process.leaving.depend_on(task)
@@ -205,16 +216,6 @@ def _source(settings: Settings, conventions: Conventions) -> FileSource | Policy
         return PolicyObjects(conventions, pod_schema)
     topology = None if settings.topology == "cluster" else settings.topology
     return FileSource(settings.policies, topology, conventions, pod_schema)
-
-
-def _shared_certificate(
-    settings: Settings, tls: PortTls, state: ServingState, watching: SharedWatching
-) -> SharedCertificate | None:
-    if settings.ca_secret is None:
-        return None
-    shared = open_shared(settings.kubeconfig, settings.ca_secret, settings.webhook_configuration, Timing())
-    profile = Profile(settings.ca_life, settings.leaf_life, timedelta(seconds=settings.ca_trust_seconds))
-    return SharedCertificate(shared, settings.tls_names, profile, tls, state, watching)
 
 
 def _use_no_key(_secret: bytes, _where: str) -> None:

@@ -4,20 +4,36 @@ import argparse
 import asyncio
 import json
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
 
-from ..api.kubeconfig import Kubeconfig
+from ..api.opening import Kubeconfig
+from ..check.report.lines import Line, Span
 from ..cluster.installation import open_status
-from ..installation.model import Report
+from ..installation.model import Report, Row, State
 from ..installation.report import judge
-from .access import add_kubeconfig, kubeconfig_of
+from .access import add_kubeconfig, add_output, kubeconfig_of
 from .exitcodes import ExitCode
 from .output import write
+
+if TYPE_CHECKING:
+    from .terminal import Terminal
+
+# ASCII where a line needs attention, so that grep finds it in any log.
+_MARKS: Final[dict[State, tuple[str, str]]] = {
+    "ok": ("✓", "green"),
+    "note": ("·", "dim"),
+    "attention": ("!", "bold red"),
+    "unread": ("?", "bold yellow"),
+}
+_PLAIN: Final[dict[State, str]] = {"ok": "+", "note": "-", "attention": "!", "unread": "?"}
+_NAME_COLUMNS: Final = 12
+_HANGING: Final = 2 + _NAME_COLUMNS + 1
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the flags."""
     add_kubeconfig(parser)
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text", help="its form (default text)")
+    add_output(parser)
     parser.epilog = "Exit code 1: something needs attention, or could not be read; each such line begins with ! or ?."
 
 
@@ -27,8 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output == "json":
         write(lambda stream: print(json.dumps(report.as_json(), indent=2), file=stream), "")
     else:
-        from .status_text import show_status  # noqa: PLC0415 - what is not asked for is not loaded
-        from .terminal import Terminal  # noqa: PLC0415
+        from .terminal import Terminal  # noqa: PLC0415 - what is not asked for is not loaded
 
         write(lambda stream: show_status(report, Terminal.of(stream)), "")
     return ExitCode.FINDINGS if report.troubles else ExitCode.OK
@@ -40,3 +55,24 @@ async def _look(kubeconfig: Kubeconfig | None) -> Report:
         return judge(await reader.read(datetime.now(UTC)))
     finally:
         await reader.close()
+
+
+def show_status(report: Report, terminal: "Terminal") -> None:
+    """Write a report."""
+    troubles = report.troubles
+    said = f"{troubles} {'line needs' if troubles == 1 else 'lines need'} attention" if troubles else "healthy"
+    style = "bold red" if troubles else "bold green"
+    kubernetes = f" on Kubernetes {report.kubernetes}" if report.kubernetes else ""
+    terminal.put([Line((Span(f"podberth{kubernetes}: ", "bold"), Span(said, style)))])
+    marks = {state: mark if terminal.has("✓·") else (_PLAIN[state], mark[1]) for state, mark in _MARKS.items()}
+    for section in report.sections:
+        terminal.heading(section.name)
+        terminal.put(_line(row, *marks[row.state]) for row in section.rows)
+
+
+def _line(row: Row, mark: str, style: str) -> Line:
+    loud = row.state in {"attention", "unread"}
+    name = f"{row.name:<{_NAME_COLUMNS}} "
+    return Line(
+        (Span(f"{mark} ", style), Span(name, "bold" if loud else ""), Span(row.text, style if loud else "")), _HANGING
+    )

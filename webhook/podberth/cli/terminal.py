@@ -59,7 +59,7 @@ class Terminal:
         self._dash = "─" if self.has("─") else "-"
 
     @classmethod
-    def of(cls, stream: TextIO, *, widest: int | None = None) -> "Terminal":
+    def of(cls, stream: TextIO) -> "Terminal":
         """Read the stream and the environment: colour on a terminal only, and not under NO_COLOR (no-color.org)."""
         if isinstance(stream, io.TextIOWrapper):
             # If the locale lacks a character, its code is better than no text
@@ -67,7 +67,7 @@ class Terminal:
         on_terminal = stream.isatty()
         colour = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         columns = shutil.get_terminal_size((PIPED_COLUMNS, 24)).columns if on_terminal else PIPED_COLUMNS
-        return cls(stream, colour=colour, width=max(_NARROWEST, min(widest or columns, columns)))
+        return cls(stream, colour=colour, width=max(_NARROWEST, columns))
 
     def put(self, lines: Iterable[Line]) -> None:
         """Write lines, each wrapped where it is too long. Control characters in them are shown as text."""

@@ -3,26 +3,24 @@
 import argparse
 import re
 import sys
-from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
 from ..cel.engine import Environment
 from ..errors import EvaluationError, PolicyError, Problem, UsageError
-from ..files.deadline import compile_seconds
+from ..files.deadline import new_environment
 from ..files.loading import SuiteFiles, find_suites
 from ..kube.edit import edited
-from ..kube.schema import PodSchema
 from ..policy.parse import ParsedPolicies, parse_policies
 from ..suite.coverage import Observed, Observer, coverage, percent
 from ..suite.model import Case, parse_suite
 from ..suite.runner import Settings, SuiteResult, run_suite, unmatched
 from ..suite.update import update_of
-from .access import number
+from .access import add_outputs, number, outputs_of
 from .exitcodes import ExitCode
 from .output import write_text
-from .tested import Cost, Tested, Tests
+from .test_text import Cost, Tested, Tests, show
 
 _FORMATS = ("text", "json", "junit", "github")
 # Evaluations of each expression for its time: enough to measure, few enough to wait for.
@@ -44,15 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write the actual results into golden files and, where another expectation was given, into tests.yaml",
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        action="append",
-        metavar="FORMAT[=FILE]",
-        type=_output,
-        help=f"{', '.join(_FORMATS)}, to stdout or into a file; repeatable, one of them at most without a file "
-        f"(default {_FORMATS[0]})",
-    )
+    add_outputs(parser, _FORMATS)
     parser.add_argument("--coverage", action="store_true", help="report the expressions that no case has evaluated")
     parser.add_argument(
         "--min-coverage",
@@ -70,23 +60,13 @@ def _pattern(text: str) -> re.Pattern[str]:
         raise argparse.ArgumentTypeError(f"got {text!r}, want a regular expression: {error}") from error
 
 
-def _output(text: str) -> tuple[str, str]:
-    name, _, file = text.partition("=")
-    if name not in _FORMATS:
-        raise argparse.ArgumentTypeError(f"got {name!r}, want one of {', '.join(_FORMATS)}")
-    return name, file
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Run every suite and write the results, in each requested format."""
     wants_coverage = arguments.coverage or arguments.min_coverage is not None
-    outputs = arguments.output or [("text", "")]
-    if [file for _, file in outputs].count("") > 1:
-        raise UsageError("--output: got several formats for stdout, want one; name files for the others: junit=FILE")
+    outputs = outputs_of(arguments.output, _FORMATS)
     suites = find_suites(Path(arguments.directory))
-    environment = Environment(PodSchema.packaged(), deadline=compile_seconds())
-    selected = (lambda _: True) if arguments.run is None else (lambda case: arguments.run.search(case.name) is not None)
-    runner = _SuiteRunner(environment, selected, arguments, keep=wants_coverage or arguments.cost)
+    environment = new_environment()
+    runner = _SuiteRunner(environment, arguments, wants_coverage)
     tested = tuple(runner.run(suite) for suite in suites)
     covered = percent(row for each in tested for row in each.covered) if wants_coverage else None
     wrong = _wrong(arguments, tested, covered)
@@ -110,7 +90,6 @@ def _wrong(arguments: argparse.Namespace, tested: tuple[Tested, ...], covered: f
 def _write(name: str, file: str, tests: Tests) -> None:
     if name == "text" and not file and sys.stdout.isatty():
         from .terminal import Terminal  # noqa: PLC0415 - a table's library is not loaded for machines
-        from .test_text import show  # noqa: PLC0415 - as above
 
         show(tests, Terminal.of(sys.stdout))
         return
@@ -120,21 +99,18 @@ def _write(name: str, file: str, tests: Tests) -> None:
     write_text(text, file)
 
 
+@dataclass(frozen=True, slots=True)
 class _SuiteRunner:
     """Runs suites, each with the policies of its folder."""
 
-    def __init__(
-        self, environment: Environment, selected: Callable[[Case], bool], arguments: argparse.Namespace, *, keep: bool
-    ) -> None:
-        self._environment = environment
-        self._selected = selected
-        self._arguments = arguments
-        self._keep = keep
+    environment: Environment
+    arguments: argparse.Namespace
+    wants_coverage: bool
 
     def run(self, files: SuiteFiles) -> Tested:
         """Run one suite; with --update, again with the new expectations."""
         tested = self._run(files)
-        if not self._arguments.update or tested.suite is None:
+        if not self.arguments.update or tested.suite is None:
             return tested
         written, problems = _updated(files, tested)
         if written:
@@ -146,27 +122,28 @@ class _SuiteRunner:
         file, text = files.suite
         suite, problems = parse_suite(text, file)
         findings = [*files.problems, *problems]
-        result, observer = SuiteResult(file, ()), Observer(keep_answers=self._keep)
+        result, observer = SuiteResult(file, ()), Observer(keep_answers=self.wants_coverage or self.arguments.cost)
         parsed = ParsedPolicies()
         if suite is not None and not files.problems:
             parsed = parse_policies(files.policies)
             goldens = {Path(name).name: golden for name, golden in files.goldens}
-            settings = Settings(goldens=goldens, selected=self._selected)
             try:
-                result = run_suite(suite, parsed, self._environment, settings, observer)
+                result = run_suite(suite, parsed, self.environment, Settings(goldens, self._selected), observer)
             except PolicyError as error:
                 findings += error.problems
             else:
-                findings += () if self._arguments.run is not None else unmatched(parsed, observer)
-        wants_coverage = self._arguments.coverage or self._arguments.min_coverage is not None
+                findings += () if self.arguments.run is not None else unmatched(parsed, observer)
         return Tested(
             file=file,
             suite=suite,
             result=result,
             findings=tuple(findings),
-            covered=coverage(observer, parsed.policies, self._environment) if wants_coverage else (),
-            costs=_costs(observer) if self._arguments.cost else (),
+            covered=coverage(observer, parsed.policies, self.environment) if self.wants_coverage else (),
+            costs=_costs(observer) if self.arguments.cost else (),
         )
+
+    def _selected(self, case: Case) -> bool:
+        return self.arguments.run is None or self.arguments.run.search(case.name) is not None
 
 
 def _updated(files: SuiteFiles, tested: Tested) -> tuple[tuple[str, ...], tuple[Problem, ...]]:

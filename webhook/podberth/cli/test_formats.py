@@ -6,13 +6,14 @@ from io import StringIO
 from typing import Any, Final
 
 from ..check.report.difference import difference
-from ..check.report.github import escaped, escaped_property
+from ..check.report.github import escaped
 from ..check.report.junit import Case, document
 from ..check.report.results import number
 from ..errors import Problem
 from ..suite.coverage import Covered
 from ..suite.runner import CaseResult
-from .tested import Tested, Tests
+from .problems import command, fields_of
+from .test_text import Tested, Tests, show
 
 VERSION: Final = 1
 """Grows when a reader of the old shape would misread the new one."""
@@ -24,7 +25,6 @@ _UNWRAPPED = 10_000
 def as_text(tests: Tests) -> str:
     """Return the terminal's text without colour and without wrapping: a line for each finding."""
     from .terminal import Terminal  # noqa: PLC0415 - a table's library is not loaded for machines
-    from .test_text import show  # noqa: PLC0415 - as above
 
     text = StringIO()
     show(tests, Terminal(text, colour=False, width=_UNWRAPPED))
@@ -67,7 +67,7 @@ def _suite(tested: Tested) -> dict[str, Any]:
     return {
         "file": tested.file,
         "passed": not tested.failed,
-        "findings": [_problem(each) for each in tested.findings],
+        "findings": [fields_of(each) for each in tested.findings],
         "updated": list(tested.updated),
         "cases": [_case(tested, case) for case in tested.result.cases],
     }
@@ -80,27 +80,17 @@ def _case(tested: Tested, case: CaseResult) -> dict[str, Any]:
         "verdict": case.verdict,
         "warnings": list(case.warnings),
         "denial": case.denial,
-        "findings": [_problem(each) for each in case.violations],
+        "findings": [fields_of(each) for each in case.violations],
         "difference": _difference(case),
     }
 
 
 def _line(tested: Tested, case: CaseResult) -> int:
-    return 0 if tested.suite is None else tested.suite.position(("cases", case.index)).line
+    return 0 if tested.suite is None else tested.suite.source.positions.at(("cases", case.index)).line
 
 
 def _difference(case: CaseResult) -> list[str]:
     return [] if case.golden is None else difference(case.golden, case.pod)
-
-
-def _problem(problem: Problem) -> dict[str, Any]:
-    return {
-        "file": problem.file,
-        "line": problem.line,
-        "column": problem.column,
-        "field": problem.where,
-        "message": problem.message,
-    }
 
 
 def _covered(row: Covered) -> dict[str, Any]:
@@ -141,9 +131,11 @@ def _failed(file: str, line: int, name: str, problems: tuple[Problem, ...], more
 
 def as_github(tests: Tests) -> str:
     """Return an error for each finding, which GitHub Actions shows at its line, and the counts."""
-    lines = [_command(tested.file, "", each) for tested in tests.tested for each in tested.findings]
+    lines = [
+        command("error", "podberth test", each, tested.file) for tested in tests.tested for each in tested.findings
+    ]
     lines += [
-        _command(tested.file, case.name, each)
+        command("error", case.name, each, tested.file)
         for tested in tests.tested
         for case in tested.result.cases
         for each in case.violations
@@ -153,15 +145,3 @@ def as_github(tests: Tests) -> str:
     found = number(len(lines), "finding") if lines else "no findings"
     counts = f"podberth test: {number(cases, 'case')} in {number(len(tests.tested), 'suite')}, {found}"
     return "".join(f"{line}\n" for line in [*lines, counts])
-
-
-def _command(file: str, case: str, problem: Problem) -> str:
-    properties = {
-        "file": (problem.file or file).removeprefix("./"),
-        "line": str(problem.line or ""),
-        "col": str(problem.column or ""),
-        "title": case or "podberth test",
-    }
-    listed = ",".join(f"{key}={escaped_property(value)}" for key, value in properties.items() if value)
-    about = f"{problem.where}: " if problem.where else ""
-    return f"::error {listed}::{escaped(about + problem.message)}"

@@ -1,20 +1,71 @@
-"""The output of ``podberth test`` for people."""
+"""The results of ``podberth test``, and their text for people."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ..check.report.difference import difference
 from ..check.report.lines import Line, Span
 from ..check.report.results import number
-from ..suite.coverage import percent
-from ..suite.runner import CaseResult
-from .terminal import Terminal
-from .tested import Tested, Tests
+from ..errors import Problem
+from ..suite.coverage import Covered, percent
+from ..suite.model import Suite
+from ..suite.runner import CaseResult, SuiteResult
+
+if TYPE_CHECKING:
+    from .terminal import Terminal
 
 _MILLISECOND = 1000
 _SIGNS = {"+": "green", "-": "red"}
 
 
-def show(tests: Tests, terminal: Terminal) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """A policy's cost, in microseconds: the bound from compilation, and the suite's most expensive review."""
+
+    policy: str
+    bound_microseconds: float
+    measured_microseconds: float
+    evaluations: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tested:
+    """The result of one suite's file."""
+
+    file: str
+    suite: Suite | None
+    result: SuiteResult
+    findings: tuple[Problem, ...]
+    """Problems besides the cases' violations: of the file, of the policies."""
+    covered: tuple[Covered, ...] = ()
+    updated: tuple[str, ...] = ()
+    costs: tuple[Cost, ...] = ()
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is any problem."""
+        return bool(self.findings or self.result.violations)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tests:
+    """The results of a run."""
+
+    tested: tuple[Tested, ...]
+    wrong: tuple[str, ...] = field(default=())
+    """The problems of the run as a whole."""
+    coverage: float | None = None
+    """The percentage of all suites together; None where coverage was not requested."""
+    with_cost: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """Whether there is any problem."""
+        return bool(self.wrong) or any(each.failed for each in self.tested)
+
+
+def show(tests: Tests, terminal: "Terminal") -> None:
     """Write a line for each suite with its findings below, then the requested extras."""
     terminal.put(lines(tests))
     if tests.with_cost:

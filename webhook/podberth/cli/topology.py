@@ -10,7 +10,7 @@ from datetime import datetime
 from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
-from typing import Final, Literal, TextIO
+from typing import Final, Literal
 
 from ..errors import UsageError
 from ..facts.cluster import collect
@@ -26,8 +26,9 @@ from ..topology.overview import overview
 from ..topology.picture import picture_of
 from ..topology.shapes import SHAPES, simulate
 from ..wellknown import NAMESPACE
+from .access import add_conventions, add_output
 from .exitcodes import ExitCode
-from .output import write
+from .output import talk, write, write_text
 
 SHOW_FORMATS: Final = ("text", "json", "svg", "html")
 DIFF_FORMATS: Final = ("text", "json")
@@ -53,8 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="hold the agents' heartbeats (Leases in the snapshot) against this time, as 2026-01-31T12:00:00Z "
         "(default: nothing in a file is stale)",
     )
-    _add_conventions(show)
-    _add_output(show, SHOW_FORMATS)
+    add_conventions(show)
+    add_output(show, SHOW_FORMATS)
     export = actions.add_parser("export", help="write the snapshot that the other commands read", allow_abbrev=False)
     export.add_argument(
         "--from", dest="sources", metavar="FILE", nargs="+", action="extend", required=True, help=_SNAPSHOT
@@ -70,16 +71,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     diff = actions.add_parser("diff", help="show the differences; exit code 1 where there are any", allow_abbrev=False)
     diff.add_argument("before", metavar="A", help=_SNAPSHOT)
     diff.add_argument("after", metavar="B", help="the later one")
-    _add_conventions(diff)
-    _add_output(diff, DIFF_FORMATS)
-
-
-def _add_conventions(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--conventions", metavar="FILE", type=Path, help="the cluster's own names, as serve reads them")
-
-
-def _add_output(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
-    parser.add_argument("-o", "--output", choices=formats, default=formats[0], help=f"(default {formats[0]})")
+    add_conventions(diff)
+    add_output(diff, DIFF_FORMATS)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -96,29 +89,22 @@ def _show(arguments: argparse.Namespace) -> int:
         documents = read_documents([arguments.topology], sys.stdin.buffer)
     nodes = _nodes(documents, arguments.at)
     if arguments.node:
-        render = _renderer(arguments.output, "node", picture_of(_named(nodes, arguments.node), conventions))
+        _print(arguments.output, "node", picture_of(_named(nodes, arguments.node), conventions))
     else:
-        render = _renderer(arguments.output, "cluster", overview(nodes, conventions))
-    write(render, "")
+        _print(arguments.output, "cluster", overview(nodes, conventions))
     return ExitCode.OK
 
 
-def _renderer(form: str, subject: Literal["node", "cluster", "difference"], found: object) -> Callable[[TextIO], None]:
-    """Return the renderer of a picture or a difference; only the requested one is imported."""
+def _print(form: str, subject: Literal["node", "cluster", "difference"], found: object) -> None:
+    """Print a picture or a difference; only the requested renderer is imported."""
     module = import_module(f".topology_{form}", __package__)
     if form == "text":
         from .terminal import Terminal  # noqa: PLC0415 - what is not printed is not loaded
 
-        return lambda stream: getattr(module, f"show_{subject}")(found, Terminal.of(stream))
-    render = getattr(module, f"{subject}_{form}")
-    return _text(json.dumps(render(found), indent=2) + "\n" if form == "json" else render(found))
-
-
-def _text(text: str) -> Callable[[TextIO], None]:
-    def write(stream: TextIO) -> None:
-        stream.write(text)
-
-    return write
+        write(lambda stream: getattr(module, f"show_{subject}")(found, Terminal.of(stream)), "")
+    else:
+        made = getattr(module, f"{subject}_{form}")(found)
+        write_text(json.dumps(made, indent=2) + "\n" if form == "json" else made)
 
 
 def _export(arguments: argparse.Namespace) -> int:
@@ -127,8 +113,8 @@ def _export(arguments: argparse.Namespace) -> int:
     _nodes(documents, None)  # for its messages about unusable documents
     kept = trim(documents, is_param=is_param, namespace=NAMESPACE)
     kept = anonymised(kept) if arguments.anonymize else kept
-    text = "".join(f"{line}\n" for line in as_list(kept, lambda document: json.dumps(document, sort_keys=True)))
-    write(_text(text), arguments.output)
+    lines = as_list(kept, lambda document: json.dumps(document, sort_keys=True))
+    write_text("".join(f"{line}\n" for line in lines), arguments.output)
     return ExitCode.OK
 
 
@@ -140,14 +126,13 @@ def _diff(arguments: argparse.Namespace) -> int:
         _nodes(read_documents([path], sys.stdin.buffer), None) for path in (arguments.before, arguments.after)
     )
     found = difference(before, after, conventions)
-    write(_renderer(arguments.output, "difference", found), "")
+    _print(arguments.output, "difference", found)
     return ExitCode.OK if found.empty else ExitCode.FINDINGS
 
 
 def _nodes(documents: Sequence[Document], at: datetime | None) -> tuple[Node, ...]:
     objects = collect(documents, now=at)
-    for problem in objects.problems:
-        print(f"podberth: {problem}", file=sys.stderr)  # noqa: T201 - stderr is where a command line talks
+    talk(objects.problems)
     return objects.nodes
 
 

@@ -1,6 +1,7 @@
 """A page with a picture, and the same in tables for readers who do not see it. It loads nothing from elsewhere."""
 
 from collections.abc import Iterable, Iterator
+from importlib import resources
 from typing import Final
 
 from ..check.report.lines import Span
@@ -22,23 +23,6 @@ from .topology_tables import (
 
 # The browser itself refuses scripts and everything that would have to be fetched.
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
-_STYLE: Final = """
-:root{color-scheme:light dark;--paper:#fff;--ink:#1c2128;--faint:#57606a;--line:#d5dae0;
---good:#1a7f37;--warn:#9a6700;--bad:#cf222e}
-@media(prefers-color-scheme:dark){:root{--paper:#0d1117;--ink:#e6edf3;--faint:#9aa4af;--line:#30363d;
---good:#3fb950;--warn:#d29922;--bad:#ff7b72}}
-body{margin:0 auto;padding:1rem;max-width:62rem;background:var(--paper);color:var(--ink);
-font:15px/1.5 system-ui,'DejaVu Sans',sans-serif}
-svg{max-width:100%;min-width:42rem;height:auto}
-figure{margin:0;overflow-x:auto}
-h1{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-h2{font-size:1.05rem;margin:1.6rem 0 .4rem;overflow-wrap:anywhere}
-.wide{overflow-x:auto}
-table{border-collapse:collapse;font-size:.9rem}
-th,td{text-align:left;vertical-align:top;padding:.2rem 1.2rem .2rem 0;border-bottom:1px solid var(--line)}
-th{white-space:nowrap;color:var(--faint);font-weight:600}
-.good{color:var(--good)}.warn{color:var(--warn)}.bad{color:var(--bad);font-weight:600}
-"""
 _CLASSES: Final = {"green": "good", "yellow": "warn", "bold red": "bad"}
 
 
@@ -66,11 +50,12 @@ def cluster_html(cluster: ClusterPicture) -> str:
 
 def _page(title: str, picture: str, sections: Iterable[Section]) -> str:
     tables = "".join(part for section in sections for part in _section(section))
+    style = resources.files(__package__).joinpath("data", "page.css").read_text(encoding="utf-8")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
-        f"<title>{safe(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{safe(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n"
         f"<h1>{safe(title)}</h1>\n<figure>\n{picture}</figure>\n{tables}</main>\n</body>\n</html>\n"
     )
 

@@ -1,9 +1,9 @@
 """The output of ``podberth topology`` for programs. Within ``v1`` fields may be added; none is removed or redefined."""
 
+from dataclasses import asdict
 from typing import Any
 
-from ..topology.difference import Difference, NodeChange
-from ..topology.model import Taint
+from ..topology.difference import Difference
 from ..topology.overview import ClusterPicture, Kind
 from ..topology.picture import GpuPicture, NodePicture
 
@@ -22,11 +22,8 @@ def node_json(node: NodePicture) -> dict[str, Any]:
         "gpus": [_gpu(each) for each in node.gpus],
         "links": {"shape": node.shape, "domains": node.domains, "levels": node.levels, "fabric": node.fabric},
         "numa": [{"node": number, "gpus": indexes} for number, indexes in node.numa],
-        "offers": [
-            {"resource": each.resource, "allocatable": each.allocatable, "capacity": each.capacity}
-            for each in node.offers
-        ],
-        "taints": _taints(node.taints),
+        "offers": [asdict(each) for each in node.offers],
+        "taints": [taint.as_dict() for taint in node.taints],
         "labels": dict(node.labels),
     }
 
@@ -42,7 +39,7 @@ def _gpu(each: GpuPicture) -> dict[str, Any]:
         "mig": gpu.mig_enabled,
         "migPending": gpu.mig_pending,
         "problem": gpu.problem,
-        "slices": [{"start": one.start, "size": one.size, "profile": one.profile} for one in each.segments],
+        "slices": [asdict(one) for one in each.segments],
         "unplaced": each.unplaced,
         "room": dict(each.room),
     }
@@ -86,7 +83,7 @@ def difference_json(found: Difference) -> dict[str, Any]:
         "added": [{"node": name, **_kind(kind)} for name, kind in found.added],
         "removed": [{"node": name, **_kind(kind)} for name, kind in found.removed],
         "changed": [
-            {"node": each.name, **_kind(each.kind), "changes": [_change(one) for one in each.changes]}
+            {"node": each.name, **_kind(each.kind), "changes": [asdict(one) for one in each.changes]}
             for each in found.changed
         ],
         "byKind": [
@@ -94,7 +91,7 @@ def difference_json(found: Difference) -> dict[str, Any]:
                 "event": each.event,
                 **_kind(each.kind),
                 "nodes": each.names,
-                "changes": [_change(one) for one in each.changes],
+                "changes": [asdict(one) for one in each.changes],
             }
             for each in found.by_kind
         ],
@@ -107,13 +104,5 @@ def _kind(kind: Kind) -> dict[str, Any]:
         "links": kind.shape,
         "mig": kind.layout,
         "offers": dict(kind.offers),
-        "taints": _taints(kind.taints),
+        "taints": [taint.as_dict() for taint in kind.taints],
     }
-
-
-def _taints(taints: tuple[Taint, ...]) -> list[dict[str, str]]:
-    return [taint.as_dict() for taint in taints]
-
-
-def _change(change: NodeChange) -> dict[str, str]:
-    return {"aspect": change.aspect, "what": change.what, "before": change.before, "after": change.after}

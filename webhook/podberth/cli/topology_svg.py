@@ -7,10 +7,11 @@ kind, and the domains of every level as bars.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from ..installation.model import counted
 from ..topology.overview import ClusterPicture, KindCount, Level
 from ..topology.picture import GpuPicture, NodePicture
 from .svg import box, drawing, fits, fitted, text
-from .topology_tables import counted, facts, state_of, summary
+from .topology_tables import facts, state_of, summary
 
 _WIDTH: Final = 960
 _MARGIN: Final = 24

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ..check.report.lines import Span
+from ..installation.model import counted
 from ..topology.overview import ClusterPicture, KindCount, Level
 from ..topology.picture import GpuPicture, NodePicture
 
@@ -37,11 +38,6 @@ def ranges(numbers: Iterable[int]) -> str:
         else:
             runs.append([number])
     return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
-
-
-def counted(number: int, what: str) -> str:
-    """Return a count with its noun: ``1 node``, ``2 nodes``."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def state_of(transient: str) -> Span:

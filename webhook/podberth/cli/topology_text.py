@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ..check.report.lines import Line, Span, visible
+from ..installation.model import counted
 from ..topology.difference import Difference, KindDifference, NodeChange
 from ..topology.overview import ClusterPicture
 from ..topology.picture import GpuPicture, NodePicture
@@ -14,7 +15,6 @@ from .topology_tables import (
     Row,
     Section,
     cluster_sections,
-    counted,
     cuts,
     facts,
     node_sections,

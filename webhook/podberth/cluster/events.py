@@ -10,11 +10,11 @@ import hashlib
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 from random import random
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import Any, Final
 
 import orjson
 
@@ -22,6 +22,7 @@ from ..admission.notices import Notice, is_founded, notices
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot
+from ..api.opening import Client
 from ..api.protocol import MERGE_PATCH, Pace, Timing, garbled
 from ..errors import ClusterError
 from ..kube.api_path import ApiPath, collection_path
@@ -30,9 +31,6 @@ from ..telemetry.bucket import Bucket
 from ..telemetry.log import Log
 from ..telemetry.metrics import EventMetrics
 from .event_series import Limits, OpenSeries, Series
-
-if TYPE_CHECKING:
-    from ..api.client import ClusterClient
 
 CONTROLLER: Final = "podberth.io/webhook"
 _GROUP: Final = "events.k8s.io/v1"
@@ -53,31 +51,25 @@ FINISH_SECONDS: Final = 1.0
 _MOST_CONFLICTS: Final = 5
 
 
+@dataclass
 class Events:
-    """The Events of one process. Belongs to the event loop's thread."""
+    """The Events of one process; ``run`` sends them. Belongs to the event loop's thread."""
 
-    controller: ClassVar[str] = CONTROLLER
+    client: Client
+    instance: str
+    """The pod's name."""
+    metrics: EventMetrics
+    log: Log
+    timing: Timing = field(default_factory=Timing)
+    limits: Limits = field(default_factory=Limits)
+    controller: str = CONTROLLER
     """The reporting controller."""
 
-    def __init__(
-        self,
-        client: "ClusterClient",
-        instance: str,
-        metrics: EventMetrics,
-        log: Log,
-        *,
-        timing: Timing | None = None,
-        limits: Limits | None = None,
-    ) -> None:
-        """Start without notices; ``run`` sends. ``instance`` is the pod's name."""
-        self._client = client
-        self._instance = instance[:_LONGEST_INSTANCE]
-        self._metrics = metrics
-        self._log = log
-        self._limits = limits or Limits()
-        self._series = OpenSeries(self._limits)
-        self._room = Bucket(self._limits.burst, 1.0 / self._limits.requests_per_second)
-        self._pace = Pace(timing or Timing(), random)
+    def __post_init__(self) -> None:
+        """Start without notices."""
+        self._series = OpenSeries(self.limits)
+        self._room = Bucket(self.limits.burst, 1.0 / self.limits.requests_per_second)
+        self._pace = Pace(self.timing, random)
         self._wake = asyncio.Event()
         self._well = True
 
@@ -88,12 +80,12 @@ class Events:
             return
         fate = self._series.observe(notice, time.monotonic(), datetime.now(UTC), proved=proved)
         if fate != "kept":
-            self._metrics.notices(fate)
+            self.metrics.notices(fate)
         self._wake.set()
 
     def pass_over(self) -> None:
         """Count a notice about an object that does not exist, or is not known to exist."""
-        self._metrics.notices("unknown")
+        self.metrics.notices("unknown")
 
     async def run(self) -> None:
         """Send the queued notices, until cancelled."""
@@ -106,7 +98,7 @@ class Events:
                 await self._wake.wait()
             elif series.due > now:
                 # Later notices are due no earlier than that, so nobody has to wake this task.
-                await asyncio.sleep(min(series.due - now, self._limits.together_seconds))
+                await asyncio.sleep(min(series.due - now, self.limits.together_seconds))
             elif wait := self._room.wait_seconds(now):
                 await asyncio.sleep(wait)
             else:
@@ -127,7 +119,7 @@ class Events:
                         self._give_up(series)
         while (series := self._series.next()) is not None:
             self._give_up(series)
-        await self._client.reset()
+        await self.client.reset()
 
     async def _try(self, series: Series) -> None:
         """Send. A refused Event waits alone; without an answer all wait, because the next would fail, too."""
@@ -145,7 +137,7 @@ class Events:
             await asyncio.sleep(self._pace.wait_seconds(0.0, error.retry_after_seconds))
 
     def _give_up(self, series: Series) -> None:
-        self._metrics.notices("failed", series.unsent)
+        self.metrics.notices("failed", series.unsent)
         self._series.give_up(series)
 
     async def _send(self, series: Series) -> ClusterError | None:
@@ -153,15 +145,15 @@ class Events:
         try:
             await self._write(series)
         except ClusterError as error:
-            self._metrics.error(error.reason)
+            self.metrics.error(error.reason)
             if self._well:
-                self._log.event("warning", "events: one cannot be written", problem=str(error))
+                self.log.event("warning", "events: one cannot be written", problem=str(error))
             self._well = False
-            await self._client.reset()
+            await self.client.reset()
             return error
         except Exception as bug:  # noqa: BLE001 - it must not end the sending of all others
-            self._metrics.error("bug")
-            self._log.fault("events: a bug in podberth; one is not written", bug)
+            self.metrics.error("bug")
+            self.log.fault("events: a bug in podberth; one is not written", bug)
             return ClusterError("refused", "a bug")
         self._well = True
         return None
@@ -186,24 +178,26 @@ class Events:
             else:
                 _take_in(series, answer)
                 self._series.sent(series, occurrences, time.monotonic())
-                self._metrics.notices("created", int(made))
-                self._metrics.notices("repeated", occurrences - int(made))
+                self.metrics.notices("created", int(made))
+                self.metrics.notices("repeated", occurrences - int(made))
                 return
         raise ClusterError("busy", f"{_path(series.notice)}: others write it at the same time; try later")
 
     async def _create(self, series: Series) -> bytes:
         notice = series.notice
-        return await self._client.send("POST", _collection(notice), event(series, self.controller, self._instance))
+        return await self.client.send(
+            "POST", _collection(notice), event(series, self.controller, self.instance[:_LONGEST_INSTANCE])
+        )
 
     async def _add(self, series: Series) -> bytes:
         more = {"count": series.count + series.unsent, "lastObservedTime": as_micro_time(series.last)}
         change = {"metadata": {"resourceVersion": series.version}, "series": more}
-        return await self._client.send("PATCH", _path(series.notice), change, MERGE_PATCH)
+        return await self.client.send("PATCH", _path(series.notice), change, MERGE_PATCH)
 
     async def _look(self, series: Series) -> None:
         """Read the Event by a patch that changes nothing: so podberth needs no right to read Events."""
         try:
-            _take_in(series, await self._client.send("PATCH", _path(series.notice), {}, MERGE_PATCH))
+            _take_in(series, await self.client.send("PATCH", _path(series.notice), {}, MERGE_PATCH))
         except ClusterError as error:
             if error.status != HTTPStatus.NOT_FOUND:
                 raise

@@ -5,23 +5,19 @@ All of it runs on the event loop, in steps of a few milliseconds between reviews
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-from ..api.opening import client_class
+from ..api.opening import Client, client_class
 from ..api.protocol import Resource, Timing
-from ..api.reflector import Reflector, Sink
-from ..api.side_by_side import run_together
+from ..api.reflector import Reflector, Sink, run_together
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics, WatchMetrics
 from ..telemetry.watch_metrics import KindState, Watched
 from .live import LiveTopology
 from .served import ServedKinds
 from .workloads import LiveWorkloads
-
-if TYPE_CHECKING:
-    from ..api.client import ClusterClient
 
 
 class Part(Protocol):
@@ -38,37 +34,27 @@ class Part(Protocol):
         """Pass on the facts now, and whenever they change, until cancelled. Started when all objects are listed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The parts that use a cluster's objects."""
+@dataclass
+class LiveCluster:
+    """Follows one cluster; without facts before ``run``."""
 
+    connect: Callable[[], Client]
     topology: LiveTopology
     others: Sequence[Part]
     workloads: LiveWorkloads
     """The part for kinds that are followed if they are served."""
+    metrics: InitVar[Metrics]
+    log: Log
+    timing: Timing
 
-
-class LiveCluster:
-    """Follows one cluster."""
-
-    def __init__(
-        self,
-        connect: Callable[[], "ClusterClient"],
-        parts: Parts,
-        metrics: Metrics,
-        log: Log,
-        timing: Timing,
-    ) -> None:
-        """Start without facts; ``run`` follows."""
-        watching = WatchMetrics(metrics, self._watched, lambda: parts.topology.stale_count, self._kinds)
-        self._workloads = parts.workloads
-        self._served = ServedKinds(parts.workloads, connect, watching, log, timing)
+    def __post_init__(self, metrics: Metrics) -> None:
+        """Make a reflector for each resource."""
+        log, timing = self.log, self.timing
+        watching = WatchMetrics(metrics, self._watched, lambda: self.topology.stale_count, self._kinds)
+        self._served = ServedKinds(self.workloads, self.connect, watching, log, timing)
         self._followed: list[tuple[Part, list[Reflector]]] = [
-            (
-                part,
-                [Reflector(resource, connect(), sink, watching, log, timing) for resource, sink in part.sinks.items()],
-            )
-            for part in (parts.topology, *parts.others)
+            (part, [Reflector(one, self.connect(), sink, watching, log, timing) for one, sink in part.sinks.items()])
+            for part in (self.topology, *self.others)
         ]
 
     def unlisted(self) -> list[str]:
@@ -97,7 +83,7 @@ class LiveCluster:
 
     async def _hand_on_workloads(self) -> None:
         await self._served.settled.wait()
-        await self._workloads.hand_on()
+        await self.workloads.hand_on()
 
     def _kinds(self) -> Mapping[str, KindState]:
         return self._served.states()
@@ -124,7 +110,7 @@ async def _hand_on(part: Part, reflectors: Sequence[Reflector]) -> None:
     await part.hand_on()
 
 
-def open_cluster(kubeconfig: Path | None, timing: Timing) -> Callable[[], "ClusterClient"]:
+def open_cluster(kubeconfig: Path | None, timing: Timing) -> Callable[[], Client]:
     """Return the function that makes clients of the cluster.
 
     Raises:

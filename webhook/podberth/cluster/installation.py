@@ -7,21 +7,17 @@ import asyncio
 from collections.abc import Awaitable, Coroutine, Iterable, Mapping
 from datetime import datetime
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from ..api.kubeconfig import Kubeconfig
-from ..api.opening import client_class
-from ..api.paging import pages
+from ..api.opening import Client, Kubeconfig, client_class
 from ..api.protocol import HEARTBEATS, NODES, POLICIES, TOPOLOGIES, AnswerLimits, Resource, Timing, read_object
+from ..api.reflector import pages
 from ..errors import ClusterError
 from ..installation.model import Document, Events, Found, Observed, Read, Replica, Unread
 from ..kube.api_path import ApiPath, collection_path, version_path
-from ..telemetry.scrape import read_samples
+from ..telemetry.metrics import read_samples
 from ..wellknown import API_VERSION, NAMESPACE
 from .shared_ca import KINDS
-
-if TYPE_CHECKING:
-    from ..api.client import ClusterClient
 
 T = TypeVar("T")
 
@@ -53,7 +49,7 @@ _METRICS: Final = AnswerLimits(seconds=5.0)
 class StatusReader:
     """Reads the cluster once."""
 
-    def __init__(self, client: "ClusterClient") -> None:
+    def __init__(self, client: Client) -> None:
         """Start without a request."""
         self._client = client
 

@@ -12,7 +12,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from ..api.protocol import HEARTBEATS, NODES, TOPOLOGIES, Document, Resource
-from ..api.reflector import Sink
 from ..conventions import Conventions
 from ..errors import TopologyError
 from ..telemetry.log import Log
@@ -47,16 +46,11 @@ class LiveTopology:
         self._orphans: dict[str, float] = {}
         self._orphans_at = 0.0
         known = self._known
-        self._sinks = {
+        self.sinks: Mapping[Resource, Documents] = {
             NODES: Documents(NODES.name, known.put_node, known.drop_node, self._stir, log),
             TOPOLOGIES: Documents(TOPOLOGIES.name, known.put_topology, known.drop_topology, self._stir, log),
-            HEARTBEATS: _Leases(self._renew, self._forget, self._stir, log, self._sight),
+            HEARTBEATS: Documents(HEARTBEATS.name, self._renew, self._forget, self._stir, log, self._sight),
         }
-
-    @property
-    def sinks(self) -> Mapping[Resource, Sink]:
-        """The sinks of the resources."""
-        return self._sinks
 
     @property
     def stale_count(self) -> int:
@@ -65,7 +59,7 @@ class LiveTopology:
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
         """Return how many objects of a resource cannot be used, by reason."""
-        unreadable = {"unreadable": len(self._sinks[resource].left_out)}
+        unreadable = {"unreadable": len(self.sinks[resource].left_out)}
         return {**unreadable, "no node": len(self._known.orphans())} if resource is TOPOLOGIES else unreadable
 
     # ---- the index --------------------------------------------------------------------------------------------------
@@ -159,14 +153,12 @@ class Documents:
         drop: Callable[[str], None],
         stir: Callable[[], None],
         log: Log,
+        sight: WatchClock | None = None,
     ) -> None:
-        """Take objects of a resource of that name; ``stir`` is called after each."""
+        """Take objects of a resource of that name; ``stir`` is called after each, ``sight`` stops without a watch."""
         self.left_out: set[str] = set()
-        self._resource = resource
-        self._take = take
-        self._drop = drop
-        self._stir = stir
-        self._log = log
+        self._resource, self._take, self._drop, self._stir, self._log = resource, take, drop, stir, log
+        self._sight = sight or WatchClock()
 
     def put(self, name: str, document: Document) -> None:
         """Pass a document on. An unusable one is logged once, until it can be used."""
@@ -191,30 +183,9 @@ class Documents:
         self._stir()
 
     def lost(self, at: float) -> None:
-        """Keep the last facts while the watch is lost."""
-
-    def regained(self, at: float) -> None:
-        """Continue."""
-
-
-class _Leases(Documents):
-    """The sink of Leases: while they cannot be read, none runs out."""
-
-    def __init__(
-        self,
-        take: Callable[[str, Document], None],
-        drop: Callable[[str], None],
-        stir: Callable[[], None],
-        log: Log,
-        sight: WatchClock,
-    ) -> None:
-        super().__init__(HEARTBEATS.name, take, drop, stir, log)
-        self._sight = sight
-
-    def lost(self, at: float) -> None:
-        """Stop the clock."""
+        """Keep the last facts while the watch is lost; their clock stops."""
         self._sight.lose(at)
 
     def regained(self, at: float) -> None:
-        """Continue the clock."""
+        """Continue."""
         self._sight.regain(at)

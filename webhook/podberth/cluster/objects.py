@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from typing import Any, Final, TypeAlias
 
 from ..api.protocol import Document, Resource
-from ..api.reflector import Sink
 
 # Events that arrive together are passed on together: a tenth of the second in which an answer has to follow an event.
 _TOGETHER_SECONDS: Final = 0.1
@@ -39,12 +38,7 @@ class LiveObjects:
         """Start empty. ``on_change`` is first called when everything is listed."""
         self._on_change = on_change
         self._wake = asyncio.Event()
-        self._kept = {resource: _Kept(self._wake.set) for resource in resources}
-
-    @property
-    def sinks(self) -> Mapping[Resource, Sink]:
-        """The sinks of the resources."""
-        return self._kept
+        self.sinks = {resource: _Kept(self._wake.set) for resource in resources}
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
         """Return how many objects cannot be used, by reason: every object can."""
@@ -54,7 +48,7 @@ class LiveObjects:
     async def hand_on(self) -> None:
         """Pass on the objects now, and whenever they change."""
         async for _ in rounds(self._wake):
-            await self._on_change({resource: dict(kept.objects) for resource, kept in self._kept.items()})
+            await self._on_change({resource: dict(kept.objects) for resource, kept in self.sinks.items()})
 
 
 class _Kept:

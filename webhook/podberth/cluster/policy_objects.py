@@ -13,7 +13,7 @@ from ..cel.engine import Environment
 from ..conventions import Conventions
 from ..errors import Problem
 from ..facts.cluster import ClusterFacts
-from ..files.deadline import compile_seconds
+from ..files.deadline import new_environment
 from ..files.source import Loaded, PolicyState, Verdict
 from ..kube.schema import PodSchema
 from ..kube.yaml_text import as_yaml
@@ -48,7 +48,7 @@ class PolicyObjects:
     def load(self) -> Loaded:
         """Compile all. If a policy is broken, its last good version, if there is one, stays in force."""
         documents = self._documents
-        environment = Environment(self._pod_schema, deadline=compile_seconds())
+        environment = new_environment(self._pod_schema)
         # One by one, because of many problems together only the first are reported. Those in force come first: if there
         # is no room for all, the new ones are left out.
         ordered = sorted(documents, key=lambda name: (name not in self._good, name))

@@ -10,13 +10,14 @@ import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from random import random
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..admission.notices import Notice, Regarding, note
+from ..api.opening import Client
 from ..api.protocol import APPLY_PATCH, POLICIES, Document, Pace, Timing, read_object
 from ..errors import ClusterError
 from ..files.source import Verdict
@@ -26,9 +27,6 @@ from ..policy.every_pod import entries_wanted, sends_every_pod
 from ..telemetry.log import Log
 from ..wellknown import API_VERSION, POLICY_KIND
 from .shared_ca import KINDS
-
-if TYPE_CHECKING:
-    from ..api.client import ClusterClient
 
 _EVERY_POD_SENT: Final = "EveryPodSent"
 _TOPOLOGY_FRESH: Final = "TopologyFresh"
@@ -42,7 +40,7 @@ Entries: TypeAlias = Mapping[str, bool | str]
 """By kind of configuration, whether it has an entry for every pod; a text: why that is unknown."""
 
 
-async def entries(client: "ClusterClient", name: str) -> Entries:
+async def entries(client: Client, name: str) -> Entries:
     """Read the two configurations of that name; a missing one has no entry.
 
     Raises:
@@ -51,7 +49,7 @@ async def entries(client: "ClusterClient", name: str) -> Entries:
     return {kind: await _entry(client, path.below(name)) for kind, path in KINDS.items()}
 
 
-async def _entry(client: "ClusterClient", path: ApiPath) -> bool | str:
+async def _entry(client: Client, path: ApiPath) -> bool | str:
     try:
         return sends_every_pod(read_object(await client.get(path, {}), path))
     except ClusterError as error:
@@ -159,35 +157,24 @@ _LONGEST_MESSAGE: Final = 32_768
 _CHANGED_SINCE: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND})
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """The facts of a status that do not follow from the object."""
+@dataclass
+class PolicyStatuses:
+    """Writes the status of the policies of one cluster; ``run`` begins."""
 
+    client: Client
+    log: Log
+    timing: Timing
     configuration: str
     """The name of the two webhook configurations."""
-    stale_nodes: Callable[[], int]
+    stale_nodes: InitVar[Callable[[], int]]
     """Returns the number of nodes whose agent is silent."""
+    notify: Callable[[Notice], None] | None = None
+    """Takes notices for Events."""
 
-
-class PolicyStatuses:
-    """Writes the status of the policies of one cluster."""
-
-    def __init__(
-        self,
-        connect: Callable[[], "ClusterClient"],
-        log: Log,
-        timing: Timing,
-        beside: Beside,
-        notify: Callable[[Notice], None] | None = None,
-    ) -> None:
-        """Start without a status; ``run`` writes. ``notify`` takes notices for Events."""
-        self._notify = notify
-        self._configuration = beside.configuration
-        self._freshness = Freshness(beside.stale_nodes, timing.settle_seconds)
-        self._look_seconds = timing.look_seconds
-        self._client = connect()
-        self._log = log
-        self._pace = Pace(timing, random)
+    def __post_init__(self, stale_nodes: Callable[[], int]) -> None:
+        """Start without a status."""
+        self._freshness = Freshness(stale_nodes, self.timing.settle_seconds)
+        self._pace = Pace(self.timing, random)
         self._due = asyncio.Event()
         self._documents: Mapping[str, Document] = {}
         self._verdicts: Sequence[Verdict] = ()
@@ -208,11 +195,11 @@ class PolicyStatuses:
             while True:
                 # Changes of webhook configurations are not watched, and time passes without an event.
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._due.wait(), self._look_seconds)
+                    await asyncio.wait_for(self._due.wait(), self.timing.look_seconds)
                 self._due.clear()
                 await self._write_safely()
         finally:
-            await self._client.reset()
+            await self.client.reset()
 
     async def _write_safely(self) -> None:
         self._freshness.look(time.monotonic())
@@ -220,18 +207,18 @@ class PolicyStatuses:
             await self._write()
             self._pace.succeeded()
         except ClusterError as error:
-            self._log.event("warning", "policies: a status cannot be written; tried again", problem=str(error))
-            await self._client.reset()
+            self.log.event("warning", "policies: a status cannot be written; tried again", problem=str(error))
+            await self.client.reset()
             self._due.set()
             await asyncio.sleep(self._pace.wait_seconds(0.0, error.retry_after_seconds))
         except Exception as bug:  # noqa: BLE001 - reviews are decided even without a status
-            self._log.fault("policies: a bug in podberth; statuses are looked at again", bug)
+            self.log.fault("policies: a bug in podberth; statuses are looked at again", bug)
 
     async def _write(self) -> None:
         # Both at one moment: a policy that arrives while a status is sent is another, perhaps of the same name.
         documents, verdicts = self._documents, self._verdicts
         wanted = any(map(entries_wanted, documents.values()))
-        known = await entries(self._client, self._configuration) if wanted else {}
+        known = await entries(self.client, self.configuration) if wanted else {}
         for verdict in verdicts:
             document = documents.get(verdict.name)
             if document is None:
@@ -250,7 +237,7 @@ class PolicyStatuses:
             body = {"apiVersion": API_VERSION, "kind": POLICY_KIND, "metadata": named, "status": status}
             path = POLICIES.path.below(verdict.name, "status").asking({"fieldManager": _MANAGER, "force": "true"})
             try:
-                await self._client.send("PATCH", path, body, APPLY_PATCH)
+                await self.client.send("PATCH", path, body, APPLY_PATCH)
             except ClusterError as error:
                 if error.status not in _CHANGED_SINCE:
                     raise
@@ -259,8 +246,8 @@ class PolicyStatuses:
                 self._freshness.said(document, verdict)
                 # The writer of the status has seen the change, and no other replica has.
                 notice = turn(document, verdict)
-                if self._notify is not None and notice is not None:
-                    self._notify(notice)
+                if self.notify is not None and notice is not None:
+                    self.notify(notice)
 
 
 def status_due(

@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-import orjson
-
-from ..api.protocol import Pace, Resource, Timing, garbled
+from ..api.opening import Client
+from ..api.protocol import Pace, Resource, Timing, read_kinds, read_versions
 from ..api.reflector import Counts, Reflector
 from ..errors import ClusterError
 from ..facts.kinds import Kind
@@ -23,38 +22,9 @@ from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, Watched
 from .workloads import LiveKinds
 
-if TYPE_CHECKING:
-    from ..api.client import ClusterClient
-
 # For a single kind, for example when its conversion webhook is down. An API server that is gone delays everything.
 _BROKEN: Final = frozenset({"failed", "garbled"})
 _FORGOTTEN: Final = "no longer served; what was known of it is forgotten"
-
-
-def read_versions(body: bytes) -> frozenset[str]:
-    """Return the group versions that an answer to ``/apis`` names, as in ``batch/v1``.
-
-    Raises:
-        ClusterError: it is no APIGroupList.
-    """
-    try:
-        groups = orjson.loads(body)["groups"]
-        return frozenset(version["groupVersion"] for group in groups for version in group["versions"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise garbled("discovery of groups", body) from error
-
-
-def read_plurals(body: bytes) -> frozenset[str]:
-    """Return the resources of a group version that can be listed and watched.
-
-    Raises:
-        ClusterError: it is no APIResourceList.
-    """
-    try:
-        resources = orjson.loads(body)["resources"] or ()
-        return frozenset(each["name"] for each in resources if {"list", "watch"} <= set(each["verbs"]))
-    except (ValueError, KeyError, TypeError) as error:
-        raise garbled("discovery of resources", body) from error
 
 
 def resource_of(kind: Kind, version: str) -> Resource:
@@ -63,20 +33,20 @@ def resource_of(kind: Kind, version: str) -> Resource:
     return Resource(kind.name, path, of_all_namespaces=not kind.of_cluster, optional=True)
 
 
-async def discover(client: "ClusterClient", kinds: Iterable[Kind]) -> dict[Kind, Resource]:
+async def discover(client: Client, kinds: Iterable[Kind]) -> dict[Kind, Resource]:
     """Return the resources of those kinds that are served.
 
     Raises:
         ClusterError: the API server does not answer.
     """
     wanted = list(kinds)
-    served = read_versions(await client.get(ApiPath("apis"), {}))
+    groups = read_versions(await client.get(ApiPath("apis"), {}))
     plurals: dict[str, frozenset[str]] = {}
     found: dict[Kind, Resource] = {}
     for kind in wanted:
         for version in kind.versions:
             group_version = f"{kind.group}/{version}"
-            if group_version not in served:
+            if group_version not in groups.get(kind.group, ()):
                 continue
             if group_version not in plurals:
                 plurals[group_version] = await _plurals(client, group_version)
@@ -86,9 +56,10 @@ async def discover(client: "ClusterClient", kinds: Iterable[Kind]) -> dict[Kind,
     return found
 
 
-async def _plurals(client: "ClusterClient", group_version: str) -> frozenset[str]:
+async def _plurals(client: Client, group_version: str) -> frozenset[str]:
     try:
-        return read_plurals(await client.get(version_path(group_version), {}))
+        kinds = read_kinds(await client.get(version_path(group_version), {}), group_version)
+        return frozenset(each.plural for each in kinds if {"list", "watch"} <= each.verbs)
     except ClusterError as error:
         if error.status == HTTPStatus.NOT_FOUND:  # deleted in between
             return frozenset()
@@ -107,7 +78,7 @@ class ServedKinds:
     def __init__(
         self,
         workloads: LiveKinds,
-        connect: Callable[[], "ClusterClient"],
+        connect: Callable[[], Client],
         metrics: Counts,
         log: Log,
         timing: Timing,

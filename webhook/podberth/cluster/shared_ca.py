@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from secrets import token_bytes
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from ..api.kubeconfig import Kubeconfig
-from ..api.opening import client_class
+from ..api.opening import Client, Kubeconfig, client_class
 from ..api.protocol import Document, Timing, read_object
 from ..errors import CertificateError, ClusterError
 from ..kube.api_path import ApiPath, collection_path
@@ -21,9 +20,6 @@ from ..mutation.seal import LEAST_KEY_BYTES, RECORD_KEY
 from ..pki.authorities import SECRET_KEY, Authorities, decode, encode
 from ..pki.rotation import Registration
 from ..wellknown import NAMESPACE
-
-if TYPE_CHECKING:
-    from ..api.client import ClusterClient
 
 _DESCRIPTION: Final = "podberth's certificate authorities, and the key of its records; podberth certs status"
 _ADMISSION: Final = "admissionregistration.k8s.io/v1"
@@ -59,7 +55,7 @@ class ReadSecret:
 class SharedAuthorities:
     """The Secret ``name`` of podberth's namespace, and both configurations of the name ``configuration``."""
 
-    def __init__(self, client: "ClusterClient", name: str, configuration: str) -> None:
+    def __init__(self, client: Client, name: str, configuration: str) -> None:
         """Start without a request."""
         self._client = client
         self._name = name

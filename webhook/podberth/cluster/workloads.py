@@ -30,16 +30,11 @@ class LiveKinds:
 
     def __init__(self, kinds: Sequence[Kind], stir: Callable[[], None], log: Log) -> None:
         """Start empty. ``stir`` is called when a fact has changed that the core reads."""
-        self._filed = {kind: Filed(kind, stir, log) for kind in kinds}
-
-    @property
-    def sinks(self) -> Mapping[Kind, "Filed"]:
-        """The sinks of the kinds."""
-        return self._filed
+        self.sinks = {kind: Filed(kind, stir, log) for kind in kinds}
 
     def left_out(self, kind: Kind) -> Mapping[str, int]:
         """Return how many objects of a kind cannot be used, by reason."""
-        filed = self._filed[kind]
+        filed = self.sinks[kind]
         return {"unreadable": len(filed.left_out - filed.beyond), TOO_MANY: len(filed.beyond)}
 
 
@@ -60,7 +55,7 @@ class LiveWorkloads(LiveKinds):
 
     def facts(self) -> ClusterFacts:
         """Return the present facts. Only the facts of changed kinds are computed again."""
-        filed = self._filed.items()
+        filed = self.sinks.items()
         self._facts = self._facts.with_tables(
             {kind: each.table() for kind, each in filed},
             served=frozenset(kind.group for kind, each in filed if kind.role == "pod group" and each.is_served),

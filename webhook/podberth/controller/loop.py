@@ -31,17 +31,6 @@ _REST = 4.0
 _LONGEST_SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manner:
-    """How a replica acts: its waits, its counters and its log."""
-
-    timing: Timing
-    patience_seconds: float
-    """How long a pod may wait for its group until that is reported."""
-    metrics: ControllerMetrics
-    log: Log
-
-
 @dataclass(slots=True)
 class Acting:
     """The acting part of one replica. ``act`` runs while it leads, and starts without memory."""
@@ -51,7 +40,11 @@ class Acting:
     tell: Callable[[Notice], None]
     wake: asyncio.Event
     """Set when there may be something to do."""
-    manner: Manner
+    timing: Timing
+    patience_seconds: float
+    """How long a pod may wait for its group until that is reported."""
+    metrics: ControllerMetrics
+    log: Log
     _known: LookedUp = field(init=False, default_factory=LookedUp)
     _fixed: dict[str, int] = field(init=False, default_factory=dict)
     _waits: Waits = field(init=False)
@@ -63,7 +56,7 @@ class Acting:
 
     def __post_init__(self) -> None:
         """Start without requests."""
-        self._waits = Waits(self.manner.timing)
+        self._waits = Waits(self.timing)
         self._sending = Sending(self._do)
 
     async def act(self) -> None:
@@ -80,7 +73,7 @@ class Acting:
                 await self._wait(max(seconds, rest), rest)
         finally:
             await self._sending.stop()
-            self.manner.metrics.standing({})
+            self.metrics.standing({})
             await self.requests.reset()
 
     async def _wait(self, seconds: float, rest: float) -> None:
@@ -95,14 +88,14 @@ class Acting:
         try:
             return self._round()
         except Exception as bug:  # noqa: BLE001 - a bug in handling one pod must not keep all gangs waiting
-            self.manner.log.fault("controller: a bug in podberth; tried again", bug)
-            return self.manner.timing.longest_wait_seconds
+            self.log.fault("controller: a bug in podberth; tried again", bug)
+            return self.timing.longest_wait_seconds
 
     def _round(self) -> float:
         """Start the actions that are due; return how long nothing else will be due unless something changes."""
         known = self._known
         known.keep(owners_of(list(self.sight.pods.values()), known.controllers))
-        world = self.sight.world(known.controllers, frozenset(known.gone), self._fixed, self.manner.patience_seconds)
+        world = self.sight.world(known.controllers, frozenset(known.gone), self._fixed, self.patience_seconds)
         world = replace(world, failed=self._waits.failed(), documents=known.documents)
         if self._fixed:
             there = {each.uid for table in world.known.values() for each in table.values()}
@@ -127,7 +120,7 @@ class Acting:
             plan = makers.plan(world, now)
         except Exception as bug:  # noqa: BLE001 - any exception
             if not self._broken:
-                self.manner.log.fault("controller: a bug in podberth; planning by namespace", bug)
+                self.log.fault("controller: a bug in podberth; planning by namespace", bug)
         else:
             self._broken.clear()
             return plan
@@ -138,7 +131,7 @@ class Acting:
             except Exception as bug:  # noqa: BLE001 - any exception
                 broken.add(namespace)
                 if namespace not in self._broken:
-                    self.manner.log.fault("controller: a bug in podberth; its pods wait", bug, namespace=namespace)
+                    self.log.fault("controller: a bug in podberth; its pods wait", bug, namespace=namespace)
         self._broken = broken
         return found
 
@@ -147,10 +140,10 @@ class Acting:
             answer = await self.requests.send(action, self._served)
             self._settle(action, answer)
         except Exception as bug:  # noqa: BLE001 - a bug in handling one object must not keep the others waiting
-            self.manner.log.fault(f"controller: {word(action)}: a bug in podberth; tried again", bug)
+            self.log.fault(f"controller: {word(action)}: a bug in podberth; tried again", bug)
             answer = Answer("failed", error=ClusterError("bug", f"a bug in podberth: {type(bug).__name__}: {bug}"))
             self._waits.put_off(action, answer, time.monotonic())
-        self.manner.metrics.requested(word(action), answer.result)
+        self.metrics.requested(word(action), answer.result)
         self.wake.set()
 
     def _settle(self, action: Action, answer: Answer) -> None:
@@ -159,7 +152,7 @@ class Acting:
         if isinstance(action, LookUp):
             self._learn(action, answer, now)
         elif answer.result == "ok":
-            self.manner.log.event("info", f"{action.noun}: {word(action)}", kind=action.kind, at="/".join(action.place))
+            self.log.event("info", f"{action.noun}: {word(action)}", kind=action.kind, at="/".join(action.place))
             self._waits.written(action, now)
         elif isinstance(action, Change) and action.minimum and keeps_minimum(action, answer):
             self._fixed[action.uid] = action.minimum
@@ -168,7 +161,7 @@ class Acting:
             self._waits.overtaken(action, answer, now)
         else:
             said = self._waits.put_off(action, answer, now)
-            self.manner.log.event("warning", f"{action.noun}: {word(action)} failed; tried again", problem=said)
+            self.log.event("warning", f"{action.noun}: {word(action)} failed; tried again", problem=said)
 
     def _learn(self, action: LookUp, answer: Answer, now: float) -> None:
         """Record an owner, that it is gone, or that it cannot be read: then it counts as the one on top."""
@@ -179,7 +172,7 @@ class Acting:
         elif self._known.is_unreadable(action) or self._waits.unreadable(action, answer.error, now):
             if self._known.cannot_be_read(action, now):
                 said = "an owner cannot be read; it counts as the one on top, and is asked for again"
-                self.manner.log.event("warning", said, problem=str(answer.error))
+                self.log.event("warning", said, problem=str(answer.error))
         else:
             self._waits.put_off(action, answer, now)
 
@@ -189,7 +182,7 @@ class Acting:
             if notice not in self._reported:
                 self.tell(notice)
         self._reported = set(notices)
-        self.manner.metrics.standing(Counter(each.reason for each in notices))
+        self.metrics.standing(Counter(each.reason for each in notices))
 
 
 def _by_namespace(pods: Mapping[str, WaitingPod]) -> dict[str, dict[str, WaitingPod]]:

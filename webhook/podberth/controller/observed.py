@@ -3,11 +3,11 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from ..api.opening import Client
 from ..api.protocol import WAITING_PODS, Document, Timing
-from ..api.reflector import Counts, Reflector
-from ..api.side_by_side import run_together
+from ..api.reflector import Counts, Reflector, run_together
 from ..cluster.live import Documents
 from ..cluster.served import ServedKinds
 from ..cluster.workloads import LiveKinds
@@ -17,9 +17,6 @@ from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, Watched
 from .plan.intake import made, waiting_pod
 from .plan.model import Made, Owned, Place, WaitingPod, World
-
-if TYPE_CHECKING:
-    from ..api.client import ClusterClient
 
 
 def _seen(kind: Kind) -> Kind:
@@ -43,7 +40,7 @@ class Sight:
 
     def __init__(
         self,
-        connect: Callable[[], "ClusterClient"],
+        connect: Callable[[], Client],
         stir: Callable[[], None],
         metrics: Counts,
         log: Log,

@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from ..kube.pod import controller_in
+from ..kube.pod import controller
 from ..kube.unchecked import text_at
 from ..workload.owners import LOOKED_UP, keep
 from .plan.model import LookUp, Owned
@@ -50,7 +50,7 @@ class LookedUp:
             self.lost(action)
             return
         owned = action.namespace, action.owner
-        self.controllers[owned] = controller_in(document)
+        self.controllers[owned] = controller(document)
         self._ask_at.pop(owned, None)
         # Nothing is kept of an owner that has finished, or that has too many parts.
         with suppress(ValueError):

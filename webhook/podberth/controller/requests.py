@@ -4,20 +4,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
-
-import orjson
+from typing import Any, Final, Literal, TypeAlias
 
 from ..api.election import Term
-from ..api.protocol import MERGE_PATCH, AnswerLimits, garbled
+from ..api.opening import Client
+from ..api.protocol import MERGE_PATCH, AnswerLimits, garbled, read_object
 from ..errors import ClusterError
 from ..kube.api_path import ApiPath, collection_path
 from ..workload.owners import LOOKED_UP
 from .plan.model import Action, Change, Create, LookUp
 from .plan.systems import BY_API_GROUP
-
-if TYPE_CHECKING:
-    from ..api.client import ClusterClient
 
 MANAGER = "podberth-controller"
 _WRITER: Final = {"fieldManager": MANAGER}
@@ -48,7 +44,7 @@ def word(action: Action) -> str:
 class Requests:
     """Sends plans to the API server."""
 
-    def __init__(self, client: "ClusterClient") -> None:
+    def __init__(self, client: Client) -> None:
         """Start without requests."""
         self._client = client
 
@@ -75,11 +71,8 @@ class Requests:
 
 
 def _document(action: Action, body: bytes) -> dict[str, Any]:
-    try:
-        document = orjson.loads(body)
-    except ValueError:
-        document = None
-    if not isinstance(document, dict) or not isinstance(document.get("metadata"), dict):
+    document = read_object(body, word(action))
+    if not isinstance(document.get("metadata"), dict):
         raise garbled(word(action), body)
     return document
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from ..kube.unchecked import at, list_at, mapping_at, text_at
 from .resources import (
     CHANNEL_CLASS,
     COUNTED_KINDS,
@@ -138,7 +139,7 @@ def is_generated(claim: Mapping[str, Any]) -> bool:
 
     Sources: resourceclaim.PodResourceClaimAnnotation and resourceapi.ExtendedResourceClaimAnnotation.
     """
-    annotations = _object(_object(claim.get("metadata")).get("annotations"))
+    annotations = mapping_at(claim, "metadata", "annotations")
     return (
         "resource.kubernetes.io/pod-claim-name" in annotations
         or "resource.kubernetes.io/extended-resource-claim" in annotations
@@ -146,18 +147,16 @@ def is_generated(claim: Mapping[str, Any]) -> bool:
 
 
 def read_claim(document: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
-    """Return the devices that a ResourceClaim asks for, one entry for each class in the order of the requests."""
-    return _device_requests(document.get("spec"))
+    """Return the devices that a ResourceClaim asks for, one entry for each class in the order of the requests.
+
+    The ``spec`` of a ResourceClaimTemplate is read in the same way: it has a claim's spec.
+    """
+    return _device_requests(document, "spec")
 
 
 def read_template(document: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
     """Return the devices that the claims of a ResourceClaimTemplate ask for, one entry for each class."""
-    return _device_requests(_object(document.get("spec")).get("spec"))
-
-
-def read_declared(spec: Mapping[str, Any]) -> tuple[DeviceRequest, ...]:
-    """Return the devices that the claims of a template with that ``spec`` ask for, one entry for each class."""
-    return _device_requests(spec.get("spec"))
+    return _device_requests(document, "spec", "spec")
 
 
 def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[DeviceRequest, ...]] | None:
@@ -165,9 +164,9 @@ def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[DeviceR
 
     resource.nvidia.com/v1beta1, ComputeDomainChannelSpec: one channel, or all channels.
     """
-    channel = _object(_object(document.get("spec")).get("channel"))
-    name = _object(channel.get("resourceClaimTemplate")).get("name")
-    if not isinstance(name, str) or not name:
+    channel = mapping_at(document, "spec", "channel")
+    name = text_at(channel, "resourceClaimTemplate", "name")
+    if not name:
         return None
     return name, (DeviceRequest(CHANNEL_CLASS, 0 if channel.get("allocationMode") == "All" else 1),)
 
@@ -176,18 +175,17 @@ def shared_claims(pod_group: Mapping[str, Any]) -> ClaimNames:
     """Return the claims from templates that a native PodGroup has for all its pods (scheduling/v1alpha2)."""
     found = (
         (each.get("name"), each.get("resourceClaimTemplateName"))
-        for each in _objects(_object(pod_group.get("spec")).get("resourceClaims"))
+        for each in _objects(pod_group, "spec", "resourceClaims")
     )
     return frozenset((name, made) for name, made in found if isinstance(name, str) and isinstance(made, str))
 
 
-def _device_requests(spec: object) -> tuple[DeviceRequest, ...]:
+def _device_requests(document: Mapping[str, Any], *path: str) -> tuple[DeviceRequest, ...]:
     parts: dict[str, list[tuple[str, int]]] = {}
-    for request in _objects(_object(_object(spec).get("devices")).get("requests")):
+    for request in _objects(document, *path, "devices", "requests"):
         found = _device_request(request)
         if found is not None:
-            name = request.get("name")
-            parts.setdefault(found[0], []).append((name if isinstance(name, str) else "", found[1]))
+            parts.setdefault(found[0], []).append((text_at(request, "name"), found[1]))
     return tuple(DeviceRequest(name, _total(each), tuple(each)) for name, each in parts.items())
 
 
@@ -202,26 +200,26 @@ def _device_request(request: Mapping[str, Any]) -> tuple[str, int] | None:
 
     None: the request is for access to devices that others hold (adminAccess).
     """
-    found = {_exactly(each) for each in _objects(request.get("firstAvailable"))}
+    found = {_exactly(each) for each in _objects(request, "firstAvailable")}
     if found:
         classes, counts = {name for name, _ in found}, {count for _, count in found}
         return classes.pop() if len(classes) == 1 else "", counts.pop() if len(counts) == 1 else 0
-    exactly = _object(request.get("exactly")) or request
+    exactly = mapping_at(request, "exactly") or request
     return None if exactly.get("adminAccess") is True else _exactly(exactly)
 
 
 def _exactly(asked: Mapping[str, Any]) -> tuple[str, int]:
-    name, count = asked.get("deviceClassName"), asked.get("count", 1)
+    count = asked.get("count", 1)
     every = asked.get("allocationMode") not in (None, "", "ExactCount")
     known = type(count) is int and 0 < count <= _LARGEST_COUNT and not every
-    return name if isinstance(name, str) else "", count if known else 0
+    return text_at(asked, "deviceClassName"), count if known else 0
 
 
 def class_resources(device_class: Mapping[str, Any]) -> frozenset[str]:
     """Name the extended resources that stand for a DeviceClass (KEP-5004)."""
-    explicit = _object(device_class.get("spec")).get("extendedResourceName")
-    implicit = DEVICE_CLASS_PREFIX + str(_object(device_class.get("metadata")).get("name"))
-    return frozenset({implicit, explicit} if isinstance(explicit, str) and explicit else {implicit})
+    explicit = text_at(device_class, "spec", "extendedResourceName")
+    implicit = DEVICE_CLASS_PREFIX + str(at(device_class, "metadata", "name"))
+    return frozenset(filter(None, (implicit, explicit)))
 
 
 def class_accelerators(device_class: Mapping[str, Any]) -> Accelerators:
@@ -240,7 +238,7 @@ def hands_out_others(device_class: Mapping[str, Any]) -> bool:
 
 def _class_accelerator(device_class: Mapping[str, Any]) -> Accelerator | None:
     """Return the accelerator of a DeviceClass: by its name, else by the one driver that its selectors name."""
-    known = recognise_class(str(_object(device_class.get("metadata")).get("name")))
+    known = recognise_class(str(at(device_class, "metadata", "name")))
     if known is not None:
         return known
     expressions = list(_expressions(device_class))
@@ -254,15 +252,8 @@ def _class_accelerator(device_class: Mapping[str, Any]) -> Accelerator | None:
 
 
 def _expressions(device_class: Mapping[str, Any]) -> Iterator[str]:
-    for selector in _objects(_object(device_class.get("spec")).get("selectors")):
-        expression = _object(selector.get("cel")).get("expression")
-        if isinstance(expression, str):
-            yield expression
+    return (text_at(selector, "cel", "expression") for selector in _objects(device_class, "spec", "selectors"))
 
 
-def _object(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _objects(value: object) -> list[Mapping[str, Any]]:
-    return [each for each in value if isinstance(each, Mapping)][:_MOST] if isinstance(value, list) else []
+def _objects(document: Mapping[str, Any], *path: str) -> list[Mapping[str, Any]]:
+    return [each for each in list_at(document, *path) if isinstance(each, Mapping)][:_MOST]

@@ -2,7 +2,7 @@
 
 A device plugin makes its own ids, and the kubelet keeps them unchanged. The ids of widely used plugins are read here;
 any other is None, never an error. An id names a GPU by a UUID, a minor number or a PCI address; which GPU of this node
-that is, ``topology.allocation`` finds out.
+that is, ``topology.usage`` finds out.
 """
 
 import re

@@ -35,11 +35,6 @@ _REMEMBERED = 1024
 _ANSWERS = 256
 
 
-def nearest(name: str, candidates: Iterable[str]) -> str | None:
-    """Return the candidate that ``name`` was probably meant to be; None if no candidate is near."""
-    return next(iter(suggestions(name, candidates, most=1)), None)
-
-
 def suggestions(name: str, candidates: Iterable[str], most: int = 3) -> tuple[str, ...]:
     """Return the candidates that ``name`` may have been meant to be, the best ``most``, as they are spelled.
 

@@ -34,7 +34,7 @@ from ..topology.heartbeats import Heartbeat, read_heartbeat
 from ..topology.manifest import read_node
 from ..topology.model import NodeTopology
 from ..topology.pod_groups import POD_GROUP_KINDS, GroupKey, PodGroup, min_member, served_pod_groups
-from ..topology.queues import QUEUE_FORMS, QueueKey, read_queue
+from ..topology.queues import QUEUE_FORMS, QueueKey
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 from ..workload.owners import OWNER_KINDS, PARENT_GROUPS, keep
 
@@ -292,7 +292,7 @@ KINDS: Final[tuple[Kind, ...]] = (
             form.versions,
             kind[1],
             form.plural,
-            partial(read_queue, kind),
+            form.read,
             partial(_queue_keys, kind),
             of_cluster=form.of_cluster,
         )

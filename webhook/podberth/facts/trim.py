@@ -12,10 +12,10 @@ from typing import Any, Final, TypeAlias
 from ..devices.claims import is_generated
 from ..devices.resources import recognise
 from ..errors import TopologyError
-from ..kinds.systems import NATIVE_GROUP, POD_GROUPS
-from ..kube.unchecked import mapping_at
+from ..kinds.systems import POD_GROUPS
+from ..kube.unchecked import list_at, mapping_at, text_at
 from ..topology.codec import decode_topology
-from ..topology.manifest import FAULTS, decode_node
+from ..topology.manifest import FAULTS, read_node
 from ..topology.pod_groups import served_pod_groups
 from ..wellknown import TOPOLOGY_LABEL
 from .kinds import Document, Role, kinds_of, unlist
@@ -25,12 +25,55 @@ IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
 
 # kubectl's copy of the applied object, and annotations that only record how an object was created.
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_CONDITIONS = frozenset({"Ready", *FAULTS})
-# The fields of a device request that devices.claims reads.
-_OF_A_REQUEST = ("deviceClassName", "allocationMode", "count", "adminAccess")
+# Those of nodes, and of Kueue's queues.
+_CONDITIONS = frozenset({"Ready", "Active", *FAULTS})
 # The fields by which the parts of a workload refer to each other (PodCliqueSet's scaling groups).
 _NAMES = frozenset({"name", "cliqueNames", "restartPolicy", "startupPolicyOrder", "launcherCreationPolicy"})
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+Fields: TypeAlias = Mapping[str, Any]
+"""The kept fields of an object, each with True (its whole value), the kept fields of its object, or a list of one such
+mapping (the kept fields of each object of its list)."""
+
+
+def _whole(*names: str) -> dict[str, Any]:
+    return dict.fromkeys(names, True)
+
+
+_OF_CLUSTER, _NAMESPACED = {"metadata": _whole("name")}, {"metadata": _whole("name", "namespace")}
+# The fields of a device request that devices.claims reads.
+_REQUEST = _whole("deviceClassName", "allocationMode", "count", "adminAccess")
+_CLAIM = {"devices": {"requests": [{"name": True, **_REQUEST, "exactly": _REQUEST, "firstAvailable": [_REQUEST]}]}}
+_CHANNEL = {"resourceClaimTemplate": _whole("name"), "allocationMode": True}
+_KEPT: Final[Mapping[Role, Fields]] = {
+    # CEL sees the whole object as namespaceObject; policies read its labels and annotations.
+    "namespace": {"metadata": _whole("name", "labels", "annotations")},
+    "config map": {"metadata": _whole("name", "namespace", "labels", "annotations"), **_whole("data", "binaryData")},
+    "priority class": {**_OF_CLUSTER, **_whole("globalDefault", "value")},
+    "class": {**_OF_CLUSTER, "spec": {"extendedResourceName": True, "selectors": [{"cel": _whole("expression")}]}},
+    "claim": {**_NAMESPACED, "spec": _CLAIM},
+    "template": {**_NAMESPACED, "spec": {"spec": _CLAIM}},
+    "compute domain": {**_NAMESPACED, "spec": {"channel": _CHANNEL}},
+    "pod group": {
+        **_NAMESPACED,
+        "spec": {
+            "minMember": True,
+            "schedulingPolicy": {"gang": _whole("minCount")},
+            "resourceClaims": [_whole("name", "resourceClaimTemplateName")],
+        },
+    },
+    "queue": {
+        **_NAMESPACED,
+        "spec": _whole("clusterQueue", "parentQueue", "stopPolicy"),
+        "status": {"state": True, "conditions": [_whole("type", "status", "reason")]},
+    },
+    "node": {
+        "metadata": _whole("name", "labels", "deletionTimestamp"),
+        "spec": {"taints": [_whole("key", "value", "effect")], "unschedulable": True},
+        "status": {"conditions": [_whole("type", "status")], **_whole("allocatable", "capacity")},
+    },
+    "owner": {"metadata": _whole("name", "namespace", "uid", "labels", "ownerReferences")},
+}
 
 
 def trim(documents: Iterable[Document], *, is_param: IsParam, namespace: str) -> list[Document]:
@@ -63,11 +106,34 @@ def _trimmed(document: Document, is_param: IsParam, namespace: str) -> Document 
     role = rows[0].role
     if role in ("topology", "config map"):
         kept = _config_map(document, is_param, namespace)
-    elif role == "pod group":
-        kept = _pod_group(document, rows[0].group)
+    elif role in _SPECIAL:
+        kept = _SPECIAL[role](document)
     else:
-        kept = _BY_ROLE[role](document) if role in _BY_ROLE else None
+        kept = _part(document, _KEPT[role]) if role in _KEPT else None
     return None if kept is None else {"apiVersion": document.get("apiVersion"), "kind": document["kind"], **kept}
+
+
+def _part(document: Document, fields: Fields) -> Document:
+    """Return the fields of an object that are kept; those without a value are left out."""
+    kept: Document = {}
+    for name, inner in fields.items():
+        value = document.get(name)
+        if isinstance(inner, dict):
+            value = (_part(value, inner) or None) if isinstance(value, dict) else None
+        elif isinstance(inner, list):
+            parts = [_part(each, inner[0]) for each in list_at(document, name) if isinstance(each, dict)]
+            if name == "conditions":
+                parts = sorted((each for each in parts if _type(each) in _CONDITIONS), key=_type)
+            value = parts or None
+        elif name == "annotations" and isinstance(value, dict):
+            value = {key: each for key, each in value.items() if key != _LAST_APPLIED} or None
+        if value is not None:
+            kept[name] = value
+    return kept
+
+
+def _type(condition: Document) -> str:
+    return str(condition.get("type"))
 
 
 def _discovery(document: Document) -> Document | None:
@@ -79,122 +145,51 @@ def _discovery(document: Document) -> Document | None:
     return {"apiVersion": "v1", "metadata": {"name": min(groups)}, **kept}
 
 
-def _namespace(document: Document) -> Document:
-    # CEL sees the whole object as namespaceObject; policies read its labels and annotations.
-    return {"metadata": _metadata(document, "name", "labels", "annotations")}
-
-
-def _pod_group(document: Document, group: str) -> Document:
-    spec = _object(document, "spec")
-    if group == NATIVE_GROUP:
-        gang = _pick(_object(_object(spec, "schedulingPolicy"), "gang"), "minCount")
-        counted: Document = {"schedulingPolicy": {"gang": gang}} if gang else {}
-        shared = [
-            kept
-            for each in _objects(spec.get("resourceClaims"))
-            if "resourceClaimTemplateName" in (kept := _pick(each, "name", "resourceClaimTemplateName"))
-        ]
-        counted |= {"resourceClaims": shared} if shared else {}
-    else:
-        counted = _pick(spec, "minMember")
-    return {"metadata": _metadata(document, "name", "namespace"), **({"spec": counted} if counted else {})}
-
-
-def _queue(document: Document) -> Document:
-    spec = _pick(_object(document, "spec"), "clusterQueue", "parentQueue", "stopPolicy")
-    status = _pick(_object(document, "status"), "state")
-    conditions = _objects(_object(document, "status").get("conditions"))
-    if active := [_pick(each, "type", "status", "reason") for each in conditions if each.get("type") == "Active"]:
-        status["conditions"] = active
-    parts = {"spec": spec, "status": status}
-    return {"metadata": _metadata(document, "name", "namespace"), **{key: each for key, each in parts.items() if each}}
-
-
 def _priority_class(document: Document) -> Document:
-    default = _pick(document, "globalDefault", "value") if document.get("globalDefault") is True else {}
-    return {"metadata": _metadata(document, "name"), **default}
-
-
-def _device_class(document: Document) -> Document:
-    whole = _object(document, "spec")
-    spec, selectors = _pick(whole, "extendedResourceName"), whole.get("selectors")
-    kept = [{"cel": _pick(_object(each, "cel"), "expression")} for each in _objects(selectors)]
-    spec |= {"selectors": kept} if kept else {}
-    return {"metadata": _metadata(document, "name"), **({"spec": spec} if spec else {})}
+    return _part(document, _KEPT["priority class"] if document.get("globalDefault") is True else _OF_CLUSTER)
 
 
 def _claim(document: Document) -> Document | None:
-    if is_generated(document):
-        return None
-    return {"metadata": _metadata(document, "name", "namespace"), "spec": _asked(_object(document, "spec"))}
-
-
-def _claim_template(document: Document) -> Document:
-    asked = _asked(_object(_object(document, "spec"), "spec"))
-    return {"metadata": _metadata(document, "name", "namespace"), "spec": {"spec": asked}}
+    return None if is_generated(document) else _part(document, _KEPT["claim"])
 
 
 def _compute_domain(document: Document) -> Document | None:
-    channel = _object(_object(document, "spec"), "channel")
-    name = _pick(_object(channel, "resourceClaimTemplate"), "name")
-    if not name:
-        return None
-    spec = {"channel": {"resourceClaimTemplate": name, **_pick(channel, "allocationMode")}}
-    return {"metadata": _metadata(document, "name", "namespace"), "spec": spec}
-
-
-def _asked(spec: Document) -> Document:
-    requests = _object(spec, "devices").get("requests")
-    return {"devices": {"requests": [_request(each) for each in _objects(requests)]}}
-
-
-def _request(request: Document) -> Document:
-    kept = _pick(request, "name", *_OF_A_REQUEST)
-    if isinstance(request.get("exactly"), dict):
-        kept["exactly"] = _pick(request["exactly"], *_OF_A_REQUEST)
-    if alternatives := [_pick(each, *_OF_A_REQUEST) for each in _objects(request.get("firstAvailable"))]:
-        kept["firstAvailable"] = alternatives
-    return kept
+    named = text_at(document, "spec", "channel", "resourceClaimTemplate", "name")
+    return _part(document, _KEPT["compute domain"]) if named else None
 
 
 def _owner(document: Document) -> Document | None:
-    metadata = _metadata(document, "name", "namespace", "uid", "labels", "ownerReferences")
-    return {"metadata": metadata, "spec": _counted(document.get("spec"), "")} if metadata.get("uid") else None
+    kept = _part(document, _KEPT["owner"])
+    return {**kept, "spec": _counted(document.get("spec"), "")} if kept["metadata"].get("uid") else None
 
 
 def _node(node: Document) -> Document | None:
     try:
-        decode_node(node)
+        read_node(node)
     except TopologyError:
         return None
-    # The node was decoded, so its fields have the right shape.
-    spec, status = _object(node, "spec"), _object(node, "status")
-    amounts: Document = {
-        key: {name: amount for name, amount in _object(status, key).items() if "/" in name or recognise(name)}
-        for key in ("allocatable", "capacity")
-    }
-    kept = [_pick(each, "type", "status") for each in status.get("conditions") or () if each.get("type") in _CONDITIONS]
-    taints = [_pick(taint, "key", "value", "effect") for taint in spec.get("taints") or ()]
-    parts: Document = {"conditions": sorted(kept, key=lambda each: str(each["type"])), **amounts}
-    return {
-        "metadata": _metadata(node, "name", "labels", "deletionTimestamp"),
-        "spec": {**({"taints": taints} if taints else {}), **_pick(spec, "unschedulable")},
-        "status": {key: value for key, value in parts.items() if value},
-    }
+    kept = _part(node, _KEPT["node"])
+    for key in {"allocatable", "capacity"} & kept.get("status", {}).keys():
+        kept["status"][key] = {
+            name: amount for name, amount in kept["status"][key].items() if "/" in name or recognise(name)
+        }
+    return kept
 
 
 def _config_map(document: Document, is_param: IsParam, namespace: str) -> Document | None:
     metadata = document["metadata"]
-    where, labels = metadata.get("namespace") or "default", _object(metadata, "labels")
+    where, labels = metadata.get("namespace") or "default", mapping_at(metadata, "labels")
     if TOPOLOGY_LABEL in labels:
         if where != namespace or not _is_topology(document):
             return None
-        meta = {"name": metadata["name"], "namespace": where, "labels": _pick(labels, TOPOLOGY_LABEL)}
-        return {"metadata": meta, **_pick(document, "data")}
-    if not is_param(where, metadata["name"], labels):
+        own = {"name": True, "labels": _whole(TOPOLOGY_LABEL)}
+        kept = _part(document, {"metadata": own, "data": True})
+    elif is_param(where, metadata["name"], labels):
+        kept = _part(document, _KEPT["config map"])
+    else:
         return None
-    meta = {**_metadata(document, "name", "labels", "annotations"), "namespace": where}
-    return {"metadata": meta, **_pick(document, "data", "binaryData")}
+    kept["metadata"]["namespace"] = where
+    return kept
 
 
 def _is_topology(document: Document) -> bool:
@@ -203,29 +198,6 @@ def _is_topology(document: Document) -> bool:
     except TopologyError:
         return False
     return True
-
-
-def _metadata(document: Document, *keys: str) -> Document:
-    found = _pick(document["metadata"], *keys)
-    annotations = found.get("annotations")
-    if isinstance(annotations, dict):
-        found["annotations"] = {key: value for key, value in annotations.items() if key != _LAST_APPLIED}
-    if not found.get("annotations", True):
-        del found["annotations"]
-    return found
-
-
-def _pick(document: Mapping[str, Any], *keys: str) -> Document:
-    return {key: document[key] for key in keys if document.get(key) is not None}
-
-
-def _object(document: Mapping[str, Any], key: str) -> Document:
-    value = document.get(key)
-    return value if isinstance(value, dict) else {}
-
-
-def _objects(value: object) -> list[Document]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _counted(value: Any, key: str) -> Any:
@@ -241,30 +213,25 @@ def _counted(value: Any, key: str) -> Any:
 def _asked_of_a_node(value: Document) -> Document:
     """Return the fields of a PodSpec, or of a container's resources, that decide where its pods can run."""
     if isinstance(value.get("containers"), list):
-        kept = _pick(value, "nodeSelector", "tolerations", "resourceClaims")
-        required = _pick(_object(_object(value, "affinity"), "nodeAffinity"), _REQUIRED)
-        return kept | ({"affinity": {"nodeAffinity": required}} if required else {})
+        affinity = {"nodeAffinity": _whole(_REQUIRED)}
+        return _part(value, {**_whole("nodeSelector", "tolerations", "resourceClaims"), "affinity": affinity})
     # Extended resources: CPU and memory have no domain.
     return {
-        key: {name: amount for name, amount in _object(value, key).items() if "/" in name}
+        key: {name: amount for name, amount in value[key].items() if "/" in name}
         for key in ("limits", "requests")
-        if _object(value, key)
+        if isinstance(value.get(key), dict) and value[key]
     }
 
 
-_BY_ROLE: Final[Mapping[Role, Callable[[Document], Document | None]]] = {
+_SPECIAL: Final[Mapping[Role, Callable[[Document], Document | None]]] = {
     "node": _node,
-    "namespace": _namespace,
     "discovery": _discovery,
     "priority class": _priority_class,
-    "class": _device_class,
     "claim": _claim,
-    "template": _claim_template,
     "compute domain": _compute_domain,
-    "queue": _queue,
     "owner": _owner,
 }
-"""The function that trims the objects of a role, beside apiVersion and kind; ConfigMaps and PodGroups need more."""
+"""The roles for which the kept fields, or whether an object is kept at all, depend on its content."""
 
 
 def as_list(documents: Iterable[Document], write: Callable[[Document], str]) -> Iterator[str]:

@@ -1,19 +1,19 @@
-"""The time limit for compiling policies: a clock for the core, which has none."""
+"""The environment that policies are compiled in, with a limit of time: the core has no clock."""
 
 import time
-from collections.abc import Callable
 
-from ..cel.engine import Late
+from ..cel.engine import Environment, Late
+from ..kube.schema import PodSchema
 
 COMPILE_SECONDS = 60.0
 """The largest set of policies takes 5 s of a whole core (``cel.bounds``); a pod may have a tenth of one."""
 
 
-def compile_seconds(seconds: float = COMPILE_SECONDS) -> Callable[[], Late]:
-    """Return the function that starts the clock for one set of policies (``cel.engine.Environment``)."""
+def new_environment(pod_schema: PodSchema | None = None) -> Environment:
+    """Return an environment for one set of policies; None: they are checked against the packaged schema."""
+    return Environment(pod_schema or PodSchema.packaged(), deadline=_begin)
 
-    def begin() -> Late:
-        end = time.monotonic() + seconds
-        return lambda: time.monotonic() > end
 
-    return begin
+def _begin() -> Late:
+    end = time.monotonic() + COMPILE_SECONDS
+    return lambda: time.monotonic() > end

@@ -90,17 +90,13 @@ def texts(name: str, kind: Kind) -> dict[str, str]:
     Raises:
         UsageError: the name is not valid for a policy.
     """
-    parts = [_HEAD]
-    if kind != "mutate":
-        parts.append(_REF)
-    parts.append(_CONDITIONS)
-    if kind != "mutate":
-        parts.append(_VARIABLES)
-    if kind != "validate":
-        parts.append(_MUTATIONS)
-    if kind != "mutate":
-        parts.append(_VALIDATIONS)
-    policy = "".join(parts).replace("DESCRIPTION", _DESCRIPTIONS[kind]).replace("NAME", scalar(name))
+    parts = (_HEAD, _REF, _CONDITIONS, _VARIABLES, _MUTATIONS, _VALIDATIONS)
+    left_out = {"mutate": {_REF, _VARIABLES, _VALIDATIONS}, "validate": {_MUTATIONS}, "both": set[str]()}[kind]
+    policy = (
+        "".join(part for part in parts if part not in left_out)
+        .replace("DESCRIPTION", _DESCRIPTIONS[kind])
+        .replace("NAME", scalar(name))
+    )
     problems = parse_policies([("", policy)]).problems
     if problems:
         raise UsageError(f"policies init: {problems[0].message}")

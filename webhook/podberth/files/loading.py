@@ -2,14 +2,13 @@
 
 import os
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import orjson
 
 from ..admission.snapshot import load_snapshot
-from ..cel.engine import Environment
 from ..conventions import Conventions
 from ..errors import PolicyError, Problem, TopologyError, UsageError
 from ..facts.cluster import ClusterFacts, collect
@@ -18,15 +17,17 @@ from ..kube.openapi import prune
 from ..kube.schema import PodSchema
 from ..policy.parse import parse_policies
 from ..suite.model import GOLDEN_SUFFIX
-from .deadline import compile_seconds
-from .reading import MAX_FILE_BYTES, MAX_POLICY_BYTES, in_time, read_in_time, read_text
+from .deadline import new_environment
+from .reading import MAX_FILE_BYTES, MAX_POLICIES_BYTES, MAX_POLICY_BYTES, in_time, read_in_time, read_text
 from .source import Loaded
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 # These files are beside the policy that they test (suite.model), and are no policies.
 TESTS = frozenset({"tests.yaml", "tests.yml", "tests.json"})
-# A line for each bad document of a broken snapshot would help nobody.
+# A line for each bad file or document would help nobody.
 _MAX_PROBLEMS = 20
+# os.walk calls itself for each level before Python 3.12, and a thousand are too many.
+_MOST_LEVELS = 64
 _WANTED = "want what kubectl get nodes,configmaps -o yaml prints"
 
 
@@ -123,7 +124,7 @@ def read_objects(path: Path) -> ClusterFacts:
             while the command that writes it has only just begun.
     """
     files, problems = _listing(path)
-    texts, unreadable = _texts(path, files, MAX_FILE_BYTES)
+    texts, unreadable = _texts(path, files, MAX_FILE_BYTES, MAX_FILE_BYTES)
     problems += unreadable
     documents = []
     for file, text in texts:
@@ -170,35 +171,32 @@ def read_pod_schema(path: Path | None) -> PodSchema:
         raise UsageError(f"--pod-schema: {path}: got {str(error)[:120]}, want {wanted}") from error
 
 
+@dataclass
 class FileSource:
     """A ``SnapshotSource`` of a policies directory and, if given, a cluster snapshot."""
 
-    def __init__(
-        self,
-        policies: Path,
-        topology: Path | None,
-        conventions: Conventions | None = None,
-        pod_schema: PodSchema | None = None,
-    ) -> None:
-        """Keep the paths; nothing is read yet. Policies are checked against ``pod_schema``; None: the packaged one."""
-        self._policies = policies
-        self._topology = topology
-        self._conventions = conventions or Conventions()
-        self._pod_schema = pod_schema or PodSchema.packaged()
+    policies: Path
+    topology: Path | None
+    conventions: Conventions = field(default_factory=Conventions)
+    pod_schema: PodSchema | None = None
+    """What policies are checked against; None: the packaged schema."""
+
+    def __post_init__(self) -> None:
+        """Nothing is read yet."""
         self._objects: tuple[object, ClusterFacts] = (None, ClusterFacts())
         self._held: Mapping[str, str] = {}
         """The files of the policies in the last good load, by name."""
 
     def revision(self) -> Mapping[str, object]:
         """Return the identity of the files as they are now."""
-        parts = {"policies": self._policies, "topology": self._topology}
+        parts = {"policies": self.policies, "topology": self.topology}
         return {what: _fingerprint(path) for what, path in parts.items() if path is not None}
 
     def load(self) -> Loaded:
         """Read the policies, and the snapshot if it has changed: ten thousand nodes take 3 s as JSON, 54 s as YAML."""
-        texts, unreadable = read_policy_texts(self._policies)
+        texts, unreadable = read_policy_texts(self.policies)
         if unreadable:
-            raise PolicyError(tuple(unreadable))
+            raise PolicyError(tuple(unreadable[:_MAX_PROBLEMS]))
         parsed = parse_policies(texts)
         held = {each.policy.name: each.file for each in parsed.policies}
         gone = {self._held[name] for name in self._held.keys() - held.keys()}
@@ -206,21 +204,20 @@ class FileSource:
         if emptied and not parsed.problems:
             raise PolicyError(tuple(emptied))
         objects = self._cluster()
-        environment = Environment(self._pod_schema, deadline=compile_seconds())
-        loaded = Loaded(load_snapshot(parsed, objects, environment, self._conventions), objects.problems)
+        snapshot = load_snapshot(parsed, objects, new_environment(self.pod_schema), self.conventions)
         self._held = held
-        return loaded
+        return Loaded(snapshot, objects.problems)
 
     def _cluster(self) -> ClusterFacts:
-        if self._topology is None:
+        if self.topology is None:
             return ClusterFacts()
-        fingerprint = _fingerprint(self._topology)
+        fingerprint = _fingerprint(self.topology)
         seen, known = self._objects
         if fingerprint != seen:
-            objects = read_objects(self._topology)
+            objects = read_objects(self.topology)
             if known.nodes and not objects.nodes:
                 message = "got no Node, where there was one or more; restart podberth if that is meant"
-                raise TopologyError(str(Problem(str(self._topology), 0, 0, "", message)))
+                raise TopologyError(str(Problem(str(self.topology), 0, 0, "", message)))
             self._objects = (fingerprint, objects)
         return self._objects[1]
 
@@ -232,27 +229,45 @@ def _emptied(lost: Collection[str], files: Iterable[str]) -> list[Problem]:
 
 
 def _texts(
-    place: Path, files: Iterable[Path], most: int = MAX_POLICY_BYTES
+    place: Path, files: Iterable[Path], most: int = MAX_POLICY_BYTES, most_together: int | None = None
 ) -> tuple[list[tuple[str, str]], list[Problem]]:
-    """Return (file, text) of each file, all of them below ``place``, and a problem for each unreadable one."""
+    """Return (file, text) of each file, all of them below ``place``, and a problem for each unreadable one.
+
+    A file may have ``most`` bytes, and all files ``most_together`` (None: as many as policies): beyond that the rest is
+    not read, and ``place`` has a problem.
+    """
+    most_together = most_together or MAX_POLICIES_BYTES
     wanted = tuple(files)
     if not wanted:
         return [], []
     try:
-        return in_time(place, partial(_texts_now, wanted, most))
+        texts, problems, left_out = in_time(place, partial(_texts_now, wanted, most, most_together))
     except TimeoutError as error:
         return [], [_unreadable(place, error)]
+    if left_out:
+        got = f"got more than {most_together // 2**20} MiB in all files together, want that at most; take some away"
+        problems.append(Problem(str(place), 0, 0, "", got))
+    return texts, problems
 
 
-def _texts_now(files: Iterable[Path], most: int) -> tuple[list[tuple[str, str]], list[Problem]]:
+def _texts_now(
+    files: Iterable[Path], most: int, most_together: int
+) -> tuple[list[tuple[str, str]], list[Problem], bool]:
     texts: list[tuple[str, str]] = []
     problems: list[Problem] = []
+    size = 0
     for file in files:
         try:
-            texts.append((str(file), read_text(file, most)))
+            text = read_text(file, most)
         except (OSError, UnicodeDecodeError) as error:
             problems.append(_unreadable(file, error))
-    return texts, problems
+            continue
+        size += len(text)
+        if size > most_together:
+            # Without the texts: nobody uses a part of a folder, and the memory is needed for the last good set.
+            return [], problems, True
+        texts.append((str(file), text))
+    return texts, problems, False
 
 
 def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> Problem:
@@ -285,9 +300,14 @@ def _listing_now(path: Path) -> tuple[list[Path], list[Problem]]:
     if not path.is_dir():
         return [path], problems
     found: list[Path] = []
+    top = str(path).count(os.sep)
     for folder, folders, names in os.walk(path, onerror=unreadable):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        found += [Path(folder, name) for name in names if not name.startswith(".") and Path(name).suffix in SUFFIXES]
+        found += [Path(folder, name) for name in names if name[:1] != "." and Path(name).suffix in SUFFIXES]
+        if folders and folder.count(os.sep) - top >= _MOST_LEVELS:
+            folders.clear()
+            message = f"got folders in folders, want {_MOST_LEVELS} levels at most; move them up"
+            problems.append(Problem(folder, 0, 0, "", message))
     return sorted(found), problems
 
 

@@ -7,11 +7,8 @@ and never denies (docs/rules.md, rule 13).
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from ..kinds.starts import Share, Start
-from ..kube.unchecked import text_at
+from ..kinds.starts import Start
 from ..topology.room import Lack, Wanted, lacks
-from ..wellknown import GANG_SIZE_ANNOTATION
-from ..workload.systems import PLAIN
 from .case import Case, Pods, Wrong
 from .levels import Level, affinity_levels, exclusive_levels, kueue_levels, native_levels
 from .together import starts
@@ -33,20 +30,8 @@ def too_large_groups(case: Case) -> Iterator[Wrong]:
             yield found
     for start in starts(case):
         paths = {share.pods.template.path for share in start.shares}
-        known = all(map(_know_each_other, start.shares))
-        if known and reported.isdisjoint(paths) and (found := _of_cluster(case, start)):
+        if reported.isdisjoint(paths) and (found := _of_cluster(case, start)):
             yield found
-
-
-def _know_each_other(share: Share[Pods]) -> bool:
-    """Return whether the pods of a template wait for each other.
-
-    Many Indexed Jobs only number independent tasks, and those that find nodes run. Pods that talk need names, which a
-    Job's pods have by a ``subdomain`` alone; and who starts a Job's pods together says so.
-    """
-    pods = share.pods
-    alone = pods.gang.source == "Job" and pods.gang.system == PLAIN and GANG_SIZE_ANNOTATION not in pods.annotations
-    return not alone or bool(text_at(pods.pod, "spec", "subdomain"))
 
 
 def _lacks(case: Case, start: Start[Pods], level: str = "") -> Sequence[Lack | None] | None:

@@ -9,8 +9,8 @@ from ..kinds.dossiers import DOSSIERS
 from ..kinds.forms import find
 from ..kinds.group_rules import JOB_SCHEDULING
 from ..kinds.starts import Start, all_of
-from ..kube.label_sets import LabelSets
 from ..kube.patch import Path
+from ..kube.selector import LabelSets
 from ..kube.unchecked import at, mapping_at, text, text_at
 from ..topology.need import covers
 from .case import Case, Pods, Wrong
@@ -66,7 +66,7 @@ def exclusive_levels(case: Case) -> Iterator[Level]:
         return
     for name, disabled in rules.exclusive.items():
         if rules.groups is None:
-            roles = [each for each in case.pods if "roles" in each.template.path and not each.annotations.get(disabled)]
+            roles = [each for each in case.pods if not each.annotations.get(disabled)]
             yield from _of_groups(case, name, roles, 1)
         elif rules.whole_groups:
             yield from _of_groups(case, name, case.pods, rules.groups(case.document, ()))

@@ -7,6 +7,7 @@ from ..kinds.forms import find
 from ..kinds.job_sets import JOB_LISTS
 from ..kinds.places import Steps
 from ..kube.unchecked import at, list_at, text_at
+from ..workload.stages import OF_ROLES
 
 if TYPE_CHECKING:
     from .case import Case, Pods
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 # kubernetes-sigs/jobset pkg/controllers/depends_on.go: every Job of the other replicated job has succeeded. With Ready,
 # the other status, the Jobs still run.
 _ENDED: Final = "Complete"
+_OF_ROLES: Final = OF_ROLES | {""}
+"""The sources of gangs whose roles may wait for each other; pods without a gang are among them."""
 
 
 def moments(case: "Case", pods: Sequence["Pods"]) -> Iterator[tuple["Pods", ...]]:
@@ -23,7 +26,7 @@ def moments(case: "Case", pods: Sequence["Pods"]) -> Iterator[tuple["Pods", ...]
     """
     found: dict[int, list[Pods]] = {}
     for each in pods:
-        number = case.stages[each.template.path] if each.gang.source in ("", "JobSet") else 0
+        number = case.stages[each.template.path] if each.gang.source in _OF_ROLES else 0
         found.setdefault(number, []).append(each)
     yield from (tuple(found[number]) for number in sorted(found))
 

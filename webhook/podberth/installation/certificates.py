@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..pki.authorities import certificates_in, validity
 from ..pki.inspection import expiring, inspect
 from ..pki.rotation import Registration, name
-from .model import Fact, Observed, Replica, Row, Section, Unread, counted, lasting, named, spoken, unread
+from .model import Fact, Observed, Replica, Row, Unread, counted, lasting, named, spoken, unread
 
 _LEAF: Final = "podberth_certificate_not_after_seconds"
 _AUTHORITY: Final = "podberth_ca_not_after_seconds"
@@ -24,12 +24,8 @@ _SOON_SECONDS: Final = 28 * 3_600
 _NETWORK: Final = "a NetworkPolicy may be in between (docs/status.md)"
 
 
-def certificates(observed: Observed) -> Section:
-    """Return the trusted and the served certificates, with their expiry."""
-    return Section("certificates", tuple(_rows(observed)))
-
-
-def _rows(observed: Observed) -> Iterator[Row]:
+def certificates(observed: Observed) -> Iterator[Row]:
+    """Yield lines about the trusted and the served certificates, with their expiry."""
     registrations = [
         Registration.of(kind, found)
         for kind, found in observed.configurations.items()

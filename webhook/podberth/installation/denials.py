@@ -20,7 +20,6 @@ from .model import (
     Observed,
     Replica,
     Row,
-    Section,
     State,
     Unread,
     counted,
@@ -59,12 +58,8 @@ class _Refusal:
     last: datetime
 
 
-def denied(observed: Observed) -> Section:
-    """Return the objects that were refused within the hour, and the denials that the replicas have counted."""
-    return Section("denied lately", tuple(_rows(observed)))
-
-
-def _rows(observed: Observed) -> Iterator[Row]:
+def denied(observed: Observed) -> Iterator[Row]:
+    """Yield lines about the objects that were refused within the hour, and the denials that replicas have counted."""
     if isinstance(observed.events, Unread):
         yield unread("events", observed.events)
     else:

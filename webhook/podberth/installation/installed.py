@@ -5,18 +5,14 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ..wellknown import API_VERSION, NAMESPACE
-from .model import Document, Fact, Found, Observed, Row, Section, Unread, counted, named, option, spoken, unread
+from .model import Document, Fact, Found, Observed, Row, Unread, counted, named, option, spoken, unread
 
 _INSTALL: Final = "apply what you installed from again (docs/install.md)"
 _AGENT_GUARD: Final = "podberth-agent"
 
 
-def installed(observed: Observed) -> Section:
-    """Return the installed objects."""
-    return Section("installed", tuple(_rows(observed)))
-
-
-def _rows(observed: Observed) -> Iterator[Row]:
+def installed(observed: Observed) -> Iterator[Row]:
+    """Yield lines about the installed objects."""
     yield _deployment("webhook", "podberth", observed.deployment)
     yield from callers(observed)
     if observed.controller is not None:

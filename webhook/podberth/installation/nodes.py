@@ -15,7 +15,6 @@ from .model import (
     Observed,
     Replica,
     Row,
-    Section,
     Unread,
     counted,
     lasting,
@@ -32,12 +31,8 @@ _STALE: Final[Transient] = "stale"
 _UNHEALTHY: Final[Transient] = "unhealthy GPU"
 
 
-def topology(observed: Observed) -> Section:
-    """Return the state of the GPUs."""
-    return Section("topology", tuple(_rows(observed)))
-
-
-def _rows(observed: Observed) -> Iterator[Row]:
+def topology(observed: Observed) -> Iterator[Row]:
+    """Yield lines about the state of the GPUs."""
     for name, part in (
         ("nodes", observed.nodes),
         ("documents", observed.topologies),

@@ -12,7 +12,6 @@ from .model import (
     Observed,
     Replica,
     Row,
-    Section,
     Unread,
     counted,
     named,
@@ -27,12 +26,8 @@ _LOADED: Final = "podberth_policies_loaded"
 _RELOADS: Final = "podberth_reload_total"
 
 
-def policies(observed: Observed) -> Section:
-    """Return the policies in force, and those that are not."""
-    return Section("policies", tuple(_rows(observed)))
-
-
-def _rows(observed: Observed) -> Iterator[Row]:
+def policies(observed: Observed) -> Iterator[Row]:
+    """Yield lines about the policies in force, and those that are not."""
     source, replicas = option(observed.deployment, "policies"), spoken(observed.replicas)
     yield _from(source, _loaded(replicas))
     if replicas:

@@ -61,12 +61,15 @@ class OwnerKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The field of a kind's status, and its values, for an object that makes no more pods."""
+    """The field of a kind's status, and its values, for an object that makes no more pods.
+
+    In a list of conditions the values are the types of those that are true.
+    """
 
     source: str
     group: str
     kind: str
-    field: tuple[str, ...]
+    field: tuple[str, ...] = ("conditions",)
     words: frozenset[str]
 
 
@@ -127,6 +130,9 @@ class Dossier:
     queues: tuple[QueueForm, ...] = ()
     dialects: tuple[Dialect, ...] = ()
     """Its keys for a part of a GPU."""
+    own_topology: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    """By group system and source of the gang, where an operator makes the group: the field of the author's own object
+    that asks the system for topology, in place of the system's advice; empty if there is no such field."""
     affinity_keys: frozenset[str] = frozenset()
     """Annotations of a pod that make its operator's webhook write pod affinity for a domain of its own, after podberth.
     """

@@ -7,7 +7,7 @@ document. Nothing here raises, whatever the document holds: parts of a wrong typ
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
-from ..kube.carry import ABSENT
+from ..kube.json_patch import ABSENT
 from .places import Form, Steps
 from .words import words
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from ..kube.unchecked import at, count, mapping_at
+from ..kube.unchecked import at, count, mapping_at, text_at
 from .places import Found, Steps
 from .queues import VOLCANO_QUEUE, QueueKind
 
@@ -99,16 +99,23 @@ def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[
         yield (*path, *JOB_SCHEDULING, "gang", "minCount"), above(least, parallelism, "its parallelism")
 
 
-def roles_of(job: Found) -> Mapping[str, int]:
-    """Return the replicas of each role of a Kubeflow job."""
+def role_type(part: object) -> str:
+    """Return the role of an item of a list of replica specs (v1alpha1 TFJob, PyTorchJob)."""
+    return text_at(part, "tfReplicaType") or text_at(part, "replicaType")
+
+
+def specs_of(job: object) -> Mapping[str, object]:
+    """Return the replica specs of a Kubeflow job by role; those of v1alpha1 are a list."""
     spec = mapping_at(job, "spec")
-    roles = next((mapping_at(spec, key) for key in spec if str(key).endswith("ReplicaSpecs")), {})
-    return {str(role): count(at(each, "replicas"), 1) for role, each in roles.items()}
+    found: object = next((spec[key] for key in spec if str(key).lower().endswith("replicaspecs")), {})
+    if isinstance(found, list):
+        return {f"{role_type(each)}{place}": each for place, each in enumerate(found)}
+    return mapping_at(found)
 
 
 def replica_minimums(job: Found) -> Iterator[tuple[Steps, str]]:
     """Yield wrong minimums (kubeflow/training-operator pkg/apis/kubeflow.org/v1 SchedulingPolicy, ElasticPolicy)."""
-    roles = dict(roles_of(job))
+    roles = {str(role): count(at(each, "replicas"), 1) for role, each in specs_of(job).items()}
     elastic = mapping_at(job, "spec", "elasticPolicy")
     low, high = count(elastic.get("minReplicas")), count(elastic.get("maxReplicas"))
     if high and low > high:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from ..kube.pod import OwnerReference, by_name, controller_in, is_owner
+from ..kube.pod import OwnerReference, by_name, controller, is_owner
 from ..kube.unchecked import number
 from ..wellknown import JOB_COMPLETION_INDEX
 from .roles import Predicted, Role
@@ -79,7 +79,7 @@ class Subject:
             if document is None:
                 return
             yield document
-            reference = controller_in(document)
+            reference = controller(document)
 
     def _owned_by(self, reference: OwnerReference) -> Mapping[str, Any] | None:
         """Return the object that an owner reference names; None if it is unknown or does not match.

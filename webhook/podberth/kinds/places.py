@@ -78,12 +78,18 @@ class Form:
     """Pairs of a part's path in the Pod and its path below the place; a part comes before the parts inside it."""
     fields: frozenset[str] | None = None
     """The fields of a PodSpec that the place has among other fields; None if the place is a whole PodSpec."""
+    others: frozenset[str] | None = None
+    """These other fields, if all are known; None if not. Only with ``fields``."""
+    adds: frozenset[str] = frozenset()
+    """The fields that the kind's containers have besides those of a Container."""
     front: tuple[Steps, ...] = ()
     """The paths below the place at which the pod's first container may be, outside the list of containers."""
     front_name: str = ""
     """The operator's name for that container, if it has none."""
     front_fields: Mapping[str, str] = field(default_factory=dict)
     """The fields of that first container, each with its name at the place."""
+    front_whole: bool = False
+    """Whether it is a whole Container, with ``adds``, and not some of its fields among others."""
     front_always: bool = False
     """Whether the pod has that first container even if the place has none of its fields."""
 
@@ -108,7 +114,8 @@ def no_stamp(_pod: dict[str, Any], _scene: Scene) -> None:
     """Write nothing: the stamp of a kind that adds no fields."""
 
 
-def _workload(scene: Scene) -> Found:
+def workload(scene: Scene) -> Found:
+    """Return the workload itself."""
     return scene.document
 
 
@@ -158,7 +165,7 @@ class Place:
     """Whether the controller makes pods from this template."""
     replicas: Callable[[Scene], int] = one
     """Returns the number of pods that one object makes from the template; 0 if only the cluster knows it."""
-    owner: Callable[[Scene], Found] = _workload
+    owner: Callable[[Scene], Found] = workload
     """Returns the object that gangs are read from, if that is not the workload itself: the RayCluster of a RayJob."""
     lacks: frozenset[str] = frozenset()
     """Fields of a Pod that the kind's schema prunes: ``metadata``, or fields of the spec."""

@@ -1,13 +1,14 @@
-"""Kubeflow's jobs with replica specs: the Training Operator's, and mpi-operator's, whose pods have the same labels."""
+"""Jobs with replica specs: those of the Training Operator, mpi-operator and Ascend, whose pods have the same labels."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from ..kube.paths import ELEMENT
 from ..kube.unchecked import at, text
-from .dossier import TEMPLATE_ASKS, OwnerKind
-from .group_rules import RUN_POLICY_MINIMUM, GroupRules, replica_minimums
+from .dossier import TEMPLATE_ASKS, Finished, OwnerKind
+from .group_rules import RUN_POLICY_MINIMUM, GroupRules, replica_minimums, role_type
 from .places import Found, Scene
+from .stamping import add_labels, owned_by_workload, set_name
 from .starts import replica_specs
 
 REPLICA_SPECS: Final[Mapping[str, str]] = {
@@ -17,8 +18,12 @@ REPLICA_SPECS: Final[Mapping[str, str]] = {
     "PaddleJob": "paddleReplicaSpecs",
     "JAXJob": "jaxReplicaSpecs",
     "MPIJob": "mpiReplicaSpecs",
+    "AscendJob": "replicaSpecs",
 }
 """The field of the spec with the roles, by kind. All have a ``runPolicy``, too."""
+ASCEND: Final = "mindxdl.gitee.com"
+REPLICA_GROUPS: Final = frozenset({"kubeflow.org", ASCEND})
+"""The API groups of these kinds."""
 TRAINING: Final = "training.kubeflow.org"
 JOB_NAME: Final = f"{TRAINING}/job-name"
 LAUNCHER_LAST: Final = "WaitForWorkersReady"
@@ -34,11 +39,29 @@ def set_restart_policy(pod: dict[str, Any], scene: Scene) -> None:
         pod["spec"]["restartPolicy"] = "Never" if policy == "ExitCode" else policy
 
 
-def replica_owner(kind: str, *versions: str) -> OwnerKind:
+def stamp_replica(pod: dict[str, Any], scene: Scene) -> None:
+    """Write the stamp of createNewPod (kubeflow/training-operator pkg/controller.v1/common/pod.go)."""
+    kind = text(scene.document.get("kind"))
+    role = (scene.key or role_type(scene.item)).lower()
+    labels = {
+        "operator-name": f"{kind.lower()}-controller",
+        "job-name": scene.name,
+        "replica-type": role,
+        "replica-index": "0",
+    }
+    if role in {"master", "chief", "launcher"}:
+        labels["job-role"] = "launcher" if role == "launcher" else "master"
+    add_labels(pod, {f"{TRAINING}/{key}": value for key, value in labels.items()})
+    owned_by_workload(pod, scene)
+    set_name(pod, f"{scene.name}-{role}-0")
+    set_restart_policy(pod, scene)
+
+
+def replica_owner(kind: str, *versions: str, group: str = "kubeflow.org") -> OwnerKind:
     """Return the fields that are read from a Kubeflow job that owns pods."""
     return OwnerKind(
         source="kubeflow/training-operator pkg/apis/kubeflow.org/v1, kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1",
-        group="kubeflow.org",
+        group=group,
         versions=versions,
         kind=kind,
         spec={
@@ -48,14 +71,24 @@ def replica_owner(kind: str, *versions: str) -> OwnerKind:
     )
 
 
+def replica_finished(kind: str, group: str = "kubeflow.org") -> Finished:
+    """Return the conditions of a Kubeflow job that is finished."""
+    return Finished(
+        source="kubeflow/training-operator pkg/apis/kubeflow.org/v1/common_types.go JobConditionType",
+        group=group,
+        kind=kind,
+        words=frozenset({"Failed", "Succeeded"}),
+    )
+
+
 def _launcher_waits(document: Found, _role: object) -> str:
     return "launcherCreationPolicy" if at(document, "spec", "launcherCreationPolicy") == LAUNCHER_LAST else ""
 
 
-def replica_rules(kind: str, fronts: Collection[str]) -> GroupRules:
+def replica_rules(kind: str, fronts: Collection[str], group: str = "kubeflow.org") -> GroupRules:
     """Return the rules for the groups of a Kubeflow job."""
     return GroupRules(
-        kind=("kubeflow.org", kind),
+        kind=(group, kind),
         minimums=replica_minimums,
         starts=replica_specs,
         fronts=frozenset(fronts),

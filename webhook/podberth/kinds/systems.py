@@ -54,9 +54,10 @@ class System:
         """The paths of these annotations in a pod."""
         return tuple(("metadata", "annotations", key) for key in sorted(self.asked))
 
-    def places(self) -> str:
+    def places(self, topology: str | None = None) -> str:
         """Return why podberth places no pod of its groups, and where its author may ask for topology."""
-        advice = f"; for topology {self.topology}" if self.topology else ""
+        where = self.topology if topology is None else topology
+        advice = f"; for topology {where}" if where else ""
         return f"{self.name} places this pod's group{advice}"
 
 

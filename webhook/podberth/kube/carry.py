@@ -6,16 +6,13 @@ change, without the filled-in fields. This module knows nothing of pods, and rai
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
-from .json_patch import same
+from .json_patch import ABSENT, same
 from .patch import Patch, Path
 from .paths import pointer
-
-ABSENT: Final[Any] = object()
-"""Stands for an absent field."""
 
 
 class NotCarriedError(ValueError):

@@ -90,11 +90,7 @@ class _Lines:
         mark = 1 if self._text.startswith("\ufeff", first) else 0
 
         def offset(at: int) -> int:
-            line = _line_of(starts, at)
+            line = bisect_right(starts, at) - 1
             return self._starts[chunk.lines_before + line] + at - starts[line] + (mark if line == 0 else 0)
 
         return [Splice(offset(each.start), offset(each.end), each.text.replace("\n", self._break)) for each in found]
-
-
-def _line_of(starts: Sequence[int], offset: int) -> int:
-    return bisect_right(starts, offset) - 1

@@ -22,6 +22,7 @@ Steps: TypeAlias = tuple[str, ...]
 MAX_COPIED_BYTES = 3 * 1024 * 1024
 _INDEX = re.compile(r"-?[0-9]{1,9}")
 ABSENT: Any = object()
+"""Stands for an absent value."""
 
 
 class PatchError(ValueError):

@@ -73,7 +73,9 @@ def _merged_list(schema: PodSchema, kind: Schema, live: list[Any], applied: list
     theirs = [_identity(schema, kind, item) for item in live]
     ours = [_identity(schema, kind, item) for item in applied]
     if len(set(ours)) < len(ours):
-        raise ConfigurationError(f"{where}: got an item twice, want each {_keys(kind)} once")
+        raise ConfigurationError(
+            f"{where}: got an item twice, want each {' and '.join(kind.list_map_keys) or 'value'} once"
+        )
     times = Counter(theirs)
     found = {name: None if times[name] > 1 else item for name, item in zip(theirs, live, strict=True)}
     element = kind.element or kind
@@ -125,7 +127,3 @@ def _identity(schema: PodSchema, kind: Schema, item: Any) -> bytes:
         fields = schema.definition(kind.element.message).fields
         item = [item.get(key, fields[key].default) for key in kind.list_map_keys]
     return orjson.dumps(item)
-
-
-def _keys(kind: Schema) -> str:
-    return " and ".join(kind.list_map_keys) or "value"

@@ -3,13 +3,14 @@
 import re
 from typing import Final
 
-_LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
+LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+"""The pattern of a DNS-1123 label."""
+SUBDOMAIN: Final = rf"{LABEL}(\.{LABEL})*"
 """The pattern of a DNS-1123 subdomain."""
 MAX_SUBDOMAIN: Final = 253
 MAX_LABEL: Final = 63
 _SUBDOMAIN: Final = re.compile(SUBDOMAIN)
-_DNS_LABEL: Final = re.compile(_LABEL)
+_DNS_LABEL: Final = re.compile(LABEL)
 # IsDNS1035Label: a version, and a kind in lower case (apiextensions-apiserver pkg/apis/apiextensions/validation).
 _DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 # The API server makes UUIDs; an aggregated one may have others. No sentence fits the pattern.

@@ -1,30 +1,32 @@
 """An API server's OpenAPI document, reduced to the parts that ``schema`` reads.
 
-Kept: the definitions reachable from Pod, Namespace and ConfigMap, with the types of fields and the rules of merging:
-list and map types, and the default of a scalar, which replaces a key that an item of a list leaves out (a port's
-protocol). Dropped: descriptions, defaults without effect (empty, 0), enumerations, required fields.
+Kept: the definitions reachable from the roots, with the types of fields and the rules of merging: list and map types,
+and the default of a scalar, which replaces a key that an item of a list leaves out (a port's protocol). Dropped:
+descriptions, defaults without effect (empty, 0), enumerations, required fields.
 """
 
+from collections.abc import Collection
 from typing import Any
 
-from .schema import CONFIG_MAP, NAMESPACE, POD
+from .schema import CONFIG_MAP, NAMESPACE, POD, WORKLOADS
 
 _REFERENCE = "#/components/schemas/"
 _KEPT = ("type", "format", "x-kubernetes-list-type", "x-kubernetes-list-map-keys", "x-kubernetes-map-type")
 
 
-def prune(document: dict[str, Any]) -> dict[str, Any]:
+def prune(document: dict[str, Any], roots: Collection[str] = (POD, NAMESPACE, CONFIG_MAP)) -> dict[str, Any]:
     """Return the definitions reachable from the roots, by their full names, for ``PodSchema.from_document``.
 
     Args:
         document: what ``kubectl get --raw /openapi/v3/api/v1`` prints.
+        roots: the names of definitions.
 
     Raises:
         ValueError: it is something else.
     """
     schemas = (document.get("components") or {}).get("schemas") or {}
     kept: dict[str, Any] = {}
-    waiting = [POD, NAMESPACE, CONFIG_MAP]
+    waiting = [*roots]
     while waiting:
         name = waiting.pop()
         if name not in schemas:
@@ -33,6 +35,34 @@ def prune(document: dict[str, Any]) -> dict[str, Any]:
         if name not in kept:
             kept[name] = _pruned(schemas[name], waiting)
     return kept
+
+
+def prune_workloads(documents: Collection[dict[str, Any]]) -> dict[str, Any]:
+    """Return the definitions of the kinds that make pods, for ``schema.workload_definitions``.
+
+    What a Pod needs itself is left out, but for definitions without fields; status is left without a type.
+
+    Args:
+        documents: what ``kubectl get --raw`` prints of /openapi/v3/api/v1, /openapi/v3/apis/{apps,batch}/v1.
+
+    Raises:
+        ValueError: they are something else.
+    """
+    schemas: dict[str, Any] = {}
+    for document in documents:
+        schemas |= (document.get("components") or {}).get("schemas") or {}
+    of_pods = prune({"components": {"schemas": schemas}}, (POD,))
+    described = {name: _without_status(schema) for name, schema in schemas.items()}
+    found = prune({"components": {"schemas": described}}, sorted({*WORKLOADS.values()} - {POD}))
+    return {name: body for name, body in found.items() if name not in of_pods or "properties" not in body}
+
+
+def _without_status(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object with a status of which nothing is described."""
+    properties = schema.get("properties", {})
+    if not {"spec", "status"} <= properties.keys():
+        return schema
+    return {**schema, "properties": {**properties, "status": {"type": "object"}}}
 
 
 def _pruned(schema: dict[str, Any], waiting: list[str]) -> dict[str, Any]:

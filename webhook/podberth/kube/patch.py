@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from ..errors import UnprovedError
+from .json_patch import ABSENT
 from .paths import parse_pointer, pointer
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -17,8 +18,6 @@ Path: TypeAlias = tuple[str | int, ...]
 
 Patch: TypeAlias = list[dict[str, Any]]
 """RFC 6902 operations in order."""
-
-_ABSENT: Any = object()
 
 # Policies write to the same few places of every pod. A path may also hold text of the pod, which may be a megabyte.
 _remembered_steps = lru_cache(1024)(parse_pointer)
@@ -57,7 +56,7 @@ class Draft:
         """Return the value at ``path``, or None where it or a parent is absent."""
         self._read.add(path)
         value = _look_up(self.document, path)
-        return None if value is _ABSENT else value
+        return None if value is ABSENT else value
 
     def set(self, path: Path, value: object) -> None:
         """Put ``value`` at ``path``; absent or null parents become objects."""
@@ -72,7 +71,7 @@ class Draft:
 
     def remove(self, path: Path) -> None:
         """Take the key at the end of ``path`` away, if it is there. For object keys only, never list indexes."""
-        if _look_up(self.document, path) is _ABSENT:
+        if _look_up(self.document, path) is ABSENT:
             return
         del self._own(path[:-1])[path[-1]]
         self._disown(path)
@@ -92,7 +91,7 @@ class Draft:
             for key in [key for key in before if key not in after]:
                 self.remove((*path, key))
             for key, value in after.items():
-                self._become((*path, key), before.get(key, _ABSENT), value)
+                self._become((*path, key), before.get(key, ABSENT), value)
         elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
             for index, (old, new) in enumerate(zip(before, after, strict=True)):
                 self._become((*path, index), old, new)
@@ -138,7 +137,7 @@ class Draft:
         else:
             parent = self._own(path[:-1])
             current = _look_up(parent, path[-1:])
-            container = _shallow({} if current is _ABSENT or current is None else current)
+            container = _shallow({} if current is ABSENT or current is None else current)
             parent[path[-1]] = container
         self._owned.add(path)
         return container
@@ -214,11 +213,11 @@ def _shallow(container: Any) -> Any:
 def _look_up(value: Any, path: Path) -> Any:
     for step in path:
         if isinstance(value, dict):
-            value = value.get(step, _ABSENT)
+            value = value.get(step, ABSENT)
         elif isinstance(value, list) and isinstance(step, int) and step < len(value):
             value = value[step]
         else:
-            return _ABSENT
+            return ABSENT
     return value
 
 
@@ -258,9 +257,9 @@ def _operations(before: dict[str, Any], after: dict[str, Any], written: Iterable
 def _difference(path: Path, before: Any, after: Any) -> Patch:
     """Return the operations for one path; a list that only grew at its end is appended to, not replaced."""
     where = pointer(path)
-    if after is _ABSENT:
-        return [] if before is _ABSENT else [{"op": "remove", "path": where}]
-    if before is _ABSENT:
+    if after is ABSENT:
+        return [] if before is ABSENT else [{"op": "remove", "path": where}]
+    if before is ABSENT:
         return [{"op": "add", "path": where, "value": after}]
     if before == after and type(before) is type(after):
         return []

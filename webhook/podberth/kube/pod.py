@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 from .budget import ENTRIES
 from .patch import Path
 from .shape import shape_problems
+from .unchecked import text_at
 
 __all__ = [
     "Container",
@@ -90,29 +91,15 @@ def containers(pod: Mapping[str, Any]) -> tuple[Container, ...]:
     return tuple(_containers(spec(pod)))
 
 
-def controller(pod: Mapping[str, Any]) -> OwnerReference | None:
-    """Return the one owner that manages the Pod, or None."""
-    for owner in metadata(pod).get("ownerReferences") or ():
-        if owner.get("controller") is True:
-            return OwnerReference(
-                owner.get("apiVersion") or "", owner.get("kind") or "", owner.get("name") or "", owner.get("uid") or ""
-            )
-    return None
-
-
-def controller_in(document: object) -> OwnerReference | None:
-    """Return the one owner that manages an unchecked object, or None."""
+def controller(document: object) -> OwnerReference | None:
+    """Return the one owner that manages a Pod, or another object of unchecked shape, or None."""
     metadata = document.get("metadata") if isinstance(document, Mapping) else None
     owners = metadata.get("ownerReferences") if isinstance(metadata, Mapping) else None
     for owner in owners[:ENTRIES] if isinstance(owners, list) else ():
         if isinstance(owner, Mapping) and owner.get("controller") is True:
-            version, kind, name, uid = (_text(owner.get(key)) for key in ("apiVersion", "kind", "name", "uid"))
+            version, kind, name, uid = (text_at(owner, key) for key in ("apiVersion", "kind", "name", "uid"))
             return OwnerReference(version, kind, name, uid)
     return None
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def is_owner(document: object, reference: OwnerReference, namespace: str) -> bool:

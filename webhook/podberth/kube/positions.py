@@ -82,66 +82,36 @@ _BLANK_ESCAPES = "tnrvf LP_N\t\n\r"
 """Escapes whose character is blank, and the escaped line break, which is no character."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarPlace:
-    """The mapping from a place in a string scalar's value to its place in the file.
+def _count_solid(value: str, line: int, column: int) -> tuple[int, int]:
+    """Return the number of solid characters before a place of a text, and its distance behind the last (0: on one)."""
+    lines = value.split("\n")
+    line = min(max(line, 1), len(lines))
+    here = lines[line - 1]
+    column = min(max(column, 1), len(here) + 1)
+    head = "\n".join([*lines[: line - 1], here[: column - 1]])
+    solid = sum(not character.isspace() for character in head)
+    if column <= len(here) and not here[column - 1].isspace():
+        return solid, 0
+    blanks = head[len(head.rstrip()) :]
+    return solid, 1 if "\n" in blanks else 1 + len(blanks)
 
-    Exact for every character that is no blank, in every style, whatever folding, indentation and escapes did to the
-    text: they change only blanks, so the other characters of value and source match one to one. A blank is placed right
-    behind the character before it. An escape is one character of the value; its place is its backslash.
-    """
 
-    place: Place
-
-    @property
-    def start(self) -> Position:
-        """The start of the scalar itself: its quote or block indicator, or its first character."""
-        return self.place.position
-
-    def at(self, line: int, column: int) -> Position:
-        """Return the file's position of ``line`` and ``column`` (from 1) of the value; outside of it, the nearest."""
-        before, distance = self._count_solid(line, column)
-        last = self.place.position
-        for count, position in enumerate(self._solid()):
-            if count == before and distance == 0:
-                return position
-            if count == before - 1:
-                last = Position(position.line, position.column + distance)
-                if distance:
-                    return last
-        return last
-
-    def _count_solid(self, line: int, column: int) -> tuple[int, int]:
-        """Return the number of solid characters before the place, and its distance behind the last (0: on one)."""
-        value = self.place.value or ""
-        lines = value.split("\n")
-        line = min(max(line, 1), len(lines))
-        here = lines[line - 1]
-        column = min(max(column, 1), len(here) + 1)
-        head = "\n".join([*lines[: line - 1], here[: column - 1]])
-        solid = sum(not character.isspace() for character in head)
-        if column <= len(here) and not here[column - 1].isspace():
-            return solid, 0
-        blanks = head[len(head.rstrip()) :]
-        return solid, 1 if "\n" in blanks else 1 + len(blanks)
-
-    def _solid(self) -> Iterator[Position]:
-        """Yield the file's position of every character of the source that stands for a solid one of the value."""
-        text, style = self.place.chunk.text, self.place.style
-        line, column = self.place.position
-        index = self.place.index
-        block, escaped = style in ("|", ">"), style in ("'", '"')
-        if block:  # the header line: indicator, indentation, chomping, a comment
-            index, line, column = _next_line(text, index), line + 1, 1
-        elif escaped:
-            index, column = index + 1, column + 1
-        while index < len(text):
-            length, solid = _unit(text, index, style)
-            if solid:
-                yield Position(line, column)
-            for character in text[index : index + length]:
-                line, column = (line + 1, 1) if character == "\n" else (line, column + 1)
-            index += length
+def _solid(place: Place) -> Iterator[Position]:
+    """Yield the file's position of every character of a scalar's source that stands for a solid one of its value."""
+    text, style = place.chunk.text, place.style
+    line, column = place.position
+    index = place.index
+    if style in ("|", ">"):  # the header line: indicator, indentation, chomping, a comment
+        index, line, column = _next_line(text, index), line + 1, 1
+    elif style in ("'", '"'):
+        index, column = index + 1, column + 1
+    while index < len(text):
+        length, solid = _unit(text, index, style)
+        if solid:
+            yield Position(line, column)
+        for character in text[index : index + length]:
+            line, column = (line + 1, 1) if character == "\n" else (line, column + 1)
+        index += length
 
 
 def _unit(text: str, index: int, style: str) -> tuple[int, bool]:
@@ -200,12 +170,27 @@ class Positions:
         """Return a problem of ``file`` at the value of ``path`` (see ``at``), or at its key (see ``key``)."""
         return Problem(file, *(self.key(path) if of_key else self.at(path)), render_path(path), message)
 
-    def scalar(self, path: Path) -> ScalarPlace:
-        """Return the place of the text of the string at ``path``; for another value, its start alone."""
-        here, missing, key = self._find(path)
+    def within(self, path: Path, line: int, column: int) -> Position:
+        """Return the file's position of a place in the text of the string at ``path``; outside of it, the nearest.
+
+        ``line`` and ``column`` count from 1. Exact for every character that is no blank, in every style, whatever
+        folding, indentation and escapes did to the text: they change only blanks, so the other characters of value and
+        source match one to one. A blank is placed right behind the character before it. An escape is one character of
+        the value; its place is its backslash. Of a value that is no string it is the start.
+        """
+        place, missing, last = self._find(path)
         if missing:
-            return ScalarPlace(Place(position=key, chunk=here.chunk, index=here.index))
-        return ScalarPlace(here)
+            return last
+        before, distance = _count_solid(place.value or "", line, column)
+        last = place.position
+        for count, position in enumerate(_solid(place)):
+            if count == before and distance == 0:
+                return position
+            if count == before - 1:
+                last = Position(position.line, position.column + distance)
+                if distance:
+                    return last
+        return last
 
     def _find(self, path: Path) -> tuple[Place, bool, Position]:
         here = self.root

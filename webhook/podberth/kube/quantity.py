@@ -1,13 +1,14 @@
-"""Kubernetes quantities: the text or number of a resource amount as an exact number.
+"""Kubernetes quantities: the text or number of a resource amount as an exact number, and the apiserver's form of it.
 
-The grammar and its limits are apimachinery's pkg/api/resource/quantity.go; the caller interprets the amount. Nothing
-here formats quantities.
+The grammar and its limits are apimachinery's pkg/api/resource/quantity.go; the caller interprets the amount.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
+
+from .shape import CONTAINER_LISTS
 
 # <signedNumber><suffix>; a suffix is binary, decimal or an exponent, and "1." and ".5" are numbers (the grammar in the
 # comment on type Quantity, apimachinery pkg/api/resource/quantity.go). Not \d, which matches the digits of any script.
@@ -17,22 +18,12 @@ _QUANTITY: Final = re.compile(
 )
 
 # apimachinery pkg/api/resource/suffix.go
-_SUFFIXES: Final[dict[str, Fraction]] = {
-    "n": Fraction(1, 10**9),
-    "u": Fraction(1, 10**6),
-    "m": Fraction(1, 10**3),
-    "k": Fraction(10**3),
-    "M": Fraction(10**6),
-    "G": Fraction(10**9),
-    "T": Fraction(10**12),
-    "P": Fraction(10**15),
-    "E": Fraction(10**18),
-    "Ki": Fraction(2**10),
-    "Mi": Fraction(2**20),
-    "Gi": Fraction(2**30),
-    "Ti": Fraction(2**40),
-    "Pi": Fraction(2**50),
-    "Ei": Fraction(2**60),
+DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
+"""Powers of ten, by suffix."""
+BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+"""Powers of two, by suffix."""
+_SUFFIXES: Final = {suffix: Fraction(10) ** power for suffix, power in DECIMAL.items()} | {
+    suffix: Fraction(2**power) for suffix, power in BINARY.items()
 }
 
 # "no quantity may represent a number greater than 2^63-1 in magnitude"; larger ones are capped, finer ones than a nano
@@ -123,3 +114,86 @@ def reserved(found: Iterable[tuple[str, str, int]]) -> dict[str, int]:
     for resource, peak in peaks.items():
         running[resource] = max(running.get(resource, 0), peak)
     return {resource: min(quantity, LARGEST_AMOUNT) for resource, quantity in running.items()}
+
+
+# ---- the apiserver's form, in which a webhook receives each quantity of a Pod ---------------------------------------
+
+_AMOUNTS: Final = (("resources", "limits", "*"), ("resources", "requests", "*"))
+# Every quantity of a Pod except the divisors of the downward API, which only format an amount.
+_QUANTITIES: Final[tuple[tuple[str, ...], ...]] = (
+    *(("spec", containers, "*", *amounts) for containers in CONTAINER_LISTS for amounts in _AMOUNTS),
+    *(("spec", *amounts) for amounts in _AMOUNTS),
+    ("spec", "overhead", "*"),
+    ("spec", "volumes", "*", "emptyDir", "sizeLimit"),
+    *(("spec", "volumes", "*", "ephemeral", "volumeClaimTemplate", "spec", *amounts) for amounts in _AMOUNTS),
+)
+
+_DECIMAL: Final = {power: suffix for suffix, power in DECIMAL.items()}
+_BINARY: Final = ("", *BINARY)
+_FINEST: Final = -9
+_EXPONENT: Final = re.compile(r"[eE][+-]?[0-9]+")
+
+
+def write_quantities(pod: dict[str, Any]) -> None:
+    """Write a Pod's quantities as the apiserver does, in place; values of a wrong shape stay."""
+    for path in _QUANTITIES:
+        _rewrite(pod, path)
+
+
+def canonical_quantity(value: str | float) -> str:
+    """Return the shortest text of the amount without a fraction, in its author's units: 8192Mi is 8Gi, 0.5 is 500m.
+
+    Quantity.CanonicalizeBytes, apimachinery pkg/api/resource/quantity.go. Two rare forms have another result there: a
+    text that is short enough already keeps its sign, zeros and E (+8, 008, 1E3, 1e0), and a container's request is
+    rounded up to thousandths.
+
+    Raises:
+        ValueError: the value is no quantity; the message has it.
+    """
+    amount = parse_quantity(value)
+    text = str(value)
+    if amount == 0:
+        return "0"
+    if text.endswith("i") and amount.denominator == 1 and abs(amount) >= 1024:  # noqa: PLR2004 - below, there is no Ki
+        return _binary(amount.numerator)
+    number, exponent = _decimal(amount)
+    return f"{number}e{exponent}" if exponent and _EXPONENT.search(text) else f"{number}{_DECIMAL[exponent]}"
+
+
+def _binary(number: int) -> str:
+    power = 0
+    while number % 1024 == 0 and power < len(_BINARY) - 1:
+        number, power = number // 1024, power + 1
+    return f"{number}{_BINARY[power]}"
+
+
+def _decimal(amount: Fraction) -> tuple[int, int]:
+    """Return number and exponent, the largest multiple of three; nothing is finer than a nano."""
+    number, exponent = int(amount * 10**-_FINEST), _FINEST
+    while number % 1000 == 0:
+        number, exponent = number // 1000, exponent + 3
+    return number, exponent
+
+
+def _rewrite(node: object, path: Sequence[str]) -> None:
+    """Write the quantities at a path below a node; `*` is every item of a list, or every value of an object."""
+    head, *rest = path
+    keys: Iterable[Any] = ()
+    if isinstance(node, dict):
+        keys = list(node) if head == "*" else [head] * (head in node)
+    elif isinstance(node, list) and head == "*":
+        keys = range(len(node))
+    for key in keys:
+        if rest:
+            _rewrite(node[key], rest)  # type: ignore[index]
+        else:
+            node[key] = _written(node[key])  # type: ignore[index]
+
+
+def _written(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return value
+    try:
+        return canonical_quantity(value)
+    except ValueError:
+        return value

@@ -1,4 +1,4 @@
-"""The fields of a Pod with their JSON types: the schema of a real API server, packaged.
+"""The fields of a Pod, and of the kinds that make pods, with their JSON types: a real API server's schema, packaged.
 
 Only types and merge rules of lists are here: the API server decides whether a value is legal. ``tools/pod_schema.py``
 makes the packaged file, and lists what it keeps.
@@ -7,14 +7,26 @@ makes the packaged file, and lists what it keeps.
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Final, Literal, Self, TypeAlias
 
 POD = "io.k8s.api.core.v1.Pod"
 NAMESPACE = "io.k8s.api.core.v1.Namespace"
 CONFIG_MAP = "io.k8s.api.core.v1.ConfigMap"
 
-_PACKAGED = "pod-1.36.json"
+WORKLOADS: Final[Mapping[tuple[str, str], str]] = {
+    **{
+        ("apps/v1", kind): f"io.k8s.api.apps.v1.{kind}"
+        for kind in ("DaemonSet", "Deployment", "ReplicaSet", "StatefulSet")
+    },
+    **{("batch/v1", kind): f"io.k8s.api.batch.v1.{kind}" for kind in ("CronJob", "Job")},
+    **{("v1", kind): f"io.k8s.api.core.v1.{kind}" for kind in ("Pod", "PodTemplate", "ReplicationController")},
+}
+"""The definitions of the kinds of Kubernetes that make pods, by apiVersion and kind."""
+
+_PACKAGED: Final = "pod-1.36.json"
+_PACKAGED_WORKLOADS: Final = "workloads-1.36.json"
 
 Kind: TypeAlias = Literal["boolean", "integer", "number", "string", "any", "array", "map", "message"]
 _SCALARS: Mapping[str, Kind] = {"boolean": "boolean", "integer": "integer", "number": "number", "string": "string"}
@@ -59,8 +71,7 @@ class PodSchema:
     @classmethod
     def packaged(cls) -> Self:
         """Return the schema that podberth packages. It parses 45 kB: call it once for a process."""
-        text = resources.files(__package__).joinpath("data", _PACKAGED).read_text(encoding="utf-8")
-        return cls.from_document(json.loads(text))
+        return cls.from_document(_packaged(_PACKAGED))
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Self:
@@ -69,12 +80,7 @@ class PodSchema:
         Raises:
             ValueError: an unknown type, or a reference to a missing definition.
         """
-        definitions = {
-            name: Definition(name, {field: _read(each, document) for field, each in body["properties"].items()})
-            for name, body in document.items()
-            if "properties" in body
-        }
-        return cls(definitions)
+        return cls(_definitions(document, document))
 
     def definition(self, name: str) -> Definition:
         """Return a definition by its full name.
@@ -83,6 +89,29 @@ class PodSchema:
             KeyError: there is none.
         """
         return self.definitions[name]
+
+
+@cache
+def workload_definitions() -> Mapping[str, Definition]:
+    """Return the definitions of WORKLOADS, and those reachable from them, that a Pod does not need.
+
+    They are read at the first call. Status has no described content.
+    """
+    found = _packaged(_PACKAGED_WORKLOADS)
+    return _definitions(found, {**_packaged(_PACKAGED), **found})
+
+
+def _definitions(found: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Definition]:
+    """Return some definitions of a document."""
+    return {
+        name: Definition(name, {field: _read(each, document) for field, each in body["properties"].items()})
+        for name, body in found.items()
+        if "properties" in body
+    }
+
+
+def _packaged(name: str) -> Any:
+    return json.loads(resources.files(__package__).joinpath("data", name).read_text(encoding="utf-8"))
 
 
 def _read(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Schema:

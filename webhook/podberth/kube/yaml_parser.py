@@ -16,11 +16,12 @@ from yaml.reader import ReaderError
 
 from .json_text import MAX_DEPTH
 from .positions import Chunk, Part, Place, Position
-from .scalars import resolve, tagged
+from .scalars import kind_of, resolve, tagged
 
 # The most that the aliases of one document may add to it: etcd takes objects of 1.5 MB, and a node is ten bytes or more
 MAX_ALIASED_NODES = 150_000
 _MERGE = "<<"
+_MERGE_TAG = "tag:yaml.org,2002:merge"
 _BLOCK_STYLES = ("|", ">")
 # PyYAML can be built without libyaml; its own parser gives the same events, only slower
 _PURE: Final = yaml.SafeLoader
@@ -123,7 +124,7 @@ class _Composer:
         event = next(self._events)
         value, place = self._value(event, self.at(event.start_mark.index), 1)
         if value is not None and not isinstance(value, dict):
-            self._refuse(place.position, f"got {_kind(value)}, want an object with apiVersion and kind")
+            self._refuse(place.position, f"got {kind_of(value)}, want an object with apiVersion and kind")
         return Composed(value, place, self._wrong, self._repeated)
 
     def _value(self, event: Any, position: Position, depth: int) -> tuple[object, Place]:
@@ -213,7 +214,7 @@ class _Composer:
                 break
             start, key_end = event.start_mark.index, event.end_mark.index
             position = self.at(start)
-            merge = isinstance(event, yaml.ScalarEvent) and event.value == _MERGE and not event.style and not event.tag
+            merge = isinstance(event, yaml.ScalarEvent) and event.value == _MERGE and _is_merge(event)
             key = None if merge else self._key(event, position, depth)
             of_value = next(self._events)
             value, inner = self._value(of_value, self.at(of_value.start_mark.index), depth + 1)
@@ -245,7 +246,7 @@ class _Composer:
             return str(value).lower() if isinstance(value, bool) else str(value)
         if isinstance(value, str) and isinstance(event, yaml.ScalarEvent):
             return value
-        got = f"{event.value}, which kubectl reads as {_kind(value)}" if hasattr(event, "value") else _kind(value)
+        got = f"{event.value}, which kubectl reads as {kind_of(value)}" if hasattr(event, "value") else kind_of(value)
         self._refuse(place.position, f"got {got}, want a string as the key; put it in quotes")
         return None
 
@@ -261,7 +262,7 @@ class _Composer:
             else []
         )
         if not sources or not all(isinstance(item, dict) for item, _ in sources):
-            self._refuse(position, f"got {_kind(value)} to merge, want a mapping or a list of mappings")
+            self._refuse(position, f"got {kind_of(value)} to merge, want a mapping or a list of mappings")
             return
         present = set(items)
         for item, origin in sources:
@@ -281,6 +282,11 @@ def _end(event: Any, place: Place) -> int:
     return end if isinstance(event, yaml.AliasEvent) else place.end
 
 
+def _is_merge(event: yaml.ScalarEvent) -> bool:
+    """Return whether a key ``<<`` merges: it is plain, or has the tag (go.yaml.in/yaml/v2 decode.go isMerge)."""
+    return event.tag == _MERGE_TAG if event.tag else not event.style
+
+
 def _close(place: Place, event: Any) -> None:
     """Set a collection's end: its bracket's, or its last part's; the parser's is where the next token starts."""
     if place.style:
@@ -288,8 +294,3 @@ def _close(place: Place, event: Any) -> None:
     else:
         own = [*place.parts.values(), *place.merges]
         place.end = max((part.end for part in own if part.start >= place.index), default=place.end)
-
-
-def _kind(value: object) -> str:
-    names = {dict: "an object", list: "a list", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
-    return names.get(type(value), "null")

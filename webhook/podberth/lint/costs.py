@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from ..cel.cost import MAX_MICROSECONDS
+from ..cel.cost import MAX_MICROSECONDS, Cost
 from ..errors import Problem
 from ..kube.positions import Path
 from .model import Library, Linted
@@ -17,48 +17,34 @@ EXPENSIVE_FROM: Final = MAX_MICROSECONDS // 2
 """In microseconds: two expressions of this cost exceed the limit of a policy."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ExpressionCost:
     """The most that one expression takes, on the largest pod; the variables that it names are priced separately."""
 
     policy: Linted
     path: Path
-    microseconds: float
-    line: int
-    column: int
-    """The column of its most expensive part, from 1."""
-    advice: str
-    """A cheaper way to write that part; empty where no part is expensive."""
+    cost: Cost
 
     @property
     def cost_class(self) -> CostClass:
         """The class of the cost."""
-        if self.microseconds < CHEAP_BELOW:
+        if self.cost.microseconds < CHEAP_BELOW:
             return "cheap"
-        return "moderate" if self.microseconds < EXPENSIVE_FROM else "dear"
+        return "moderate" if self.cost.microseconds < EXPENSIVE_FROM else "dear"
 
 
 def costs_of(policy: Linted) -> Iterator[ExpressionCost]:
     """Yield the cost of each expression of a policy."""
     for placed in policy.expressions:
-        if placed.bound is None:  # a scalar of gpu or gang: it is never evaluated
-            continue
-        cost = placed.bound.expression.costs[""]
-        yield ExpressionCost(
-            policy=policy,
-            path=placed.path,
-            microseconds=cost.microseconds,
-            line=cost.line,
-            column=cost.column,
-            advice=cost.advice,
-        )
+        if placed.bound is not None:  # else a scalar of gpu or gang: it is never evaluated
+            yield ExpressionCost(policy, placed.path, placed.bound.expression.costs[""])
 
 
 def problems_of(library: Library, cost_class: CostClass) -> Iterator[Problem]:
     """Yield the expressions of a class, each at its most expensive part."""
     for policy in library.policies:
-        for cost in costs_of(policy):
-            if cost.cost_class == cost_class:
-                advice = f"; {cost.advice}" if cost.advice else ""
-                message = f"up to {cost.microseconds / 1000:,.0f} ms for the largest pod{advice}"
-                yield policy.parsed.problem(cost.path, cost.line, cost.column, message)
+        for each in costs_of(policy):
+            if each.cost_class == cost_class:
+                advice = f"; {each.cost.advice}" if each.cost.advice else ""
+                message = f"up to {each.cost.microseconds / 1000:,.0f} ms for the largest pod{advice}"
+                yield policy.parsed.problem(each.path, each.cost.line, each.cost.column, message)

@@ -5,8 +5,9 @@ statements joined by "all of" or "one of". Terms are compared by equality alone.
 take too long, the answer is "possible". Nothing here knows CEL.
 """
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Final, Literal, TypeAlias
 
 Constant: TypeAlias = bool | int | float | str | bytes
@@ -69,7 +70,7 @@ FALSE: Final = AnyOf(())
 
 def possible(*formulas: Formula) -> bool:
     """Return whether all formulas can be true together; True also if the search reaches its limit."""
-    return _Search().possible(list(formulas), {})
+    return _possible(formulas, {}, count(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,33 +98,28 @@ class _Domain:
         return isinstance(value, str | bytes) or self.low <= value <= self.high
 
 
-class _Search:
-    def __init__(self) -> None:
-        self._steps = 0
-
-    def possible(self, waiting: list[Formula], known: Mapping[Hashable, bool | _Domain]) -> bool:
-        self._steps += 1
-        if self._steps > MAX_STEPS:
-            return True
-        waiting = list(waiting)
-        facts = dict(known)
-        choices: list[AnyOf] = []
-        while waiting:
-            formula = waiting.pop()
-            match formula:
-                case AllOf():
-                    waiting += formula.parts
-                case AnyOf():
-                    choices.append(formula)
-                case _:
-                    if not _learn(facts, formula):
-                        return False
-        if not choices:
-            return True
-        # The shortest first: it may decide the others
-        first = min(choices, key=lambda choice: len(choice.parts))
-        rest: list[Formula] = [choice for choice in choices if choice is not first]
-        return any(self.possible([*rest, part], facts) for part in first.parts)
+def _possible(formulas: Iterable[Formula], known: Mapping[Hashable, bool | _Domain], steps: Iterator[int]) -> bool:
+    if next(steps) > MAX_STEPS:
+        return True
+    waiting = list(formulas)
+    facts = dict(known)
+    choices: list[AnyOf] = []
+    while waiting:
+        formula = waiting.pop()
+        match formula:
+            case AllOf():
+                waiting += formula.parts
+            case AnyOf():
+                choices.append(formula)
+            case _:
+                if not _learn(facts, formula):
+                    return False
+    if not choices:
+        return True
+    # The shortest first: it may decide the others
+    first = min(choices, key=lambda choice: len(choice.parts))
+    rest = [choice for choice in choices if choice is not first]
+    return any(_possible([*rest, part], facts, steps) for part in first.parts)
 
 
 def _learn(facts: dict[Hashable, bool | _Domain], fact: Holds | Compares | Among) -> bool:

@@ -15,8 +15,7 @@ from ..cel.tree import Name, Tree, walk
 from ..errors import Problem
 from ..kube.positions import Path
 from ..policy.compile import CompiledMutation, CompiledPolicy
-from ..policy.leaves import Leaf, leaves_of
-from ..policy.model import Mutation, Spec
+from ..policy.model import Leaf, Mutation, Spec, leaves_of
 from ..policy.parse import ParsedPolicy
 from ..policy.places import Placed, expressions_of
 from ..topology.model import Node
@@ -168,6 +167,11 @@ class Library:
     """The ConfigMaps beside the policies, by namespace and name."""
     nodes: tuple[Node, ...] | None = None
     """The cluster's nodes; None where no cluster is known."""
+
+    @property
+    def applicable(self) -> Iterator[Linted]:
+        """Yield the policies whose conditions are true for some pod."""
+        return (policy for policy in self.policies if policy.conditions.can_hold())
 
     @property
     def mutations(self) -> Iterator[LintedMutation]:

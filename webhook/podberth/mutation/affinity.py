@@ -1,6 +1,6 @@
 """Node affinity: podberth's required terms are joined with the user's, preferred terms are added to the user's."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,6 +113,15 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:
     return Change("nodeAffinity", {"preferred": wrote}, lambda: "prefers " + phrase(added)) if added else None
 
 
+def partly_opposed(draft: Draft, value: object) -> Opposition | None:
+    """Return the first contradiction of a term of ``value`` with the pod's own terms; None if there is none.
+
+    Raises:
+        EvaluationError: ``value`` is no list of terms.
+    """
+    return next(_Compared(known(draft), _terms(value, "nodeAffinity.required")).contradictions(), None)
+
+
 def opposed(draft: Draft, value: object, where: str = "nodeAffinity.required") -> Opposition | None:
     """Return the first contradiction if every term of ``value`` contradicts the pod's own terms; else None.
 
@@ -155,17 +164,26 @@ class _Compared:
         like this. Too many pairs to compare are no contradiction.
         """
         first: Opposition | None = None
+        for each in self._compared():
+            if each is None:
+                return None
+            first = first or each
+        return first
+
+    def contradictions(self) -> Iterator[Opposition]:
+        """Yield the contradiction of each pair of a user's term and one of podberth's that has one."""
+        return filter(None, self._compared())
+
+    def _compared(self) -> Iterator[Opposition | None]:
         for user in self.users:
             for term in self.ours:
                 pair = user.contradiction(term)
                 if pair is None or user.implies(term):
-                    return None
-                if first is None:
-                    mine, theirs = pair
-                    own = any(theirs is each for each in terms.expressions(user.term))
-                    place = "node affinity" if own else "nodeSelector"
-                    first = Opposition(_expression(mine), _expression(theirs), place)
-        return first
+                    yield None
+                    continue
+                mine, theirs = pair
+                own = any(theirs is each for each in terms.expressions(user.term))
+                yield Opposition(_expression(mine), _expression(theirs), "node affinity" if own else "nodeSelector")
 
 
 def phrase(ours: list[dict[str, Any]]) -> str:

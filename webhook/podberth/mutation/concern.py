@@ -31,6 +31,8 @@ class Surroundings:
     """The devices that claims ask for."""
     namespace: str = ""
     """The namespace of the review."""
+    nodes_left: Callable[[Draft], int] = lambda _: 0
+    """Returns the number of known nodes that could run the pod of a draft; 0 if no node is known."""
     record: Callable[[], Record] = dict
     """Returns the record so far, with the changes of the policy itself."""
 

@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.serialization import (
 from cryptography.x509.oid import ExtensionOID
 
 from ..errors import CertificateError
+from .authorities import validity
 from .issue import Validity
 
 _KEY_TYPES = (
@@ -44,11 +45,7 @@ def read_leaf(pem: bytes, where: str) -> Leaf:
         public_key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     except (ValueError, IndexError, x509.DuplicateExtension) as error:
         raise CertificateError(f"{where}: got no certificate that can be read, want PEM: {error}") from error
-    return Leaf(
-        Validity(certificate.not_valid_before_utc, certificate.not_valid_after_utc),
-        names,
-        public_key,
-    )
+    return Leaf(validity(certificate), names, public_key)
 
 
 def check_pair(leaf: Leaf, key: bytes, where: str) -> None:

@@ -155,11 +155,7 @@ def _first(registrations: Sequence[Registration], now: datetime, profile: Profil
         found for each in registrations for bundle in each.bundles for found in certificates_in(bundle)
     )
     previous = tuple(_retired(found, profile.leaf_life, now) for found in known if _alive(found, now))
-    return Authorities(None, _signer(profile, now), previous)
-
-
-def _signer(profile: Profile, now: datetime) -> Signer:
-    return new_signer(profile.ca_life, profile.leaf_life, now)
+    return Authorities(None, new_signer(profile.ca_life, profile.leaf_life, now), previous)
 
 
 def _retired(certificate: x509.Certificate, leaf_life: timedelta, now: datetime) -> Retired:
@@ -177,14 +173,14 @@ def _due(authorities: Authorities, now: datetime, profile: Profile) -> Store | N
         kept = tuple(each for each in authorities.previous if _needed(each, now))
         why = f"no leaf of {', '.join(map(name, gone))} can be alive"
         return Store(replace(authorities, previous=kept), why)
-    newest = authorities.next or authorities.current
-    if newest is None:
-        return Store(rotated(authorities, _signer(profile, now)), "there was no authority")
-    lives = validity(newest.certificate)
-    why_new = renewal_due(lives.not_before, lives.not_after, now)
-    if why_new is None:
+    why_new: str | None = "there was no authority"
+    if newest := authorities.next or authorities.current:
+        lives = validity(newest.certificate)
+        why_new = renewal_due(lives.not_before, lives.not_after, now)
+        why_new = why_new and f"{name(newest.certificate)}: {why_new}"
+    if not why_new:
         return None
-    return Store(rotated(authorities, _signer(profile, now)), f"{name(newest.certificate)}: {why_new}")
+    return Store(rotated(authorities, new_signer(profile.ca_life, profile.leaf_life, now)), why_new)
 
 
 def _needed(retired: Retired, now: datetime) -> bool:

@@ -9,10 +9,9 @@ from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
-from pydantic.alias_generators import to_camel
+from pydantic import Field, StrictInt
 
-from .fields import ClaimTemplateName, Key, QualifiedName, Subdomain
+from .fields import ClaimTemplateName, Key, Model, QualifiedName, Subdomain
 
 # The API's limits (kubernetes/api resource/v1, Size constants); the count is an int64, and no node has that many.
 _MOST = 32
@@ -24,25 +23,21 @@ _DIGITS = 8
 """
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=False)
-
-
-class CelSelector(_Model):
+class CelSelector(Model):
     """A CEL expression of the scheduler's (CELDeviceSelector), not of podberth's."""
 
     expression: Annotated[str, Field(min_length=1, max_length=10240)]
     """A condition on the `device`; the API server compiles it, podberth does not."""
 
 
-class DeviceSelector(_Model):
+class DeviceSelector(Model):
     """One condition on a device; all must be true."""
 
     cel: CelSelector
     """The condition."""
 
 
-class DeviceToleration(_Model):
+class DeviceToleration(Model):
     """A taint of devices that is tolerated."""
 
     key: QualifiedName | None = None
@@ -57,14 +52,14 @@ class DeviceToleration(_Model):
     """For `NoExecute`: the time for which the taint is tolerated."""
 
 
-class CapacityRequirements(_Model):
+class CapacityRequirements(Model):
     """The requested capacity of a device that can be shared."""
 
     requests: Annotated[dict[Key, str], Field(min_length=1)]
     """Quantities by capacity, `memory: 10Gi`."""
 
 
-class _Devices(_Model):
+class _Devices(Model):
     device_class_name: Subdomain
     """The DeviceClass."""
     selectors: Annotated[tuple[DeviceSelector, ...], Field(max_length=_MOST)] = ()
@@ -90,7 +85,7 @@ class DeviceSubRequest(_Devices):
     """Unique among the alternatives."""
 
 
-class DeviceRequest(_Model):
+class DeviceRequest(Model):
     """A request under one name: exactly one kind of device, or the first available of several."""
 
     name: Subdomain
@@ -101,7 +96,7 @@ class DeviceRequest(_Model):
     """Alternatives, the best first."""
 
 
-class DeviceConstraint(_Model):
+class DeviceConstraint(Model):
     """A condition on the devices of several requests together."""
 
     requests: Annotated[tuple[str, ...], Field(max_length=_MOST)] = ()
@@ -112,7 +107,7 @@ class DeviceConstraint(_Model):
     """An attribute whose value differs for all; exactly one of the two."""
 
 
-class OpaqueConfiguration(_Model):
+class OpaqueConfiguration(Model):
     """Parameters that only a driver reads."""
 
     driver: Subdomain
@@ -121,7 +116,7 @@ class OpaqueConfiguration(_Model):
     """Parameters in the driver's format; podberth does not read them."""
 
 
-class DeviceConfiguration(_Model):
+class DeviceConfiguration(Model):
     """Configuration of the devices of some requests."""
 
     requests: Annotated[tuple[str, ...], Field(max_length=_MOST)] = ()
@@ -130,7 +125,7 @@ class DeviceConfiguration(_Model):
     """The driver and its parameters."""
 
 
-class Devices(_Model):
+class Devices(Model):
     """The devices of a claim."""
 
     requests: Annotated[tuple[DeviceRequest, ...], Field(min_length=1, max_length=_MOST)]
@@ -141,14 +136,14 @@ class Devices(_Model):
     """Configuration for drivers."""
 
 
-class ResourceClaimSpec(_Model):
+class ResourceClaimSpec(Model):
     """The spec of the claims (resource.k8s.io/v1)."""
 
     devices: Devices
     """The devices of the claim."""
 
 
-class ClaimMetadata(_Model):
+class ClaimMetadata(Model):
     """Metadata that is copied into the claims."""
 
     labels: dict[Key, str] = Field(default_factory=dict)
@@ -157,7 +152,7 @@ class ClaimMetadata(_Model):
     """Annotations of the claims."""
 
 
-class ResourceClaimTemplateSpec(_Model):
+class ResourceClaimTemplateSpec(Model):
     """The spec of a ResourceClaimTemplate."""
 
     metadata: ClaimMetadata | None = None
@@ -166,7 +161,7 @@ class ResourceClaimTemplateSpec(_Model):
     """The spec of the claims."""
 
 
-class ClaimTemplate(_Model):
+class ClaimTemplate(Model):
     """A ResourceClaimTemplate that `podberth controller` creates where a pod names it."""
 
     name: ClaimTemplateName

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from ..cel.engine import Want
 from ..errors import Problem
 from ..kube.positions import Path
-from .leaves import leaves_of
+from .model import leaves_of
 from .parse import ParsedPolicy
 
 _SCALARS = frozenset({Want.STRING, Want.INT})

@@ -4,7 +4,7 @@ All problems of all policies are reported together, each at its place in the fil
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -13,9 +13,8 @@ from ..cel.cost import MAX_MICROSECONDS, Cost, too_expensive, total_of
 from ..cel.engine import DYN, CelType, CompileError, Environment, Expression, Late, Room, Want, never
 from ..errors import PolicyError, Problem
 from ..kube.positions import Path
-from .leaves import leaves_of
 from .match import is_static
-from .model import GPUPolicy, Mutation
+from .model import GPUPolicy, Mutation, Validation, leaves_of
 from .parse import ParsedPolicy
 
 # VAP and MAP give matchConditions no variables and no namespace (apiserver plugin/policy/generic); podberth gives both.
@@ -122,8 +121,18 @@ class CompiledPolicy:
     def __init__(self, parsed: ParsedPolicy, environment: Environment, room: Room) -> None:
         """Called by ``compile_policies``; compiled expressions come from ``room``."""
         self.source: GPUPolicy = parsed.policy
-        self._compiler = _Compiler(parsed, environment, room)
+        self._parsed = parsed
+        self._environment = environment
+        self._room = room
         self._checking = False
+        self._late: Late = never
+        self._in_time = True
+        self._problems: list[Problem] = []
+        self._priced: list[tuple[Path, Expression]] = []
+        self._variables: dict[str, Bound] = {}
+        self._order = {item.name: index for index, item in enumerate(self.source.spec.variables)}
+        self._begun: set[str] = set()
+        """The variables that are compiled, or that did not compile."""
 
     @property
     def name(self) -> str:
@@ -138,7 +147,14 @@ class CompiledPolicy:
     @cached_property
     def conditions(self) -> tuple[tuple[str, Bound], ...]:
         """The matchConditions by name."""
-        return self._part(self._compiler.conditions())
+        found = (
+            (
+                item.name,
+                self._bound(("matchConditions", index, "expression"), item.expression, Want.BOOL, _CONDITION_NAMES),
+            )
+            for index, item in enumerate(self.source.spec.match_conditions)
+        )
+        return self._part((name, bound) for name, bound in found if bound is not None)
 
     @cached_property
     def conditions_read(self) -> frozenset[tuple[str, ...]]:
@@ -148,54 +164,161 @@ class CompiledPolicy:
     @cached_property
     def variables(self) -> Mapping[str, Bound]:
         """The variables by name."""
-        self._compiler.compile_variables()
-        self._part(())
-        return self._compiler.variables
+        self._part(map(self._variable, self._order))
+        return self._variables
 
     @cached_property
     def mutations(self) -> tuple[CompiledMutation, ...]:
-        """The entries of ``mutations``."""
-        return self._part(self._compiler.mutations())
+        """The entries of ``mutations``, without the leaves that do not compile."""
+        return self._part(self._mutation(index, item) for index, item in enumerate(self.source.spec.mutations))
 
     @cached_property
     def validations(self) -> tuple[CompiledValidation, ...]:
         """The entries of ``validations``."""
-        return self._part(self._compiler.validations())
+        found = (self._validation(index, item) for index, item in enumerate(self.source.spec.validations))
+        return self._part(each for each in found if each is not None)
 
     @cached_property
     def audit_annotations(self) -> tuple[tuple[str, Bound], ...]:
         """The auditAnnotations by key."""
-        return self._part(self._compiler.audit_annotations())
+        found = (
+            (item.key, self._bound(("auditAnnotations", index, "valueExpression"), item.value_expression, Want.STRING))
+            for index, item in enumerate(self.source.spec.audit_annotations)
+        )
+        return self._part((key, bound) for key, bound in found if bound is not None)
 
     @cached_property
     def reads_namespace(self) -> bool:
-        """Whether any expression reads namespaceObject; True also if an expression has the name in a string only."""
-        return any("namespaceObject" in source for source in self._compiler.sources())
+        """Whether any expression reads namespaceObject; True also if any text of the policy has the name in it."""
+        return "namespaceObject" in self.source.spec.model_dump_json()
 
     @cached_property
     def cost_microseconds(self) -> float:
-        """The most that one review of its expressions costs (``cel.cost``)."""
-        self._compile()
-        return self._compiler.total()
+        """The most that one review of its expressions costs (``cel.cost``), each with the variables that it needs.
 
-    def _compile(self) -> None:
-        _ = self.conditions
-        self._compiler.compile_variables()
-        _ = self.mutations, self.validations, self.audit_annotations
+        A review is one of /mutate or one of /validate; each evaluates the conditions.
+        """
+        self._compile()
+        phases = (("matchConditions", "mutations"), ("matchConditions", "validations", "auditAnnotations"))
+        return max(
+            total_of(cost for path, each in self._priced if path[0] in phase for cost in _costs(path, each).values())
+            for phase in phases
+        )
 
     def check(self, late: Late) -> tuple[Problem, ...]:
         """Compile everything and compute its cost; return the problems. ``late`` is called before each expression."""
-        self._checking, self._compiler.late = True, late
+        self._checking, self._late = True, late
         self._compile()
-        self._checking, self._compiler.late = False, never
-        self._compiler.price()
-        return tuple(self._compiler.problems)
+        self._checking, self._late = False, never
+        self._price()
+        return tuple(self._problems)
+
+    def _compile(self) -> None:
+        _ = self.conditions, self.variables, self.mutations, self.validations, self.audit_annotations
+
+    def _price(self) -> None:
+        """Refuse a policy that could occupy a worker for too long, at the most expensive part of its expressions."""
+        if self.cost_microseconds > MAX_MICROSECONDS:
+            found = [(path, _costs(path, each)[""]) for path, each in self._priced]
+            path, cost = max(found, key=lambda each: each[1].worst)
+            message = too_expensive(self.cost_microseconds, cost)
+            self._problems.append(self._parsed.problem(("spec", *path), cost.line, cost.column, message))
 
     def _part(self, compiled: Iterable[_Part]) -> tuple[_Part, ...]:
         found = tuple(compiled)
-        if self._compiler.problems and not self._checking:
-            raise PolicyError(tuple(sorted(self._compiler.problems)))
+        if self._problems and not self._checking:
+            raise PolicyError(tuple(sorted(self._problems)))
         return found
+
+    def _variable(self, name: str) -> None:
+        if name not in self._begun:
+            self._begun.add(name)
+            index = self._order[name]
+            bound = self._bound(
+                ("variables", index, "expression"), self.source.spec.variables[index].expression, Want.ANY
+            )
+            if bound is not None:
+                self._variables[name] = bound
+
+    def _validation(self, index: int, item: Validation) -> CompiledValidation | None:
+        path: Path = ("validations", index)
+        expression = self._bound((*path, "expression"), item.expression, Want.BOOL)
+        message = self._optional((*path, "messageExpression"), item.message_expression, Want.STRING)
+        if expression is None:
+            return None
+        return CompiledValidation(
+            expression=expression, message=item.message or "", message_expression=message, reason=item.reason
+        )
+
+    def _mutation(self, index: int, item: Mutation) -> CompiledMutation:
+        path: Path = ("mutations", index)
+        sources, literals = leaves_of(item)
+        leaves: dict[str, Bound] = {}
+        facts: dict[str, tuple[str, str]] = {}
+        for leaf in sources:
+            bound = self._bound((*path, *leaf.path), leaf.source, leaf.want)
+            fact = _FACT.fullmatch(leaf.source.strip())
+            if bound is not None and fact is not None:
+                variable, field = filter(None, fact.groups())
+                facts[leaf.name] = (variable, field)
+            elif bound is not None:
+                leaves[leaf.name] = bound
+        when = self._optional((*path, "when"), item.when, Want.BOOL)
+        reason = self._optional((*path, "reason"), item.reason, Want.STRING)
+        templates = {each.name: each.written_name for each in self.source.spec.claim_templates}
+        return CompiledMutation(
+            name=item.name or f"mutations[{index}]",
+            concern=item.concern,
+            when=when,
+            reason=reason,
+            leaves=leaves,
+            facts=facts,
+            literals=literals,
+            nullable=frozenset(leaf.name for leaf in sources if leaf.may_be_null),
+            templates=templates if item.concern == "resourceClaims" else {},
+        )
+
+    def _optional(self, path: Path, source: str | None, want: Want) -> Bound | None:
+        return None if source is None else self._bound(path, source, want)
+
+    def _bound(self, path: Path, source: str, want: Want, names: frozenset[str] = _ALL_NAMES) -> Bound | None:
+        if self._late():
+            if self._in_time:
+                self._problems.append(self._parsed.problem(("spec", *path), 1, 1, _LATE))
+            self._in_time = False
+            return None
+        variables = self._before(path, source) if "variables" in names else {}
+        try:
+            expression = self._environment.compile(source, want=want, variables=variables, names=names, room=self._room)
+            if path[0] != "variables":
+                expression.load(self._room)
+        except CompileError as error:
+            found = ((("spec", *path), each.line, each.column, each.message) for each in error.problems)
+            self._problems += [self._parsed.problem(*each) for each in found]
+            return None
+        used = {path[1] for path in expression.reads if path[0] == "variables" and len(path) > 1}
+        if not used <= self._variables.keys():
+            return None
+        self._priced.append((path, expression))
+        within = [self._variables[name].reads for name in used]
+        return Bound(expression, expression.reads.union(*within))
+
+    def _before(self, path: Path, source: str) -> dict[str, Expression | CelType]:
+        """Return the variables that an expression may use; those that it names are compiled first."""
+        of_variable = path[0] == "variables"
+        seen = [name for name, index in self._order.items() if not of_variable or ("variables", index) < path[:2]]
+        for name in sorted(set(_WORD.findall(source)).intersection(seen), key=self._order.__getitem__):
+            self._variable(name)
+        # A variable that did not compile gets the type ``dyn``: its own problem is reported, and the expressions that
+        # use it have none because of it.
+        known = {name: bound.expression for name, bound in self._variables.items()}
+        return {name: known.get(name, DYN) for name in seen if name in self._begun}
+
+
+def _costs(path: Path, expression: Expression) -> Mapping[str, Cost]:
+    """Return the costs of the expression at a path and of its variables, with its conversion to Python."""
+    costs = expression.costs
+    return costs if path[0] == "variables" else {**costs, "": costs[""].with_result}
 
 
 def compile_policies(
@@ -224,166 +347,3 @@ def compile_policies(
         if not found:
             compiled.append(policy)
     return tuple(sorted(compiled, key=lambda policy: policy.source.sort_key)), tuple(sorted(problems))
-
-
-def _costs(path: Path, expression: Expression) -> Mapping[str, Cost]:
-    """Return the costs of the expression at a path and of its variables, with its conversion to Python."""
-    costs = expression.costs
-    return costs if path[0] == "variables" else {**costs, "": costs[""].with_result}
-
-
-class _Compiler:
-    """Compiles the parts of one policy and collects all of its problems."""
-
-    def __init__(self, parsed: ParsedPolicy, environment: Environment, room: Room) -> None:
-        self.parsed = parsed
-        self.environment = environment
-        self.late: Late = never
-        self._in_time = True
-        self._room = room
-        self.problems: list[Problem] = []
-        self.variables: dict[str, Bound] = {}
-        self.priced: list[tuple[Path, Expression]] = []
-        self._order = {item.name: index for index, item in enumerate(parsed.policy.spec.variables)}
-        self._templates = {each.name: each.written_name for each in parsed.policy.spec.claim_templates}
-        self._begun: set[str] = set()
-        """The variables that are compiled, or that did not compile."""
-
-    def compile_variables(self) -> None:
-        """Compile the variables that nothing has needed yet."""
-        for name in self._order:
-            self._variable(name)
-
-    def _variable(self, name: str) -> None:
-        if name not in self._begun:
-            self._begun.add(name)
-            index = self._order[name]
-            source = self.parsed.policy.spec.variables[index].expression
-            bound = self._bound(("variables", index, "expression"), source, Want.ANY)
-            if bound is not None:
-                self.variables[name] = bound
-
-    def sources(self) -> Iterator[str]:
-        """Yield the source of every expression, and other texts of the policy."""
-        waiting: list[Any] = [self.parsed.policy.spec.model_dump()]
-        while waiting:
-            value = waiting.pop()
-            if isinstance(value, str):
-                yield value
-            elif isinstance(value, dict):
-                waiting += value.values()
-            elif isinstance(value, list | tuple):
-                waiting += value
-
-    def conditions(self) -> Iterator[tuple[str, Bound]]:
-        """Yield the matchConditions that compile."""
-        for index, item in enumerate(self.parsed.policy.spec.match_conditions):
-            path = ("matchConditions", index, "expression")
-            bound = self._bound(path, item.expression, Want.BOOL, _CONDITION_NAMES)
-            if bound is not None:
-                yield item.name, bound
-
-    def mutations(self) -> Iterator[CompiledMutation]:
-        """Yield the mutations, without the leaves that do not compile."""
-        return (self._mutation(index, item) for index, item in enumerate(self.parsed.policy.spec.mutations))
-
-    def audit_annotations(self) -> Iterator[tuple[str, Bound]]:
-        """Yield the auditAnnotations that compile."""
-        for index, item in enumerate(self.parsed.policy.spec.audit_annotations):
-            bound = self._bound(("auditAnnotations", index, "valueExpression"), item.value_expression, Want.STRING)
-            if bound is not None:
-                yield item.key, bound
-
-    def total(self) -> float:
-        """Return the most that a review costs, in microseconds; the cost of an expression includes its variables.
-
-        A review is one of /mutate or one of /validate; each evaluates the conditions.
-        """
-        phases = (("matchConditions", "mutations"), ("matchConditions", "validations", "auditAnnotations"))
-        return max(
-            total_of(cost for path, each in self.priced if path[0] in phase for cost in _costs(path, each).values())
-            for phase in phases
-        )
-
-    def price(self) -> None:
-        """Refuse a policy that could occupy a worker for too long, at the most expensive part of its expressions."""
-        total = self.total()
-        if total > MAX_MICROSECONDS:
-            found = [(path, _costs(path, each)[""]) for path, each in self.priced]
-            path, cost = max(found, key=lambda each: each[1].worst)
-            message = too_expensive(total, cost)
-            self.problems.append(self.parsed.problem(("spec", *path), cost.line, cost.column, message))
-
-    def validations(self) -> Iterator[CompiledValidation]:
-        """Yield the validations that compile."""
-        for index, item in enumerate(self.parsed.policy.spec.validations):
-            path: Path = ("validations", index)
-            expression = self._bound((*path, "expression"), item.expression, Want.BOOL)
-            message = self._optional((*path, "messageExpression"), item.message_expression, Want.STRING)
-            if expression is not None:
-                yield CompiledValidation(
-                    expression=expression, message=item.message or "", message_expression=message, reason=item.reason
-                )
-
-    def _mutation(self, index: int, item: Mutation) -> CompiledMutation:
-        path: Path = ("mutations", index)
-        sources, literals = leaves_of(item)
-        leaves: dict[str, Bound] = {}
-        facts: dict[str, tuple[str, str]] = {}
-        for leaf in sources:
-            bound = self._bound((*path, *leaf.path), leaf.source, leaf.want)
-            fact = _FACT.fullmatch(leaf.source.strip())
-            if bound is not None and fact is not None:
-                variable, field = filter(None, fact.groups())
-                facts[leaf.name] = (variable, field)
-            elif bound is not None:
-                leaves[leaf.name] = bound
-        when = self._optional((*path, "when"), item.when, Want.BOOL)
-        reason = self._optional((*path, "reason"), item.reason, Want.STRING)
-        return CompiledMutation(
-            name=item.name or f"mutations[{index}]",
-            concern=item.concern,
-            when=when,
-            reason=reason,
-            leaves=leaves,
-            facts=facts,
-            literals=literals,
-            nullable=frozenset(leaf.name for leaf in sources if leaf.may_be_null),
-            templates=self._templates if item.concern == "resourceClaims" else {},
-        )
-
-    def _optional(self, path: Path, source: str | None, want: Want) -> Bound | None:
-        return None if source is None else self._bound(path, source, want)
-
-    def _bound(self, path: Path, source: str, want: Want, names: frozenset[str] = _ALL_NAMES) -> Bound | None:
-        if self.late():
-            if self._in_time:
-                self.problems.append(self.parsed.problem(("spec", *path), 1, 1, _LATE))
-            self._in_time = False
-            return None
-        variables = self._before(path, source) if "variables" in names else {}
-        try:
-            expression = self.environment.compile(source, want=want, variables=variables, names=names, room=self._room)
-            if path[0] != "variables":
-                expression.load(self._room)
-        except CompileError as error:
-            found = ((("spec", *path), each.line, each.column, each.message) for each in error.problems)
-            self.problems += [self.parsed.problem(*each) for each in found]
-            return None
-        used = {path[1] for path in expression.reads if path[0] == "variables" and len(path) > 1}
-        if not used <= self.variables.keys():
-            return None
-        self.priced.append((path, expression))
-        within = [self.variables[name].reads for name in used]
-        return Bound(expression, expression.reads.union(*within))
-
-    def _before(self, path: Path, source: str) -> dict[str, Expression | CelType]:
-        """Return the variables that an expression may use; those that it names are compiled first."""
-        of_variable = path[0] == "variables"
-        seen = [name for name, index in self._order.items() if not of_variable or ("variables", index) < path[:2]]
-        for name in sorted(set(_WORD.findall(source)).intersection(seen), key=self._order.__getitem__):
-            self._variable(name)
-        # A variable that did not compile gets the type ``dyn``: its own problem is reported, and the expressions that
-        # use it have none because of it.
-        known = {name: bound.expression for name, bound in self.variables.items()}
-        return {name: known.get(name, DYN) for name in seen if name in self._begun}

@@ -127,8 +127,8 @@ class Evaluation:
         Raises:
             EvaluationError: a value expression has no value.
         """
-        values = {key: (self.value(bound) or "").strip() for key, bound in self.policy.audit_annotations}
-        return {key: _cut(value) for key, value in values.items() if value}
+        values = {key: (self.value(bound) or "").strip().encode() for key, bound in self.policy.audit_annotations}
+        return {key: value[:MAX_AUDIT_VALUE_BYTES].decode(errors="ignore") for key, value in values.items() if value}
 
     def _fail(self, item: CompiledValidation) -> Failure | None:
         try:
@@ -148,10 +148,6 @@ class Evaluation:
             if text and text.strip() and "\n" not in text:
                 return str(text)
         return item.fixed_message
-
-
-def _cut(value: str) -> str:
-    return value.encode()[:MAX_AUDIT_VALUE_BYTES].decode(errors="ignore")
 
 
 def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -> bool:

@@ -1,4 +1,4 @@
-"""The kinds of text in a policy document, each validated alone: names, messages, expressions.
+"""The base of the documents' models, and the kinds of text in them, each validated alone: names, messages, expressions.
 
 ``refusals`` checks them against each other.
 """
@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Annotated, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
+from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
@@ -24,6 +25,12 @@ _ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 MAX_NAME = 63
 # A dash and eight digits are appended to it (claim_template).
 MAX_TEMPLATE_NAME = MAX_SUBDOMAIN - 9
+
+
+class Model(BaseModel):
+    """A part of a document: camelCase in the document, unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=False)
 
 
 def _expression(value: object) -> object:

@@ -58,24 +58,15 @@ def is_static(policy: GPUPolicy) -> bool:
     return by_rule and constraints.object_selector.empty and constraints.namespace_selector.empty
 
 
-def match(policy: GPUPolicy, request: MatchRequest, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Return whether the policy matches the request; ``namespaces`` holds the Namespace objects by name.
+def mismatch(policy: GPUPolicy, request: MatchRequest, namespaces: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the field name of the constraint that does not match; empty where the policy matches the request.
 
-    An exclusion takes precedence over an inclusion. An absent object matches no objectSelector but the empty one; for
-    an update, either object may match.
+    ``namespaces`` holds the Namespace objects by name. An exclusion takes precedence over an inclusion. An absent
+    object matches no objectSelector but the empty one; for an update, either object may match.
 
     Raises:
         NamespaceUnknownError: all else matches, and the namespaceSelector needs the labels of a namespace that is not
         known.
-    """
-    return not mismatch(policy, request, namespaces)
-
-
-def mismatch(policy: GPUPolicy, request: MatchRequest, namespaces: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the field name of the constraint that does not match; empty where ``match`` is true.
-
-    Raises:
-        NamespaceUnknownError: as ``match`` does.
     """
     constraints = policy.spec.match_constraints
     if any(_rule_matches(rule, request) for rule in constraints.exclude_resource_rules):

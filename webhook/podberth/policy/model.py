@@ -7,41 +7,41 @@ adds files, places and words for the author. The docstring of a field is its row
 in the JSON Schema.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
-from pydantic.alias_generators import to_camel
+from pydantic import BaseModel, Field, StrictInt
 
+from ..cel.types import Want
+from ..kube.positions import Path
 from ..wellknown import API_VERSION, POLICY_KIND
 from .claim_template import ClaimTemplate
 from .fields import (
     BoolExpression,
     EnvName,
     Expression,
+    Gives,
     Identifier,
     IntExpression,
     LabelValue,
     MapExpression,
     MapsExpression,
     Message,
+    Model,
     NullableIntExpression,
     NullableStringExpression,
     QualifiedName,
     StringExpression,
     Subdomain,
+    gives,
 )
-
-
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=False)
-
 
 # ---- what the policy is asked about --------------------------------------------------------------------------------
 
 
-class LabelSelectorRequirement(_Model):
+class LabelSelectorRequirement(Model):
     """One expression of a label selector (meta/v1)."""
 
     key: QualifiedName
@@ -52,7 +52,7 @@ class LabelSelectorRequirement(_Model):
     """For `In` and `NotIn` only."""
 
 
-class LabelSelector(_Model):
+class LabelSelector(Model):
     """A label selector (meta/v1); the empty one selects everything."""
 
     match_labels: dict[QualifiedName, LabelValue] = Field(default_factory=dict)
@@ -71,7 +71,7 @@ class LabelSelector(_Model):
         return not self.match_labels and not self.match_expressions
 
 
-class Rule(_Model):
+class Rule(Model):
     """Requests by operation and resource (NamedRuleWithOperations); ``*`` stands for all of a list."""
 
     operations: tuple[Literal["CREATE", "UPDATE", "DELETE", "CONNECT", "*"], ...]
@@ -94,7 +94,7 @@ PODS_CREATED = Rule.model_validate(
 """The rule of a policy that names none: pods, when they are created."""
 
 
-class MatchConstraints(_Model):
+class MatchConstraints(Model):
     """The requests that the policy sees (MatchResources). An exclusion takes precedence over an inclusion."""
 
     resource_rules: tuple[Rule, ...] = (PODS_CREATED,)
@@ -109,7 +109,7 @@ class MatchConstraints(_Model):
     """Accepted; both have the same effect, because the webhook entry decides in which version a request comes."""
 
 
-class MatchCondition(_Model):
+class MatchCondition(Model):
     """A condition on the request; one that is false skips the policy."""
 
     name: QualifiedName
@@ -118,7 +118,7 @@ class MatchCondition(_Model):
     """False: the policy is not evaluated."""
 
 
-class Variable(_Model):
+class Variable(Model):
     """A named expression, computed when first used; it sees the variables above it."""
 
     name: Identifier
@@ -127,7 +127,7 @@ class Variable(_Model):
     """Sees the variables above it."""
 
 
-class ParamKind(_Model):
+class ParamKind(Model):
     """The kind of the parameter objects: a ConfigMap."""
 
     api_version: Literal["v1"]
@@ -136,7 +136,7 @@ class ParamKind(_Model):
     """No other kind holds params."""
 
 
-class ParamRef(_Model):
+class ParamRef(Model):
     """The objects that hold the parameters: one by name, or all that a selector selects, each evaluated in turn."""
 
     name: Subdomain | None = None
@@ -157,7 +157,7 @@ class ParamRef(_Model):
 # ---- what it writes ------------------------------------------------------------------------------------------------
 
 
-class NodeAffinity(_Model):
+class NodeAffinity(Model):
     """Node affinity terms, required or preferred."""
 
     required: MapsExpression | None = None
@@ -168,7 +168,7 @@ class NodeAffinity(_Model):
     """With preferred only, and needed there."""
 
 
-class Gang(_Model):
+class Gang(Model):
     """The gang label of a pod and the settings of its group system."""
 
     name: StringExpression
@@ -180,7 +180,7 @@ class Gang(_Model):
     the native PodGroup of that name where it exists."""
 
 
-class Topology(_Model):
+class Topology(Model):
     """One domain of a topology level for the pod's own gang, or for its slice of it."""
 
     level: StringExpression
@@ -191,11 +191,11 @@ class Topology(_Model):
     """The number of members in each domain; none, 0 or 1: the whole gang."""
 
 
-class Mutation(_Model):
+class Mutation(Model):
     """One thing to write, when ``when`` is true."""
 
     # A mutation has one field here, because documents enter here and the schema, the CRD and docs/policy.md are made
-    # from these models. ``leaves`` reads its expressions from the field's type; all else is in ``mutation.concerns``.
+    # from these models. ``leaves_of`` reads the expressions by the types of fields; ``mutation.concerns`` has all else.
 
     name: QualifiedName | None = None
     """Unique; named in errors."""
@@ -250,10 +250,49 @@ CONCERNS: Mapping[str, str] = {
 """The concerns of mutations, with the field's name here; each entry has exactly one."""
 
 
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One CEL expression of a mutation: its name for the builder, its place below the entry, its source and type."""
+
+    name: str
+    path: Path
+    source: str
+    want: Want
+    may_be_null: bool = False
+    """Whether the entry applies even if the value is null; if not, an entry with a null is skipped."""
+
+
+def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
+    """Return the expressions and the literals of a mutation entry, without the fields that it does not have."""
+    concern, value = next(iter(item.written.items()))
+    if isinstance(value, BaseModel):
+        fields = list(_fields(value))
+        leaves = [
+            Leaf(name, (concern, name), source, of.want, of.may_be_null)
+            for name, source, of in fields
+            if of is not None
+        ]
+        return leaves, {name: literal for name, literal, of in fields if of is None}
+    of = gives(Mutation.model_fields[CONCERNS[concern]])
+    want = Want.ANY if of is None else of.want
+    if isinstance(value, dict):
+        # A null leaves out its own key, and no other.
+        return [Leaf(key, (concern, key), source, want, may_be_null=True) for key, source in value.items()], {}
+    return [Leaf("", (concern,), value, want)], {}
+
+
+def _fields(value: BaseModel) -> Iterator[tuple[str, Any, Gives | None]]:
+    """Yield the fields that a part of a mutation has: name, value, and the type that an expression must give."""
+    for name, field in type(value).model_fields.items():
+        given = getattr(value, name)
+        if given is not None:
+            yield field.alias or name, given, gives(field)
+
+
 # ---- what it judges ------------------------------------------------------------------------------------------------
 
 
-class Validation(_Model):
+class Validation(Model):
     """An expression that must be true, and the message where it is not."""
 
     expression: BoolExpression
@@ -267,7 +306,7 @@ class Validation(_Model):
     """Reason of the denial, with status code 401, 403, 422 or 413. The first denial sets it."""
 
 
-class AuditAnnotation(_Model):
+class AuditAnnotation(Model):
     """A value for the audit log, published as ``<webhook>/<policy>.<key>``; null leaves it out."""
 
     key: QualifiedName
@@ -278,7 +317,7 @@ class AuditAnnotation(_Model):
     params objects the values are joined, each once."""
 
 
-class Rollout(_Model):
+class Rollout(Model):
     """The share of workloads that the policy applies to, by a stable hash of the top owner."""
 
     percent: Annotated[StrictInt, Field(ge=0, le=100)]
@@ -291,7 +330,7 @@ DEFAULT_ORDER = 1000
 """Behind the shipped policies, which use the hundreds below."""
 
 
-class Spec(_Model):
+class Spec(Model):
     """The content of the policy."""
 
     description: str = ""
@@ -327,7 +366,7 @@ class Spec(_Model):
     """A share of the workloads."""
 
 
-class Metadata(_Model):
+class Metadata(Model):
     """The object's metadata; fields of the API server are accepted and not read."""
 
     name: Subdomain
@@ -347,7 +386,7 @@ class Metadata(_Model):
     finalizers: Any = None
 
 
-class GPUPolicy(_Model):
+class GPUPolicy(Model):
     """A policy, as a file or as an object of the cluster."""
 
     api_version: Literal[API_VERSION]  # type: ignore[valid-type]

@@ -34,7 +34,7 @@ class ParsedPolicy:
 
     def problem(self, path: Path, line: int, column: int, message: str) -> Problem:
         """Return a problem at ``line`` and ``column`` (from 1) of the expression at ``path``, keys as written."""
-        return Problem(self.file, *self.positions.scalar(path).at(line, column), render_path(path), message)
+        return Problem(self.file, *self.positions.within(path, line, column), render_path(path), message)
 
 
 @dataclass(frozen=True, slots=True)

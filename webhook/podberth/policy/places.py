@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ..kube.positions import Path
 from .compile import Bound, CompiledPolicy
-from .leaves import leaves_of
+from .model import leaves_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,6 @@ from ..cel.bounds import MAX_ENTRIES, MAX_EXPRESSION_BYTES, MAX_POLICY_BYTES
 from ..kube.positions import Path
 from ..workload.systems import JOINED
 from .claim_template import DeviceRequest, Devices, DeviceSubRequest, ExactDeviceRequest
-from .leaves import leaves_of
 from .model import (
     CONCERNS,
     GPUPolicy,
@@ -20,6 +19,7 @@ from .model import (
     Mutation,
     Rule,
     Spec,
+    leaves_of,
 )
 
 Refusal: TypeAlias = tuple[Path, str]

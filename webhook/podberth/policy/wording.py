@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ..kube.positions import Path
+from ..kube.scalars import kind_of
 
 Finding: TypeAlias = tuple[Path, bool, str]
 """The path, whether the problem is the key at the path (else the value), and the message."""
@@ -71,13 +72,7 @@ def shown(value: object) -> str:
     """Show a value for a message: a scalar as itself, anything else by its kind."""
     if isinstance(value, bool | int | float):
         return repr(value).lower()
-    return repr(value)[:80] if isinstance(value, str) else kind(value)
-
-
-def kind(value: object) -> str:
-    """Name the type of a decoded document's value in YAML's words."""
-    names = {dict: "an object", list: "a list", bool: "a boolean", int: "a number", float: "a number", str: "a string"}
-    return names.get(type(value), "null")
+    return repr(value)[:80] if isinstance(value, str) else kind_of(value)
 
 
 def _want(wanted: str) -> Callable[[object, Mapping[str, Any]], str]:

@@ -6,6 +6,7 @@ instead of 72, where a decision takes some hundreds. aiohttp asks three things o
 """
 
 from email.utils import formatdate
+from functools import lru_cache
 from http import HTTPStatus
 from time import time
 
@@ -60,26 +61,14 @@ def farewell(status: int, text: str) -> bytes:
     return _head(status, b"text/plain", len(body), close=True) + body
 
 
-class _Dates:
-    """The Date header (RFC 9110, 6.6.1: a must), formatted once a second."""
-
-    def __init__(self) -> None:
-        self._second = 0
-        self._text = b""
-
-    def __call__(self) -> bytes:
-        second = int(time())
-        if second != self._second:
-            self._second = second
-            self._text = formatdate(second, usegmt=True).encode("ascii")
-        return self._text
-
-
-_date = _Dates()
+@lru_cache(1)
+def _date(second: int) -> bytes:
+    """Return the Date header (RFC 9110, 6.6.1: a must), formatted once a second."""
+    return formatdate(second, usegmt=True).encode("ascii")
 
 
 def _head(status: int, content_type: bytes, length: int, *, close: bool) -> bytes:
-    return _STARTS[status] % (content_type, _date(), length) + (_CLOSE if close else _KEEP)
+    return _STARTS[status] % (content_type, _date(int(time())), length) + (_CLOSE if close else _KEEP)
 
 
 def _start(status: HTTPStatus) -> bytes:

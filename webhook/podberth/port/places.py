@@ -47,7 +47,8 @@ class Places:
 
         False: none is free.
         """
-        while len(self) >= self._most or not self._charge(HANDSHAKE_BYTES):
+        budget = self._budget
+        while len(self) >= self._most or not (budget is None or budget.take("connections", HANDSHAKE_BYTES)):
             if not self._displace(now):
                 return False
         self._unproven[guest] = now
@@ -73,9 +74,6 @@ class Places:
         self.settle(guest)
         self._proven.discard(guest)
         self._give_back(CONNECTION_BYTES)
-
-    def _charge(self, amount: int) -> bool:
-        return self._budget is None or self._budget.take("connections", amount)
 
     def _give_back(self, amount: int) -> None:
         if self._budget is not None:

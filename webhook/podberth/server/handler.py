@@ -137,16 +137,7 @@ class ReviewHandler:
             phases = Phases(received - started, decided - received, perf_counter() - decided)
             _behind(hold, self._recorder.decided, target.path, review, outcome, phases)
             if self._tracer is not None:
-                traced = Traced(
-                    headers=request.headers,
-                    path=target.path,
-                    status=200,
-                    ended_ns=time_ns(),
-                    seconds=sum(phases),
-                    request=review,
-                    outcome=outcome,
-                    phases=phases,
-                )
+                traced = Traced(request.headers, target.path, 200, time_ns(), sum(phases), review, outcome, phases)
                 _behind(hold, self._tracer.review, traced)
             connection.prove()
             return WholeAnswer(200, answer, content_type=_JSON_BYTES, close=state.draining)
@@ -187,16 +178,8 @@ class ReviewHandler:
         seconds = perf_counter() - started
         self._recorder.refused(path, error.status, str(error), seconds, review)
         if self._tracer is not None:
-            traced = Traced(
-                headers=request.headers,
-                path=path,
-                status=error.status,
-                ended_ns=time_ns(),
-                seconds=seconds,
-                request=review,
-                error=str(error),
-            )
-            self._tracer.review(traced)
+            said = str(error)
+            self._tracer.review(Traced(request.headers, path, error.status, time_ns(), seconds, review, error=said))
         # After an unread body, the start of the next request cannot be found.
         close = self._state.draining or not request.content.is_eof()
         return WholeAnswer(error.status, error_body(error.status, str(error)), content_type=_JSON_BYTES, close=close)

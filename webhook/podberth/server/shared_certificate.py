@@ -7,6 +7,7 @@ in this process. The certificate stays in force whatever the API server does.
 import asyncio
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Final
@@ -36,32 +37,23 @@ _VIEW_SHARE = 2
 _LEAST_SHARE: Final = 0.5
 
 
+@dataclass(slots=True)
 class SharedCertificate:
-    """Checks the authorities for ever. ``run`` is to be a task."""
+    """Checks the authorities for ever. ``run`` is to be a task; the port has no certificate before."""
 
-    def __init__(
-        self,
-        shared: SharedAuthorities,
-        names: Sequence[str],
-        profile: Profile,
-        tls: PortTls,
-        state: ServingState,
-        watching: "SharedWatching",
-    ) -> None:
-        """Start without having read anything; the port has no certificate."""
-        self._shared = shared
-        self._names = names
-        self._profile = profile
-        self._tls = tls
-        self._state = state
-        self._watching = watching
-        self._record_key = b""
-        self._leaf: SignedLeaf | None = None
-        self._held: Held | None = None
-        self._failures = 0
-        trust_seconds = profile.trust.total_seconds()
-        self._pause_seconds = min(_LONGEST_PAUSE_SECONDS, trust_seconds / _LOOKS_IN_TRUST / (1 + _LEAST_SHARE))
-        self._view_seconds = trust_seconds / _VIEW_SHARE
+    shared: SharedAuthorities
+    names: Sequence[str]
+    profile: Profile
+    tls: PortTls
+    state: ServingState
+    metrics: Metrics
+    log: Log
+    use_key: Callable[[bytes, str], None]
+    """Takes the key of records, and the place where it was found."""
+    _record_key: bytes = b""
+    _leaf: SignedLeaf | None = None
+    _held: Held | None = None
+    _failures: int = 0
 
     async def run(self) -> None:
         """Look, act, wait, until cancelled."""
@@ -69,43 +61,45 @@ class SharedCertificate:
             wait_seconds = await self._turn()
             leaf = self._leaf
             # An expired certificate is as good as none: clients then ask other replicas.
-            self._state.certificate = leaf is not None and datetime.now(UTC) < leaf.validity.not_after
+            self.state.certificate = leaf is not None and datetime.now(UTC) < leaf.validity.not_after
             await asyncio.sleep(wait_seconds)
 
     async def _turn(self) -> float:
         """Do everything that is due; return the wait before the next look."""
         chance = random.random()  # noqa: S311 - to spread, not to hide
+        trust_seconds = self.profile.trust.total_seconds()
         try:
             for _ in range(_LOOKS_AT_ONCE):
-                async with asyncio.timeout(self._view_seconds):
+                async with asyncio.timeout(trust_seconds / _VIEW_SHARE):
                     if not await self._look():
                         break
         except Exception as error:  # noqa: BLE001 - a bug must not end the watch
-            await self._shared.reset()
-            self._watching.failed(error)
+            await self.shared.reset()
+            self._report(error)
             bound = min(_LONGEST_WAIT_SECONDS, _FIRST_WAIT_SECONDS * 2.0 ** min(self._failures, 30))
             self._failures += 1
             return bound * (_LEAST_SHARE + chance / 2)
         self._failures = 0
-        return self._pause_seconds * (_LEAST_SHARE + chance)
+        pause_seconds = min(_LONGEST_PAUSE_SECONDS, trust_seconds / _LOOKS_IN_TRUST / (1 + _LEAST_SHARE))
+        return pause_seconds * (_LEAST_SHARE + chance)
 
     async def _look(self) -> bool:
         """Read everything and take one action; tell whether there may be more to do.
 
         The configurations are read first: ``pki.rotation`` says why.
         """
-        configurations = await self._shared.configurations()
+        configurations = await self.shared.configurations()
         read_at = datetime.now(UTC)
-        secret = await self._shared.secret()
+        secret = await self.shared.secret()
         if secret is None:
             # A replica that makes a new Secret keeps the present trust, not that from before the Secret was deleted.
-            configurations = await self._shared.configurations()
+            configurations = await self.shared.configurations()
         else:
             self._take_key(secret)
             self._sign(secret.authorities, read_at)
         registrations = [each.registration for each in configurations]
         known = secret.authorities if secret else None
-        planned = plan(known, registrations, self._held, datetime.now(UTC), self._profile)
+        planned = plan(known, registrations, self._held, datetime.now(UTC), self.profile)
         self._held = planned.held
         action = planned.action
         if action is None and secret is not None and not secret.record_key:
@@ -116,7 +110,7 @@ class SharedCertificate:
         """Seal records with the Secret's key; if the Secret has lost it, keep the last one."""
         if secret.record_key:
             self._record_key = secret.record_key
-            self._watching.use_key(secret.record_key, self._shared.where)
+            self.use_key(secret.record_key, self.shared.where)
 
     async def _act(
         self, action: Store | Trust | None, secret: ReadSecret | None, configurations: Sequence[ReadConfiguration]
@@ -125,84 +119,46 @@ class SharedCertificate:
             return False
         try:
             if isinstance(action, Store):
-                await self._shared.store(secret, action.authorities, self._record_key)
-                self._watching.stored(action)
+                await self.shared.store(secret, action.authorities, self._record_key)
+                self.log.event(
+                    "info",
+                    "certificate authorities: stored",
+                    stage=stage(action.authorities),
+                    authorities=[name(each) for each in action.authorities.trusted],
+                    reason=action.why,
+                )
             else:
                 for each in configurations:
                     if each.registration.where in action.where:
-                        await self._shared.trust(each, action.pem)
-                self._watching.trusted(action)
+                        await self.shared.trust(each, action.pem)
+                self.log.event("info", "certificate authorities: wrote caBundle", configurations=list(action.where))
         except ClusterError as error:
             if error.status != HTTPStatus.CONFLICT:
                 raise
-            self._watching.second()
+            self.log.event("info", "certificate authorities: another writer was faster; reading again")
         return True
 
     def _sign(self, authorities: Authorities, read_at: datetime) -> None:
-        self._watching.seen(authorities)
+        if signer := authorities.current or authorities.next:
+            self.metrics.ca_not_after.set(validity(signer.certificate).not_after.timestamp())
+        self.metrics.rotation(stage(authorities))
         why = signing_due(self._leaf, authorities, datetime.now(UTC))
         if why and authorities.current:
-            leaf = sign(authorities.current, self._names, read_at, random.random())  # noqa: S311 - to spread
-            self._tls.show(leaf.issued.certificate, leaf.issued.key, "the certificate that was just signed")
+            leaf = sign(authorities.current, self.names, read_at, random.random())  # noqa: S311 - to spread
+            self.tls.show(leaf.issued.certificate, leaf.issued.key, "the certificate that was just signed")
             self._leaf = leaf
-            self._state.certificate = True
-            self._watching.signed(leaf, why)
+            self.state.certificate = True
+            until = leaf.validity.not_after
+            self.metrics.certificate_not_after.set(until.timestamp())
+            self.metrics.reloaded("certificate", ok=True)
+            self.log.event("info", "signed a certificate", authority=name(leaf.authority), not_after=until, reason=why)
 
-
-class SharedWatching:
-    """The observer of certificates: log lines and metrics, and the key of records.
-
-    ``use_key`` takes the key, and the place where it was found.
-    """
-
-    def __init__(self, metrics: Metrics, log: Log, use_key: Callable[[bytes, str], None]) -> None:
-        """Start without a message."""
-        self.use_key = use_key
-        self._metrics = metrics
-        self._log = log
-
-    def seen(self, authorities: Authorities) -> None:
-        """Note the authorities in force."""
-        signer = authorities.current or authorities.next
-        if signer:
-            self._metrics.ca_not_after.set(validity(signer.certificate).not_after.timestamp())
-        self._metrics.rotation(stage(authorities))
-
-    def signed(self, leaf: SignedLeaf, why: str) -> None:
-        """Log a new certificate."""
-        self._metrics.certificate_not_after.set(leaf.validity.not_after.timestamp())
-        self._metrics.reloaded("certificate", ok=True)
-        authority = name(leaf.authority)
-        self._log.event(
-            "info", "signed a certificate", authority=authority, not_after=leaf.validity.not_after, reason=why
-        )
-
-    def stored(self, action: Store) -> None:
-        """Log a step of a rotation."""
-        trusted = [name(each) for each in action.authorities.trusted]
-        self._log.event(
-            "info",
-            "certificate authorities: stored",
-            stage=stage(action.authorities),
-            authorities=trusted,
-            reason=action.why,
-        )
-
-    def trusted(self, action: Trust) -> None:
-        """Log a caBundle that had to be corrected."""
-        self._log.event("info", "certificate authorities: wrote caBundle", configurations=list(action.where))
-
-    def second(self) -> None:
-        """Log that another replica was faster."""
-        self._log.event("info", "certificate authorities: another writer was faster; reading again")
-
-    def failed(self, error: Exception) -> None:
-        """Log a look that failed."""
-        self._metrics.reloaded("certificate", ok=False)
+    def _report(self, error: Exception) -> None:
+        self.metrics.reloaded("certificate", ok=False)
         kept = "certificate authorities: cannot be looked after; the certificate in force stays"
         if isinstance(error, PodberthError):
-            self._log.event("error", kept, problems=str(error).splitlines())
+            self.log.event("error", kept, problems=str(error).splitlines())
         elif isinstance(error, TimeoutError):
-            self._log.event("error", kept, problems=["the API server: got no answer in time; it is asked again"])
+            self.log.event("error", kept, problems=["the API server: got no answer in time; it is asked again"])
         else:
-            self._log.fault(f"{kept}; a bug in podberth", error)
+            self.log.fault(f"{kept}; a bug in podberth", error)

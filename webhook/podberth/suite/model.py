@@ -25,12 +25,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, ValidationError
-from pydantic.alias_generators import to_camel
+from pydantic import BeforeValidator, Field, StrictInt, ValidationError
 
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
-from ..kube.positions import Path, Position, Positions
+from ..kube.positions import Path
+from ..policy.fields import Model
 from ..policy.wording import explain
 
 Document: TypeAlias = dict[str, Any]
@@ -43,11 +43,7 @@ GOLDEN_SUFFIX = ".golden.yaml"
 MAX_COUNT = 1000
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=False)
-
-
-class Nodes(_Model):
+class Nodes(Model):
     """Nodes of a shape that podberth ships, with their topology documents; or documents as kubectl prints them.
 
     Exactly one of ``shape`` and ``documents``. Nodes are named ``<name>-<number>``; the default name is the shape's.
@@ -65,7 +61,7 @@ class Nodes(_Model):
     documents: tuple[Document, ...] | None = None
 
 
-class Cluster(_Model):
+class Cluster(Model):
     """The cluster of a case. A field of a case replaces the same field of the suite, as a whole."""
 
     topology: tuple[Nodes, ...] | None = None
@@ -76,7 +72,7 @@ class Cluster(_Model):
     """Values for params, by ConfigMap name: they replace single keys of the ConfigMaps that stand beside the policy."""
 
 
-class Namespace(_Model):
+class Namespace(Model):
     """The namespace in which a pod is created."""
 
     name: Annotated[str, Field(min_length=1)]
@@ -84,22 +80,19 @@ class Namespace(_Model):
     """Labels beside ``kubernetes.io/metadata.name``, which every namespace has."""
 
 
-class User(_Model):
+class User(Model):
     """The user who creates the pod: the request's ``userInfo``."""
 
     username: Annotated[str, Field(min_length=1)]
     groups: tuple[str, ...] = ()
 
 
-def _named(value: object) -> object:
-    return {"name": value} if isinstance(value, str) else value
+def _short_for(field: str) -> BeforeValidator:
+    """Return the validator that reads a text as an object with that one field."""
+    return BeforeValidator(lambda value: {field: value} if isinstance(value, str) else value)
 
 
-def _called(value: object) -> object:
-    return {"username": value} if isinstance(value, str) else value
-
-
-class Expectation(_Model):
+class Expectation(Model):
     """The expected result of a case; fields that are left out are not compared."""
 
     verdict: Verdict | None = None
@@ -122,9 +115,9 @@ class Case(Cluster):
     """The pod to create; apiVersion and kind may be left out, the namespace is ``default`` unless given."""
     review: Document | None = None
     """Fields of an AdmissionReview's ``request`` that differ from a pod's creation: operation, object, oldObject, …"""
-    namespace: Annotated[Namespace, BeforeValidator(_named)] | None = None
+    namespace: Annotated[Namespace, _short_for("name")] | None = None
     """The pod's namespace: a name, or a name and labels. Default: the pod's own field, else ``default``."""
-    user: Annotated[User, BeforeValidator(_called)] | None = None
+    user: Annotated[User, _short_for("username")] | None = None
     """The user who creates the pod: a name, or a username and groups. Default: the user ``author``, in no group."""
     expect: Expectation
 
@@ -142,15 +135,6 @@ class Suite:
     cases: tuple[Case, ...]
     source: PositionedDocument
     """The document from which it was parsed."""
-
-    @property
-    def positions(self) -> Positions:
-        """The positions of its values."""
-        return self.source.positions
-
-    def position(self, path: Path) -> Position:
-        """Return where the value at ``path`` starts."""
-        return self.positions.at(path)
 
 
 def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]]:

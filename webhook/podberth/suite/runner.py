@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ..admission import decide
 from ..admission.creation import request_of
@@ -18,12 +18,14 @@ from ..cel.engine import Environment
 from ..conventions import Conventions
 from ..errors import Problem, ReviewError
 from ..facts.cluster import ClusterFacts, collect
-from ..kube.canonical import write_quantities
 from ..kube.documents import load_documents
+from ..kube.json_patch import ABSENT
 from ..kube.patch import apply
 from ..kube.positions import Path
+from ..kube.quantity import write_quantities
+from ..kube.scalars import kind_of
 from ..policy.parse import ParsedPolicies
-from ..policy.wording import kind, shown
+from ..policy.wording import shown
 from ..topology.index import TopologyIndex
 from ..workload.defaults import apply_defaults
 from .cluster import UnusableError, documents, with_values
@@ -63,11 +65,10 @@ class SuiteResult:
         return tuple(violation for case in self.cases for violation in case.violations)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Settings:
     """The settings of a run besides the suite and its policies."""
 
-    conventions: Conventions = field(default_factory=Conventions)
     goldens: Mapping[str, str] = field(default_factory=dict)
     """The text of golden files, by the name that cases use."""
     selected: Callable[[Case], bool] = lambda _: True
@@ -109,22 +110,15 @@ Finding: TypeAlias = tuple[Path, str]
 """A path below the case, and the problem there."""
 
 
+@dataclass(frozen=True)
 class _Runner:
     """The run of the cases of one suite; a finding is a path and a message until its position is known."""
 
-    def __init__(
-        self,
-        suite: Suite,
-        policies: ParsedPolicies,
-        environment: Environment,
-        settings: Settings,
-        observer: Observer,
-    ) -> None:
-        self.suite = suite
-        self.policies = policies
-        self.environment = environment
-        self.settings = settings
-        self.observer = observer
+    suite: Suite
+    policies: ParsedPolicies
+    environment: Environment
+    settings: Settings
+    observer: Observer
 
     def run(self, index: int, case: Case) -> CaseResult:
         """Run one case."""
@@ -133,7 +127,7 @@ class _Runner:
         try:
             request = _request(place, case)
             snapshot = self._snapshot(path, case, request.namespace)
-            self.observer.policies |= {policy.name: policy for policy in snapshot.policies}
+            self.observer.policies.update((policy.name, policy) for policy in snapshot.policies)
             result = self._decide(CaseResult(name=case.name, index=index, verdict=""), request, snapshot)
             findings = [*_second_pass(request, result, snapshot), *_compare(case, result)]
             if case.expect.golden is not None:
@@ -157,7 +151,7 @@ class _Runner:
         return replace(result, verdict=verdict, warnings=warnings, denial=validated.denial, pod=pod)
 
     def _violation(self, path: Path, message: str) -> Problem:
-        return self.suite.positions.problem(self.suite.file, path, message)
+        return self.suite.source.positions.problem(self.suite.file, path, message)
 
     def _snapshot(self, path: Path, case: Case, namespace: str) -> Snapshot:
         """Return the policies in the case's cluster."""
@@ -165,14 +159,14 @@ class _Runner:
         if objects.problems:
             raise UnusableError(path, "; ".join(objects.problems))
         params = with_values(self.suite, case, self.policies.params)
-        topology = TopologyIndex.build(objects.nodes, self.settings.conventions)
+        topology = TopologyIndex.build(objects.nodes, Conventions())
         known = self._compiled.with_workloads(objects).with_topology(topology)
         return known.with_objects(objects.namespaces, {**params, **objects.config_maps})
 
     @cached_property
     def _compiled(self) -> Snapshot:
         """The policies, compiled once for all cases, in a cluster without objects."""
-        return load_snapshot(self.policies, ClusterFacts(), self.environment, self.settings.conventions)
+        return load_snapshot(self.policies, ClusterFacts(), self.environment, Conventions())
 
 
 # ---- one case ------------------------------------------------------------------------------------------------------
@@ -261,7 +255,6 @@ def _texts(field: str, expected: tuple[str, ...] | None, actual: tuple[str, ...]
             yield ("expect", field, index), f"got {said}, want {part!r} in it"
 
 
-_ABSENT: Any = object()
 # About two lines of a terminal
 _SHOWN = 160
 
@@ -276,11 +269,11 @@ def differences(expected: object, actual: object, path: Path = ()) -> Iterator[t
     - anything else: the same value of the same type (``"1"`` is not ``1``).
     """
     if expected in (None, {}, []):
-        if actual is not _ABSENT and actual not in (None, {}, []):
+        if actual is not ABSENT and actual not in (None, {}, []):
             yield path, f"got {_shown(actual)}, want nothing"
     elif isinstance(expected, dict) and isinstance(actual, dict):
         for key, value in expected.items():
-            yield from differences(value, actual.get(key, _ABSENT), (*path, key))
+            yield from differences(value, actual.get(key, ABSENT), (*path, key))
     elif isinstance(expected, list) and isinstance(actual, list):
         yield from _of_lists(expected, actual, path)
     elif type(expected) is not type(actual) or expected != actual:
@@ -303,7 +296,7 @@ def _of_lists(expected: Sequence[object], actual: Sequence[object], path: Path) 
 
 
 def _shown(value: object) -> str:
-    if value is _ABSENT:
+    if value is ABSENT:
         return "nothing"
     text = repr(value) if isinstance(value, dict | list) else shown(value)
-    return text if len(text) <= _SHOWN else f"{kind(value)} ({text[:_SHOWN]}…)"
+    return text if len(text) <= _SHOWN else f"{kind_of(value)} ({text[:_SHOWN]}…)"

@@ -1,25 +1,31 @@
 """A limit of frequency. No clock: times are seconds of the caller's clock."""
 
+from math import inf
+
 
 class Bucket:
-    """Tokens that are refilled with time."""
+    """A token bucket: ``burst`` tokens at once, and a new one every ``refill_seconds``."""
+
+    __slots__ = ("_full_at", "_refill_seconds", "_spare_seconds")
 
     def __init__(self, burst: float, refill_seconds: float) -> None:
         """Start full."""
-        self._burst = burst
         self._refill_seconds = refill_seconds
-        self._tokens = burst
-        self._at = 0.0
+        self._spare_seconds = (burst - 1) * refill_seconds
+        self._full_at = -inf
+
+    @property
+    def at(self) -> float:
+        """The earliest time at which there is a token."""
+        return self._full_at - self._spare_seconds
 
     def take(self, at: float) -> bool:
         """Take a token, if there is one."""
-        if self.wait_seconds(at):
+        if self.at > at:
             return False
-        self._tokens -= 1.0
+        self._full_at = max(self._full_at, at) + self._refill_seconds
         return True
 
     def wait_seconds(self, at: float) -> float:
         """Return the seconds until there is one; 0: there is one now."""
-        self._tokens = min(self._burst, self._tokens + max(0.0, at - self._at) / self._refill_seconds)
-        self._at = at
-        return max(0.0, (1.0 - self._tokens) * self._refill_seconds)
+        return max(0.0, self.at - at)

@@ -1,5 +1,7 @@
 """Every metric of the webhook, except those of watches, which the controller has, too (``watch_metrics``).
 
+``read_samples`` reads the metrics that another process has exposed.
+
 Nothing outside this package imports ``prometheus_client``. Each ``Metrics`` has its own registry: importing this module
 declares nothing. Series for label values that are known beforehand exist from the start, so that a rate can rise from
 zero.
@@ -9,15 +11,17 @@ a review in all, where these take two (measured under load; a review without its
 """
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate, product
 from math import nan
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from prometheus_client import CollectorRegistry, Counter, Gauge
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
 from .. import __version__
@@ -134,8 +138,8 @@ class Metrics(Collector):
         self._seconds = dict.fromkeys(paths, 0.0)
         self._phases = {path: [[0] * (len(PHASE_BUCKETS) + 1) for _ in Phases._fields] for path in paths}
         self._phase_seconds = {path: [0.0] * len(Phases._fields) for path in paths}
-        self._decisions: dict[tuple[str, str], int] = {}
-        self._policy_errors: dict[str, int] = {}
+        self._decisions: dict[tuple[str, str], int] = defaultdict(int)
+        self._policy_errors: dict[tuple[str], int] = defaultdict(int)
 
     def request(self, path: str, operation: str, verdict: str, seconds: float) -> None:
         """Count one answer."""
@@ -152,13 +156,11 @@ class Metrics(Collector):
 
     def policy_error(self, policy: str) -> None:
         """Count a review in which a policy was at fault."""
-        self._policy_errors[policy] = self._policy_errors.get(policy, 0) + 1
+        self._policy_errors[(policy,)] += 1
 
     def decision(self, policy: str, verdict: str) -> None:
         """Count one policy's decision; there are as many series as policies times actions."""
-        decisions = self._decisions
-        key = (policy, verdict)
-        decisions[key] = decisions.get(key, 0) + 1
+        self._decisions[policy, verdict] += 1
 
     def reloaded(self, what: str, *, ok: bool) -> None:
         """Count one load."""
@@ -180,14 +182,9 @@ class Metrics(Collector):
 
     def collect(self) -> Iterator[Family]:
         """Yield the metrics that are computed at each scrape."""
-        requests = CounterMetricFamily(
-            "podberth_admission_requests_total",
-            "Reviews answered; verdict error is an answer other than HTTP 200.",
-            labels=["path", "operation", "verdict"],
-        )
-        for key, count in self._requests.items():
-            requests.add_metric(key, count)
-        yield requests
+        said = "Reviews answered; verdict error is an answer other than HTTP 200."
+        labels = ["path", "operation", "verdict"]
+        yield _counted("podberth_admission_requests_total", said, labels, self._requests.items())
         durations = HistogramMetricFamily(
             "podberth_admission_duration_seconds", "From the review's headers to its answer.", labels=["path"]
         )
@@ -201,18 +198,10 @@ class Metrics(Collector):
             for phase, counts, seconds in zip(Phases._fields, by_phase, self._phase_seconds[path], strict=True):
                 phases.add_metric([path, phase], _cumulative(PHASE_BUCKETS, counts), seconds)
         yield phases
-        decisions = CounterMetricFamily(
-            "podberth_policy_decisions_total", "What policies decided.", labels=["policy", "verdict"]
-        )
-        for decision, count in self._decisions.items():
-            decisions.add_metric(decision, count)
-        yield decisions
-        errors = CounterMetricFamily(
-            "podberth_policy_errors_total", "Reviews in which a policy had an error.", labels=["policy"]
-        )
-        for policy, count in self._policy_errors.items():
-            errors.add_metric([policy], count)
-        yield errors
+        said = "What policies decided."
+        yield _counted("podberth_policy_decisions_total", said, ["policy", "verdict"], self._decisions.items())
+        said = "Reviews in which a policy had an error."
+        yield _counted("podberth_policy_errors_total", said, ["policy"], self._policy_errors.items())
         dropped = "Log lines lost because nobody read them fast enough."
         yield CounterMetricFamily("podberth_log_lines_dropped_total", dropped, value=self._lines_dropped())
         reading = "Requests that are being read or decided."
@@ -260,30 +249,22 @@ class WatchMetrics(WatchCounts, Collector):
         yield GaugeMetricFamily("podberth_topology_stale_nodes", stale, value=self._stale_nodes())
 
 
-class Registered(Protocol):
-    """Metrics of a process, to which more can be added."""
-
-    @property
-    def registry(self) -> CollectorRegistry:
-        """The registry of the metrics."""
-
-
 class EventMetrics:
     """The metrics of Events. Belongs to the event loop's thread."""
 
-    def __init__(self, metrics: Registered) -> None:
+    def __init__(self, registry: CollectorRegistry) -> None:
         """Declare all."""
         self._notices = Counter(
             "podberth_event_notices_total",
             "Notices for Events, by result.",
             ["result"],
-            registry=metrics.registry,
+            registry=registry,
         )
         self._errors = Counter(
             "podberth_event_errors_total",
             "Requests with an Event that the API server did not take, by reason.",
             ["reason"],
-            registry=metrics.registry,
+            registry=registry,
         )
         _begin(self._notices, EVENT_RESULTS)
         _begin(self._errors, EVENT_FAULTS)
@@ -295,6 +276,58 @@ class EventMetrics:
     def error(self, reason: str) -> None:
         """Count a request that failed."""
         self._errors.labels(reason).inc()
+
+
+class PortMetrics(Collector):
+    """The metrics of the budget and the places of a port. Belongs to the event loop's thread."""
+
+    def __init__(
+        self,
+        registry: CollectorRegistry,
+        used: Mapping[str, int],
+        refused: Mapping[str, int],
+        connections: Callable[[], tuple[int, int]],
+    ) -> None:
+        """Declare all; they are read at each scrape. ``connections``: the open ones, and how many were displaced."""
+        self._used, self._refused, self._connections = used, refused, connections
+        registry.register(self)
+
+    def collect(self) -> Iterator[Family]:
+        """Yield the metrics of one scrape."""
+        said = "Memory charged to callers of the review port."
+        held = GaugeMetricFamily("podberth_callers_memory_bytes", said, labels=["kind"])
+        for kind, amount in self._used.items():
+            held.add_metric([kind], amount)
+        yield held
+        refused = (((kind,), count) for kind, count in self._refused.items())
+        said = "How often callers found no memory."
+        yield _counted("podberth_callers_memory_refusals_total", said, ["kind"], refused)
+        still_open, displaced = self._connections()
+        yield GaugeMetricFamily("podberth_connections", "Connections to the review port.", value=still_open)
+        yield CounterMetricFamily(
+            "podberth_connections_displaced_total",
+            "Connections without a decided review that gave way to newer ones.",
+            value=displaced,
+        )
+
+
+def read_samples(text: str) -> Mapping[tuple[str, frozenset[tuple[str, str]]], float]:
+    """Return every sample by its name and labels.
+
+    Raises:
+        ValueError: it is no Prometheus text.
+    """
+    families = text_string_to_metric_families(text)
+    return {(each.name, frozenset(each.labels.items())): each.value for family in families for each in family.samples}
+
+
+def _counted(
+    name: str, said: str, labels: Sequence[str], counts: Iterable[tuple[tuple[str, ...], int]]
+) -> CounterMetricFamily:
+    family = CounterMetricFamily(name, said, labels=labels)
+    for key, count in counts:
+        family.add_metric(key, count)
+    return family
 
 
 def _begin(metric: Counter | Gauge, *values: Iterable[str]) -> None:

@@ -1,11 +1,13 @@
 """One observation and one log line for each review, from the core's outcome. On the hot path."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest
+from ..kube.unchecked import mapping_at, text
 from .log import MAX_TEXT, Level, Log, Spared
 from .metrics import Metrics, Phases
 
@@ -13,25 +15,19 @@ Listener: TypeAlias = Callable[[AdmissionRequest, Outcome], None]
 """Called for every answer on one path, after it; must not wait."""
 
 
+@dataclass(slots=True)
 class ReviewRecorder:
     """Counts and logs reviews."""
 
-    def __init__(
-        self,
-        metrics: Metrics,
-        log: Log,
-        listeners: Mapping[str, Listener] | None = None,
-        spared: Spared | None = None,
-    ) -> None:
-        """Record into both, and call ``listeners``, by path."""
-        self._metrics = metrics
-        self._spared = spared or Spared()
-        self._log = log
-        self._listeners = listeners or {}
+    metrics: Metrics
+    log: Log
+    listeners: Mapping[str, Listener] = field(default_factory=dict)
+    """Called for the answers, by path."""
+    spared: Spared = field(default_factory=Spared)
 
     def decided(self, path: str, request: AdmissionRequest, outcome: Outcome, phases: Phases) -> None:
         """Record a review that was answered with an AdmissionReview."""
-        metrics = self._metrics
+        metrics = self.metrics
         seconds = sum(phases)
         metrics.request(path, request.operation, outcome.verdict, seconds)
         metrics.phases(path, phases)
@@ -48,28 +44,28 @@ class ReviewRecorder:
         line["duration_ms"] = round(seconds * 1000, 3)
         line["policies"] = [*policies]
         line["patch_ops"] = len(outcome.patch)
-        self._log.write(line)
-        if listener := self._listeners.get(path):
+        self.log.write(line)
+        if listener := self.listeners.get(path):
             listener(request, outcome)
 
     def refused(
         self, path: str, status: int, message: str, seconds: float, request: AdmissionRequest | None = None
     ) -> None:
         """Record a request that was answered with an HTTP error; ``request`` is None if none could be decoded."""
-        self._metrics.request(path, request.operation if request else "", "error", seconds)
-        if (besides := self._spared.pass_on()) is None:
+        self.metrics.request(path, request.operation if request else "", "error", seconds)
+        if (besides := self.spared.pass_on()) is None:
             return
         line = _line("warning", path, request) | besides
         line["verdict"] = "error"
         line["code"] = status
         line["duration_ms"] = round(seconds * 1000, 3)
         line["error"] = message[:MAX_TEXT]
-        self._log.write(line)
+        self.log.write(line)
 
     def broke(self, path: str, error: Exception, request: AdmissionRequest | None) -> None:
         """Log the traceback of a bug, beside the line that ``refused`` writes."""
-        if (besides := self._spared.pass_on()) is not None:
-            self._log.fault("bug", error, path=path, uid=request.uid if request else "", **besides)
+        if (besides := self.spared.pass_on()) is not None:
+            self.log.fault("bug", error, path=path, uid=request.uid if request else "", **besides)
 
 
 def _line(level: Level, path: str, request: AdmissionRequest | None) -> dict[str, Any]:
@@ -93,8 +89,5 @@ def _line(level: Level, path: str, request: AdmissionRequest | None) -> dict[str
 
 
 def _generate_name(request: AdmissionRequest) -> str:
-    metadata = request.object.get("metadata") if request.object else None
-    if not isinstance(metadata, dict):
-        return ""
-    name = metadata.get("name") or metadata.get("generateName")
-    return name[:MAX_TEXT] if isinstance(name, str) else ""
+    metadata = mapping_at(request.object, "metadata")
+    return text(metadata.get("name") or metadata.get("generateName"))[:MAX_TEXT]

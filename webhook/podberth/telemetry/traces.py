@@ -14,7 +14,7 @@ _PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL
 _PROTOCOL = "http/protobuf"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Traced:
     """A review that is answered. ``request`` is None if none could be decoded, ``outcome`` if there is none."""
 

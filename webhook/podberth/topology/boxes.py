@@ -57,16 +57,6 @@ class Boxes:
     """Whether it is proved that no fewer boxes and expressions are possible, and none are cheaper."""
 
 
-@dataclass(slots=True)
-class _Budget:
-    left: int
-
-    def spend(self) -> bool:
-        """Take a step; return False when none is left."""
-        self.left -= 1
-        return self.left >= 0
-
-
 def fewest(wanted: Iterable[Row], others: Iterable[Row], cost: Cost, *, most: int) -> Boxes | None:
     """Find at most ``most`` boxes; no row may be both wanted and another. None where the search finds no solution.
 
@@ -87,8 +77,9 @@ class _Search:
     wanted: list[Row]
     others: list[Row]
     cost: Cost
-    placements: _Budget = field(default_factory=lambda: _Budget(PLACEMENTS))
-    choices: _Budget = field(default_factory=lambda: _Budget(CHOICES))
+    placements: int = field(default_factory=lambda: PLACEMENTS)
+    """How many are left; below 0 once they were used up."""
+    choices: int = field(default_factory=lambda: CHOICES)
     outside: list[frozenset[str | None]] = field(default_factory=list)
     inside: dict[Row, tuple[int, ...]] = field(default_factory=dict)
     made: dict[tuple[Row, ...], Box] = field(default_factory=dict)
@@ -111,15 +102,15 @@ class _Search:
                 self._place(0, [], [], count)
                 if self.best is not None:
                     return self._answer(self.best[1])
-                if self.placements.left < 0:
+                if self.placements < 0:
                     break
         else:
-            self.placements.left = -1
+            self.placements = -1
         return None if greedy is None else self._answer([self._box(rows) for rows in greedy])
 
     def _answer(self, boxes: list[Box]) -> Boxes:
         boxes.sort(key=lambda box: (len(box.keys), box.cost, [_order(row) for row in box.rows]))
-        return Boxes(tuple(boxes), smallest=self.placements.left >= 0 and self.choices.left >= 0)
+        return Boxes(tuple(boxes), smallest=self.placements >= 0 and self.choices >= 0)
 
     def _greedy(self, most: int) -> list[tuple[Row, ...]] | None:
         """Put each row into the first box that it leaves without others."""
@@ -146,7 +137,8 @@ class _Search:
             return
         row = self.wanted[number]
         for place in range(min(len(members) + 1, count)):
-            if not self.placements.spend():
+            self.placements -= 1
+            if self.placements < 0:
                 return
             new = place == len(members)
             merged = self.inside[row] if new else _merged(inside[place], self.inside[row])
@@ -191,7 +183,8 @@ class _Search:
                 continue
             found: tuple[float, tuple[int, ...]] | None = None
             for some in combinations(usable, size):
-                if not self.choices.spend():
+                self.choices -= 1
+                if self.choices < 0:
                     return self._hurried(rows, usable, every)
                 kept_out = 0
                 for _, _, outside in some:

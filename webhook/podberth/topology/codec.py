@@ -8,6 +8,7 @@ only. Fields that this version does not know are ignored: version 1 may grow.
 
 import re
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
@@ -64,13 +65,14 @@ _VENDORS: tuple[Vendor, ...] = ("nvidia", "amd")
 _NIC_KINDS: tuple[NicKind, ...] = ("infiniband", "roce")
 
 
-def encode_topology(node_name: str, topology: NodeTopology, *, namespace: str = NAMESPACE) -> dict[str, Any]:
+def encode_topology(node_name: str, topology: NodeTopology) -> dict[str, Any]:
     """Make the ConfigMap manifest; equal topologies give equal bytes."""
+    document = {"schemaVersion": SCHEMA_VERSION, **_written(topology)}
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": node_name, "namespace": namespace, "labels": {TOPOLOGY_LABEL: SCHEMA_VERSION}},
-        "data": {DATA_KEY: orjson.dumps(_document(topology), option=orjson.OPT_SORT_KEYS).decode()},
+        "metadata": {"name": node_name, "namespace": NAMESPACE, "labels": {TOPOLOGY_LABEL: SCHEMA_VERSION}},
+        "data": {DATA_KEY: orjson.dumps(document, option=orjson.OPT_SORT_KEYS).decode()},
     }
 
 
@@ -113,61 +115,23 @@ def is_same_but_for_time(text: str, other: str) -> bool:
     return bool(orjson.dumps({**two, **at}, option=orjson.OPT_SORT_KEYS) == text.encode())
 
 
-def _document(topology: NodeTopology) -> dict[str, Any]:
-    """Build the document; empty or unknown fields are left out."""
-    links, fabric = topology.links, topology.fabric
-    document: dict[str, Any] = {
-        "schemaVersion": SCHEMA_VERSION,
-        "observed": topology.observed,
-        "gpus": [_gpu_document(gpu) for gpu in topology.gpus],
-        "links": _dense({"shape": links.shape, "domains": links.domains, "levels": links.levels}),
-        "migProfiles": [
-            _dense({"profile": o.profile, "pciId": o.pci_id, "max": o.max_instances, "memoryMiB": o.memory_mib})
-            for o in topology.mig_offers
-        ],
-        "migInstances": [
-            {
-                k: v
-                for k, v in (("gpu", i.gpu), ("profile", i.profile), ("start", i.start), ("size", i.size))
-                if v is not None
-            }
-            for i in topology.mig_instances
-        ],
-        "nics": [_nic_document(nic) for nic in topology.nics],
-        "unseen": [_dense({"what": u.what, "why": u.why, "gpus": u.gpus}) for u in topology.unseen],
-    }
-    if fabric is not None:
-        document["fabric"] = {"clusterUuid": fabric.cluster_uuid, "clique": fabric.clique}
-    if (at := topology.platform) is not None:
-        document["platform"] = {"chassis": at.chassis, "slot": at.slot, "tray": at.tray, "host": at.host}
-    return _dense(document)
+# Names that are not those of the model in camel case.
+_NAMES = {"mig_enabled": "mig", "mig_offers": "migProfiles", "max_instances": "max", "memory_mib": "memoryMiB"}
 
 
-def _gpu_document(gpu: Gpu) -> dict[str, Any]:
-    rest = {
-        "uuid": gpu.uuid,
-        "product": gpu.product,
-        "pciId": gpu.pci_id,
-        "memoryMiB": gpu.memory_mib,
-        "pcieRoot": gpu.pcie_root,
-        "mig": gpu.mig_enabled,
-        "migPending": gpu.mig_pending,
-        "problem": gpu.problem,
-    }
-    vendor = {} if gpu.vendor == _VENDORS[0] else {"vendor": gpu.vendor}
-    return {"index": gpu.index, **vendor, **_dense(rest), **_numa(gpu.numa_node)}
+def _written(value: Any) -> Any:
+    """Return a value of the model as in the document; fields that have their default are left out, but for a shape."""
+    if isinstance(value, tuple):
+        return [_written(each) for each in value]
+    if not is_dataclass(value):
+        return value
+    kept = [each for each in fields(value) if each.name == "shape" or getattr(value, each.name) != each.default]
+    return {_NAMES.get(each.name) or _camel_case(each.name): _written(getattr(value, each.name)) for each in kept}
 
 
-def _nic_document(nic: Nic) -> dict[str, Any]:
-    return {"name": nic.name, "kind": nic.kind, **_dense({"pcieRoot": nic.pcie_root}), **_numa(nic.numa_node)}
-
-
-def _numa(node: int | None) -> dict[str, Any]:
-    return {} if node is None else {"numaNode": node}
-
-
-def _dense(document: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in document.items() if value}
+def _camel_case(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
 
 
 def _read(document: dict[str, Any], where: str) -> NodeTopology:

@@ -129,28 +129,8 @@ def _natural(what: str) -> tuple[str, int]:
     return (number[1], int(number[2])) if number else (what, 0)
 
 
-def _states(node: Node, _: Conventions) -> Mapping[str, str]:
-    return {"node": node.transient or _HEALTHY}
-
-
-def _health(node: Node, _: Conventions) -> Mapping[str, str]:
-    return {f"GPU {gpu.index}": gpu.problem or "healthy" for gpu in _topology(node).gpus}
-
-
 def _amounts(amounts: Mapping[str, int]) -> Mapping[str, str]:
     return {name: str(amount) for name, amount in amounts.items()}
-
-
-def _capacity(node: Node, _: Conventions) -> Mapping[str, str]:
-    return {**_amounts(node.capacity), **dict.fromkeys(node.unrecognised, "some")}
-
-
-def _labels(node: Node, conventions: Conventions) -> Mapping[str, str]:
-    return {key: value for key, value in node.labels.items() if key not in conventions.ignored_labels}
-
-
-def _agent(node: Node, _: Conventions) -> Mapping[str, str]:
-    return {"topology document": "there"} if node.topology is not None else {}
 
 
 def _topology(node: Node) -> NodeTopology:
@@ -164,10 +144,6 @@ def _taints(node: Node, _: Conventions) -> Mapping[str, str]:
         what = f"{taint.key}:{taint.effect}"
         found[what] = f"{found[what]}, {taint.value}" if what in found else taint.value
     return found
-
-
-def _hardware(node: Node, _: Conventions) -> Mapping[str, str]:
-    return {f"GPU {gpu.index}": _spelled(gpu) for gpu in _topology(node).gpus}
 
 
 def _spelled(gpu: Gpu) -> str:
@@ -199,15 +175,15 @@ def _mig(node: Node, _: Conventions) -> Mapping[str, str]:
 
 
 _SEEN: Final[Mapping[Aspect, Callable[[Node, Conventions], Mapping[str, str]]]] = {
-    "state": _states,
-    "health": _health,
+    "state": lambda node, _: {"node": node.transient or _HEALTHY},
+    "health": lambda node, _: {f"GPU {gpu.index}": gpu.problem or _HEALTHY for gpu in _topology(node).gpus},
     "allocatable": lambda node, _: _amounts(node.allocatable),
-    "capacity": _capacity,
+    "capacity": lambda node, _: {**_amounts(node.capacity), **dict.fromkeys(node.unrecognised, "some")},
     "mig": _mig,
     "links": _links,
-    "gpu": _hardware,
+    "gpu": lambda node, _: {f"GPU {gpu.index}": _spelled(gpu) for gpu in _topology(node).gpus},
     "taint": _taints,
-    "label": _labels,
-    "agent": _agent,
+    "label": lambda node, by: {key: node.labels[key] for key in node.labels if key not in by.ignored_labels},
+    "agent": lambda node, _: {} if node.topology is None else {"topology document": "there"},
 }
 """The compared parts of a node, as texts by name, in the order in which changes are reported."""

@@ -64,16 +64,8 @@ class TopologyIndex:
             members.setdefault(entry.key, {})[name] = entry.own
         return cls(conventions, {key: _make_class(key, own) for key, own in members.items()}, entries)
 
-    def replace(self, node: Node) -> "TopologyIndex":
-        """Return the index with this node added or updated; the same index where nothing in it changes."""
-        return self.update((node,))
-
-    def remove(self, name: str) -> "TopologyIndex":
-        """Return the index without that node; the same index where there is none."""
-        return self.update((), (name,))
-
     def update(self, nodes: Iterable[Node], gone: Iterable[str] = ()) -> "TopologyIndex":
-        """Return the index with this node added or updated; the same index where nothing changes.
+        """Return the index with these nodes added or updated, and without others; itself where nothing changes.
 
         The tables and each affected class are copied once: a batch costs little more than one node.
         """

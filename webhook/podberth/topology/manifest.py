@@ -42,17 +42,6 @@ FAULTS: frozenset[str] = frozenset(
 )
 
 
-def decode_node(manifest: Mapping[str, Any], topology: NodeTopology | None = None, *, stale: bool = False) -> Node:
-    """Read a Node, with its topology document and whether that is stale.
-
-    A node without a readiness condition (a hand-written snapshot) is taken as ready.
-
-    Raises:
-        TopologyError: naming the node and the field.
-    """
-    return judge(read_node(manifest), topology, stale=stale)
-
-
 def judge(node: Node, topology: NodeTopology | None, *, stale: bool) -> Node:
     """Join the result of ``read_node``, the node's topology document, and whether that is stale.
 
@@ -64,6 +53,8 @@ def judge(node: Node, topology: NodeTopology | None, *, stale: bool) -> Node:
 
 def read_node(manifest: Mapping[str, Any]) -> Node:
     """Read a Node without its document; its devices are not checked yet.
+
+    A node without a readiness condition (a hand-written snapshot) is taken as ready.
 
     Raises:
         TopologyError: naming the node and the field.

@@ -127,15 +127,6 @@ class Unseen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumaGroup:
-    """The devices near one NUMA node."""
-
-    node: int
-    gpus: tuple[int, ...]
-    nics: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class NodeTopology:
     """The node agent's document about one node."""
 
@@ -149,22 +140,6 @@ class NodeTopology:
     unseen: tuple[Unseen, ...] = ()
     observed: str = ""
     """The time of its last change, RFC 3339; empty: unknown. The heartbeat Lease shows whether it is fresh."""
-
-    @property
-    def numa_groups(self) -> tuple[NumaGroup, ...]:
-        """The GPUs and NICs of each NUMA node that has any; devices of unknown place are in none.
-
-        Not part of the document: it could only repeat the devices, or contradict them.
-        """
-        nodes = {gpu.numa_node for gpu in self.gpus} | {nic.numa_node for nic in self.nics}
-        return tuple(
-            NumaGroup(
-                node=node,
-                gpus=tuple(gpu.index for gpu in self.gpus if gpu.numa_node == node),
-                nics=tuple(nic.name for nic in self.nics if nic.numa_node == node),
-            )
-            for node in sorted(node for node in nodes if node is not None)
-        )
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -1,11 +1,11 @@
 """The requirements of a pod on a node: the question for the index. Hashable, because answers are remembered by it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..conventions import Conventions
-from ..kube.selector import node_selector_matches
+from ..kube.unchecked import at
 from .capability import Capability
 from .model import PASSING_TAINTS, Taint
 
@@ -19,7 +19,6 @@ CHOSEN_BY: tuple[tuple[str, ...], ...] = (
 )
 """The fields of a pod that select nodes, from which a need is made besides resources."""
 
-Frozen: TypeAlias = tuple[Any, ...]
 Expression: TypeAlias = tuple[str, str, tuple[str, ...]]
 """Key, operator and values."""
 Term: TypeAlias = tuple[tuple[Expression, ...], tuple[Expression, ...]]
@@ -40,7 +39,7 @@ class NodeSelection:
     once.
     """
 
-    __slots__ = ("_hash", "_key", "keys", "labels", "length", "names", "reads_name", "terms")
+    __slots__ = ("_hash", "_key", "keys", "labels", "length", "reads_name", "terms")
 
     def __init__(self, labels: Mapping[str, str], affinity: tuple[Mapping[str, Any], ...] | None) -> None:
         """Select by exact ``labels`` and, unless None, by any of the terms of ``affinity``."""
@@ -57,8 +56,6 @@ class NodeSelection:
         """The label keys that it reads."""
         self.reads_name: bool = any(term[1] for term in frozen or ())
         """Whether it names nodes by matchFields."""
-        self.names: frozenset[str] | None = _named(frozen)
-        """The only nodes that it can select, where every term names them (a DaemonSet's pods); None: any."""
 
     @classmethod
     def of(cls, pod_spec: Mapping[str, Any]) -> "NodeSelection | None":
@@ -67,20 +64,13 @@ class NodeSelection:
         A nodeSelector value that is no string can match no label; it selects nothing, as the apiserver would refuse it.
         """
         labels = {str(key): value for key, value in (pod_spec.get("nodeSelector") or {}).items()}
-        required = _descend(pod_spec, *CHOSEN_BY[1][1:])
+        required = at(pod_spec, *CHOSEN_BY[1][1:])
         affinity: tuple[Mapping[str, Any], ...] | None = None
-        if required is not None:
+        if isinstance(required, Mapping):
             affinity = tuple(term for term in required.get("nodeSelectorTerms") or () if isinstance(term, Mapping))
         if not all(isinstance(value, str) for value in labels.values()):
             return cls({}, ())
         return cls(labels, affinity) if labels or affinity is not None else None
-
-    def matches(self, labels: Mapping[str, str], name: str) -> bool:
-        """Return whether it selects the node of that name and those labels. An empty ``name`` matches no field."""
-        if any(labels.get(key) != value for key, value in self.labels):
-            return False
-        terms = None if self.terms is None else map(_thaw_term, self.terms)
-        return terms is None or node_selector_matches(terms, labels, {NODE_NAME_FIELD: name})
 
     def __eq__(self, other: object) -> bool:
         """Compare the selections as they are written, not the nodes that they match."""
@@ -89,10 +79,6 @@ class NodeSelection:
     def __hash__(self) -> int:
         """Return the hash computed at the start."""
         return self._hash
-
-    def __repr__(self) -> str:
-        """Show the selection."""
-        return f"NodeSelection(labels={dict(self.labels)!r}, terms={self.terms!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +92,7 @@ class Need:
     much."""
     memory_mib: int = 0
     """GPU memory that one unit must have; 0: any."""
-    selector: NodeSelection | None = field(default=None)
+    selector: NodeSelection | None = None
     """The pod's own selection of nodes; None: any."""
     tolerations: Tolerations = frozenset()
     """The pod's own tolerations, from ``own_tolerations``."""
@@ -221,35 +207,8 @@ def link_domain(capability: Capability, need: Need) -> int:
     return max((domain_of.get(resource, 1) for resource, _ in asked), default=1)
 
 
-def _descend(document: Any, *keys: str) -> Any:
-    for key in keys:
-        document = document.get(key) if isinstance(document, Mapping) else None
-    return document if isinstance(document, Mapping) else None
-
-
-def _named(terms: Frozen | None) -> frozenset[str] | None:
-    """Return the names in the terms' matchFields, if every term has one."""
-    names: set[str] = set()
-    if not terms:
-        return None
-    for _, fields in terms:
-        asked = [values for key, operator, values in fields if key == NODE_NAME_FIELD and operator == "In"]
-        if not asked:
-            return None
-        names.update(asked[0])
-    return frozenset(names)
-
-
 def _freeze_term(term: Mapping[str, Any]) -> Term:
     return _freeze_expressions(term, "matchExpressions"), _freeze_expressions(term, "matchFields")
-
-
-def _thaw_term(frozen: Term) -> dict[str, Any]:
-    return {
-        field: [{"key": key, "operator": operator, "values": values} for key, operator, values in expressions]
-        for field, expressions in zip(("matchExpressions", "matchFields"), frozen, strict=True)
-        if expressions
-    }
 
 
 def _freeze_expressions(term: Mapping[str, Any], which: str) -> tuple[Expression, ...]:

@@ -4,7 +4,7 @@ Parts of classes are kept, never single nodes, unless the pod's own selection re
 set does not refer to its index, so a replaced index is freed at once with all its answers.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -76,38 +76,31 @@ class Part:
         return ((name, own) for name, own in members.items() if self.names is None or name in self.names)
 
 
+@dataclass(eq=False)
 class NodeSet:
     """Nodes that could run a pod. Durable ones count; transient ones are kept as possible."""
 
-    def __init__(
-        self,
-        conventions: Conventions,
-        need: Need,
-        parts: tuple[Part, ...],
-        others: tuple[Part, ...],
-        linked: int = 1,
-    ) -> None:
-        """Hold ``parts`` and the ``others``: nodes that the pod selects too but that do not fit.
+    conventions: Conventions
+    need: Need
+    parts: tuple[Part, ...]
+    others: tuple[Part, ...]
+    """Nodes that the pod selects too but that do not fit."""
+    linked: int = 1
+    """How many of the requested GPUs have to be in one link domain."""
 
-        ``linked`` is how many of the requested GPUs have to be in one link domain.
-        """
-        self._conventions = conventions
-        self._need = need
-        self._linked = linked
-        self._parts = parts
-        self._others = others
-        self._narrowed: dict[int, NodeSet] = {}
-        self._of_instances: dict[str, NodeSet] = {}
+    def __post_init__(self) -> None:
+        """Count the nodes."""
+        self._narrowed: dict[int | str, NodeSet] = {}
         self._selected: dict[bytes, int] = {}
-        self.count: int = sum(part.count for part in parts if not part.node_class.transient)
+        self.count: int = sum(part.count for part in self.parts if not part.node_class.transient)
         """The number of nodes that could durably run the pod."""
-        self.transient_count: int = sum(part.count for part in parts if part.node_class.transient)
+        self.transient_count: int = sum(part.count for part in self.parts if part.node_class.transient)
         """The number of further nodes that could, were they healthy."""
 
     @property
     def durable_parts(self) -> list[Part]:
         """The durable nodes by class."""
-        return _durable(self._parts)
+        return _durable(self.parts)
 
     @property
     def exist(self) -> bool:
@@ -118,7 +111,7 @@ class NodeSet:
     def unwell(self) -> str:
         """The reasons of the transient nodes: ``unhealthy GPU (gpu-7), stale (12 nodes)``, most first; '' for none."""
         found: dict[str, list[str]] = {}
-        for part in self._parts:
+        for part in self.parts:
             if reason := part.node_class.transient:
                 found.setdefault(reason, []).extend(name for name, _ in part.nodes())
         by_number = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
@@ -132,39 +125,33 @@ class NodeSet:
         known = self._link_domains
         size = next((each for each in known if each >= size), max((1, *known)) + 1)
         found = self._narrowed.get(size)
-        if found is None:
-            wide = [p for p in self._parts if link_domain(p.node_class.capability, self._need) >= size]
-            narrow = [p for p in self._parts if link_domain(p.node_class.capability, self._need) < size]
-            linked = max(size, self._linked)
-            found = NodeSet(self._conventions, self._need, tuple(wide), (*self._others, *narrow), linked)
-            if len(self._narrowed) >= _REMEMBERED:
-                self._narrowed.clear()
-            self._narrowed[size] = found
-        return found
+        return found or self._only(size, lambda one: link_domain(one, self.need) >= size, max(size, self.linked))
 
     @cached_property
     def _link_domains(self) -> tuple[int, ...]:
         """The numbers of requested GPUs that share an NVLink domain, on the nodes of each kind; sorted, each once."""
-        parts = (*self._parts, *self._others)
-        return tuple(sorted({link_domain(part.node_class.capability, self._need) for part in parts}))
+        parts = (*self.parts, *self.others)
+        return tuple(sorted({link_domain(part.node_class.capability, self.need) for part in parts}))
 
     @cached_property
     def links_known(self) -> bool:
         """Whether it is known of all these nodes which of their GPUs share NVLink or XGMI."""
-        return all(part.node_class.capability.links_known for part in self._parts)
+        return all(part.node_class.capability.links_known for part in self.parts)
 
     def with_instances(self, profile: str) -> "NodeSet":
         """Keep the nodes whose ``nvidia.com/gpu`` is a MIG instance of that profile; none for no name. Remembered."""
         # A profile that no node has is answered as an empty name is.
-        profile = profile if any(part.node_class.capability.instance == profile for part in self._parts) else ""
-        found = self._of_instances.get(profile)
-        if found is None:
-            kept = tuple(p for p in self._parts if profile and p.node_class.capability.instance == profile)
-            rest = tuple(part for part in self._parts if part not in kept)
-            found = NodeSet(self._conventions, self._need, kept, (*self._others, *rest), self._linked)
-            if len(self._of_instances) >= _REMEMBERED:
-                self._of_instances.clear()
-            self._of_instances[profile] = found
+        profile = profile if any(part.node_class.capability.instance == profile for part in self.parts) else ""
+        found = self._narrowed.get(profile)
+        return found or self._only(profile, lambda one: bool(profile) and one.instance == profile, self.linked)
+
+    def _only(self, key: int | str, fit: Callable[[Capability], bool], linked: int) -> "NodeSet":
+        """Return the nodes of some capabilities, and remember them by the key; the rest are others."""
+        kept = tuple(part for part in self.parts if fit(part.node_class.capability))
+        rest = (part for part in self.parts if not fit(part.node_class.capability))
+        if len(self._narrowed) >= _REMEMBERED:
+            self._narrowed.clear()
+        self._narrowed[key] = found = NodeSet(self.conventions, self.need, kept, (*self.others, *rest), linked)
         return found
 
     @cached_property
@@ -173,32 +160,32 @@ class NodeSet:
 
         Nodes that the pod's own nodeSelector or affinity excludes may match: the scheduler applies both.
         """
-        wanted, others = _durable(self._parts), _durable(self._others)
-        unfit = [each for each in others if has_amounts(each.node_class.capability, self._need)]
+        wanted, others = self.durable_parts, _durable(self.others)
+        unfit = [each for each in others if has_amounts(each.node_class.capability, self.need)]
         return Placement(
             [Kind(part.node_class.labels, part.count) for part in wanted],
             [Kind(part.node_class.labels, part.count) for part in others],
             [Unfit(part.node_class.labels, self._why(part.node_class.capability)) for part in unfit],
-            conventions=self._conventions,
+            conventions=self.conventions,
             telling=self._telling(unfit),
         )
 
     def _why(self, capability: Capability) -> frozenset[Trait] | None:
         """Return why nodes with enough devices do not fit; None where the reason is not certain."""
-        why: Trait = "links" if fits(capability, self._need) else "memory"
-        if why == "links" and (self._linked <= 1 or not capability.links_known):
+        why: Trait = "links" if fits(capability, self.need) else "memory"
+        if why == "links" and (self.linked <= 1 or not capability.links_known):
             return None  # it is no instance of the requested profile, or its links are unknown
         return frozenset({why, "cut"} if capability.cut else {why})
 
     def _telling(self, unfit: Sequence[Part]) -> str:
         """Return the label that would distinguish them: the difference of the others, the most distinctive first."""
-        links = any(link_domain(part.node_class.capability, self._need) < self._linked for part in unfit)
+        links = any(link_domain(part.node_class.capability, self.need) < self.linked for part in unfit)
         return LINK_DOMAIN_LABEL if links else _TELLS_MEMORY if unfit else _TELLS_AMOUNT
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
         """Distinct taints on these nodes, sorted; including transient nodes, so that they do not change with health."""
-        return tuple(sorted({taint for part in self._parts for taint in part.node_class.taints}))
+        return tuple(sorted({taint for part in self.parts for taint in part.node_class.taints}))
 
     @cached_property
     def tolerations(self) -> tuple[dict[str, str], ...]:
@@ -209,8 +196,8 @@ class NodeSet:
         """
         found: dict[str, dict[str, str]] = {}
         for taint in self.taints:
-            if self._conventions.marks_accelerators(taint.key, taint.value, taint.effect):
-                value = self._conventions.tolerable_taints[taint.key]
+            if self.conventions.marks_accelerators(taint.key, taint.value, taint.effect):
+                value = self.conventions.tolerable_taints[taint.key]
                 how = {"operator": "Exists"} if value is None else {"operator": "Equal", "value": value}
                 found[taint.key] = {"key": taint.key, **how, "effect": taint.effect}
         return tuple(found.values())
@@ -222,10 +209,9 @@ class NodeSet:
         if found is None:
             if len(self._selected) >= _REMEMBERED:
                 self._selected.clear()
-            durable = (part for part in self._parts if not part.node_class.transient)
             found = sum(
                 part.count
-                for part in durable
+                for part in self.durable_parts
                 if node_selector_matches(terms, part.node_class.labels, {NODE_NAME_FIELD: ""})
             )
             self._selected[key] = found
@@ -264,8 +250,8 @@ class NodeSet:
         fitting node is known to be in a domain of the level.
         """
         found: dict[str, list[tuple[Capability, int]]] = {}
-        for part in self._parts:
-            for domain, nodes in _domains(part, level, self._conventions) if level else (("", part.count),):
+        for part in self.parts:
+            for domain, nodes in _domains(part, level, self.conventions) if level else (("", part.count),):
                 found.setdefault(domain, []).append((part.node_class.capability, nodes))
         return found
 
@@ -273,10 +259,10 @@ class NodeSet:
     def mig_offers(self) -> Mapping[str, int]:
         """MIG resources on the durable ones of these nodes, with the MiB an instance has at least; 0 where unknown."""
         offers: dict[str, int] = {}
-        for part in self._parts:
+        for part in self.durable_parts:
             capability = part.node_class.capability
-            memory = dict(capability.memory)
-            for name, _ in capability.amounts if not part.node_class.transient else ():
+            memory = capability.memory_of
+            for name, _ in capability.amounts:
                 accelerator = recognise(name)
                 if accelerator is not None and accelerator.kind == "mig":
                     offers[name] = min(offers.get(name, memory.get(name, 0)), memory.get(name, 0))
@@ -285,14 +271,13 @@ class NodeSet:
     @cached_property
     def mig_models(self) -> tuple[MigTable, ...]:
         """The MIG profiles of the GPUs on the durable nodes, each table once."""
-        durable = (part.node_class for part in self._parts if not part.node_class.transient)
-        return tuple(dict.fromkeys(table for one in durable for table in one.capability.models))
+        return tuple(dict.fromkeys(each for part in self.durable_parts for each in part.node_class.capability.models))
 
     @cached_property
     def shared(self) -> bool:
         """Whether there are durable nodes, and all of them offer shares of a device for a requested resource."""
-        asked = {name for name, _ in self._need.requests}
-        durable = [part.node_class.capability for part in self._parts if not part.node_class.transient]
+        asked = {name for name, _ in self.need.requests}
+        durable = [part.node_class.capability for part in self.durable_parts]
         return bool(durable) and all(asked.intersection(one.shares) for one in durable)
 
     @cached_property
@@ -302,22 +287,21 @@ class NodeSet:
         Including transient nodes: a pod may run there, once they are healthy.
         """
         sizes = {
-            part.node_class.capability.memory_of.get(name, 0) for part in self._parts for name, _ in self._need.requests
+            part.node_class.capability.memory_of.get(name, 0) for part in self.parts for name, _ in self.need.requests
         }
         return (min(sizes), max(sizes)) if sizes and all(sizes) else (0, 0)
 
     def names(self) -> tuple[str, ...]:
         """Return the names of the nodes, sorted, including transient ones. For people and tests: it visits all."""
-        return tuple(sorted(name for part in self._parts for name, _ in part.nodes()))
+        return tuple(sorted(name for part in self.parts for name, _ in part.nodes()))
 
     def durable_names(self) -> tuple[str, ...]:
         """Return the names of the durable nodes, sorted. For people and tests."""
-        durable = (part for part in self._parts if not part.node_class.transient)
-        return tuple(sorted(name for part in durable for name, _ in part.nodes()))
+        return tuple(sorted(name for part in self.durable_parts for name, _ in part.nodes()))
 
     @property
     def _unknown_room(self) -> bool:
-        return self._need.claimed and not self._need.requests
+        return self.need.claimed and not self.need.requests
 
     @cached_property
     def _domain_sizes(self) -> tuple[tuple[str, int, int], ...]:
@@ -327,10 +311,10 @@ class NodeSet:
         """
         counted = [
             (part, each)
-            for part in self._parts
-            if not part.node_class.transient and (each := pods_per_node(part.node_class.capability, self._need))
+            for part in self.durable_parts
+            if (each := pods_per_node(part.node_class.capability, self.need))
         ]
-        levels, ignored = self._conventions.levels, self._conventions.ignored_labels
+        levels, ignored = self.conventions.levels, self.conventions.ignored_labels
         by_class = frozenset(levels) - ignored
         sizes: dict[str, dict[str, int]] = {}
         for part, each in counted:

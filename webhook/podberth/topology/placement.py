@@ -31,38 +31,27 @@ class Unfit:
     """The traits that a label has to prove; None where it is not certain that they do not fit: then no label can."""
 
 
+@dataclass(eq=False)
 class Placement:
     """Label expressions for some wanted nodes; each is computed when it is first needed."""
 
-    def __init__(
-        self,
-        wanted: Sequence[Kind],
-        others: Sequence[Kind],
-        unfit: Sequence[Unfit],
-        *,
-        conventions: Conventions,
-        telling: str,
-    ) -> None:
-        """Hold the question.
-
-        ``unfit`` are those of the others that the pod's own request does not exclude. ``telling`` names the label that
-        would distinguish them; it is reported as missing where no label does and some node lacks it.
-        """
-        self._wanted = wanted
-        self._others = others
-        self._unfit = unfit
-        self._conventions = conventions
-        self._telling = telling
+    wanted: Sequence[Kind]
+    others: Sequence[Kind]
+    unfit: Sequence[Unfit]
+    """Those of the others that the pod's own request does not exclude."""
+    conventions: Conventions
+    telling: str
+    """The label that would distinguish them; reported as missing where no label does and some node lacks it."""
 
     @cached_property
     def _cover(self) -> Cover:
-        return cover(self._wanted, self._others, conventions=self._conventions)
+        return cover(self.wanted, self.others, conventions=self.conventions)
 
     @cached_property
     def _demand(self) -> tuple[Term, ...] | None:
         """The terms that may be required; None where labels do not suffice."""
-        if self._conventions.node_groups_grow:
-            return exclude(self._wanted, self._unfit, self._conventions)
+        if self.conventions.node_groups_grow:
+            return exclude(self.wanted, self.unfit, self.conventions)
         return self._cover.terms if self._cover.exact else None
 
     @property
@@ -101,9 +90,9 @@ class Placement:
     @property
     def missing_label(self) -> str:
         """A label that would have helped, where ``terms`` or ``required`` are not exact; empty: there is none."""
-        lacking = not self._cover.exact and any(self._telling not in one.labels for one in self._wanted)
-        unsettled = self._demand is None and any(self._telling not in one.labels for one in self._unfit)
-        return self._telling if lacking or unsettled else ""
+        lacking = not self._cover.exact and any(self.telling not in one.labels for one in self.wanted)
+        unsettled = self._demand is None and any(self.telling not in one.labels for one in self.unfit)
+        return self.telling if lacking or unsettled else ""
 
 
 def exclude(wanted: Sequence[Kind], unfit: Sequence[Unfit], conventions: Conventions) -> tuple[Term, ...] | None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from heapq import nsmallest
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from ..kinds.dossiers import DOSSIERS
 from ..kinds.queues import Queue, QueueForm, QueueKind
@@ -75,8 +75,3 @@ class Queues:
     def _parents(self) -> frozenset[tuple[str, str, str]]:
         """The API group, kind and name of each queue to which another one leads."""
         return frozenset((*key[:2], queue.leads_to) for key, queue in self.by_key.items())
-
-
-def read_queue(kind: QueueKind, document: Mapping[str, Any]) -> Queue:
-    """Read a queue. A field that is absent or of a wrong type counts as absent."""
-    return QUEUE_FORMS[kind].read(document)

@@ -12,6 +12,7 @@ spelled like them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, TypeAlias
 
 from .model import Vendor
@@ -19,7 +20,7 @@ from .model import Vendor
 Provider: TypeAlias = Literal["bare", "aks", "eks", "gke"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Model:
     """A GPU model."""
 
@@ -30,12 +31,12 @@ class Model:
     family: str
     compute: tuple[int, int] = (0, 0)
     """CUDA compute capability."""
-    vendor: Vendor = "nvidia"
     gke: str = ""
     """GKE's word in ``cloud.google.com/gke-accelerator``."""
     karpenter: str = ""
     """Karpenter's word in ``karpenter.k8s.aws/instance-gpu-name``."""
     mig_capable: bool = False
+    vendor: Vendor = "nvidia"
 
     @property
     def resource(self) -> str:
@@ -71,116 +72,50 @@ class Shape:
     """The providers of the machine; the first is the default. A bare machine has no instance type but a DMI name."""
 
 
-_A100 = Model(
-    product="NVIDIA A100-SXM4-40GB",
-    memory_mib=40960,
-    pci_id="20B0",
-    family="ampere",
-    compute=(8, 0),
-    gke="nvidia-tesla-a100",
-    karpenter="a100",
-    mig_capable=True,
-)
+# Name, MiB, PCI id, family, compute capability, GKE's word, Karpenter's word
+_A100 = Model("NVIDIA A100-SXM4-40GB", 40960, "20B0", "ampere", (8, 0), "nvidia-tesla-a100", "a100", mig_capable=True)
 # PCI id: https://pci-ids.ucw.cz, 20f1 GA100 [A100 PCIe 40GB]. Memory: `nvidia-smi --query-gpu=name,memory.total` in
 # public logs of drivers 525 to 590 ("NVIDIA A100-PCIE-40GB, 40960 MiB").
-_A100_PCIE = Model(
-    product="NVIDIA A100-PCIE-40GB", memory_mib=40960, pci_id="20F1", family="ampere", compute=(8, 0), mig_capable=True
-)
-_H100 = Model(
-    product="NVIDIA H100 80GB HBM3",
-    memory_mib=81559,
-    pci_id="2330",
-    family="hopper",
-    compute=(9, 0),
-    gke="nvidia-h100-80gb",
-    karpenter="h100",
-    mig_capable=True,
-)
+_A100_PCIE = Model("NVIDIA A100-PCIE-40GB", 40960, "20F1", "ampere", (8, 0), mig_capable=True)
+_H100 = Model("NVIDIA H100 80GB HBM3", 81559, "2330", "hopper", (9, 0), "nvidia-h100-80gb", "h100", mig_capable=True)
 # Name and PCI id: https://github.com/akash-network/provider-configs/pull/91 ("NVIDIA H100 NVL, 0x232110DE"). Memory:
 # the table that nvidia-smi prints, in public logs of drivers up to 610 (95830MiB)
-_H100_NVL = Model(
-    product="NVIDIA H100 NVL", memory_mib=95830, pci_id="2321", family="hopper", compute=(9, 0), mig_capable=True
-)
+_H100_NVL = Model("NVIDIA H100 NVL", 95830, "2321", "hopper", (9, 0), mig_capable=True)
 # Name and PCI id: https://github.com/NVIDIA/mig-parted/issues/120 (`nvidia-smi -q`: NVIDIA H200, 0x233510DE). Memory:
 # the table that nvidia-smi prints, in public logs (143771MiB)
-_H200 = Model(
-    product="NVIDIA H200",
-    memory_mib=143771,
-    pci_id="2335",
-    family="hopper",
-    compute=(9, 0),
-    gke="nvidia-h200-141gb",
-    karpenter="h200",
-    mig_capable=True,
-)
-_B200 = Model(
-    product="NVIDIA B200",
-    memory_mib=183359,
-    pci_id="2901",
-    family="blackwell",
-    compute=(10, 0),
-    gke="nvidia-b200",
-    karpenter="b200",
-    mig_capable=True,
-)
-_GB200 = Model(
-    product="NVIDIA GB200",
-    memory_mib=189471,
-    pci_id="2941",
-    family="blackwell",
-    compute=(10, 0),
-    gke="nvidia-gb200",
-    karpenter="gb200",
-    mig_capable=True,
-)
+_H200 = Model("NVIDIA H200", 143771, "2335", "hopper", (9, 0), "nvidia-h200-141gb", "h200", mig_capable=True)
+_B200 = Model("NVIDIA B200", 183359, "2901", "blackwell", (10, 0), "nvidia-b200", "b200", mig_capable=True)
+_GB200 = Model("NVIDIA GB200", 189471, "2941", "blackwell", (10, 0), "nvidia-gb200", "gb200", mig_capable=True)
 # PCI id: https://pci-ids.ucw.cz, 27b8 AD104GL [L4]. Memory: the table that nvidia-smi prints, in public logs (23034MiB)
-_L4 = Model(
-    product="NVIDIA L4",
-    memory_mib=23034,
-    pci_id="27B8",
-    family="ada-lovelace",
-    compute=(8, 9),
-    gke="nvidia-l4",
-    karpenter="l4",
-)
-_L40S = Model(
-    product="NVIDIA L40S",
-    memory_mib=46068,
-    pci_id="26B9",
-    family="ada-lovelace",
-    compute=(8, 9),
-    karpenter="l40s",
-)
-_T4 = Model(
-    product="Tesla T4",
-    memory_mib=15360,
-    pci_id="1EB8",
-    family="turing",
-    compute=(7, 5),
-    gke="nvidia-tesla-t4",
-    karpenter="t4",
-)
+_L4 = Model("NVIDIA L4", 23034, "27B8", "ada-lovelace", (8, 9), "nvidia-l4", "l4")
+_L40S = Model("NVIDIA L40S", 46068, "26B9", "ada-lovelace", (8, 9), karpenter="l40s")
+_T4 = Model("Tesla T4", 15360, "1EB8", "turing", (7, 5), "nvidia-tesla-t4", "t4")
 # PCI id: https://pci-ids.ucw.cz, 1002 74a1. Name and memory: `rocm-smi` in public logs (206141652992 bytes).
-_MI300X = Model(product="AMD Instinct MI300X OAM", memory_mib=196592, pci_id="74A1", family="AI", vendor="amd")
+_MI300X = Model("AMD Instinct MI300X OAM", 196592, "74A1", "AI", vendor="amd")
 
 # The taint of AKS' documentation, which is used elsewhere too: its key is not the pod's resource.
 _SKU_TAINT: Mapping[str, str] = {"key": "sku", "value": "gpu", "effect": "NoSchedule"}
 
-_DGX_A100: Mapping[Provider, str] = {
-    "bare": "DGXA100-920-23687-2530-000",
-    "eks": "p4d.24xlarge",
-    "gke": "a2-highgpu-8g",
-    "aks": "Standard_ND96asr_v4",
-}
+_HGX = partial(Shape, gpus=8, link="NV18", island=8, cpus=192, memory_gib=2048)
+_DGX_A100 = partial(
+    Shape,
+    model=_A100,
+    gpus=8,
+    link="NV12",
+    island=8,
+    cpus=256,
+    memory_gib=1024,
+    instance_types={
+        "bare": "DGXA100-920-23687-2530-000",
+        "eks": "p4d.24xlarge",
+        "gke": "a2-highgpu-8g",
+        "aks": "Standard_ND96asr_v4",
+    },
+)
 
 SHAPES: Mapping[str, Shape] = {
-    "hgx-h100-8": Shape(
+    "hgx-h100-8": _HGX(
         model=_H100,
-        gpus=8,
-        link="NV18",
-        island=8,
-        cpus=192,
-        memory_gib=2048,
         instance_types={
             "eks": "p5.48xlarge",
             "gke": "a3-highgpu-8g",
@@ -188,13 +123,8 @@ SHAPES: Mapping[str, Shape] = {
             "bare": "PowerEdge-XE9680",
         },
     ),
-    "hgx-h200-8": Shape(
+    "hgx-h200-8": _HGX(
         model=_H200,
-        gpus=8,
-        link="NV18",
-        island=8,
-        cpus=192,
-        memory_gib=2048,
         instance_types={
             "eks": "p5en.48xlarge",
             "gke": "a3-ultragpu-8g",
@@ -203,40 +133,14 @@ SHAPES: Mapping[str, Shape] = {
         },
     ),
     # No clique label: GFD writes it for NVLink across nodes only, which an HGX B200 has not.
-    "hgx-b200-8": Shape(
+    "hgx-b200-8": _HGX(
         model=_B200,
-        gpus=8,
-        link="NV18",
-        island=8,
-        cpus=192,
-        memory_gib=2048,
         instance_types={"eks": "p6-b200.48xlarge", "gke": "a4-highgpu-8g", "bare": "PowerEdge-XE9680L"},
     ),
-    "dgx-a100-8": Shape(
-        model=_A100, gpus=8, link="NV12", island=8, cpus=256, memory_gib=1024, instance_types=_DGX_A100
-    ),
-    "dgx-a100-8-mig-single": Shape(
-        model=_A100,
-        gpus=8,
-        link="NV12",
-        island=8,
-        cut={"1g.5gb": 7},
-        cpus=256,
-        memory_gib=1024,
-        instance_types=_DGX_A100,
-    ),
+    "dgx-a100-8": _DGX_A100(),
+    "dgx-a100-8-mig-single": _DGX_A100(cut={"1g.5gb": 7}),
     # mig-parted's preset all-balanced on six of the GPUs
-    "dgx-a100-8-mig-mixed": Shape(
-        model=_A100,
-        gpus=8,
-        link="NV12",
-        island=8,
-        cut={"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1},
-        whole=2,
-        cpus=256,
-        memory_gib=1024,
-        instance_types=_DGX_A100,
-    ),
+    "dgx-a100-8-mig-mixed": _DGX_A100(cut={"1g.5gb": 2, "2g.10gb": 1, "3g.20gb": 1}, whole=2),
     "a100-pcie-4": Shape(
         model=_A100_PCIE,
         gpus=4,

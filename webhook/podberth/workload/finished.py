@@ -5,17 +5,12 @@ from typing import Any, Final
 
 from ..kinds.dossier import Finished
 from ..kinds.dossiers import DOSSIERS
-from ..kube.unchecked import at, list_at
+from ..kube.unchecked import at
 
 FINISHED: Final[Mapping[tuple[str, str], Finished]] = {
     (each.group, each.kind): each for row in DOSSIERS for each in row.finished
 }
 """The sign that an object is finished, by group and kind."""
-
-# Job: batch/v1 JobConditionType; JobSet: Completed; Kubeflow's: Succeeded; TrainJob: Complete
-_CONDITIONS: Final = frozenset({"Complete", "Completed", "Failed", "Succeeded"})
-# In other kinds, such as a Deployment or a Pod, a condition with such a name has another meaning.
-_BY_CONDITION: Final = ("Job", "JobSet")
 
 
 def is_finished(group: str, kind: str, document: Mapping[str, Any]) -> bool:
@@ -24,13 +19,10 @@ def is_finished(group: str, kind: str, document: Mapping[str, Any]) -> bool:
     ``group`` and ``kind`` are arguments, because the items of a list have no apiVersion and kind.
     """
     row = FINISHED.get((group, kind))
-    if row is not None:
-        return _is_one_of(at(document, "status", *row.field), row.words)
-    conditions = list_at(document, "status", "conditions")
-    return kind.endswith(_BY_CONDITION) and any(
-        at(each, "status") == "True" and _is_one_of(at(each, "type"), _CONDITIONS) for each in conditions
-    )
-
-
-def _is_one_of(said: object, words: frozenset[str]) -> bool:
-    return isinstance(said, str) and said in words
+    if row is None:
+        return False
+    said = at(document, "status", *row.field)
+    if not isinstance(said, list):
+        return isinstance(said, str) and said in row.words
+    found = (at(each, "type") for each in said if at(each, "status") == "True")
+    return any(isinstance(each, str) and each in row.words for each in found)

@@ -89,24 +89,16 @@ def gang_of(
     by uid. ``pod_groups`` are the names of the native PodGroups in the namespace. ``group_sizes`` are the smallest
     numbers of pods that PodGroups start together, by API group, namespace and name. ``devices`` are the known claims.
 
-    The user's label comes before the owner. If both name the same gang, as they do once podberth has written the label,
-    the owner's facts stay. A gang that has one pod according to its owner is no gang.
+    A gang that has one pod according to its owner is no gang.
     """
     subject = _subject(pod, namespace, owners, group_sizes)
     member = member_of(subject)
     problems: list[str] = []
     declared = _declared_size(subject, problems)
     said = subject.labels.get(GANG_LABEL) or ""
-    if said and (member is None or member.name != said):
-        # The size of another group is not the size of this one. The pod's role and its number within the role stay.
-        source, size = "label", 0
-        if said in pod_groups:
-            source, size = "PodGroup", subject.group_size(said, NATIVE_GROUP)
-        index, role = (member.index, member.role) if member else (ordinal(subject), "")
-        # Among several roles, the label may name one, whose pods start together. If all pods are equal, it names all.
-        staged = member.staged if member and not role else ""
-        member = Member(source, said, size, index, role, staged)
-    elif member is not None and not said and (declared or member.size) == 1:
+    if said:
+        member = _named_by_label(said, member, subject, pod_groups)
+    elif member is not None and (declared or member.size) == 1:
         member = None
     system = system_of(subject.spec, subject.labels, subject.annotations, _owner_labels(subject))
     if system == PLAIN and said and said in pod_groups:
@@ -138,6 +130,23 @@ def gang_of(
         sized_by_owner=awaited and not declared,
         problems=tuple(problems),
     )
+
+
+def _named_by_label(name: str, member: Member | None, pod: Subject, pod_groups: Collection[str]) -> Member:
+    """Return the pod's place in the gang that the user's label names; the label comes before the owner.
+
+    If both name the same gang, as they do once podberth has written the label, the owner's facts stay. The size of
+    another group is not the size of this one. The pod's role and its number within the role stay.
+    """
+    if member is not None and member.name == name:
+        return member
+    source, size = "label", 0
+    if name in pod_groups:
+        source, size = "PodGroup", pod.group_size(name, NATIVE_GROUP)
+    index, role = (member.index, member.role) if member else (ordinal(pod), "")
+    # Among several roles, the label may name one, whose pods start together. If all pods are equal, it names all.
+    staged = member.staged if member and not role else ""
+    return Member(source, name, size, index, role, staged)
 
 
 def _are_read(roles: tuple[Role, ...], problems: list[str]) -> bool:

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from ..kinds import forms
 from ..kinds.places import PLACEHOLDERS, Steps
-from ..kube.carry import ABSENT, NotCarriedError, carry, operations
-from ..kube.json_patch import same
+from ..kube.carry import NotCarriedError, carry, operations
+from ..kube.json_patch import ABSENT, same
 from ..kube.patch import Patch, apply
 from ..kube.positions import render_path
 from ..kube.shape import RESOURCED_LISTS

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ..kinds import forms
-from ..kinds.places import BARE, PLACEHOLDER_HASH, PLACEHOLDER_UID, POD_SPEC, TEMPLATE, Form, Found, Place, Scene, Steps
+from ..kinds.places import BARE, PLACEHOLDER_HASH, PLACEHOLDER_UID, TEMPLATE, Form, Found, Place, Scene, Steps
 from ..kinds.roles import Predicted
 from ..kube.budget import excess
-from ..kube.carry import ABSENT
+from ..kube.json_patch import ABSENT
 from ..kube.paths import ELEMENT
 from ..kube.positions import render_path
 from ..kube.shape import template_problems
@@ -101,14 +101,16 @@ def _templates(
     known: Sequence[Mapping[str, Any]],
     extra: Mapping[str, Sequence[tuple[str, ...]]],
     depth: int,
+    name: str = "",
 ) -> Iterator[Template]:
+    """``name`` is that of the object around the document, of which an operator makes the document's own."""
     where = text_at(document, "metadata", "namespace") or namespace
     if document.get("apiVersion") == "v1" and document.get("kind") == "Pod":
         yield _bare(document, where)
     row = row_for(document)
     scene = Scene(
         document=Predicted(document),
-        name=_name_of(document),
+        name=_name_of(document, name),
         uid=text_at(document, "metadata", "uid") or PLACEHOLDER_UID,
         namespace=where,
         path=(),
@@ -123,15 +125,16 @@ def _templates(
         for found, _, _ in _expand(document, path):
             inner = forms.find(document, found)
             if isinstance(inner, Mapping):
-                yield from _lifted(_templates(inner, where, known, extra, depth + 1), document, found)
+                yield from _lifted(_templates(inner, where, known, extra, depth + 1, scene.name), document, found)
 
 
-def _name_of(document: Mapping[str, Any]) -> str:
+def _name_of(document: Mapping[str, Any], around: str) -> str:
     """Return an object's name; the API server makes one of ``generateName`` before an operator sees the object.
 
+    One that has neither, as that of a Katib Experiment, gets a name that begins with the name of the object around it.
     Source: kubernetes staging/src/k8s.io/apiserver/pkg/storage/names/generate.go.
     """
-    prefix = text_at(document, "metadata", "generateName")
+    prefix = text_at(document, "metadata", "generateName") or (around and f"{around}-")
     return text_at(document, "metadata", "name") or (f"{prefix}{PLACEHOLDER_HASH}" if prefix else "")
 
 
@@ -160,11 +163,17 @@ def _labelled(owner: Mapping[str, Any], labels: Mapping[str, Any]) -> Mapping[st
     return Predicted({**owner, "metadata": {**mapping_at(owner, "metadata"), "labels": joined}})
 
 
+_GIVEN: Final = replace(TEMPLATE, fields=forms.POD_SPEC_FIELDS)
+
+
 def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> Place:
-    """Return the place for a path that a user gave: of a PodSpec if it has containers, else of a PodTemplateSpec."""
+    """Return the place for a path that a user gave: of a PodSpec if it has containers, else of a PodTemplateSpec.
+
+    Nobody knows whether the operator has fields of its own there.
+    """
     first = next((found for found, _, _ in _expand(document, tuple(path))), ())
     inline = isinstance(at(forms.find(document, first), "containers"), list)
-    return Place(path=tuple(path), form=POD_SPEC if inline else TEMPLATE)
+    return Place(path=tuple(path), form=forms.INLINE if inline else _GIVEN)
 
 
 def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Steps, tuple[Any, ...], tuple[str | int, ...]]]:

@@ -1,7 +1,7 @@
 """Kubernetes' CEL libraries, one file each, under upstream's names and semantics (apiserver pkg/cel/library)."""
 
-from . import cidr, conversions, format, ip, lists, optionals, quantity, regex, semver, strings, text, url  # noqa: A004 - the library's own name
-from .overload import LibraryError, Overload, rows
+from . import cidr, conversions, format, ip, lists, native, optionals, quantity, regex, semver, text, url  # noqa: A004 - the library's own name
+from .overload import LibraryError, Overload, overload
 
 __all__ = ["INTERNAL", "LIBRARIES", "LibraryError", "Overload"]
 
@@ -11,7 +11,7 @@ def _fail(text: str) -> str:
 
 
 LIBRARIES: tuple[Overload, ...] = (
-    *strings.OVERLOADS,
+    *native.STRINGS,
     *lists.OVERLOADS,
     *regex.OVERLOADS,
     *quantity.OVERLOADS,
@@ -25,7 +25,7 @@ LIBRARIES: tuple[Overload, ...] = (
 """All library functions that policies can call."""
 
 INTERNAL: tuple[Overload, ...] = (
-    *rows("internal.fail", ("internal_fail", ("string",), "dyn", _fail)),
+    overload("internal_fail", "internal.fail(string): dyn", _fail),
     *lists.INTERNAL,
     *regex.INTERNAL,
     *format.INTERNAL,

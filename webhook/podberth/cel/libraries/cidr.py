@@ -9,7 +9,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any, Final
 
 from . import ip
-from .overload import CIDR, IP, LibraryError, Overload, accepted, rows
+from .overload import LibraryError, Overload, accepted, overload
 
 _BITS: Final = re.compile(r"0|[1-9][0-9]{0,2}")
 
@@ -52,25 +52,18 @@ def _of_text(question: Callable[[str, str], bool], convert: Callable[[str], str]
 
 
 OVERLOADS: tuple[Overload, ...] = (
-    *rows("cidr", ("string_to_cidr", ("string",), CIDR, parse), is_member=False),
-    *rows("isCIDR", ("is_cidr", ("string",), "bool", accepted(parse)), is_member=False),
-    *rows(
-        "containsIP",
-        (
-            "cidr_contains_ip_string",
-            (CIDR, "string"),
-            "bool",
-            _of_text(_contains_ip, lambda text: str(ip.parse(text))),
-        ),
-        ("cidr_contains_ip_ip", (CIDR, IP), "bool", _contains_ip),
+    overload("string_to_cidr", "cidr(string): net.CIDR", parse),
+    overload("is_cidr", "isCIDR(string): bool", accepted(parse)),
+    overload(
+        "cidr_contains_ip_string",
+        ".containsIP(net.CIDR, string): bool",
+        _of_text(_contains_ip, lambda text: str(ip.parse(text))),
     ),
-    *rows(
-        "containsCIDR",
-        ("cidr_contains_cidr_string", (CIDR, "string"), "bool", _of_text(_contains_cidr, parse)),
-        ("cidr_contains_cidr", (CIDR, CIDR), "bool", _contains_cidr),
-    ),
-    *rows("ip", ("cidr_ip", (CIDR,), IP, lambda prefix: prefix.rpartition("/")[0])),
-    *rows("prefixLength", ("cidr_prefix_length", (CIDR,), "int", lambda prefix: int(prefix.rpartition("/")[2]))),
-    *rows("masked", ("cidr_masked", (CIDR,), CIDR, lambda prefix: str(_network(prefix)))),
-    *rows("string", ("cidr_to_string", (CIDR,), "string", lambda prefix: prefix), is_member=False),
+    overload("cidr_contains_ip_ip", ".containsIP(net.CIDR, net.IP): bool", _contains_ip),
+    overload("cidr_contains_cidr_string", ".containsCIDR(net.CIDR, string): bool", _of_text(_contains_cidr, parse)),
+    overload("cidr_contains_cidr", ".containsCIDR(net.CIDR, net.CIDR): bool", _contains_cidr),
+    overload("cidr_ip", ".ip(net.CIDR): net.IP", lambda prefix: prefix.rpartition("/")[0]),
+    overload("cidr_prefix_length", ".prefixLength(net.CIDR): int", lambda prefix: int(prefix.rpartition("/")[2])),
+    overload("cidr_masked", ".masked(net.CIDR): net.CIDR", lambda prefix: str(_network(prefix))),
+    overload("cidr_to_string", "string(net.CIDR): string", lambda prefix: prefix),
 )

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from .overload import LibraryError, Overload, rows
+from .overload import LibraryError, Overload, overload
 
 _NANOS: Final = 1_000_000_000
 
@@ -206,15 +206,15 @@ INSTANT_OF_UTC: Final = "internal.instantOfUtc"
 """The replacement of ``INSTANT`` in a program that writes times as text."""
 TIME_TEXT: Final = "internal.timeText"
 INTERNAL: tuple[Overload, ...] = (
-    *rows("internal.signed", ("internal_signed", ("string",), "string", _signed)),
-    *rows("internal.unsigned", ("internal_unsigned", ("string",), "string", _unsigned)),
-    *rows("internal.double", ("internal_double", ("string",), "double", double_of)),
-    *rows("internal.doubleText", ("internal_double_text", ("double",), "string", double_text)),
-    *rows("internal.duration", ("internal_duration", ("string",), "string", _duration)),
-    *rows("internal.durationText", ("internal_duration_text", ("string",), "string", _duration_text)),
-    *rows("internal.nanoseconds", ("internal_nanoseconds", ("string",), "int", _nanoseconds)),
-    *rows("internal.milliseconds", ("internal_milliseconds", ("string",), "int", _milliseconds)),
-    *rows(INSTANT, ("internal_instant", ("string",), "string", lambda text: _time(text).instant)),
-    *rows(INSTANT_OF_UTC, ("internal_instant_of_utc", ("string",), "string", _instant_of_utc)),
-    *rows(TIME_TEXT, ("internal_time_text", ("string",), "string", _time_text)),
+    overload("internal_signed", "internal.signed(string): string", _signed),
+    overload("internal_unsigned", "internal.unsigned(string): string", _unsigned),
+    overload("internal_double", "internal.double(string): double", double_of),
+    overload("internal_double_text", "internal.doubleText(double): string", double_text),
+    overload("internal_duration", "internal.duration(string): string", _duration),
+    overload("internal_duration_text", "internal.durationText(string): string", _duration_text),
+    overload("internal_nanoseconds", "internal.nanoseconds(string): int", _nanoseconds),
+    overload("internal_milliseconds", "internal.milliseconds(string): int", _milliseconds),
+    overload("internal_instant", f"{INSTANT}(string): string", lambda text: _time(text).instant),
+    overload("internal_instant_of_utc", f"{INSTANT_OF_UTC}(string): string", _instant_of_utc),
+    overload("internal_time_text", f"{TIME_TEXT}(string): string", _time_text),
 )

@@ -10,11 +10,10 @@ from datetime import date
 from types import MappingProxyType
 from typing import Final
 
+from ...kube.names import LABEL, MAX_LABEL, MAX_SUBDOMAIN, SUBDOMAIN
 from . import url
-from .overload import FORMAT, LibraryError, Overload, rows
+from .overload import FORMAT, LibraryError, Overload, overload
 
-_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
 _LABEL_1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _KEY: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _VALUE: Final = f"({_KEY})?"
@@ -22,9 +21,6 @@ _UUID: Final = re.compile(r"(?i:[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{
 _BASE64: Final = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})", re.ASCII)
 _DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _TIME: Final = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})")
-
-_LONGEST_LABEL: Final = 63
-_LONGEST_SUBDOMAIN: Final = 253
 
 # These patterns may take a backtracking matcher quadratic time. Longer texts fail by their length already.
 _LONGEST_TEXT: Final = 4096
@@ -65,20 +61,20 @@ def _too_long(text: str, most: int, unit: str = "characters") -> list[str]:
 
 
 def _dns_label(text: str) -> list[str]:
-    found = _too_long(text, _LONGEST_LABEL)
-    if not _matches(_LABEL, text):
-        dotted = _matches(_SUBDOMAIN, text)
-        found.append("must not contain dots" if dotted else _regex_error(_LABEL_WORDS, _LABEL, "my-name", "123-abc"))
+    found = _too_long(text, MAX_LABEL)
+    if not _matches(LABEL, text):
+        dotted = _matches(SUBDOMAIN, text)
+        found.append("must not contain dots" if dotted else _regex_error(_LABEL_WORDS, LABEL, "my-name", "123-abc"))
     return found
 
 
 def _dns_subdomain(text: str, unit: str = "characters") -> list[str]:
-    found = _too_long(text, _LONGEST_SUBDOMAIN, unit)
-    return found if _matches(_SUBDOMAIN, text) else [*found, _regex_error(_SUBDOMAIN_WORDS, _SUBDOMAIN, "example.com")]
+    found = _too_long(text, MAX_SUBDOMAIN, unit)
+    return found if _matches(SUBDOMAIN, text) else [*found, _regex_error(_SUBDOMAIN_WORDS, SUBDOMAIN, "example.com")]
 
 
 def _dns_1035_label(text: str) -> list[str]:
-    found = _too_long(text, _LONGEST_LABEL)
+    found = _too_long(text, MAX_LABEL)
     if _matches(_LABEL_1035, text):
         return found
     return [*found, _regex_error(_LABEL_1035_WORDS, _LABEL_1035, "my-name", "abc-123")]
@@ -97,12 +93,12 @@ def _qualified_name(text: str) -> list[str]:
         found += [f"prefix part {each}" for each in wrong]
     if not name:
         found.append("name part must be non-empty")
-    found += [f"name part {each}" for each in _too_long(name, _LONGEST_LABEL, "bytes")]
+    found += [f"name part {each}" for each in _too_long(name, MAX_LABEL, "bytes")]
     return found if _matches(_KEY, name) else [*found, f"name part {problem}"]
 
 
 def _label_value(text: str) -> list[str]:
-    found = _too_long(text, _LONGEST_LABEL, "bytes")
+    found = _too_long(text, MAX_LABEL, "bytes")
     return (
         found
         if _matches(_VALUE, text)
@@ -174,36 +170,24 @@ def _constant(name: str) -> Callable[[], str]:
 
 
 OVERLOADS: tuple[Overload, ...] = (
-    *rows(
-        "format.named",
-        (
-            "format-named",
-            ("string",),
-            f"optional_type({FORMAT})",
-            "internal.isFormat(a) ? optional.of(internal.format(a)) : optional.none()",
-        ),
-        is_member=False,
+    overload(
+        "format-named",
+        "format.named(string): optional_type(kubernetes.NamedFormat)",
+        "internal.isFormat(a) ? optional.of(internal.format(a)) : optional.none()",
     ),
-    *(
-        row
-        for name in FORMATS
-        for row in rows(f"format.{name}", (f"format.{name}", (), FORMAT, _constant(name)), is_member=False)
-    ),
-    *rows(
-        "validate",
-        (
-            "format-validate",
-            (FORMAT, "string"),
-            "optional_type(list(string))",
-            "optional.ofNonZeroValue(internal.formatProblems(a, b))",
-        ),
+    *(overload(f"format.{name}", f"format.{name}(): {FORMAT}", _constant(name)) for name in FORMATS),
+    overload(
+        "format-validate",
+        ".validate(kubernetes.NamedFormat, string): optional_type(list(string))",
+        "optional.ofNonZeroValue(internal.formatProblems(a, b))",
     ),
 )
 INTERNAL: tuple[Overload, ...] = (
-    *rows("internal.isFormat", ("internal_is_format", ("string",), "bool", lambda name: name in FORMATS)),
-    *rows("internal.format", ("internal_format", ("string",), FORMAT, _named)),
-    *rows(
-        "internal.formatProblems",
-        ("internal_format_problems", (FORMAT, "string"), "list(string)", lambda name, text: FORMATS[name](text)),
+    overload("internal_is_format", "internal.isFormat(string): bool", lambda name: name in FORMATS),
+    overload("internal_format", "internal.format(string): kubernetes.NamedFormat", _named),
+    overload(
+        "internal_format_problems",
+        "internal.formatProblems(kubernetes.NamedFormat, string): list(string)",
+        lambda name, text: FORMATS[name](text),
     ),
 )

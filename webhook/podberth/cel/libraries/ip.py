@@ -4,7 +4,7 @@ from collections.abc import Callable
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 from typing import Final
 
-from .overload import IP, LibraryError, Overload, accepted, rows
+from .overload import LibraryError, Overload, accepted, overload
 
 Address = IPv4Address | IPv6Address
 
@@ -67,18 +67,14 @@ def _asked(question: Callable[[Address], bool]) -> Callable[[str], bool]:
 
 
 OVERLOADS: tuple[Overload, ...] = (
-    *rows("ip", ("string_to_ip", ("string",), IP, lambda text: str(parse(text))), is_member=False),
-    *rows("isIP", ("is_ip", ("string",), "bool", accepted(parse)), is_member=False),
-    *rows(
-        "ip.isCanonical",
-        ("ip_is_canonical", ("string",), "bool", lambda text: str(parse(text)) == text),
-        is_member=False,
-    ),
-    *rows("family", ("ip_family", (IP,), "int", lambda text: ip_address(text).version)),
-    *rows("isUnspecified", ("ip_is_unspecified", (IP,), "bool", _asked(lambda address: int(address) == 0))),
-    *rows("isLoopback", ("ip_is_loopback", (IP,), "bool", _asked(_is_loopback))),
-    *rows("isLinkLocalMulticast", ("ip_is_link_local_multicast", (IP,), "bool", _asked(_is_link_local_multicast))),
-    *rows("isLinkLocalUnicast", ("ip_is_link_local_unicast", (IP,), "bool", _asked(_is_link_local))),
-    *rows("isGlobalUnicast", ("ip_is_global_unicast", (IP,), "bool", _asked(_is_global_unicast))),
-    *rows("string", ("ip_to_string", (IP,), "string", lambda text: text), is_member=False),
+    overload("string_to_ip", "ip(string): net.IP", lambda text: str(parse(text))),
+    overload("is_ip", "isIP(string): bool", accepted(parse)),
+    overload("ip_is_canonical", "ip.isCanonical(string): bool", lambda text: str(parse(text)) == text),
+    overload("ip_family", ".family(net.IP): int", lambda text: ip_address(text).version),
+    overload("ip_is_unspecified", ".isUnspecified(net.IP): bool", _asked(lambda address: int(address) == 0)),
+    overload("ip_is_loopback", ".isLoopback(net.IP): bool", _asked(_is_loopback)),
+    overload("ip_is_link_local_multicast", ".isLinkLocalMulticast(net.IP): bool", _asked(_is_link_local_multicast)),
+    overload("ip_is_link_local_unicast", ".isLinkLocalUnicast(net.IP): bool", _asked(_is_link_local)),
+    overload("ip_is_global_unicast", ".isGlobalUnicast(net.IP): bool", _asked(_is_global_unicast)),
+    overload("ip_to_string", "string(net.IP): string", lambda text: text),
 )

@@ -6,7 +6,7 @@ slice, flatten, distinct, reverse, sort, sortBy, lists.range) and the sets libra
 
 from typing import Final
 
-from .overload import LibraryError, Overload, rows
+from .overload import LibraryError, Overload, overload
 
 _COMPARABLE = {
     "int": "int",
@@ -39,30 +39,26 @@ def _bounded(length: int) -> int:
 
 
 OVERLOADS: tuple[Overload, ...] = (
-    *rows(
-        "isSorted",
-        *(
-            (f"list_{name}_is_sorted_bool", (f"list({kind})",), "bool", _IS_SORTED)
-            for name, kind in _COMPARABLE.items()
-        ),
+    *(
+        overload(f"list_{name}_is_sorted_bool", f".isSorted(list({kind})): bool", _IS_SORTED)
+        for name, kind in _COMPARABLE.items()
     ),
-    *rows(
-        "sum",
-        *(
-            (
-                f"list_{name}_sum_{name}",
-                (f"list({_COMPARABLE[name]})",),
-                _COMPARABLE[name],
-                f"internal.fold(a, {zero}, r + v)",
-            )
-            for name, zero in _ZERO.items()
-        ),
+    *(
+        overload(
+            f"list_{name}_sum_{name}",
+            f".sum(list({_COMPARABLE[name]})): {_COMPARABLE[name]}",
+            f"internal.fold(a, {zero}, r + v)",
+        )
+        for name, zero in _ZERO.items()
     ),
-    *rows("min", *((f"list_{name}_min_{name}", (f"list({kind})",), kind, _MIN) for name, kind in _COMPARABLE.items())),
-    *rows("max", *((f"list_{name}_max_{name}", (f"list({kind})",), kind, _MAX) for name, kind in _COMPARABLE.items())),
-    *rows("indexOf", ("list_a_index_of_int", ("list(A)", "A"), "int", _INDEX_OF)),
-    *rows("lastIndexOf", ("list_a_last_index_of_int", ("list(A)", "A"), "int", _LAST_INDEX_OF)),
+    *(
+        overload(f"list_{name}_{best}_{name}", f".{best}(list({kind})): {kind}", body)
+        for best, body in (("min", _MIN), ("max", _MAX))
+        for name, kind in _COMPARABLE.items()
+    ),
+    overload("list_a_index_of_int", ".indexOf(list(A), A): int", _INDEX_OF),
+    overload("list_a_last_index_of_int", ".lastIndexOf(list(A), A): int", _LAST_INDEX_OF),
 )
 BOUNDED = "internal.bounded"
 """The function that bounds the argument of lists.range."""
-INTERNAL: tuple[Overload, ...] = rows(BOUNDED, ("internal_bounded", ("int",), "int", _bounded))
+INTERNAL: tuple[Overload, ...] = (overload("internal_bounded", f"{BOUNDED}(int): int", _bounded),)

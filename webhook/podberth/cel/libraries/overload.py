@@ -5,6 +5,7 @@ values. A value of a type that CEL does not have (a Quantity, an IP, ...) is its
 equal where upstream's values are equal; ``cel.opaque`` makes an object of its own type from it.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -69,23 +70,26 @@ class Overload:
         return f"{first}{self.name}({', '.join(rest)})"
 
 
-def rows(
-    name: str,
-    *overloads: tuple[str, tuple[str, ...], str, Callable[..., Any] | str | None],
-    is_member: bool = True,
-) -> tuple[Overload, ...]:
-    """Return the overloads of one function: (id, parameters, result, implementation)."""
-    return tuple(
-        Overload(
-            id=each,
-            name=name,
-            parameters=parameters,
-            result=result,
-            is_member=is_member,
-            call=answer if callable(answer) else None,
-            body=answer if isinstance(answer, str) else "",
-        )
-        for each, parameters, result, answer in overloads
+# A comma that is not between the parameters of a type.
+_COMMA = re.compile(r", (?![^(]*\))")
+
+
+def overload(each: str, signature: str, answer: Callable[..., Any] | str | None = None) -> Overload:
+    """Return the overload with an id and a signature, ``.indexOf(list(A), A): int``.
+
+    A dot in front marks a member, whose receiver is the first parameter. ``answer`` is the function or the body; None:
+    the engine implements it.
+    """
+    name, _, rest = signature.partition("(")
+    inside, _, result = rest.rpartition("): ")
+    return Overload(
+        id=each,
+        name=name.removeprefix("."),
+        parameters=tuple(_COMMA.split(inside)) if inside else (),
+        result=result,
+        is_member=name.startswith("."),
+        call=answer if callable(answer) else None,
+        body=answer if isinstance(answer, str) else "",
     )
 
 

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from .overload import QUANTITY, LibraryError, Overload, accepted, rows
+from ...kube.quantity import BINARY, DECIMAL
+from .overload import QUANTITY, LibraryError, Overload, accepted, overload
 
 _LARGEST_INT: Final = 2**63 - 1
 _SMALLEST_INT: Final = -(2**63)
@@ -29,9 +30,6 @@ _LARGEST_EXPONENT: Final = 1000
 _SHAPE: Final = re.compile(
     r"(?P<value>[+-]?0*(?P<num>[0-9]*)(?:\.(?P<denom>[0-9]*))?)(?P<suffix>[eEinumkKMGTP]*[+-]?[0-9]*)"
 )
-# suffix.go
-_DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-_BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _EXPONENT: Final = re.compile(r"[eE]([+-]?[0-9]+)")
 
 _WRONG_SHAPE: Final = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
@@ -108,10 +106,10 @@ def parse(text: str) -> Amount:
     if not match or not text:
         raise LibraryError(_WRONG_SHAPE)
     num, denom, suffix = match["num"] or "0", match["denom"] or "", match["suffix"]
-    if suffix in _BINARY:
-        return _binary(match, num, denom, _BINARY[suffix])
-    if suffix in _DECIMAL:
-        exponent = _DECIMAL[suffix]
+    if suffix in BINARY:
+        return _binary(match, num, denom, BINARY[suffix])
+    if suffix in DECIMAL:
+        exponent = DECIMAL[suffix]
     elif written := _EXPONENT.fullmatch(suffix):
         exponent = int(written[1])
         if abs(exponent) > _LARGEST_EXPONENT:
@@ -222,28 +220,32 @@ def _compared(first: str, second: str) -> int:
     return compare(read(first), read(second))
 
 
-_TWO = (QUANTITY, QUANTITY)
-_WITH_INT = (QUANTITY, "int")
+_TWO = f"({QUANTITY}, {QUANTITY})"
+_WITH_INT = f"({QUANTITY}, int)"
 
 OVERLOADS: tuple[Overload, ...] = (
-    *rows("quantity", ("string_to_quantity", ("string",), QUANTITY, lambda text: parse(text).text), is_member=False),
-    *rows("isQuantity", ("is_quantity_string", ("string",), "bool", accepted(parse)), is_member=False),
+    overload("string_to_quantity", "quantity(string): kubernetes.Quantity", lambda text: parse(text).text),
+    overload("is_quantity_string", "isQuantity(string): bool", accepted(parse)),
     # Upstream declares it as a function, though its documentation shows a member: sign(quantity('1')).
-    *rows("sign", ("quantity_sign", (QUANTITY,), "int", _sign), is_member=False),
-    *rows("isGreaterThan", ("quantity_is_greater_than", _TWO, "bool", lambda a, b: _compared(a, b) > 0)),
-    *rows("isLessThan", ("quantity_is_less_than", _TWO, "bool", lambda a, b: _compared(a, b) < 0)),
-    *rows("compareTo", ("quantity_compare_to", _TWO, "int", _compared)),
-    *rows("asApproximateFloat", ("quantity_get_float", (QUANTITY,), "double", _as_float)),
-    *rows("asInteger", ("quantity_get_int", (QUANTITY,), "int", _as_integer)),
-    *rows("isInteger", ("quantity_is_integer", (QUANTITY,), "bool", lambda text: _integer(read(text)) is not None)),
-    *rows(
-        "add",
-        ("quantity_add", _TWO, QUANTITY, lambda a, b: plus(read(a), read(b)).text),
-        ("quantity_add_int", _WITH_INT, QUANTITY, lambda a, b: plus(read(a), Amount(b, 0, is_decimal=False)).text),
+    overload("quantity_sign", "sign(kubernetes.Quantity): int", _sign),
+    overload("quantity_is_greater_than", f".isGreaterThan{_TWO}: bool", lambda a, b: _compared(a, b) > 0),
+    overload("quantity_is_less_than", f".isLessThan{_TWO}: bool", lambda a, b: _compared(a, b) < 0),
+    overload("quantity_compare_to", f".compareTo{_TWO}: int", _compared),
+    overload("quantity_get_float", ".asApproximateFloat(kubernetes.Quantity): double", _as_float),
+    overload("quantity_get_int", ".asInteger(kubernetes.Quantity): int", _as_integer),
+    overload(
+        "quantity_is_integer", ".isInteger(kubernetes.Quantity): bool", lambda text: _integer(read(text)) is not None
     ),
-    *rows(
-        "sub",
-        ("quantity_sub", _TWO, QUANTITY, lambda a, b: minus(read(a), read(b)).text),
-        ("quantity_sub_int", _WITH_INT, QUANTITY, lambda a, b: minus(read(a), Amount(b, 0, is_decimal=False)).text),
+    overload("quantity_add", f".add{_TWO}: {QUANTITY}", lambda a, b: plus(read(a), read(b)).text),
+    overload(
+        "quantity_add_int",
+        f".add{_WITH_INT}: {QUANTITY}",
+        lambda a, b: plus(read(a), Amount(b, 0, is_decimal=False)).text,
+    ),
+    overload("quantity_sub", f".sub{_TWO}: {QUANTITY}", lambda a, b: minus(read(a), read(b)).text),
+    overload(
+        "quantity_sub_int",
+        f".sub{_WITH_INT}: {QUANTITY}",
+        lambda a, b: minus(read(a), Amount(b, 0, is_decimal=False)).text,
     ),
 )

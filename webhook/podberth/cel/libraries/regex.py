@@ -7,7 +7,7 @@ the text before a match (``^`` matches again and again), so all matches are foun
 
 import re
 
-from .overload import LibraryError, Overload, rows
+from .overload import LibraryError, Overload, overload
 
 # The mark around a match after replacing. Real texts of Kubernetes objects do not contain it.
 _MARK = "\x00"
@@ -99,19 +99,16 @@ def _found(text: str, marked: str, limit: int) -> list[str]:
 
 
 OVERLOADS: tuple[Overload, ...] = (
-    *rows("find", ("string_find_string", ("string", "string"), "string", _FIND)),
-    *rows(
-        "findAll",
-        ("string_find_all_string", ("string", "string"), "list(string)", _FIND_ALL.format(limit=-1)),
-        ("string_find_all_string_int", ("string", "string", "int"), "list(string)", _FIND_ALL.format(limit="c")),
-    ),
+    overload("string_find_string", ".find(string, string): string", _FIND),
+    overload("string_find_all_string", ".findAll(string, string): list(string)", _FIND_ALL.format(limit=-1)),
+    overload("string_find_all_string_int", ".findAll(string, string, int): list(string)", _FIND_ALL.format(limit="c")),
 )
 FOUND = "internal.found"
 """The function that returns the matches in a text. The engine has searched the text already: any length is allowed."""
 LEGAL = "internal.legal"
 """The function that refuses a pattern with ``\\C`` or with a group's name that Go's regexp does not accept."""
 INTERNAL: tuple[Overload, ...] = (
-    *rows("internal.uncaptured", ("internal_uncaptured", ("string",), "string", uncaptured)),
-    *rows(LEGAL, ("internal_legal", ("string",), "string", _legal)),
-    *rows(FOUND, ("internal_found", ("string", "string", "int"), "list(string)", _found)),
+    overload("internal_uncaptured", "internal.uncaptured(string): string", uncaptured),
+    overload("internal_legal", f"{LEGAL}(string): string", _legal),
+    overload("internal_found", f"{FOUND}(string, string, int): list(string)", _found),
 )

@@ -6,7 +6,7 @@ A version's text is itself without its build metadata, which takes no part in co
 import re
 from typing import Final, NamedTuple
 
-from .overload import SEMVER, LibraryError, Overload, accepted, rows
+from .overload import SEMVER, LibraryError, Overload, accepted, overload
 
 _UINT64: Final = 2**64
 _NUMBER: Final = re.compile(r"[0-9]+")
@@ -111,25 +111,17 @@ def _part(text: str, place: int) -> int:
     return number if number < _UINT64 // 2 else number - _UINT64  # Go's conversion of a uint64 to an int64
 
 
-_TWO = (SEMVER, SEMVER)
+_TWO = f"({SEMVER}, {SEMVER})"
 
 OVERLOADS: tuple[Overload, ...] = (
-    *rows(
-        "semver",
-        ("string_to_semver", ("string",), SEMVER, _semver),
-        ("string_bool_to_semver", ("string", "bool"), SEMVER, _semver),
-        is_member=False,
-    ),
-    *rows(
-        "isSemver",
-        ("is_semver_string", ("string",), "bool", accepted(_semver)),
-        ("is_semver_string_bool", ("string", "bool"), "bool", accepted(_semver)),
-        is_member=False,
-    ),
-    *rows("isGreaterThan", ("semver_is_greater_than", _TWO, "bool", lambda a, b: _compared(a, b) > 0)),
-    *rows("isLessThan", ("semver_is_less_than", _TWO, "bool", lambda a, b: _compared(a, b) < 0)),
-    *rows("compareTo", ("semver_compare_to", _TWO, "int", _compared)),
-    *rows("major", ("semver_major", (SEMVER,), "int", lambda text: _part(text, 0))),
-    *rows("minor", ("semver_minor", (SEMVER,), "int", lambda text: _part(text, 1))),
-    *rows("patch", ("semver_patch", (SEMVER,), "int", lambda text: _part(text, 2))),
+    overload("string_to_semver", "semver(string): kubernetes.Semver", _semver),
+    overload("string_bool_to_semver", "semver(string, bool): kubernetes.Semver", _semver),
+    overload("is_semver_string", "isSemver(string): bool", accepted(_semver)),
+    overload("is_semver_string_bool", "isSemver(string, bool): bool", accepted(_semver)),
+    overload("semver_is_greater_than", f".isGreaterThan{_TWO}: bool", lambda a, b: _compared(a, b) > 0),
+    overload("semver_is_less_than", f".isLessThan{_TWO}: bool", lambda a, b: _compared(a, b) < 0),
+    overload("semver_compare_to", f".compareTo{_TWO}: int", _compared),
+    overload("semver_major", ".major(kubernetes.Semver): int", lambda text: _part(text, 0)),
+    overload("semver_minor", ".minor(kubernetes.Semver): int", lambda text: _part(text, 1)),
+    overload("semver_patch", ".patch(kubernetes.Semver): int", lambda text: _part(text, 2)),
 )

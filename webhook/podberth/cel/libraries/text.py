@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from .conversions import double_text
-from .overload import LibraryError, Overload, rows
+from .overload import LibraryError, Overload, overload
 
 _CLAUSE: Final = re.compile(r"%(?:\.([0-9]+))?(.?)", re.DOTALL)
 _DEFAULT_PRECISION: Final = 6
@@ -183,6 +183,6 @@ _CLAUSES: Mapping[str, Callable[[Any], str]] = {
 
 FORMAT: Final = "internal.formatted"
 """The function behind ``format``; it accepts texts of any length."""
-INTERNAL: tuple[Overload, ...] = rows(
-    FORMAT, ("internal_formatted", ("string", "list", "list"), "list(string)", _format)
+INTERNAL: tuple[Overload, ...] = (
+    overload("internal_formatted", f"{FORMAT}(string, list, list): list(string)", _format),
 )

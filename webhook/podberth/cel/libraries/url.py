@@ -10,7 +10,7 @@ from typing import Final
 from urllib.parse import unquote_to_bytes
 
 from . import ip
-from .overload import URL, LibraryError, Overload, rows
+from .overload import LibraryError, Overload, overload
 
 
 def _others(kept: str) -> re.Pattern[str]:
@@ -246,12 +246,12 @@ def _path(text: str) -> str:
 
 
 OVERLOADS: tuple[Overload, ...] = (
-    *rows("url", ("string_to_url", ("string",), URL, lambda text: _shown(parse(text).text)), is_member=False),
-    *rows("isURL", ("is_url_string", ("string",), "bool", is_url), is_member=False),
-    *rows("getScheme", ("url_get_scheme", (URL,), "string", lambda text: parse(text).scheme)),
-    *rows("getHost", ("url_get_host", (URL,), "string", lambda text: _shown(parse(text).host))),
-    *rows("getHostname", ("url_get_hostname", (URL,), "string", lambda text: _host_and_port(text)[0])),
-    *rows("getPort", ("url_get_port", (URL,), "string", lambda text: _host_and_port(text)[1])),
-    *rows("getEscapedPath", ("url_get_escaped_path", (URL,), "string", _path)),
-    *rows("getQuery", ("url_get_query", (URL,), "map(string, list(string))", _query)),
+    overload("string_to_url", "url(string): kubernetes.URL", lambda text: _shown(parse(text).text)),
+    overload("is_url_string", "isURL(string): bool", is_url),
+    overload("url_get_scheme", ".getScheme(kubernetes.URL): string", lambda text: parse(text).scheme),
+    overload("url_get_host", ".getHost(kubernetes.URL): string", lambda text: _shown(parse(text).host)),
+    overload("url_get_hostname", ".getHostname(kubernetes.URL): string", lambda text: _host_and_port(text)[0]),
+    overload("url_get_port", ".getPort(kubernetes.URL): string", lambda text: _host_and_port(text)[1]),
+    overload("url_get_escaped_path", ".getEscapedPath(kubernetes.URL): string", _path),
+    overload("url_get_query", ".getQuery(kubernetes.URL): map(string, list(string))", _query),
 )

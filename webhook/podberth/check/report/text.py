@@ -32,8 +32,9 @@ def lines(report: Report) -> Iterator[Line]:
     A skipped document without a message is counted at the end, and has no line of its own.
     """
     open_below = False
+    said: set[tuple[object, ...]] = set()
     for result in report.results:
-        detail = list(_detail(result))
+        detail = list(_detail(result, said))
         if result.verdict == "skipped" and not detail:
             continue
         if open_below or (detail and result is not report.results[0]):
@@ -56,16 +57,17 @@ def _head(result: Result) -> Line:
     return Line((where, Span(f"{title(result)}: ", style), verdict), len(_INDENT))
 
 
-def _detail(result: Result) -> Iterator[Line]:
+def _detail(result: Result, said: set[tuple[object, ...]]) -> Iterator[Line]:
+    """Yield the lines below a result's verdict; ``said`` has what was reported already, and gets what is new."""
     yield from _difference(result)
     for number, (policy, reason) in enumerate(reasons(result)):
         yield from _labelled(
             "" if number else "why", "dim", (Span(policy, "bold"), Span(f": {reason}" if reason else ""))
         )
-    yield from _findings(result, "warns", "yellow", result.warnings)
-    yield from _findings(result, "denied", "red", result.denials)
-    yield from _findings(result, "error", "red", result.errors)
-    yield from _findings(result, "note", "dim", result.notes)
+    yield from _findings(result, "warns", "yellow", result.warnings, said)
+    yield from _findings(result, "denied", "red", result.denials, said)
+    yield from _findings(result, "error", "red", result.errors, said)
+    yield from _findings(result, "note", "dim", result.notes, said)
 
 
 def _difference(result: Result) -> Iterator[Line]:
@@ -88,12 +90,30 @@ def _difference(result: Result) -> Iterator[Line]:
         yield Line((Span(f"{_INDENT}{sign} {each.path}{value}", _SIGNS[sign]),), len(_INDENT) + _CONTINUED)
 
 
-def _findings(result: Result, label: str, style: str, findings: Sequence[Finding]) -> Iterator[Line]:
+def _findings(
+    result: Result, label: str, style: str, findings: Sequence[Finding], said: set[tuple[object, ...]]
+) -> Iterator[Line]:
+    repeated: set[tuple[str, str, int]] = set()
     for each in findings:
         author = (Span(each.policy, "bold"), Span(": ")) if each.policy else ()
-        about = f"{each.field}: " if each.field else ""
+        field = _below(result.path, each.field)
+        about = f"{field}: " if field else ""
         where = Span(f"{place(result.file, each.line)} ", "cyan")
-        yield from _labelled(label, style, (where, *author, Span(f"{about}{each.message}")))
+        key = (result.file, result.kind, result.namespace, result.name, each.policy, each.message)
+        again = (each.policy, field, each.line)
+        if key in said and again in repeated:
+            continue
+        text = each.message
+        if key in said:
+            text = "as above"
+            repeated.add(again)
+        said.add(key)
+        yield from _labelled(label, style, (where, *author, Span(f"{about}{text}")))
+
+
+def _below(template: str, field: str) -> str:
+    """Return a field's path below the template, which the result's first line names."""
+    return field.removeprefix(template).removeprefix(".") if template else field
 
 
 def _labelled(label: str, style: str, spans: tuple[Span, ...]) -> Iterator[Line]:

@@ -87,7 +87,6 @@ def made(document: Mapping[str, Any], minimum: int = 0) -> Made:
 
 def owners_of(document: Mapping[str, Any]) -> tuple[OwnerReference, ...]:
     """Return every owner that an object names."""
-    named = at(document, "metadata", "ownerReferences")
     return tuple(
         OwnerReference(
             api_version=text_at(each, "apiVersion"),
@@ -97,7 +96,7 @@ def owners_of(document: Mapping[str, Any]) -> tuple[OwnerReference, ...]:
             is_controller=at(each, "controller") is True,
             blocks_deletion=at(each, "blockOwnerDeletion") is True,
         )
-        for each in (named if isinstance(named, list) else ())
+        for each in list_at(document, "metadata", "ownerReferences")
     )
 
 

@@ -104,17 +104,23 @@ class World:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Create:
-    """Make an object. If one of its name exists by then, it stays as it is."""
+class _Write:
+    """A write of an object."""
 
     kind: str
     noun: str
     """The kind's name in its documentation."""
     refused: str
     """The reason of the Event if the API server refuses it."""
-    document: Mapping[str, Any]
     about: Regarding
-    """The object that gets the Event if it cannot be made."""
+    """The object that gets that Event."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Create(_Write):
+    """Make an object. If one of its name exists by then, it stays as it is."""
+
+    document: Mapping[str, Any]
 
     @property
     def place(self) -> Place:
@@ -124,18 +130,12 @@ class Create:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(_Write):
     """Merge fields into an object of podberth's, if it has not changed since it was read."""
 
-    kind: str
-    noun: str
-    """The kind's name in its documentation."""
-    refused: str
-    """The reason of the Event if the API server refuses it."""
     place: Place
     uid: str
     patch: Mapping[str, Any]
-    about: Regarding
     minimum: int = 0
     """The new minimum of a PodGroup; 0: no change. ``World.fixed`` has the groups whose minimum cannot change."""
 

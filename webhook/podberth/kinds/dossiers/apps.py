@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
-from ...kube.unchecked import at, count, number, text_at
+from ...kube.unchecked import at, count, list_at, number, text_at
 from ...wellknown import GANG_SIZE_ANNOTATION
 from ..dossier import Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules
 from ..jobs import stamp_stateful_set
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, named, ordinal
 from ..places import PLACEHOLDER_HASH, Place, Scene, Stamp, WorkloadKind, spec_replicas, unknown
-from ..stamping import add_labels, own, own_by_deployment, owned_by_workload
+from ..stamping import add_annotations, add_labels, own, own_by_deployment, owned_by_workload
 from ..starts import together
 from ..words import words
 
@@ -41,6 +41,8 @@ def _stamp_daemon_set(pod: dict[str, Any], scene: Scene) -> None:
 
 def _stamp_stateful_set(pod: dict[str, Any], scene: Scene) -> None:
     own(pod, "apps/v1", "StatefulSet", scene.name, scene.uid)
+    if at(scene.document, "metadata", "labels", "kueue.x-k8s.io/queue-name"):  # by Kueue's webhook
+        add_annotations(pod, {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"})
     stamp_stateful_set(pod, scene.name, scene.spec)
 
 
@@ -63,6 +65,21 @@ def _stamp_deployment(pod: dict[str, Any], scene: Scene) -> None:
     own_by_deployment(pod, scene.name)
 
 
+def _makes_pods(scene: Scene) -> bool:
+    """Return whether pods may be made of a PodTemplate: a ProvisioningRequest states only their number and size by it.
+
+    Source: kubernetes/autoscaler cluster-autoscaler/apis/provisioningrequest/autoscaling.x-k8s.io/v1/types.go PodSet.
+    """
+    requests = (each for each in scene.known if at(each, "kind") == "ProvisioningRequest")
+    sized = (
+        text_at(pods, "podTemplateRef", "name")
+        for each in requests
+        if at(each, "metadata", "namespace") in (None, scene.namespace)
+        for pods in list_at(each, "spec", "podSets")
+    )
+    return scene.name not in sized
+
+
 def _kind(kind: str, versions: str, stamp: Stamp, count_of: Callable[[Scene], int] = spec_replicas) -> WorkloadKind:
     place = Place(path=("spec", "template"), stamp=stamp, replicas=count_of)
     return WorkloadKind(api_versions=frozenset(versions.split()), kind=kind, source=_APPS, places=(place,))
@@ -83,7 +100,7 @@ DOSSIER: Final = Dossier(
             api_versions=frozenset({"v1"}),
             kind="PodTemplate",
             source=f"{_CORE}: no controller makes pods of it by itself",
-            places=(Place(path=("template",)),),
+            places=(Place(path=("template",), when=_makes_pods),),
             only_template=True,
         ),
         WorkloadKind(api_versions=frozenset({"v1"}), kind="List", source=_CORE, nested=(("items", ELEMENT),)),

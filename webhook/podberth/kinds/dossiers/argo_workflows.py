@@ -32,16 +32,24 @@ _SEATS: Final[tuple[tuple[Steps, Steps], ...]] = (
 )
 
 
+# The same: UserContainer, ContainerNode, ScriptTemplate.
+_ADDS: Final = words("dependencies mirrorVolumeMounts source")
+
+
 _CONTAINER: Final = Form(
     seats=_SEATS,
     fields=_FIELDS - {"containers"},
+    adds=_ADDS,
     front=(("container",), ("script",)),
     front_name="main",
     front_fields=CONTAINER_FIELDS,
+    front_whole=True,
 )
 
 
-_SET: Final = Form(seats=(*_SEATS, (("spec", "containers"), ("containerSet", "containers"))), fields=_FIELDS)
+_SET: Final = Form(
+    seats=(*_SEATS, (("spec", "containers"), ("containerSet", "containers"))), fields=_FIELDS, adds=_ADDS
+)
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:

@@ -21,10 +21,12 @@ _SERVICE: Final = Form(
         (("spec",), ("extraPodSpec",)),
     ),
     fields=POD_SPEC_FIELDS,
+    others=frozenset({"mainContainer"}),
     front=(("extraPodSpec", "mainContainer"),),
     front_name="main",
     front_fields=CONTAINER_FIELDS,
     front_always=True,
+    front_whole=True,
 )
 
 

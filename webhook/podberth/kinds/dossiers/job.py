@@ -1,16 +1,17 @@
-"""Kubernetes' own Jobs and CronJobs. A Job that is Indexed is a gang; any other is a queue of tasks."""
+"""Kubernetes' own Jobs and CronJobs. An Indexed Job whose pods find each other is a gang; others are tasks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ...kube.unchecked import at, count, mapping_at, number, text_at, unread
-from ...wellknown import JOB_COMPLETION_INDEX
-from ..dossier import Dossier, KindNote, OwnerKind
+from ...wellknown import GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
+from ..dossier import Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import JOB_SCHEDULING, GroupRules, job_minimums
 from ..jobs import job_pods, stamp_job
 from ..members import Member, Membership, Subject, completion_index, named
 from ..places import PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Found, Place, Scene, Steps, WorkloadKind
 from ..starts import Gang, Start, all_of, none_of
+from ..words import under
 
 
 def _job_spec(scene: Scene) -> Mapping[str, Any]:
@@ -31,10 +32,11 @@ def _job_replicas(scene: Scene) -> int:
 
 
 def _indexed_job(pod: Subject) -> Member | None:
-    """Return the membership in an Indexed Job; None if it has more completions than pods at once: a queue of tasks.
+    """Return the membership in an Indexed Job; None if its pods are tasks of their own.
 
-    Kubernetes' own Job controller uses the same rule (KEP-5547: Indexed, and parallelism equal to completions). It
-    makes at most as many pods as completions (pkg/controller/job/job_controller.go manageJob).
+    They are, if it has more completions than pods at once, as in Kubernetes' own rule (KEP-5547: Indexed, and
+    parallelism equal to completions), or if it is an array. The Job controller makes at most as many pods as
+    completions (pkg/controller/job/job_controller.go manageJob).
     """
     if pod.controller is None or pod.controller.kind != "Job":
         return None
@@ -46,11 +48,28 @@ def _indexed_job(pod: Subject) -> Member | None:
         size = count(spec.get("completions"), parallelism)
         if unread(spec.get("parallelism"), spec.get("completions")):
             size = 0
-        elif size > parallelism:
+        elif size > parallelism or _is_array(spec):
             return None
     return Member("Job", named("job", pod.controller.uid), size, completion_index(pod))
 
 
+def _is_array(job: Found) -> bool:
+    """Return whether the pods of an Indexed Job do not wait for each other: no field lets one find or need another.
+
+    Pods have names in DNS only with a subdomain (kubernetes.io/docs/tasks/job/job-with-pod-to-pod-communication), and
+    with ``backoffLimitPerIndex`` each index fails by itself. A Job that asks for a gang or a topology is no array.
+    """
+    if job.get("backoffLimitPerIndex") is not None:
+        return True
+    said = mapping_at(job, "template", "metadata", "annotations")
+    asks = at(job, *JOB_SCHEDULING, "gang") is not None or any(key in said for key in _ASKS)
+    pods = at(job, "template", "spec")
+    return pods is not None and not asks and not at(pods, "subdomain")
+
+
+_ASKS: Final = {GANG_SIZE_ANNOTATION} | under(
+    "kueue.x-k8s.io", "podset-required-topology podset-preferred-topology podset-unconstrained-topology"
+)
 _SOURCE: Final = "kubernetes/api batch/v1/types.go"
 
 
@@ -125,8 +144,9 @@ DOSSIER: Final = Dossier(
         ),
         KindNote(
             kind="batch/Job",
-            title="Job that is not Indexed, or has more completions than run at once",
-            sign="an owner of kind Job, without an index, or with a Job of that many completions",
+            title="Job of independent tasks",
+            sign="an owner of kind Job, without an index, with more completions than run at once, with "
+            "`backoffLimitPerIndex`, or without `subdomain`, a gang in `scheduling` and Kueue's topology",
             keeps="the finalizer that the Job controller takes off",
             source="kubernetes/api batch/v1/types.go JobSpec.CompletionMode",
         ),
@@ -138,7 +158,24 @@ DOSSIER: Final = Dossier(
             group="batch",
             versions=("v1",),
             kind="Job",
-            spec={"parallelism": None, "completions": None},
+            spec={
+                "parallelism": None,
+                "completions": None,
+                "backoffLimitPerIndex": None,
+                "scheduling": {"schedulingPolicy": {"gang": {}}},
+                "template": {
+                    "metadata": {"annotations": dict.fromkeys(sorted(_ASKS))},
+                    "spec": {"subdomain": None},
+                },
+            },
+        ),
+    ),
+    finished=(
+        Finished(
+            source="kubernetes/api batch/v1/types.go JobConditionType",
+            group="batch",
+            kind="Job",
+            words=frozenset({"Complete", "Failed"}),
         ),
     ),
     group_rules=(

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ...kube.paths import ELEMENT
 from ...kube.unchecked import at, count, list_at, mapping_at, text_at, unread
-from ..dossier import TEMPLATE_ASKS, Dossier, KindNote, OwnerKind
+from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
 from ..forms import find
 from ..group_rules import GroupRules, items, job_minimums
 from ..job_sets import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
@@ -154,6 +154,14 @@ DOSSIER: Final = Dossier(
         ),
     ),
     affinity_keys=frozenset({"alpha.jobset.sigs.k8s.io/exclusive-topology"}),
+    finished=(
+        Finished(
+            source="kubernetes-sigs/jobset api/jobset/v1alpha2/jobset_types.go JobSetConditionType",
+            group="jobset.x-k8s.io",
+            kind="JobSet",
+            words=frozenset({"Completed", "Failed"}),
+        ),
+    ),
     group_rules=(
         GroupRules(
             kind=("jobset.x-k8s.io", "JobSet"),

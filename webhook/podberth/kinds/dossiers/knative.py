@@ -6,6 +6,7 @@ from ..dossier import Dossier
 from ..forms import POD_SPEC_FIELDS
 from ..places import PLACEHOLDER_HASH, Form, Place, Scene, WorkloadKind, unknown
 from ..stamping import add_labels, own_by_deployment
+from ..words import words
 
 _REVISION: Final = Form(
     seats=(
@@ -14,6 +15,7 @@ _REVISION: Final = Form(
         (("spec",), ("spec",)),
     ),
     fields=POD_SPEC_FIELDS,
+    others=words("containerConcurrency idleTimeoutSeconds responseStartTimeoutSeconds timeoutSeconds"),
 )
 """A RevisionTemplateSpec: the fields of a PodSpec, and a revision's own fields."""
 

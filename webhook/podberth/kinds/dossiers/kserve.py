@@ -8,10 +8,10 @@ from ...kube.paths import ELEMENT
 from ...kube.shape import RESOURCED_LISTS, template_problems
 from ...kube.unchecked import at, count, list_at, mapping_at, number, text, text_at
 from ..dossier import Dossier, KindNote
-from ..forms import COMPONENT, CONTAINER_FIELDS, INLINE
+from ..forms import COMPONENT, CONTAINER_FIELDS, INLINE, find
 from ..members import Member, Membership, Subject, named
 from ..places import PLACEHOLDER_HASH, Form, Found, Place, Scene, WorkloadKind, unknown
-from ..stamping import add_labels, mount_shared_memory, own_by_deployment
+from ..stamping import add_env, add_labels, mount_shared_memory, own_by_deployment
 from ..words import words
 
 # The PodSpecs in these CRDs are older than this field of 1.36.
@@ -36,10 +36,11 @@ _FRAMEWORKS: Final = (
 )
 
 
+_SERVER: Final = "kserve-container"
 _PREDICTOR: Final = replace(
     COMPONENT,
     front=tuple((name,) for name in _FRAMEWORKS),
-    front_name="kserve-container",
+    front_name=_SERVER,
     front_fields=CONTAINER_FIELDS,
 )
 
@@ -53,17 +54,20 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     if component == "predictor" and at(scene.spec, "predictor", "workerSpec") is not None:
         # The number changes with each generation of the object.
         add_labels(pod, {"isvc.generation": PLACEHOLDER_HASH})
-    framework = next((each for each in _FRAMEWORKS if isinstance(_at_place(scene).get(each), Mapping)), None)
-    if component == "predictor" and framework is not None:
+    if component == "predictor" and (framework := _framework(_at_place(scene))):
         _lay_over_runtime(pod, scene, framework)
+    if worker or at(scene.spec, component, "workerSpec") is not None:
+        for each in pod["spec"].get("containers", ())[:1]:
+            add_env(each, {"name": "RAY_NODE_COUNT", "value": str(_nodes(scene))})
     own_by_deployment(pod, name)
 
 
+def _framework(predictor: Found) -> str:
+    return next((each for each in _FRAMEWORKS if isinstance(predictor.get(each), Mapping)), "")
+
+
 def _at_place(scene: Scene) -> Found:
-    found: Any = scene.document
-    for step in scene.path:
-        found = found[step]
-    return mapping_at(found)
+    return mapping_at(find(scene.document, scene.path))
 
 
 def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None:
@@ -79,14 +83,11 @@ def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None
     if not runtime or template_problems(below):
         mount_shared_memory(pod, main, "devshm")
         return
-    theirs: Found = next(
-        (each for each in list_at(runtime, "containers") if each.get("name") == "kserve-container"), {}
-    )
+    theirs: Found = next(iter(_named(runtime, _SERVER)), {})
     for field in ("image", "command"):
         if not main.get(field) and theirs.get(field):
             main[field] = theirs[field]
-    for field in ("args", "env", "volumeMounts"):
-        key = {"env": "name", "volumeMounts": "mountPath"}.get(field)
+    for field, key in (("args", None), ("env", "name"), ("volumeMounts", "mountPath")):
         main[field] = _joined(theirs.get(field), main.get(field), key)
     pod["spec"]["volumes"] = _joined(runtime.get("volumes"), pod["spec"].get("volumes"), "name")
 
@@ -111,8 +112,7 @@ def _runtime_of(scene: Scene, name: str) -> Found:
 
 
 def _min_replicas(scene: Scene) -> int:
-    component = mapping_at(scene.document, *(str(step) for step in scene.path))
-    return count(component.get("minReplicas"), 1)
+    return count(_at_place(scene).get("minReplicas"), 1)
 
 
 def _component(*path: str, form: Form = _PREDICTOR, count_of: Callable[[Scene], int] = _min_replicas) -> Place:
@@ -128,9 +128,44 @@ def _component(*path: str, form: Form = _PREDICTOR, count_of: Callable[[Scene], 
 
 
 def _head_workers(scene: Scene) -> int:
-    """Return the number of workers of a head: one less than the stages of the pipeline."""
-    size = at(mapping_at(scene.document, *(str(step) for step in scene.path)), "pipelineParallelSize")
-    return max(count(size, 2) - 1, 0)
+    """Return the number of workers of a head (reconcilers/deployment/deployment_reconciler.go)."""
+    return max(_nodes(scene) - 1, 0)
+
+
+def _nodes(scene: Scene) -> int:
+    """Return the nodes of a model: as many as have all GPUs of pipeline and tensors; 0: unknown.
+
+    Source: kserve/kserve aaac4e29 pkg/controller/v1beta1/inferenceservice/components/predictor.go multiNodeProcess,
+    computeRayNodeAndGPUs. KServe's own runtime has one stage and one tensor.
+    """
+    predictor = mapping_at(scene.spec, "predictor")
+    worker, framework = mapping_at(predictor, "workerSpec"), _framework(predictor)
+    runtime = mapping_at(_runtime_of(scene, text_at(predictor, framework, "runtime")), "spec")
+    sizes = (worker.get(key, at(runtime, "workerSpec", key)) for key in ("pipelineParallelSize", "tensorParallelSize"))
+    pipeline, tensors = (count(size, 1) for size in sizes)
+    if at(runtime, "annotations", "multinode/executor-backend") == "mp":
+        return pipeline
+    total = pipeline * tensors
+    each = _gpus(*list_at(worker, "containers")[:1], *_named(at(runtime, "workerSpec"), "worker-container"))
+    own = [predictor[framework]] if framework else list_at(predictor, "containers")[:1]
+    head = _gpus(*own, *_named(runtime, _SERVER))
+    if each and total:
+        return 1 if head >= total else -(-total // each)
+    return max(total - head, 0) + 1 if head and total else total
+
+
+def _gpus(*containers: object) -> int:
+    """Return the GPUs that the first of these containers that requests some requests; limits do not count."""
+    amounts = (at(each, "resources", "requests", name) for each in containers for name in _GPUS)
+    return next((number(str(each)) or 0 for each in amounts if each is not None), 0)
+
+
+def _named(pod_spec: object, name: str) -> list[Any]:
+    return [each for each in list_at(pod_spec, "containers") if at(each, "name") == name]
+
+
+_GPUS: Final = ("nvidia.com/gpu", "amd.com/gpu", "intel.com/gpu", "habana.ai/gaudi")
+"""kserve/kserve pkg/constants/constants.go DefaultGPUResourceTypeList."""
 
 
 # ServingRuntimePodSpec (kserve/kserve pkg/apis/serving/v1alpha1/servingruntime_types.go)

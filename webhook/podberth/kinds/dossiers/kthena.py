@@ -194,6 +194,8 @@ DOSSIER: Final = Dossier(
             },
         ),
     ),
+    # podgroupmanager/manager.go syncPodGroupNetworkTopology
+    own_topology={("volcano", "ModelServing"): "set spec.template.networkTopology.groupPolicy of the ModelServing"},
     group_rules=(
         GroupRules(
             kind=(MODEL_SERVING_GROUP, "ModelServing"),

@@ -7,9 +7,9 @@ Kueue makes a Workload from a job's template. It sorts the plain pods of a group
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...kube.unchecked import at, list_at, number, text_at
-from ..dossier import Dossier
-from ..members import Member, Membership, Subject, index_of
+from ...kube.unchecked import at, count, list_at, number, text_at, unread
+from ..dossier import Dossier, KindNote
+from ..members import Member, Membership, Subject, index_of, named, ordinal
 from ..queues import CLUSTER_QUEUE, LOCAL_QUEUE, Queue, QueueForm
 from ..systems import System
 from ..words import under
@@ -28,6 +28,21 @@ def _kueue_group(pod: Subject) -> Member:
     index_label = pod.annotations.get("kueue.x-k8s.io/pod-group-pod-index-label")
     own = pod.labels.get("kueue.x-k8s.io/pod-group-pod-index")
     return Member("Kueue", name, size, index_of(pod.labels.get(index_label) if index_label else own))
+
+
+def _suspended_set(pod: Subject) -> Member | None:
+    """Return the membership in a StatefulSet that waits in a queue: all its pods are one group of Kueue.
+
+    Kueue's webhook writes the annotation into the template. The group's name and size come onto a pod only after it has
+    been made (pkg/controller/jobs/statefulset/statefulset_{webhook,pod_reconciler}.go).
+    """
+    controller = pod.controller
+    if controller is None or (pod.annotations[_PARENT], controller.kind) != ("statefulset", "StatefulSet"):
+        return None
+    owner = pod.owner("StatefulSet")
+    replicas = at(owner, "spec", "replicas")
+    size = 0 if owner is None or unread(replicas) else count(replicas, 1)
+    return Member("StatefulSet", named("statefulset", controller.uid), size, ordinal(pod))
 
 
 def _local_queue(document: Mapping[str, Any]) -> Queue:
@@ -52,6 +67,7 @@ def _inactive(document: Mapping[str, Any]) -> str:
 
 
 _DOMAIN: Final = "kueue.x-k8s.io"
+_PARENT: Final = f"{_DOMAIN}/pod-suspending-parent"
 _PLACEMENT: Final = under(
     _DOMAIN,
     "podset-required-topology podset-preferred-topology podset-unconstrained-topology "
@@ -97,6 +113,26 @@ DOSSIER: Final = Dossier(
         # No advice: where the queue's ResourceFlavor has no topologyName, Kueue admits no workload with the annotation
         # (pkg/scheduler/flavorassigner/tas_flavorassigner.go), and podberth follows no ResourceFlavors.
         keeps="nodeSelector, affinity, tolerations, resources and claims in `role-hash`; the template in its Workload",
+    ),
+    memberships=(
+        Membership(
+            name="StatefulSet in a queue of Kueue",
+            source="kubernetes-sigs/kueue ff69552e pkg/controller/jobs/statefulset/statefulset_webhook.go",
+            read=_suspended_set,
+            size="the StatefulSet: `replicas`",
+            sized_by=("StatefulSet",),
+            alike=True,
+            annotation=_PARENT,
+        ),
+    ),
+    notes=(
+        KindNote(
+            key=_PARENT,
+            kind="apps/StatefulSet",
+            title="StatefulSet in a queue of Kueue",
+            keeps="what Kueue hashes; the group that it names on its pods; its template, whose revision is hashed",
+            source="kubernetes-sigs/kueue pkg/controller/jobs/statefulset/statefulset_pod_reconciler.go",
+        ),
     ),
     groups=(
         Membership(

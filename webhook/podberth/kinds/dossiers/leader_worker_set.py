@@ -7,20 +7,12 @@ from typing import Any, Final
 from ...kube.unchecked import at, count, mapping_at, number, text_at
 from ..dossier import TEMPLATE_ASKS, Dossier, KindNote, OwnerKind
 from ..group_rules import GroupRules, above
-from ..leader_workers import stamp_group
+from ..leader_workers import group_places, group_size, stamp_group
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of, named
-from ..places import Found, Place, Scene, Steps, WorkloadKind
+from ..places import Found, Scene, Steps, WorkloadKind
 from ..roles import Role, asks_of, counted, read_once
 from ..stamping import add_annotations
 from ..starts import Gang, Start, all_of
-
-
-def _group_size(scene: Scene) -> int:
-    return count(at(scene.spec, "leaderWorkerTemplate", "size"), 1)
-
-
-def _groups(scene: Scene) -> int:
-    return count(scene.spec.get("replicas"), 1)
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
@@ -28,20 +20,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
         said = at(scene.document, "metadata", "annotations", f"{_LWS}/{key}")
         if isinstance(said, str):
             add_annotations(pod, {f"{_LWS}/{key}": said})
-    stamp_group(pod, scene.name, _group_size(scene), leader=scene.path[-1] == "leaderTemplate")
-
-
-def _worker_pods(scene: Scene) -> int:
-    """Return the number of pods from the worker template in all groups, with the leaders if they use that template."""
-    leaders = at(scene.spec, "leaderWorkerTemplate", "leaderTemplate") is not None
-    return _groups(scene) * max(_group_size(scene) - leaders, 0)
-
-
-def _places() -> Iterator[Place]:
-    base = ("spec", "leaderWorkerTemplate")
-    stamp = _stamp
-    yield Place(path=(*base, "leaderTemplate"), stamp=stamp, optional=True, role="leader", replicas=_groups)
-    yield Place(path=(*base, "workerTemplate"), stamp=stamp, role="worker", replicas=_worker_pods)
+    stamp_group(pod, scene.name, group_size(scene), leader=scene.path[-1] == "leaderTemplate")
 
 
 def _leader_worker_set(pod: Subject) -> Member | None:
@@ -111,7 +90,7 @@ DOSSIER: Final = Dossier(
             api_versions=frozenset({"leaderworkerset.x-k8s.io/v1"}),
             kind="LeaderWorkerSet",
             source="kubernetes-sigs/lws api/leaderworkerset/v1/leaderworkerset_types.go",
-            places=tuple(_places()),
+            places=tuple(group_places("spec", "leaderWorkerTemplate", stamp=_stamp)),
         ),
     ),
     memberships=(

@@ -16,6 +16,7 @@ from ..replica_specs import (
     LEFT_ALONE_SOURCE,
     REPLICA_SPECS,
     TRAINING,
+    replica_finished,
     replica_owner,
     replica_rules,
     set_restart_policy,
@@ -74,5 +75,6 @@ DOSSIER: Final = Dossier(
         ),
     ),
     owners=(replace(replica_owner("MPIJob", "v2beta1", "v1"), stages=_stages, stages_of_roles=True),),
+    finished=(replica_finished("MPIJob"),),
     group_rules=(replica_rules("MPIJob", {"launcher"}),),
 )

@@ -1,16 +1,17 @@
 """NIM: the operator of NVIDIA's inference microservices."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 
+from ...kube.paths import ELEMENT
 from ...kube.unchecked import at, count, mapping_at, unread
 from ..dossier import Dossier
-from ..forms import COMPONENT
-from ..leader_workers import stamp_group
-from ..places import Found, Place, Scene, WorkloadKind
-from ..roles import Predicted
+from ..forms import COMPONENT, find
+from ..leader_workers import predicted_group, stamp_group
+from ..places import Found, Place, Scene, WorkloadKind, always
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
-from ..words import words
+from ..words import under, words
 
 _NIM: Final = replace(
     COMPONENT,
@@ -22,15 +23,32 @@ _NIM: Final = replace(
 """A NIMServiceSpec: fields of one container among those of the pod; its ``image`` is an object."""
 
 
+def _spec(scene: Scene) -> Found:
+    """Return the spec of a service, which may be one of a pipeline (nimpipeline_types.go)."""
+    return mapping_at(find(scene.document, scene.path))
+
+
+def _name(scene: Scene) -> str:
+    return scene.key or scene.name
+
+
+def _is_enabled(scene: Scene) -> bool:
+    """Return whether a pipeline makes the service (internal/controller/nimpipeline_controller.go)."""
+    return scene.item.get("enabled") is True
+
+
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     """Write the stamp of the standalone platform (NVIDIA/k8s-nim-operator api/apps/v1alpha1/nimservice_types.go)."""
-    add_labels(pod, {"app": scene.name, "app.kubernetes.io/name": scene.name})
-    main, image = pod["spec"]["containers"][0], mapping_at(scene.spec, "image")
-    main["name"] = f"{scene.name}-ctr"
+    name = _name(scene)
+    add_labels(pod, {"app": name, "app.kubernetes.io/name": name})
+    main, image = pod["spec"]["containers"][0], mapping_at(_spec(scene), "image")
+    main["name"] = f"{name}-ctr"
     main["image"] = f"{image.get('repository')}:{image.get('tag')}"
     # NVIDIA/k8s-nim-operator f63f74d7 nimservice_types.go GetVolumes, GetVolumeMounts
-    mount_shared_memory(pod, main, "dshm", mapping_at(scene.spec, "storage").get("sharedMemorySizeLimit"), replace=True)
-    own_by_deployment(pod, scene.name)
+    mount_shared_memory(
+        pod, main, "dshm", mapping_at(_spec(scene), "storage").get("sharedMemorySizeLimit"), replace=True
+    )
+    own_by_deployment(pod, name)
 
 
 def _nodes(spec: Found) -> int:
@@ -44,11 +62,11 @@ def _stamp_pod(pod: dict[str, Any], scene: Scene) -> None:
     Source: internal/controller/platform/standalone/nimservice.go, manifests/lws.yaml.
     """
     _stamp(pod, scene)
-    nodes = _nodes(scene.spec)
+    nodes = _nodes(_spec(scene))
     if nodes > 1:
         pod["metadata"]["labels"].pop("pod-template-hash")
-        stamp_group(pod, f"{scene.name}-lws", nodes, leader=False)
-        pod["spec"]["containers"][0]["resources"] = _resources(scene.spec)
+        stamp_group(pod, f"{_name(scene)}-lws", nodes, leader=False)
+        pod["spec"]["containers"][0]["resources"] = _resources(_spec(scene))
 
 
 def _resources(spec: Found) -> Found:
@@ -62,26 +80,39 @@ def _resources(spec: Found) -> Found:
 
 def _group(scene: Scene) -> Found:
     """Predict the LeaderWorkerSet of a service over several nodes; a service on one node has none."""
-    nodes = _nodes(scene.spec)
+    spec = _spec(scene)
+    nodes = _nodes(spec)
     if nodes == 1:
         return scene.document
-    main = {"name": "main", "resources": _resources(scene.spec)}
+    main = {"name": "main", "resources": _resources(spec)}
     # What its claims are for stands elsewhere.
-    template = {} if scene.spec.get("draResources") else {"spec": {"containers": [main]}}
-    return Predicted(
-        {
-            "apiVersion": "leaderworkerset.x-k8s.io/v1",
-            "kind": "LeaderWorkerSet",
-            "metadata": mapping_at(scene.document, "metadata"),
-            "spec": {"leaderWorkerTemplate": {"size": nodes, "workerTemplate": template}},
-        }
-    )
+    template = {} if spec.get("draResources") else {"spec": {"containers": [main]}}
+    return predicted_group(scene.document, {"size": nodes, "workerTemplate": template})
 
 
 def _replicas(scene: Scene) -> int:
     """Return the pods of all replicas; of a pipeline that is no number, only the operator knows."""
-    pipeline = at(scene.spec, "multiNode", "parallelism", "pipeline")
-    return 0 if unread(pipeline) else count(scene.spec.get("replicas"), 1) * _nodes(scene.spec)
+    spec = _spec(scene)
+    pipeline = at(spec, "multiNode", "parallelism", "pipeline")
+    return 0 if unread(pipeline) else count(spec.get("replicas"), 1) * _nodes(spec)
+
+
+def _kind(kind: str, *path: str, when: Callable[[Scene], bool] = always) -> WorkloadKind:
+    place = Place(
+        path=path,
+        form=_NIM,
+        stamp=_stamp_pod,
+        when=when,
+        replicas=_replicas,
+        owner=_group,
+        lacks=frozenset({"schedulingGroup"}),
+    )
+    return WorkloadKind(
+        api_versions=frozenset({"apps.nvidia.com/v1alpha1"}),
+        kind=kind,
+        source=f"NVIDIA/k8s-nim-operator f63f74d7 api/apps/v1alpha1/{kind.lower()}_types.go",
+        places=(place,),
+    )
 
 
 _GPU: Final = "nvidia.com/gpu"
@@ -90,21 +121,12 @@ _GPU: Final = "nvidia.com/gpu"
 DOSSIER: Final = Dossier(
     name="NIMService",
     kinds=(
-        WorkloadKind(
-            api_versions=frozenset({"apps.nvidia.com/v1alpha1"}),
-            kind="NIMService",
-            source="NVIDIA/k8s-nim-operator api/apps/v1alpha1/nimservice_types.go",
-            places=(
-                Place(
-                    path=("spec",),
-                    form=_NIM,
-                    stamp=_stamp_pod,
-                    replicas=_replicas,
-                    owner=_group,
-                    lacks=frozenset({"schedulingGroup"}),
-                ),
-            ),
-        ),
+        _kind("NIMService", "spec"),
+        _kind("NIMPipeline", "spec", "services", ELEMENT, "spec", when=_is_enabled),
     ),
-    podless_kinds=frozenset({"apps.nvidia.com/v1alpha1/NIMCache"}),
+    # NeMo's services have no pod template.
+    podless_kinds=under(
+        "apps.nvidia.com/v1alpha1",
+        "NIMBuild NIMCache NemoCustomizer NemoDatastore NemoEntitystore NemoEvaluator NemoGuardrail",
+    ),
 )

@@ -15,7 +15,7 @@ from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of,
 from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Place, Scene, WorkloadKind, spec_replicas
 from ..roles import Predicted, Role, asks_of, counted, read_once
 from ..stamping import add_annotations, add_labels, own
-from ..starts import Gang, Start, all_of
+from ..starts import together
 from ..words import words
 
 _PATCHES: Final = ("leaderTemplatePatch", "workerTemplatePatch", "patchLeaderTemplate", "patchWorkerTemplate")
@@ -27,7 +27,8 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     old = scene.document.get("apiVersion") == "workloads.x-k8s.io/v1alpha1"
     prefix = "rolebasedgroup.workloads.x-k8s.io" if old else "rbg.workloads.x-k8s.io"
     name, role = ("name", "role") if old else ("group-name", "role-name")
-    key = text(at(scene.items[0] if scene.items else None, "name"))
+    role_of = _referring(scene)[0] if "roleTemplates" in scene.path else scene.items[0]
+    key = text(at(role_of, "name"))
     group = _group_name(scene)
     add_labels(pod, {f"{prefix}/{name}": group, f"{prefix}/{role}": key})
     # A set copies the roles of a group alone.
@@ -73,6 +74,30 @@ def _role_pods(scene: Scene) -> int:
     inner = count(scene.item.get("size"), 1) if len(scene.items) > 1 else count(size, 1)
     groups = spec_replicas(scene) if _is_set(scene) else 1
     return 0 if _scales(role) else groups * count(at(role, "replicas"), 1) * inner
+
+
+def _referring(scene: Scene) -> list[Any]:
+    """Return the roles that refer to a role template."""
+    return read_once(scene.document, _by_template).get(scene.key, [])
+
+
+def _by_template(document: Found) -> dict[str, list[Any]]:
+    found: dict[str, list[Any]] = {}
+    for role in list_at(document, "spec", "roles"):
+        if name := text_at(_holder(role), "templateRef", "name"):
+            found.setdefault(name, []).append(role)
+    return found
+
+
+def _referring_pods(scene: Scene) -> int:
+    roles = _referring(scene)
+    each = (count(at(role, "replicas"), 1) * counted(_instance(role, {})) for role in roles)
+    return 0 if any(map(_scales, roles)) else sum(each)
+
+
+def _holder(role: object) -> object:
+    """Return the part of a role that has its reference to a role template."""
+    return at(role, "leaderWorkerPattern") or at(role, "standalonePattern") or role
 
 
 def _scales(role: object) -> bool:
@@ -175,7 +200,7 @@ def _instance(role: object, shared: Mapping[str, object]) -> Iterator[Role]:
         return
     pattern = at(role, "leaderWorkerPattern") or at(role, "leaderWorkerSet")
     template = at(pattern, "template") or at(role, "standalonePattern", "template") or at(role, "template")
-    holder = at(role, "leaderWorkerPattern") or at(role, "standalonePattern") or role
+    holder = _holder(role)
     named = text_at(holder, "templateRef", "name")
     template = shared.get(named) if named else template
     patches = (at(holder, "templateRef", "patch"), at(role, "templatePatch"), *(at(pattern, each) for each in _PATCHES))
@@ -204,11 +229,6 @@ _DOMAIN: Final = "rbg.workloads.x-k8s.io"
 _OLD_DOMAIN: Final = "rolebasedgroup.workloads.x-k8s.io"
 
 
-def _starts(gang: Gang) -> Start[Any]:
-    """Return the start of a RoleBasedGroup; pods of a template that roles only refer to are not counted."""
-    return all_of(gang.pods, lambda each: each.replicas if "roles" in each.template.path else 0)
-
-
 def _is_gang(document: Found) -> bool:
     """Return whether a RoleBasedGroup asks to start as a whole (sgl-project/rbg api/workloads/constants, v1alpha1)."""
     asked = text_at(document, "metadata", "annotations", f"{_DOMAIN}/group-gang-scheduling") == "true"
@@ -224,7 +244,14 @@ DOSSIER: Final = Dossier(
             source="sgl-project/rbg api/workloads/{v1alpha1,v1alpha2}/rolebasedgroup_types.go",
             places=(
                 *_role_places(("spec",)),
-                Place(path=("spec", "roleTemplates", ELEMENT, "template"), stamp=_stamp, optional=True),
+                Place(
+                    path=("spec", "roleTemplates", ELEMENT, "template"),
+                    stamp=_stamp,
+                    optional=True,
+                    when=lambda scene: bool(_referring(scene)),
+                    replicas=_referring_pods,
+                    owner=_group,
+                ),
             ),
         ),
         WorkloadKind(
@@ -324,10 +351,12 @@ DOSSIER: Final = Dossier(
             "instances",
         ),
     ),
+    # pkg/scheduler/volcano/manager.go writes minimum, queue and priority of the PodGroup, and no topology.
+    own_topology={("volcano", "RoleBasedGroup"): ""},
     group_rules=(
         GroupRules(
             kind=("workloads.x-k8s.io", "RoleBasedGroup"),
-            starts=_starts,
+            starts=together,
             on_demand=_is_gang,
             # api/workloads/constants/annotation.go, v1alpha1/constant.go
             exclusive={

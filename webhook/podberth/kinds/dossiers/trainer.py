@@ -13,7 +13,7 @@ from typing import Any, Final
 from ...kube.paths import ELEMENT
 from ...kube.shape import template_problems
 from ...kube.unchecked import at, count, mapping_at, text, text_at
-from ..dossier import Dossier, KindNote
+from ..dossier import Dossier, Finished, KindNote
 from ..forms import find
 from ..group_rules import GroupRules
 from ..job_sets import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
@@ -284,6 +284,14 @@ DOSSIER: Final = Dossier(
                     )
                 ),
             ),
+        ),
+    ),
+    finished=(
+        Finished(
+            source="kubeflow/trainer pkg/apis/trainer/v1alpha1/trainjob_types.go TrainJobComplete",
+            group="trainer.kubeflow.org",
+            kind="TrainJob",
+            words=frozenset({"Complete", "Failed"}),
         ),
     ),
     group_rules=(GroupRules(kind=("trainer.kubeflow.org", "TrainJob"), starts=together),),

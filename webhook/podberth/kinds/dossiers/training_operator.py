@@ -1,48 +1,35 @@
 """The Training Operator v1: jobs of several frameworks, each with roles that have replicas."""
 
 from collections.abc import Mapping
+from itertools import product
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
-from ...kube.unchecked import at, text
 from ..dossier import Dossier, KindNote
+from ..group_rules import specs_of
 from ..members import Member, Membership, Subject, index_of, named
-from ..places import Place, Scene, WorkloadKind, item_replicas
+from ..places import Place, WorkloadKind, item_replicas
 from ..replica_specs import (
     JOB_NAME,
     LEFT_ALONE,
     LEFT_ALONE_SOURCE,
+    REPLICA_GROUPS,
     REPLICA_SPECS,
     TRAINING,
+    replica_finished,
     replica_owner,
     replica_rules,
-    set_restart_policy,
+    stamp_replica,
 )
 from ..roles import Role, counted, read_once, role_of
-from ..stamping import add_labels, owned_by_workload, set_name
-
-
-def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of createNewPod (pkg/controller.v1/common/pod.go) for a role's first pod."""
-    kind, role = text(scene.document.get("kind")), scene.key.lower()
-    labels = {
-        "operator-name": f"{kind.lower()}-controller",
-        "job-name": scene.name,
-        "replica-type": role,
-        "replica-index": "0",
-    }
-    if role in {"master", "chief", "launcher"}:
-        labels["job-role"] = "launcher" if role == "launcher" else "master"
-    add_labels(pod, {f"{TRAINING}/{key}": value for key, value in labels.items()})
-    owned_by_workload(pod, scene)
-    set_name(pod, f"{scene.name}-{role}-0")
-    set_restart_policy(pod, scene)
 
 
 def _kind(kind: str, *versions: str) -> WorkloadKind:
-    places = [Place(path=("spec", REPLICA_SPECS[kind], ELEMENT, "template"), stamp=_stamp, replicas=item_replicas)]
+    places = [
+        Place(path=("spec", REPLICA_SPECS[kind], ELEMENT, "template"), stamp=stamp_replica, replicas=item_replicas)
+    ]
     if "v1alpha1" in versions:
-        old = Place(path=("spec", "replicaSpecs", ELEMENT, "template"), stamp=_stamp, replicas=item_replicas)
+        old = Place(path=("spec", "replicaSpecs", ELEMENT, "template"), stamp=stamp_replica, replicas=item_replicas)
         places.append(old)
     return WorkloadKind(
         api_versions=frozenset(f"kubeflow.org/{version}" for version in versions),
@@ -62,7 +49,7 @@ def _kubeflow(pod: Subject) -> Member:
     role = pod.labels.get("training.kubeflow.org/replica-type") or pod.labels.get("training.kubeflow.org/job-role")
     index = index_of(pod.labels.get("training.kubeflow.org/replica-index"))
     controller = pod.controller
-    if controller is not None and controller.group == "kubeflow.org" and controller.kind != "MPIJob":
+    if controller is not None and controller.group in REPLICA_GROUPS and controller.kind != "MPIJob":
         roles = read_once(pod.owner(controller.kind), _replica_specs)
         name = named(controller.kind.lower(), controller.uid)
         return Member(controller.kind, name, counted(roles), index, role or "", roles=roles)
@@ -72,11 +59,7 @@ def _kubeflow(pod: Subject) -> Member:
 
 
 def _replica_specs(job: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    spec = at(job, "spec")
-    for key, roles in spec.items() if isinstance(spec, Mapping) else ():
-        if str(key).endswith("ReplicaSpecs") and isinstance(roles, Mapping):
-            return tuple(map(role_of, roles.values()))
-    return ()
+    return tuple(map(role_of, specs_of(job).values()))
 
 
 DOSSIER: Final = Dossier(
@@ -121,7 +104,9 @@ DOSSIER: Final = Dossier(
             templates="`spec.tfReplicaSpecs.*.template`",
         ),
     ),
-    owners=tuple(replica_owner(kind, "v1") for kind in REPLICA_SPECS if kind != "MPIJob"),
+    own_topology=dict.fromkeys(product(("coscheduling", "volcano"), REPLICA_SPECS), ""),
+    owners=tuple(replica_owner(kind, "v1") for kind in REPLICA_SPECS if kind not in {"AscendJob", "MPIJob"}),
+    finished=tuple(replica_finished(kind) for kind in REPLICA_SPECS if kind not in {"AscendJob", "MPIJob"}),
     group_rules=(
         *(
             replica_rules(kind, fronts)

@@ -31,10 +31,8 @@ LEVEL = Level.WARNING
 
 def check(library: Library) -> Iterator[Problem]:
     """Yield the conditions that are never false, in policies that can apply."""
-    for policy in library.policies:
+    for policy in library.applicable:
         conditions = policy.conditions
-        if not conditions.can_hold():
-            continue
         for index, tree in enumerate(conditions.trees):
             if not possible(*conditions.given, conditions.says(tree, wanted=False)):
                 path = ("spec", "matchConditions", index, "expression")

@@ -27,7 +27,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ...cel.tree import Entries, Items, Literal, Tree
-from ...devices.claims import KnownDevices, read_declared
+from ...devices.claims import KnownDevices, read_claim
 from ...devices.resources import COUNTED_KINDS, recognise
 from ...errors import Problem
 from ..formula import TRUE, Compares, Formula
@@ -41,7 +41,7 @@ def check(library: Library) -> Iterator[Problem]:
     """Yield the claims that replace accelerators, if their number of devices is one that no matched pod asks for."""
     declared = {
         policy.name: KnownDevices(
-            declared={each.name: read_declared(each.document) for each in policy.spec.claim_templates}
+            declared={each.name: read_claim(each.document) for each in policy.spec.claim_templates}
         )
         for policy in library.policies
     }

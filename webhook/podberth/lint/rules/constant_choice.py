@@ -28,10 +28,8 @@ LEVEL = Level.WARNING
 
 def check(library: Library) -> Iterator[Problem]:
     """Yield the tests of choices whose value is known beforehand."""
-    for policy in library.policies:
+    for policy in library.applicable:
         conditions = policy.conditions
-        if not conditions.can_hold():
-            continue
         for placed in policy.expressions:
             if placed.path[1] == "matchConditions":
                 continue

@@ -29,10 +29,8 @@ LEVEL = Level.WARNING
 
 def check(library: Library) -> Iterator[Problem]:
     """Yield the validations whose value is known beforehand."""
-    for policy in library.policies:
+    for policy in library.applicable:
         conditions = policy.conditions
-        if not conditions.can_hold():
-            continue
         for index, validation in enumerate(policy.spec.validations):
             path = ("spec", "validations", index, "expression")
             tree = policy.tree(validation.expression)

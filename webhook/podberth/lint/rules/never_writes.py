@@ -24,7 +24,7 @@ from collections.abc import Iterator, Mapping
 from ...cel.tree import Call, Entries, Items, Literal, Tree
 from ...errors import Problem
 from ...mutation.concerns.scheduler_name import DEFAULT_SCHEDULER
-from ...policy.leaves import Leaf
+from ...policy.model import Leaf
 from ..conditions import Present, Where
 from ..formula import AnyOf, Compares, Formula, Holds
 from ..model import Level, Library, LintedMutation

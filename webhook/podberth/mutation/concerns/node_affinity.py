@@ -14,10 +14,21 @@ from ..conflict import Answer, Case, Conflict
 from ..restoring import unordered
 
 
-def _build(draft: Draft, proposal: Proposal, _: Surroundings) -> Change | Skipped | None:
+def _build(draft: Draft, proposal: Proposal, around: Surroundings) -> Change | Skipped | None:
     if "required" in proposal.leaves:
-        return affinity.require(draft, proposal.leaves["required"])
+        return _require(draft, proposal.leaves["required"], around)
     return affinity.prefer(draft, proposal.leaves["preferred"], proposal.leaves["weight"])
+
+
+def _require(draft: Draft, ours: Any, around: Surroundings) -> Change | Skipped | None:
+    """Require the terms, unless they contradict the pod's own so far that of its known nodes none is left."""
+    opposition = affinity.partly_opposed(draft, ours)
+    if opposition is not None:
+        trial = draft.fork()
+        found = affinity.require(trial, ours)
+        if isinstance(found, Change) and not around.nodes_left(trial) and around.nodes_left(draft):
+            return Skipped("nodeAffinity", f"{opposition}; no known node meets the rest")
+    return affinity.require(draft, ours)
 
 
 def _is_claim(wrote: Any) -> bool:

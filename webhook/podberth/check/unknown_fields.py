@@ -1,0 +1,125 @@
+"""Checks fields of workloads: a field that its type does not have is refused by kubectl, or lost on its way to the pod.
+
+An object of a kind of Kubernetes is checked whole. Of another kind only its pod templates are, as far as the form of
+their place is known: the object's own fields may be anything.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from ..kinds import forms
+from ..kinds.places import TEMPLATE, Form
+from ..kube.patch import Path
+from ..kube.schema import POD, WORKLOADS, PodSchema, Schema, workload_definitions
+from ..kube.unknown_fields import Definitions, Typed, nearest, unknown_fields
+from ..workload.templates import Template, objects_in
+from .numbers import holds_placeholder
+
+_POD_SPEC: Final = "io.k8s.api.core.v1.PodSpec"
+_CONTAINER: Final = "io.k8s.api.core.v1.Container"
+_POD_TEMPLATE: Final = Schema(kind="message", message="io.k8s.api.core.v1.PodTemplateSpec")
+_SPEC: Final = ("spec",)
+
+
+class UnknownField(NamedTuple):
+    """A field that its type does not have."""
+
+    path: Path
+    message: str
+    refused: bool
+    """Whether kubectl refuses the object; else the field is lost, or the object is refused, as its CRD says."""
+
+
+def unknown_fields_in(
+    content: Mapping[str, Any], found: Sequence[Template], schema: PodSchema
+) -> Iterator[UnknownField]:
+    """Yield the unknown fields of an object with pod templates, those outside the templates first."""
+    definitions = {**schema.definitions, **workload_definitions()}
+    whole: list[Path] = []
+    for path, each in objects_in(content):
+        version, kind = each.get("apiVersion"), each.get("kind")
+        name = WORKLOADS.get((version, kind)) if isinstance(version, str) and isinstance(kind, str) else None
+        if name is not None:
+            whole.append(path)
+            # Only the cluster writes the status; it may be newer than the types that are known here
+            value = {key: part for key, part in each.items() if key != "status"} if name == POD else each
+            typed = Typed(Schema(kind="message", message=name), value, path)
+            yield from _of(definitions, [typed], refused=not path)
+    for template in found:
+        if not any(template.path[: len(path)] == path for path in whole):
+            yield from _of(definitions, _typed(template, definitions), refused=False)
+            yield from _dropped(template)
+
+
+def _of(definitions: Definitions, roots: Iterable[Typed], *, refused: bool) -> Iterator[UnknownField]:
+    for root in roots:
+        for path, message, former in unknown_fields(definitions, root):
+            # "$patch" and the like direct a strategic merge patch
+            if not str(path[-1]).startswith("$") and not holds_placeholder(str(path[-1])):
+                yield UnknownField(path, message, refused and not former)
+
+
+# ---- the templates of other kinds ------------------------------------------------------------------------------------
+
+
+def _typed(template: Template, definitions: Definitions) -> Iterator[Typed]:
+    """Yield the parts of a template whose types are known."""
+    form, path = template.form, template.path
+    place = forms.find(template.document, path)
+    if form is TEMPLATE:
+        yield Typed(_POD_TEMPLATE, place, path)
+        return
+    spec = definitions[_POD_SPEC].fields
+    for target, source in form.seats:
+        value = forms.find(place, source)
+        if target == _SPEC and isinstance(value, Mapping):
+            yield from _of_spec(form, Typed(Schema(kind="message", message=_POD_SPEC), value, (*path, *source)), spec)
+        elif target != _SPEC and target[0] == "spec":
+            yield from _with_others(Typed(spec[str(target[1])], value, (*path, *source), form.adds))
+    front = forms.front_of(form, place)
+    inside = forms.find(place, front) if front is not None else None
+    if front is None or not isinstance(inside, Mapping):
+        return
+    if form.front_whole:
+        yield Typed(Schema(kind="message", message=_CONTAINER), inside, (*path, *front), form.adds)
+        return
+    for field, name in form.front_fields.items():
+        yield Typed(definitions[_CONTAINER].fields[field], inside.get(name), (*path, *front, name))
+
+
+def _of_spec(form: Form, whole: Typed, fields: Mapping[str, Schema]) -> Iterator[Typed]:
+    """Yield a PodSpec, or its fields one by one if the place has further fields that nobody knows."""
+    if (form.fields is None or form.others is not None) and not form.adds:
+        yield Typed(whole.kind, whole.value, whole.path, form.others or frozenset())
+        return
+    for key, value in whole.value.items():
+        if key in fields and (form.fields is None or key in form.fields):
+            yield from _with_others(Typed(fields[key], value, (*whole.path, key), form.adds))
+
+
+def _with_others(typed: Typed) -> Iterator[Typed]:
+    """Yield a value, or each container of a list with the fields that an operator adds to its containers."""
+    element = typed.kind.element
+    if typed.others and element is not None and element.message == _CONTAINER and isinstance(typed.value, list):
+        for at, each in enumerate(typed.value):
+            yield Typed(element, each, (*typed.path, at), typed.others)
+    else:
+        yield Typed(typed.kind, typed.value, typed.path)
+
+
+def _dropped(template: Template) -> Iterator[UnknownField]:
+    """Yield the fields of a template that the schema of its kind lacks, though a Pod has them."""
+    form, place = template.form, forms.find(template.document, template.path)
+    if (_SPEC, _SPEC) in form.seats and form is not TEMPLATE and (form.fields is None or form.others is not None):
+        parts = {str(source[0]) for _, source in form.seats}
+        for key in place if isinstance(place, Mapping) else ():
+            if key not in parts and not holds_placeholder(key):
+                near = nearest(key, parts)
+                meant = f"; did you mean {near}?" if near else ""
+                message = f"got {key[:60]}, which a pod template of a {template.kind} does not have{meant}"
+                yield UnknownField((*template.path, key), message, refused=False)
+    for source in (source for target, source in form.seats if target == _SPEC):
+        spec = forms.find(place, source)
+        for key in sorted(template.lacks.intersection(spec if isinstance(spec, Mapping) else ())):
+            message = f"got {key}, which the CRD of {template.kind} does not have, so that it is lost"
+            yield UnknownField((*template.path, *source, key), message, refused=False)

@@ -1,0 +1,24 @@
+# @shell@ completion of podberth @version@; made by podberth completion @shell@
+_podberth() {
+    local current="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}" command="" word words="" flags=""
+    # --flag=value comes as three words
+    if [[ $current == "=" ]]; then
+        current=""
+    elif [[ $before == "=" ]]; then
+        before="${COMP_WORDS[COMP_CWORD-2]}"
+    fi
+    for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+        case "$command $word" in
+            @commands@) command="${command:+$command }$word" ;;
+        esac
+    done
+    case "$command|$before" in
+@values@
+    esac
+    case "$command" in
+@words@
+    esac
+    [[ $current == -* ]] && words="$flags"
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _podberth podberth

@@ -1,0 +1,30 @@
+"""A problem in a document, for programs: the fields of JSON, and a command of a GitHub Actions workflow."""
+
+from typing import Any
+
+from ..check.report.github import escaped, escaped_property
+from ..errors import Problem
+
+
+def fields_of(problem: Problem) -> dict[str, Any]:
+    """Return the fields of the JSON of ``podberth lint`` and ``podberth test``."""
+    return {
+        "file": problem.file,
+        "line": problem.line,
+        "column": problem.column,
+        "field": problem.where,
+        "message": problem.message,
+    }
+
+
+def command(level: str, title: str, problem: Problem, file: str = "") -> str:
+    """Return the command that shows a problem at its line; ``file`` is that of a problem that names none."""
+    properties = {
+        "file": (problem.file or file).removeprefix("./"),
+        "line": str(problem.line or ""),
+        "col": str(problem.column or ""),
+        "title": title,
+    }
+    listed = ",".join(f"{key}={escaped_property(value)}" for key, value in properties.items() if value)
+    about = f"{problem.where}: " if problem.where else ""
+    return f"::{level} {listed}::{escaped(about + problem.message)}"

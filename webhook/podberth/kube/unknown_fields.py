@@ -1,0 +1,186 @@
+"""The fields of a value that its type does not have: the API server drops them, and kubectl refuses them.
+
+kubectl asks for strict decoding unless ``--validate`` says otherwise (k8s.io/kubectl pkg/cmd/util/helpers.go
+AddValidateFlags). The types of values are not compared here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from .positions import Path, render_path
+from .schema import Definition, Schema
+
+Definitions: TypeAlias = Mapping[str, Definition]
+
+_HOLDERS: Final = frozenset({"array", "map", "message"})
+# A misspelt name has nearly all letters of the right one. difflib's own limit of 0.6 takes "labels" for "volumes".
+_NEAR: Final = 0.75
+# The parts of an object that hold most of its fields: what is unknown beside one may belong in it.
+_PARTS: Final = ("metadata", "spec", "template", "resources", "securityContext")
+# A pod and a container have one each, with different fields.
+_PARTS_OF_ANY: Final = ("securityContext",)
+# What is unknown in a pod may be meant for its containers.
+_OF_CONTAINERS: Final[Mapping[str, tuple[str, str]]] = {
+    "io.k8s.api.core.v1.PodSpec": ("io.k8s.api.core.v1.Container", "a container"),
+    "io.k8s.api.core.v1.PodSecurityContext": (
+        "io.k8s.api.core.v1.SecurityContext",
+        "the securityContext of a container",
+    ),
+}
+_SHOWN: Final = 60
+
+_NEWEST: Final = "1.37"
+"""The newest version of Kubernetes whose fields are known here."""
+# The fields that other versions have besides those of the packaged 1.36: of 1.32 to 1.37, by the types of
+# k8s.io/client-go applyconfigurations/internal/internal.go.
+_OTHER_VERSIONS: Final[Mapping[str, frozenset[str]]] = {
+    "io.k8s.api.batch.v1.JobSpec": frozenset({"scheduling"}),
+    "io.k8s.api.core.v1.ClusterTrustBundleProjection": frozenset({"user"}),
+    "io.k8s.api.core.v1.ConfigMapVolumeSource": frozenset({"defaultUser"}),
+    "io.k8s.api.core.v1.DownwardAPIVolumeFile": frozenset({"user"}),
+    "io.k8s.api.core.v1.DownwardAPIVolumeSource": frozenset({"defaultUser"}),
+    "io.k8s.api.core.v1.EmptyDirVolumeSource": frozenset({"mode"}),
+    "io.k8s.api.core.v1.GRPCAction": frozenset({"mode"}),
+    "io.k8s.api.core.v1.HTTPGetAction": frozenset({"protocol"}),
+    "io.k8s.api.core.v1.KeyToPath": frozenset({"user"}),
+    "io.k8s.api.core.v1.PodCertificateProjection": frozenset({"user"}),
+    "io.k8s.api.core.v1.PodSpec": frozenset({"evictionResponders", "workloadRef"}),
+    "io.k8s.api.core.v1.ProjectedVolumeSource": frozenset({"defaultUser"}),
+    "io.k8s.api.core.v1.SecretVolumeSource": frozenset({"defaultUser"}),
+    "io.k8s.api.core.v1.ServiceAccountTokenProjection": frozenset({"user"}),
+    "io.k8s.api.core.v1.VolumeMount": frozenset({"bindMountOptions"}),
+}
+
+
+# Fields of alpha versions that public manifests still have, by type and name, with what is said of them.
+_FORMER: Final[Mapping[tuple[str, str], str]] = {
+    # k8s.io/api core/v1 types.go PodResourceClaim, v0.30 and v0.31
+    ("io.k8s.api.core.v1.PodResourceClaim", "source"): (
+        "got source, which a PodResourceClaim has not had since Kubernetes 1.31; write what is in it beside the name"
+    ),
+}
+
+
+class Unknown(NamedTuple):
+    """A field that its object's type does not have."""
+
+    path: Path
+    message: str
+    """What was got, and the name or the place that was meant, if there is one."""
+    former: bool = False
+    """Whether the type once had the field, and pods with it are read all the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """A value of a document, with the type that it should have."""
+
+    kind: Schema
+    value: Any
+    path: Path = ()
+    """The path from the document to the value."""
+    others: frozenset[str] = frozenset()
+    """Further fields that the value may have."""
+
+
+def unknown_fields(definitions: Definitions, root: Typed) -> Iterator[Unknown]:
+    """Yield the unknown fields of a value and of everything in it, in its order."""
+    found: list[tuple[Path, str]] = []
+    _walk(definitions, root.kind, root.value, root.path, found)
+    for path, message in found:
+        others = root.others if path[:-1] == root.path else frozenset()
+        if path[-1] not in others and path[-1] not in _OTHER_VERSIONS.get(message, ()):
+            former = _FORMER.get((message, str(path[-1])))
+            yield Unknown(path, former or _said(definitions, root, path, message), former is not None)
+
+
+def _walk(definitions: Definitions, kind: Schema, value: Any, path: Path, found: list[tuple[Path, str]]) -> None:
+    """Collect the path of each unknown field with the name of its object's type."""
+    if kind.kind == "message":
+        if type(value) is not dict:
+            return
+        fields = definitions[kind.message].fields
+        for key, child in value.items():
+            below = fields.get(key)
+            if below is None:
+                found.append(((*path, key), kind.message))
+            elif type(child) in (dict, list) and below.kind in _HOLDERS:
+                _walk(definitions, below, child, (*path, key), found)
+    elif (below := kind.element) is not None and below.kind in _HOLDERS:
+        for key, child in _entries(kind, value):
+            _walk(definitions, below, child, (*path, key), found)
+
+
+def _entries(kind: Schema, value: Any) -> Iterable[tuple[str | int, Any]]:
+    """Return the parts of a list or map; none if the value is something else."""
+    if kind.kind == "array":
+        return enumerate(value) if type(value) is list else ()
+    return value.items() if type(value) is dict else ()
+
+
+# ---- the words -------------------------------------------------------------------------------------------------------
+
+
+def _said(definitions: Definitions, root: Typed, path: Path, message: str) -> str:
+    key = str(path[-1])
+    name = message.rpartition(".")[2]
+    got = f"got {key[:_SHOWN]}, which {_article(name)} {name}"
+    if place := _place(definitions, root, path):
+        return f"{got} does not have; it belongs in {place}"
+    if near := nearest(key, definitions[message].fields):
+        return f"{got} does not have; did you mean {near}?"
+    return f"{got} of Kubernetes {_NEWEST} does not have"
+
+
+def _article(name: str) -> str:
+    """Return the article of a name as it is read: an acronym by the name of its first letter."""
+    return "an" if name[0] in ("AEFHILMNORSX" if name[:2].isupper() else "AEIOU") else "a"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is nearly this one; empty if there is none."""
+    by_letters = {each.lower(): each for each in known}
+    plain = name.lower().replace("_", "").replace("-", "")
+    if plain in by_letters:
+        return by_letters[plain]
+    from difflib import get_close_matches  # noqa: PLC0415 - few documents need it
+
+    near = get_close_matches(plain, by_letters, n=1, cutoff=_NEAR)
+    return by_letters[near[0]] if near else ""
+
+
+def _place(definitions: Definitions, root: Typed, path: Path) -> str:
+    """Return the object in which a field belongs: it has a field of this name, and has none yet; empty for none.
+
+    It is a part of the object with the field, or an object around that, or the security context of one, the nearest
+    first.
+    """
+    key = str(path[-1])
+    *outer, inner = [each for each in _around(definitions, root, path) if each.kind.kind == "message"]
+    for around in (inner, *reversed(outer)):
+        fields = definitions[around.kind.message].fields
+        parts = [
+            Typed(fields[part], around.value.get(part), (*around.path, part))
+            for part in (_PARTS if around is inner else _PARTS_OF_ANY)
+            if part in fields and fields[part].kind == "message"
+        ]
+        for each in (around, *parts):
+            has = isinstance(each.value, dict) and key in each.value
+            if not has and key in definitions[each.kind.message].fields:
+                return render_path(each.path) or "the top of the object"
+    below, place = _OF_CONTAINERS.get(inner.kind.message, ("", ""))
+    return place if below and key in definitions[below].fields else ""
+
+
+def _around(definitions: Definitions, root: Typed, path: Path) -> Iterator[Typed]:
+    """Yield the values on the way to a field, the whole value first."""
+    kind, value = root.kind, root.value
+    yield root
+    for length in range(len(root.path), len(path) - 1):
+        step = path[length]
+        below = definitions[kind.message].fields[str(step)] if kind.kind == "message" else kind.element
+        if below is None:  # no field was found below a value without a type
+            return
+        kind, value = below, value[step]
+        yield Typed(kind, value, path[: length + 1])
