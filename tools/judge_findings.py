@@ -4,8 +4,8 @@
     .venv/bin/python tools/judge_findings.py FOLDER --topology mixed.yaml    # another run for each, findings joined
 
 FOLDER holds the manifests of tests/precision/manifests.tsv as OWNER+NAME/PATH; tests/precision/README.md says how to
-get them. Each finding is printed with its document and its verdict, or ``new`` where nobody has judged it; then the
-counts of each policy. Exits with 1 if a finding is new or wrong.
+get them, and what the sets are that ``--set`` chooses from. Each finding is printed with its document and its verdict,
+or ``new`` where nobody has judged it; then the counts of each policy. Exits with 1 if a finding is new or wrong.
 """
 
 import argparse
@@ -19,6 +19,7 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).parents[1]
 JUDGEMENTS: Final = ROOT / "tests/precision/judgements.jsonl"
+MANIFESTS: Final = ROOT / "tests/precision/manifests.tsv"
 VERDICTS: Final = ("useful", "noise", "wrong", "new")
 
 
@@ -38,16 +39,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument("--topology", type=Path, action="append", default=[], metavar="FILE")
     parser.add_argument("--policy", help="only the findings of this policy")
+    parser.add_argument("--set", choices=sorted(set(sets(MANIFESTS).values())), help="only the manifests of this set")
     options = parser.parse_args(arguments)
+    chosen = {place for place, name in sets(MANIFESTS).items() if options.set in {None, name}}
     judged = verdicts(JUDGEMENTS)
     found = sorted({each for topology in options.topology or [None] for each in findings(options.folder, topology)})
-    wanted = [each for each in found if options.policy in {None, each.policy}]
+    listed = [each for each in found if options.set is None or (each.repository, each.path) in chosen]
+    wanted = [each for each in listed if options.policy in {None, each.policy}]
     for each in wanted:
         where = f"{each.repository} {each.path} {each.document}"
         print(f"{judged.get(each, 'new'):6} {each.policy or '-'}: {each.message}\n       {where}")
     counts = Counter((each.policy, judged.get(each, "new")) for each in wanted)
     print(*table(counts), sep="\n")
     return 1 if any(counts[each] for each in counts if each[1] in {"wrong", "new"}) else 0
+
+
+def sets(file: Path) -> dict[tuple[str, str], str]:
+    """Return the set of each listed manifest, by repository and path."""
+    rows = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()[1:]]
+    return {(repository, path): name for repository, _, path, _, name in rows}
 
 
 def verdicts(file: Path) -> dict[Found, str]:

@@ -2,7 +2,7 @@ import json
 from collections import Counter
 
 import pytest
-from judge_findings import JUDGEMENTS, ROOT, VERDICTS, Found, table, verdicts
+from judge_findings import JUDGEMENTS, MANIFESTS, ROOT, VERDICTS, Found, sets, table, verdicts
 
 ENTRIES = [json.loads(line) for line in JUDGEMENTS.read_text(encoding="utf-8").splitlines()]
 LISTED = {
@@ -26,6 +26,12 @@ def test_each_gang_is_of_a_listed_manifest_and_counts_its_roles(line: str) -> No
     counts = [gang["accelerated"], gang["size"]]
     assert counts[0] in {*range(1000), "unknown"}
     assert {"unknown", "none"} & set(counts) or counts[0] <= counts[1]
+
+
+def test_no_repository_is_in_two_sets() -> None:
+    found = Counter(name for _, name in {(repository, name) for (repository, _), name in sets(MANIFESTS).items()})
+    assert found.keys() == {"first", "unseen"}
+    assert found.total() == len({repository for repository, _ in sets(MANIFESTS)})
 
 
 def test_findings_are_counted_by_policy_and_verdict() -> None:

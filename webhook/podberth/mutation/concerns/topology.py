@@ -57,7 +57,8 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     group. An existing group keeps its level.
 
     Returns:
-        The change; Skipped if the pod has affinity or a slice of its own.
+        The change; Skipped if the pod has affinity of its own where the level is required. A preferred level gives way
+        to it without a word, for there is nothing to do about it.
 
     Raises:
         EvaluationError: ``level`` is no string, or ``slice`` is no number of pods.
@@ -72,7 +73,10 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     reason = JOINED[system].places() if system else ""
     if not reason and (not draft.get(membership.LABEL) or _is_drawn(draft, slices=members > 1)):
         return None
-    reason = reason or _own_placement(draft, key, mode) or _take_slice(draft, members, known)
+    own = "" if reason else _own_placement(draft, key, mode)
+    if own and mode != "required":
+        return None
+    reason = reason or own or _take_slice(draft, members, known)
     return Skipped("topology", reason) if reason else _attract(draft, key, mode, members)
 
 
