@@ -226,7 +226,7 @@ def test_23_of_duplicate_resources_the_last_are_judged_with_a_warning() -> None:
 
 def test_23_duplicate_keys_of_a_list_belong_to_their_item() -> None:
     report = checked(
-        "apiVersion: v1\nkind: List\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n"
+        "apiVersion: v1\nkind: Pod\nkind: List\nitems:\n- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: a}\n"
         "- apiVersion: v1\n  kind: ConfigMap\n  metadata: {name: b, name: c}\n"
     )
     found = {each.name: [warning.line for warning in each.warnings] for each in report.results}

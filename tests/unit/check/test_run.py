@@ -130,6 +130,7 @@ def test_kinds_without_pods_are_skipped_quietly_and_unknown_ones_with_a_warning(
     assert report.skipped_kinds == {"": 1, "v1 Secret": 1, "x.io/v1 Flow": 1}
 
 
+ASKING = "{name: c, resources: {limits: {nvidia.com/gpu: 1}}}"
 UNKNOWN = "got x.io/v1 Flow, a kind that podberth does not know; nothing of it is checked"
 PLACES = "give the place of its pods: --template-path 'Flow=spec.roles.A.pod' --template-path 'Flow=spec.roles.B.pod'"
 
@@ -138,21 +139,21 @@ PLACES = "give the place of its pods: --template-path 'Flow=spec.roles.A.pod' --
     ("spec", "said"),
     [
         (
-            "{steps: [{template: {spec: {containers: [{name: c}]}}}]}",
+            f"{{steps: [{{template: {{spec: {{containers: [{ASKING}]}}}}}}]}}",
             [f"{UNKNOWN}; give the place of its pods: --template-path 'Flow=spec.steps[*].template.spec'"],
         ),
         (
-            "{roles: {A: {pod: {containers: [{name: c}]}}, B: {pod: {containers: [{name: c}]}}}}",
+            f"{{roles: {{A: {{pod: {{containers: [{ASKING}]}}}}, B: {{pod: {{containers: [{ASKING}]}}}}}}}}",
             [f"{UNKNOWN}; {PLACES}"],
         ),
-        ("{engine: {runner: {image: i}}}", [UNKNOWN]),
+        ("{engine: {containers: [{name: c}]}}", []),
         ("{worker: {limits: {nvidia.com/gpu: 1}}}", [UNKNOWN]),
         ("{resourceName: nvidia.com/gpu}", [UNKNOWN]),
         ("{containers: []}", []),
         ("{steps: [{name: a}]}", []),
     ],
 )
-def test_of_an_unknown_kind_a_warning_is_said_where_pods_or_accelerators_are_in_it(spec: str, said: list[str]) -> None:
+def test_of_an_unknown_kind_a_warning_is_said_where_it_names_accelerators(spec: str, said: list[str]) -> None:
     result = one(f"apiVersion: x.io/v1\nkind: Flow\nmetadata: {{name: f}}\nspec: {spec}\n")
     assert (result.verdict, [each.message for each in result.warnings]) == ("skipped", said)
 

@@ -189,3 +189,8 @@ def test_json_is_read_without_a_parser_of_yaml() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+def test_a_key_that_is_repeated_with_its_value_loses_nothing() -> None:
+    [document], problems = load_documents("a: {b: 1, c: 2, b: 1}\n", "f.yaml", last_wins=True)
+    assert (document.document, document.repeated, problems) == ({"a": {"b": 1, "c": 2}}, (), [])

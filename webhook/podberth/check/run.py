@@ -34,7 +34,7 @@ from .numbers import advice, is_placeholder, numbers_in, place_of_number, wrong_
 from .place import field_of, named_path, place_in, reads_of, steps_of
 from .sources import Document, Source, SourceFile
 from .unknown_fields import UnknownField, unknown_fields_in
-from .unknown_kinds import has_pods, places_of_pods
+from .unknown_kinds import names_accelerators, places_of_pods
 
 _WARNINGS: Final = frozenset({"skip", "conflict", "warn", "error"})
 """Actions that are warnings. A mutation is a change."""
@@ -266,7 +266,7 @@ class _Object:
         if paths := self.settings.template_paths.get(str(kind)):
             places = " and ".join(".".join(path).replace(".*", "[*]") for path in paths)
             message = f"got no pod template at {places}, the place that --template-path gives; nothing of it is checked"
-        elif not has_pods(self.content):
+        elif not names_accelerators(self.content):
             return self._result((), "skipped")
         return self._result((), "skipped", warnings=(self._finding(message, ("kind",)),))
 

@@ -7,15 +7,14 @@ from ..devices.resources import recognise
 from ..kube.patch import Path
 from ..kube.values import values
 
-# A PodSpec's list, and the one container that OME's configurations have in its place
+# A PodSpec's list
 _CONTAINERS: Final = "containers"
-_RUNNER: Final = "runner"
 
 
-def has_pods(content: Mapping[str, Any]) -> bool:
-    """Return whether something in a document looks like a pod, or an accelerator is named there."""
+def names_accelerators(content: Mapping[str, Any]) -> bool:
+    """Return whether a document names an accelerator; pods without any are none of podberth's business."""
     for _, key, value in _fields(content):
-        if (key in (_CONTAINERS, _RUNNER) and value) or recognise(key) is not None:
+        if recognise(key) is not None:
             return True
         named = value if isinstance(value, list) else [value]
         if any(isinstance(each, str) and recognise(each) is not None for each in named):

@@ -47,7 +47,7 @@ class Composed:
     place: Place
     wrong: list[tuple[Position, str]]
     repeated: list[tuple[Position, str]]
-    """Keys that an object has twice: kubectl takes the last, and so does the value."""
+    """Keys that an object has twice with different values: kubectl takes the last, and so does the value."""
 
 
 class _RefusedError(Exception):
@@ -225,7 +225,7 @@ class _Composer:
                 self._merge(items, place, (value, inner), position)
                 place.merges.append(part)
             elif key is not None:
-                if key in own:
+                if key in own and items[key] != value:  # of equal values nothing is lost
                     other = place.parts[key].position.line
                     message = f"duplicate key {key!r}: kubectl takes this one and not that of line {other}; remove one"
                     self._repeated.append((position, message))
