@@ -11,6 +11,14 @@ REFUSED = {
     "limits: {nvidia.com/gpu: 1500m}": ("limits[nvidia.com/gpu]", 'got "1500m", want a whole number of devices'),
     "limits: {rdma/hca: 0.5}": ("limits[rdma/hca]", "got 0.5, want a whole number of devices"),
     "requests: {memory: 1Gb}": ("requests.memory", 'got "1Gb", want a quantity such as 2, 500m or 10Gi'),
+    "limits: {nvidia.com/mig-1g.5gb+me: 1}": (
+        "limits[nvidia.com/mig-1g.5gb+me]",
+        "got the resource nvidia.com/mig-1g.5gb+me, which is no name for the API server, want nvidia.com/mig-1g.5gb.me",
+    ),
+    "limits: {nvidia/gpu_: 1}": (
+        "limits[nvidia/gpu_]",
+        "got the resource nvidia/gpu_, which is no name for the API server, want a name such as nvidia.com/gpu",
+    ),
     "requests: {cpu: -1}": ("requests.cpu", "got -1, want 0 or more"),
 }
 

@@ -288,3 +288,9 @@ def test_25_pod_level_resources_hold_no_gpus_and_scheduling_gates_stay() -> None
 def test_old_versions_of_a_deployment_are_read(version: str) -> None:
     template = "{template: {spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}}}"
     assert one(job("Deployment", template, version), by=shipped()).verdict == "mutated"
+
+
+def test_a_finding_says_its_place_once() -> None:
+    [denial] = one(pod("limits: {nvidia.com/mig-4g.5gb: 1}")).denials
+    assert denial.field == "spec.containers[0].resources.limits[nvidia.com/mig-4g.5gb]"
+    assert denial.message.startswith("no GPU has MIG profile 4g.5gb; ")

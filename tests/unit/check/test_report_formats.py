@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 from rich.cells import cell_len
 
-from podberth.check.model import VERDICTS, DocumentChange, Finding, Report, Result
+from podberth.check.model import VERDICTS, DocumentChange, Finding, Report, Result, Wrote
 from podberth.check.report import github, gitlab, junit, patched, sarif, text
 from podberth.check.report.lines import visible
 from podberth.cli.terminal import Terminal
@@ -88,6 +88,13 @@ def test_what_several_templates_of_a_document_have_is_said_once() -> None:
         "warns jobs/train.yaml:9 a: spec.containers[0]: as above",
         "note jobs/train.yaml:9 b: as above",
     ]
+
+
+def test_what_only_admission_writes_is_in_the_verdict() -> None:
+    wrote = (Wrote(policy="gpu-tolerations", claims={}, reason="tolerates nvidia.com/gpu"),)
+    result = replace(report().results[0], verdict="unchanged", changes=(), wrote=wrote)
+    [head, *_] = text.lines(Report(results=(result,), files=1, documents=1))
+    assert head.spans[-1].text == "unchanged here, changed on admission"
 
 
 def test_colour_is_all_that_differs_and_every_colour_ends() -> None:

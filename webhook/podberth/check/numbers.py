@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from ..kube.names import is_qualified
 from ..kube.patch import Path
 from ..kube.pod import containers, spec
 from ..kube.quantity import parse_count, parse_quantity
@@ -112,9 +113,10 @@ def _is_number(path: Path) -> bool:
 
 
 def wrong_amounts(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield the place of each amount for which the API server refuses a Pod of the right shape, with the problem.
+    """Yield the place of each resource for which the API server refuses a Pod of the right shape, with the problem.
 
-    Source: ValidateResourceQuantityValue and validateEmptyDirVolumeSource (kubernetes pkg/apis/core/validation).
+    Source: validateResourceName, ValidateResourceQuantityValue and validateEmptyDirVolumeSource (kubernetes
+    pkg/apis/core/validation).
     """
     for container in containers(pod):
         resources = container.body.get("resources") or {}
@@ -124,12 +126,21 @@ def wrong_amounts(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
         for holder, amounts in (("limits", limits), ("requests", asked)):
             for resource, amount in amounts.items():
                 is_whole = "/" in resource and _NATIVE_DOMAIN not in resource
-                if wrong := _wrong_amount(amount, is_whole=is_whole):
+                if wrong := _wrong_name(resource) or _wrong_amount(amount, is_whole=is_whole):
                     yield (*container.path, "resources", holder, resource), wrong
     for at, volume in enumerate(spec(pod).get("volumes") or ()):
         directory = volume.get("emptyDir") if isinstance(volume, dict) else None
         if isinstance(directory, dict) and (wrong := _wrong_amount(directory.get("sizeLimit"))):
             yield ("spec", "volumes", at, "emptyDir", "sizeLimit"), wrong
+
+
+def _wrong_name(resource: str) -> str:
+    """Return the problem of a resource's name, empty for none. NVIDIA's plugin writes a profile's + as a dot."""
+    if is_qualified(resource):
+        return ""
+    plain = resource.replace("+", ".")
+    want = plain if is_qualified(plain) else "a name such as nvidia.com/gpu"
+    return f"got the resource {resource:.80}, which is no name for the API server, want {want}"
 
 
 def _wrong_amount(amount: object, *, is_whole: bool = False) -> str:

@@ -11,6 +11,7 @@ from ..kinds.forms import POD_SPEC_FIELDS
 from ..kube.patch import Path
 from ..kube.paths import ELEMENT
 from ..kube.pod import annotations, containers, labels, metadata, spec
+from ..kube.positions import render_path
 from ..kube.shape import CONTAINER_LISTS
 from ..policy.compile import CompiledPolicy
 from ..wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
@@ -24,6 +25,7 @@ _PATH: Final = re.compile(rf"\b(?:spec|metadata){_STEP}+")
 _RESOURCES: Final = re.compile(rf"\bresources{_STEP}+")
 _STEPS: Final = re.compile(r"([A-Za-z][A-Za-z0-9]*)|\[([^\]\s]+)\]")
 _CONTAINER: Final = re.compile(r"\bcontainers? ([a-z0-9][-a-z0-9]*)\b")
+_BEGINNING: Final = re.compile(r"(container [a-z0-9][-a-z0-9]*): ")
 _FIELD: Final = re.compile(r"^([a-z][A-Za-z]+)(?=[.:\[ ])")
 # The words of kinds.systems for a field of a group's object
 _OF_GROUP: Final = "places this pod's group"
@@ -58,6 +60,19 @@ def reads_of(policy: CompiledPolicy, phase: str) -> frozenset[tuple[str, ...]]:
     """
     entries = policy.mutations if phase == "mutate" else policy.validations
     return frozenset().union(*(entry.reads for entry in entries)) or policy.conditions_read
+
+
+def without_field(message: str, path: Path, pod: dict[str, Any]) -> str:
+    """Return a message without the field or the container with which it begins, if ``path`` leads there."""
+    said = message.removeprefix(f"{render_path(path)}: ")
+    found = _BEGINNING.match(said)
+    if found is None or (container := _container(found[1], pod)) is None or path[: len(container)] != container:
+        return said
+    rest = said[found.end() :]
+    resources = _RESOURCES.match(rest)
+    if resources is not None and rest[resources.end() :].startswith(": "):
+        return rest[resources.end() + 2 :]
+    return rest
 
 
 def place_in(template: Template, path: Path) -> Path:

@@ -20,7 +20,6 @@ from ..kube.mishaps import is_template
 from ..kube.names import MAX_LABEL, is_label
 from ..kube.patch import Patch, Path, apply
 from ..kube.paths import pointer
-from ..kube.positions import render_path
 from ..mutation import record
 from ..mutation.change import Record
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
@@ -31,7 +30,7 @@ from ..workload.templates import Template, templates
 from .bystanders import folded, is_foreign, is_other_data, is_part_of_a_tool, patch, skipped_file
 from .model import DocumentChange, Finding, Report, Result, Verdict, Wrote
 from .numbers import advice, is_placeholder, numbers_in, place_of_number, wrong_amounts
-from .place import field_of, named_path, place_in, reads_of, steps_of
+from .place import field_of, named_path, place_in, reads_of, steps_of, without_field
 from .sources import Document, Source, SourceFile
 from .unknown_fields import UnknownField, unknown_fields_in
 from .unknown_kinds import names_accelerators, places_of_pods
@@ -358,8 +357,8 @@ class _Object:
         reads = reads_of(policy, phase) if policy is not None else frozenset()
         path = field_of(decision.message, reads, template.pod, template.own, gpu_facts(template.pod))
         fatal = phase == "mutate" and decision.action == "deny"
-        # podberth's own message begins with its field, which the finding has
-        said = decision.message if decision.policy else decision.message.removeprefix(f"{render_path(path)}: ")
+        # The finding has the field with which a message begins.
+        said = without_field(decision.message, path, template.pod)
         message = f"cannot be applied: {said} (failurePolicy Fail)" if fatal else said
         place = place_in(template, path) if path else place_of_number(self.content, message) or template.path
         found = self._finding(message, place, decision.policy)

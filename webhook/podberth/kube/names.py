@@ -13,6 +13,7 @@ _SUBDOMAIN: Final = re.compile(SUBDOMAIN)
 _DNS_LABEL: Final = re.compile(LABEL)
 # IsDNS1035Label: a version, and a kind in lower case (apiextensions-apiserver pkg/apis/apiextensions/validation).
 _DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_LAST: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
 # The API server makes UUIDs; an aggregated one may have others. No sentence fits the pattern.
 _UID: Final = re.compile(r"[0-9A-Za-z]([-0-9A-Za-z]*[0-9A-Za-z])?")
 
@@ -25,6 +26,13 @@ def is_subdomain(name: str, most: int = MAX_SUBDOMAIN) -> bool:
 def is_label(name: str) -> bool:
     """Return whether a name is a DNS-1123 label (IsDNS1123Label), as every namespace's name is."""
     return len(name) <= MAX_LABEL and _DNS_LABEL.fullmatch(name) is not None
+
+
+def is_qualified(name: str) -> bool:
+    """Return whether a name is a qualified name (IsQualifiedName), as those of resources and the keys of labels are."""
+    prefix, slash, last = name.rpartition("/")
+    fits = len(last) <= MAX_LABEL and _LAST.fullmatch(last) is not None
+    return fits and (not slash or is_subdomain(prefix))
 
 
 def is_api_version(text: str) -> bool:

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from ..cel.types import Want
-from ..kube.names import MAX_SUBDOMAIN, SUBDOMAIN, is_subdomain
+from ..kube.names import MAX_SUBDOMAIN, SUBDOMAIN, is_qualified, is_subdomain
 from .wording import shown
 
 # k8s.io/apimachinery/pkg/util/validation: IsQualifiedName, IsValidLabelValue; cel.go's identifiers
@@ -55,9 +55,7 @@ def _subdomain_of(most: int) -> Callable[[str], str]:
 
 
 def _qualified(value: str) -> str:
-    prefix, slash, name = value.rpartition("/")
-    fits = len(name) <= MAX_NAME and _NAME.fullmatch(name)
-    if not fits or (slash and not is_subdomain(prefix)):
+    if not is_qualified(value):
         wanted = f"[prefix/]name, the name of letters, digits, '-', '_' and '.', at most {MAX_NAME} characters"
         raise PydanticCustomError("name", f"got {value!r}, want a qualified name: {wanted}")
     return value

@@ -51,7 +51,9 @@ def lines(report: Report) -> Iterator[Line]:
 
 
 def _head(result: Result) -> Line:
-    verdict = Span(result.verdict, _VERDICTS[result.verdict])
+    # What admission alone can write is in the notes.
+    later = " here, changed on admission" if result.verdict == "unchanged" and result.wrote else ""
+    verdict = Span(f"{result.verdict}{later}", _VERDICTS[result.verdict])
     style = "bold" if result.verdict not in ("unchanged", "skipped") else ""
     where = Span(f"{place(result.file, result.line)} ", "cyan")
     return Line((where, Span(f"{title(result)}: ", style), verdict), len(_INDENT))
