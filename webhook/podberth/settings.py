@@ -135,12 +135,12 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """The flag: ``--metrics-listen``."""
+        """The option's flag, such as ``--metrics-listen``."""
         return f"--{self.field.replace('_', '-')}"
 
     @property
     def variable(self) -> str:
-        """The environment variable: ``PODBERTH_METRICS_LISTEN``."""
+        """The option's environment variable, such as ``PODBERTH_METRICS_LISTEN``."""
         return _PREFIX + self.field.upper()
 
 

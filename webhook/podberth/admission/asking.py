@@ -20,7 +20,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Asking:
-    """Asks the expressions of the policies of one plan."""
+    """Evaluates the expressions of one plan's policies for the pod under review, or returns remembered answers."""
 
     def __init__(self, plan: Plan, under: PodUnderReview, watch: Watch | None = None) -> None:
         """Ask nothing yet."""

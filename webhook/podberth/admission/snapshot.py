@@ -193,7 +193,7 @@ def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
 
 
 def for_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:
-    """Count the policies that need every new pod to be sent, by phase."""
+    """Return, for each phase, the number of policies for which the API server must send every new pod."""
     found = [
         each
         for each in policies

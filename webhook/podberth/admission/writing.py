@@ -132,7 +132,7 @@ class Writing:
         return None
 
     def fault(self, fault: Fault) -> None:
-        """Add the decision on a policy that could not be asked, or could not write."""
+        """Record the fault of a policy as its decision: a denial if the fault is fatal, else an error."""
         action: Action = "deny" if fault.fatal else "error"
         self.decisions.append(Decision(fault.policy.name, action, fault.message, fault=True))
 

@@ -288,7 +288,11 @@ def unrepairable_memory(gpu: Any) -> bool:
 
 
 def fabric(gpu: Any) -> ObservedFabric:
-    """Return the NVLink domain: by v4, which has several cliques, or by the call of older drivers."""
+    """Return the NVLink domain of a GPU: cluster UUID, clique and state.
+
+    It comes from nvmlDeviceGetGpuFabricInfo_v4, which lists several cliques: the first one for unicast is taken. If the
+    driver is older, it comes from nvmlDeviceGetGpuFabricInfoV.
+    """
     try:
         v4 = pynvml.c_nvmlGpuFabricInfo_v4_t()
         pynvml.nvmlDeviceGetGpuFabricInfo_v4(gpu, ctypes.byref(v4))

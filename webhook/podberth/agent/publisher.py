@@ -115,7 +115,7 @@ class Publisher:
         return there is not None and there.sound and is_same_but_for_time(there.text, self._wanted or "")
 
     def next_at(self) -> float:
-        """Return when there is something to do: a past time is now, inf is never."""
+        """Return the time of the next request, as ``Instant.seconds``: a past time means now, inf means never."""
         if self._wanted is None:
             return inf
         return min(self._document_at(), self._heartbeat_at(), self._labels_at())

@@ -404,7 +404,7 @@ class Refusals:
     """
 
     def __init__(self, timing: Timing) -> None:
-        """Nothing has been refused yet."""
+        """Start without a refusal. Refusals are final after ``timing.refused_seconds``."""
         self._timing = timing
         self._since: float | None = None
 

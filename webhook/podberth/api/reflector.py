@@ -97,11 +97,12 @@ class Reflector:
         return len(self._versions)
 
     async def run(self) -> None:
-        """Follow the resource until cancelled.
+        """List and watch the resource until the task is cancelled.
 
         Raises:
-            ClusterError: waiting would not help. The API server always refuses, and has never answered; or an optional
-                resource is refused at the first list, or is not served at any time.
+            ClusterError: another try would not help. The API server has refused every request for
+                ``Timing.refused_seconds``, before the first list was complete; or an optional resource is refused at
+                its first list, or is not served, then or later.
         """
         while True:
             lived, asked, reason = 0.0, 0.0, "ended"

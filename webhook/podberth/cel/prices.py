@@ -21,7 +21,7 @@ are the worst that are known, so it is small."""
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """A price in microseconds of one idle core."""
+    """The cost of one function or operation of an expression, in microseconds of one idle core."""
 
     call: float
     """A call, beside the data that it reads."""

@@ -58,7 +58,7 @@ OPTIONAL = "optional_type"
 
 
 class Want(Enum):
-    """The type that a caller can use; the member's value is its name in messages."""
+    """The type that a caller accepts for an expression's value; each member's value is its name in messages."""
 
     BOOL = "bool"
     STRING = "string"

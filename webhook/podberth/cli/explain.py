@@ -37,7 +37,7 @@ _PIPED = 160
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the pod, its surroundings, and the form of the answer."""
+    """Add the arguments of ``podberth explain``: the pod, the policies and nodes, and the format of the output."""
     parser.add_argument("pod", metavar="POD", help="a file with a pod, or with a workload that makes pods; - is stdin")
     parser.add_argument(
         "--policies",

@@ -141,7 +141,11 @@ def _cell(cell: str | Span) -> Text:
 
 
 def _released(text: Text) -> Text:
-    """Restore the blanks. Folding a long word may have made a command for a CI runner."""
+    """Return a row of wrapped text with blanks in place of the characters that kept words together.
+
+    A row that starts with ``::`` gets a backslash. Folding a long word can produce such a row, and a CI runner would
+    take it for a command.
+    """
     text.plain = text.plain.replace(_HELD, " ")
     text.rstrip()
     return Text("\\") + text if text.plain.lstrip().startswith("::") else text

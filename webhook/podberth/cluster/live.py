@@ -65,9 +65,9 @@ class LiveTopology:
     # ---- the index --------------------------------------------------------------------------------------------------
 
     async def hand_on(self) -> None:
-        """Update the index and pass it on, whenever something has changed or a heartbeat runs out.
+        """Update the index and pass it to ``on_change``: at once, then after each change and each expired heartbeat.
 
-        Once all is listed.
+        The caller waits until all resources are listed before it calls this method, which runs until it is cancelled.
         """
         await self._update(_FIRST_STEP)
         self._on_change(self._index)
@@ -155,7 +155,10 @@ class Documents:
         log: Log,
         sight: WatchClock | None = None,
     ) -> None:
-        """Take objects of a resource of that name; ``stir`` is called after each, ``sight`` stops without a watch."""
+        """Pass each object of a resource to ``take``, and the name of each deleted one to ``drop``; then call ``stir``.
+
+        ``resource`` is the name for messages. ``sight`` is a clock that stops while the watch is lost; None: a new one.
+        """
         self.left_out: set[str] = set()
         self._resource, self._take, self._drop, self._stir, self._log = resource, take, drop, stir, log
         self._sight = sight or WatchClock()

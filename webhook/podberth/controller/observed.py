@@ -102,7 +102,7 @@ class ObservedCluster:
         )
 
     def declare(self, templates: Mapping[str, Mapping[str, Any]]) -> None:
-        """Use these declared templates from now on."""
+        """Replace the claim templates that policies declare by ``templates``, which has them by name."""
         self.declared = templates
         self._stir()
 

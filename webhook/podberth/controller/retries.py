@@ -149,7 +149,7 @@ def _asked(action: Action) -> object:
 
 
 def subject_of(action: Action) -> Subject:
-    """Return the subject of an action."""
+    """Return the object that an action is about: the owner to be looked up, else the object to be written."""
     return (action.namespace, action.owner) if isinstance(action, LookUp) else (action.kind, action.place)
 
 

@@ -312,7 +312,10 @@ def _listing_now(path: Path) -> tuple[list[Path], list[Problem]]:
 
 
 def _fingerprint(path: Path) -> object:
-    """Return an identity for each file: a swapped link, an edit in place or a changed permission changes it."""
+    """Return a value that differs after any change to the files at or below ``path``: content, link target, permission.
+
+    If ``path`` cannot be read, the value is the text of the error.
+    """
     try:
         return in_time(path, partial(_fingerprint_now, path))
     except OSError as error:

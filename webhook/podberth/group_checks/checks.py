@@ -21,7 +21,7 @@ from .schedulers import mixed_schedulers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One check, with its name and its scope."""
+    """One check of groups: its name, its source, the function that finds errors, and the objects that it applies to."""
 
     name: str
     """The name in docs/groups.md."""

@@ -19,9 +19,10 @@ from .yaml_text import Flow, Indents, block, entry, flow, flow_key, indented, li
 
 
 def paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
-    """Return the old item of each new one, by index: equal ones, those of the same name, or by order.
+    """Return the index of an old item for the index of each new item that replaces it.
 
-    No result depends on the guess: an edit that follows it touches fewer lines than one that writes the whole list.
+    Equal items are paired first, then items of the same name, else items in their order. The pairs never change the
+    edited document, only the number of its lines that the edit touches.
     """
     before, after = ([json.dumps(item, sort_keys=True) for item in items] for items in (old, new))
     pairs: dict[int, int] = {}

@@ -140,7 +140,7 @@ def _size(record: Record) -> int:
 
 
 def held(draft: Draft, record: Record) -> Record:
-    """Return the part of ``record`` that the pod of ``draft`` holds."""
+    """Return the claims of ``record`` whose values the pod of ``draft`` still has."""
     there = Present(draft)
     return _only(record, lambda concern, wrote: CONCERNS[concern].holds(there, wrote))
 
@@ -164,7 +164,10 @@ def add(record: Record, policy: str, changes: Iterable[Change]) -> Record:
 
 
 def joined(first: Record, second: Record) -> Record:
-    """Return the claims of both, as if the second had been added to the first."""
+    """Return one record with the claims of both.
+
+    The items of a list are joined. If both records claim a single value, the second record's claim is returned.
+    """
     both: Record = _joined(first, second)
     return both
 

@@ -51,7 +51,7 @@ class BoundExpression:
 
     @property
     def reads_snapshot(self) -> bool:
-        """Return whether the value can change while the pod stays the same."""
+        """Return whether the expression reads the snapshot, so that its value can change for an unchanged pod."""
         return any(map(depends_on_snapshot, self.reads))
 
 

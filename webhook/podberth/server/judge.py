@@ -51,7 +51,7 @@ class Judgement:
             self.gone.set()
 
     def when_ended(self, call: Callable[[], object]) -> None:
-        """Call once the thread no longer holds the policy, whether somebody still waits for the verdict or not."""
+        """Call ``call`` when the work on the policy has ended, even after the wait for the verdict was cancelled."""
         self.work.add_done_callback(lambda _: call())
 
 

@@ -104,7 +104,7 @@ class StampedConnection(BoundedConnection):
                 self.stranger = ", ".join(sorted(names)) or "nobody"
 
     def data_received(self, data: bytes) -> None:
-        """Record the time, then continue."""
+        """Record the time at which the bytes are read, then pass them to the HTTP parser."""
         self.read_at = perf_counter()
         super().data_received(data)
 

@@ -64,7 +64,11 @@ def _changed(expect: Expectation, case: CaseResult) -> Iterator[tuple[Path, Any]
 
 
 def _texts(wanted: tuple[str, ...], actual: tuple[str, ...]) -> list[str]:
-    """Return the texts that still hold, then, where some do not hold, the actual texts that contain none of them."""
+    """Return the wanted texts that occur in an actual text.
+
+    If any wanted text does not occur, or none is wanted, the actual texts that contain none of the returned ones
+    follow.
+    """
     kept = [part for part in wanted if any(part in text for text in actual)]
     if len(kept) == len(wanted) and (wanted or not actual):
         return kept

@@ -115,7 +115,7 @@ class _Table:
 
 
 class Choices:
-    """The classes of one index that selections match."""
+    """The classes of nodes of one index; ``chosen`` returns those that a node selection matches."""
 
     def __init__(self, classes: tuple[Part, ...], ignored: frozenset[str]) -> None:
         """Take the classes with all their nodes, and the label keys that distinguish single nodes."""

@@ -1,12 +1,14 @@
-"""Labels that distinguish wanted nodes from others: nodeSelectorTerms, as few and as meaningful as possible.
+"""This module finds nodeSelectorTerms that select the wanted nodes and no others, as few and as meaningful as possible.
 
-Labels with a configured meaning are tried alone first, because they also hold for future nodes; all labels only where
-those do not suffice. Within that, ``boxes`` finds the fewest terms, among these the fewest expressions, the best
-ranked, and then the plainest to read. The result is always exact: every wanted label set is selected and no other, or
-``Cover.exact`` is False. A hostname, an ignored label, and a label without configured meaning whose every value belongs
-to one node are never used. Nothing here knows the purpose of the wanted nodes.
+The search first uses only the labels with a configured meaning, because these also hold for future nodes. It uses all
+labels if the first ones do not suffice. Each time, ``boxes`` finds the fewest terms, among these the fewest
+expressions, then the best ranked, and then the plainest to read. The result is always exact, or ``Cover.exact`` is
+False: exact terms select every wanted label set and no other. Three labels are never used: a hostname, an ignored
+label, and a label without configured meaning whose every value belongs to one node. The module does not know the
+purpose of the wanted nodes.
 
-The bound is that of ``boxes``, twice at most. Terms that are too long to read (MAX_TERMS, MAX_VALUES) are no answer.
+``boxes`` bounds the work of each search, and there are two searches at most. Terms beyond MAX_TERMS or MAX_VALUES are
+too long to read, so none are returned.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

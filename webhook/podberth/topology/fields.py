@@ -85,7 +85,11 @@ def take_list(document: Mapping[str, Any], key: str, where: str, *, most: int) -
 def take_objects(
     document: Mapping[str, Any], key: str, where: str, read: Callable[[dict[str, Any], str], T], *, most: int
 ) -> tuple[T, ...]:
-    """Read a list of objects, each with ``read(object, place)``."""
+    """Return the results of ``read(object, place)`` for the objects of the list at ``key``; absent or null is empty.
+
+    Raises:
+        TopologyError: the value is no list of objects, or has more than ``most`` elements.
+    """
     read_all = []
     for place, element in take_list(document, key, where, most=most):
         if not isinstance(element, dict):

@@ -1,4 +1,4 @@
-"""Node manifests to ``Node``: labels, taints, device amounts, and whether its present state will last."""
+"""Nodes, read from manifests into ``Node``: labels, taints, device amounts, and the reason if a node is transient."""
 
 from collections.abc import Mapping
 from dataclasses import replace

@@ -111,7 +111,10 @@ class NodePicture:
 
 
 def picture_of(node: Node, conventions: Conventions | None = None) -> NodePicture:
-    """Return the picture of a node."""
+    """Return the values from which a renderer draws a node.
+
+    ``conventions`` choose and order the labels; None: the defaults.
+    """
     conventions = conventions or Conventions()
     topology = node.topology
     order = sorted(range(len(topology.gpus)), key=lambda at: topology.gpus[at].index) if topology else []

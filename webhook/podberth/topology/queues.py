@@ -39,7 +39,11 @@ class Queues:
     def of(
         cls, by_key: Mapping[QueueKey, Queue], cut: frozenset[QueueKind] = frozenset(), *, listed: bool = True
     ) -> "Queues":
-        """Return the queues of a cluster. Some queues of the kinds in ``cut`` are missing."""
+        """Return the queues of a cluster.
+
+        ``cut`` has the kinds of which some queues are missing: an unknown queue of such a kind may exist. ``listed``
+        says whether the API server listed the queues; else they come from files.
+        """
         return cls(by_key, frozenset(key[:2] for key in by_key) - cut, listed)
 
     def get(self, kind: QueueKind, name: str, namespace: str = "") -> Queue | None:
@@ -62,7 +66,10 @@ class Queues:
 
     @cached_property
     def _first_names(self) -> Mapping[tuple[str, str, str], tuple[str, ...]]:
-        """The result of ``names`` by kind and namespace. Kept: a workload may name a queue for each role."""
+        """The results of ``names`` by API group, kind and namespace.
+
+        They are cached, because a workload may name a queue for each of its roles.
+        """
         found: dict[tuple[str, str, str], list[str]] = {}
         for group, kind, namespace, name in self.by_key:
             found.setdefault((group, kind, namespace), []).append(name)

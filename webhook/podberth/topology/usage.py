@@ -88,7 +88,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocation:
-    """The known holders of the node's devices."""
+    """The containers that hold GPUs and MIG devices of one node, as far as they are known."""
 
     holders: Mapping[Holder, int]
     """The number of devices; above 1 where one container has several shares of one GPU."""

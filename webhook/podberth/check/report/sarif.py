@@ -74,7 +74,10 @@ def _result(result: Result, level: str, policy: str, line: int, message: str) ->
 
 
 def _distinct(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Number equal fingerprints, which two templates of one name have."""
+    """Append a number to each fingerprint in place, and return the results: equal fingerprints become different.
+
+    Two templates of the same name can have equal fingerprints.
+    """
     seen: dict[str, int] = {}
     for each in results:
         prints = each["partialFingerprints"]

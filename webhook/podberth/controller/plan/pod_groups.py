@@ -130,11 +130,12 @@ def _creation(gang: WaitingGang, verdict: Consensus, level: str, world: World) -
 
 
 def _adapt(gang: WaitingGang, made: Made, world: World, now: float, found: ActionPlan) -> None:
-    """Give a group of podberth's the present size of the gang, and all owners.
+    """Plan the change that gives a PodGroup of podberth's the present size of the gang, and all of the gang's owners.
 
-    Its owners state the size, and others join if they state the same. A group without owners may be taken over: its
-    owner was deleted without it, or it was restored. A group that others own is of an earlier gang, and is deleted with
-    it. If nobody states the size any more, the group keeps it, as it does while it is unknown whether there are stages.
+    The owners of the group state its size. Any other owner of the gang's pods is added unless it states a different
+    size. A group without owners gets those of the gang: its owner was deleted without it, or the group was restored. A
+    group that only other objects own belongs to an earlier gang: it is left unchanged, because it is deleted with these
+    objects. The group keeps its size if no owner states one, or while it is unknown whether the pods start in stages.
     """
     parties = {party(each) for each in made.owners} or gang.words.keys()
     if parties.isdisjoint(gang.words):

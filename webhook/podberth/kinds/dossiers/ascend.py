@@ -21,7 +21,10 @@ _OPERATOR: Final = "Ascend/mind-cluster 22bb3d98 component/ascend-operator"
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of pkg/controllers/v1/{labels,pod}.go, where gang scheduling is on, as by default (main.go)."""
+    """Write on a pod what Huawei's ascend-operator writes if gang scheduling is on, which is the default.
+
+    Source: pkg/controllers/v1/{labels,pod}.go of the operator; main.go has the default.
+    """
     stamp_replica(pod, scene)
     spec = pod["spec"]
     spec["schedulerName"] = spec.get("schedulerName") or text(scene.spec.get("schedulerName")) or "volcano"

@@ -86,7 +86,10 @@ _PARTIAL: Final = "kueue.x-k8s.io/job-min-parallelism"
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the start of a Job: a native gang may have a minimum, and Kueue may start fewer pods."""
+    """Return the pods of a Job that have to start together: all, or none under the native policy ``basic``.
+
+    The ``minCount`` of a native gang, or Kueue's annotation for partial admission, lowers the least number.
+    """
     return _starts_of(gang.document, gang.pods)
 
 

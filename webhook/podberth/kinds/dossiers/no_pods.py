@@ -1,4 +1,4 @@
-"""Other kinds in clusters and repositories that have no pod template of the user."""
+"""API groups and kinds that have no pod template of the user and belong to no other dossier, such as cert-manager's."""
 
 from typing import Final
 

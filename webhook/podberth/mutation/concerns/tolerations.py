@@ -69,11 +69,11 @@ def _keys(draft: Draft) -> frozenset[bytes]:
 
 
 def _conflicts(case: ConflictCase) -> Answer:
-    """Compare how long NoExecute taints are tolerated.
+    """Return the conflicts with other policies over the seconds for which a NoExecute taint is tolerated.
 
-    Tolerations are ORed, so another operator or value only lets the pod onto more nodes. But if several match one
-    taint, the first in the list decides the seconds (kubernetes pkg/controller/tainteviction; component-helpers
-    GetMatchingTolerations).
+    The answer also has the proposal without the tolerations that have no effect. Tolerations are ORed, so another
+    operator or value only lets the pod onto more nodes. But if several match one taint, the first in the list decides
+    the seconds (kubernetes pkg/controller/tainteviction; component-helpers GetMatchingTolerations).
     """
     wrote = {key_of(item): name for name, items in case.others.by("tolerations") for item in items}
     if not wrote:
