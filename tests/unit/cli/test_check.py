@@ -54,7 +54,7 @@ def test_exit_codes_say_what_came_of_it(place: Path, capsys: pytest.CaptureFixtu
 
 
 def test_a_warning_fails_when_it_is_said_so(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    flow = "apiVersion: x/v1\nkind: Flow\nspec: {runner: {image: i}}\n"
+    flow = "apiVersion: x/v1\nkind: Flow\nspec: {limits: {nvidia.com/gpu: 1}}\n"
     (place / "pods" / "b.yaml").write_text(flow, encoding="utf-8")
     assert run(place, "@/pods", capsys=capsys)[0] == 0
     assert run(place, "@/pods", "--fail-on", "warn", capsys=capsys)[0] == 1
