@@ -78,8 +78,7 @@ class Hold:
         self._bodies = self._documents = 0
 
     def take_body(self, size: int) -> bool:
-        """Charge the part of a body received so far, ``size`` bytes in total; return False if the budget has no room.
-        """
+        """Charge the part of a body received so far, ``size`` bytes in total; return False if it does not fit."""
         more = size - self._bodies
         if not self._budget.take("bodies", more, proven=self._proven):
             return False

@@ -150,8 +150,7 @@ class BoundedConnection(web.RequestHandler):
         return WholeAnswer(status, (message or "").encode("utf-8", "replace")[:200], close=True)
 
     def _begun(self, size: int) -> None:
-        """Start to count the bytes of an incomplete head that follows complete requests; it has ``size`` bytes so far.
-        """
+        """Start to count the bytes of an incomplete head that follows complete requests; ``size`` bytes are here."""
         self._head_ended()
         if size > MAX_HEAD_BYTES:
             self.close()  # after the answer to the earlier requests

@@ -29,7 +29,7 @@ A person applies one policy at a time, and `kubectl apply` of a directory sends 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The pending verdict on a policy; callers await it. Cancelling the wait also ends the work after its step."""
+    """The pending verdict on a policy; callers await it. Cancelling the wait ends the work before its next step."""
 
     work: asyncio.Future[Outcome]
     gone: Event

@@ -1,4 +1,4 @@
-"""Exempts long-lived objects from garbage collection, delays its passes during reviews, and reuses free memory."""
+"""Exempts long-lived objects from garbage collection, makes collections rare, and keeps free memory reusable."""
 
 import ctypes
 import gc
