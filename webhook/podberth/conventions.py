@@ -204,7 +204,7 @@ class Conventions:
     def marks_accelerators(self, key: str, value: str, effect: str) -> bool:
         """Return whether a taint only marks its node as an accelerator node.
 
-        The same question can be asked about a toleration's key, value and effect.
+        For a toleration's key, value and effect, return whether it tolerates only such a taint.
         """
         tolerable = self.tolerable_taints
         return effect == "NoSchedule" and key in tolerable and tolerable[key] in (None, value)

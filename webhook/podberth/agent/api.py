@@ -136,7 +136,10 @@ class Api:
             self._pool = self._open()
 
     def _token(self) -> str | None:
-        """Return the token; None if no header can hold it, because ``http.client`` would show it in its error."""
+        """Return the token; None if it has characters that no HTTP header may have.
+
+        ``http.client`` would show such a token in its error.
+        """
         token = read_in_time(self._access.token_file, MAX_SMALL_BYTES).strip()
         return token.decode("ascii") if token.isascii() and token.decode("ascii").isprintable() else None
 

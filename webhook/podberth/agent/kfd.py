@@ -105,7 +105,7 @@ def _number(file: Path) -> int | None:
 
 
 def _properties(file: Path) -> Properties | None:
-    """Read a file with a name and a number in each line; None if access is denied."""
+    """Return the names and numbers in a file of the KFD topology; None if the file cannot be read or is empty."""
     text = read_text(file)
     pairs = (line.partition(" ") for line in (text or "").splitlines())
     return {name: int(value) for name, _, value in pairs if value.isdigit()} or None

@@ -2,6 +2,7 @@
 
 Besides ``agent.nvml``, only this module imports ``pynvml``. Only the memory of a GPU in MIG mode needs privilege; the
 memory of its MIG devices does not. NVML reports no utilization of a GPU in MIG mode, nor of its MIG devices.
+
 https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html
 """
 

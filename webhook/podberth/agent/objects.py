@@ -1,7 +1,9 @@
 """Makes the agent's requests to the API server, each with its object; this module sends nothing.
 
 Writes are forced server-side applies under the agent's own field manager: the agent owns the facts about its node, and
-fields of other writers stay. https://kubernetes.io/docs/reference/using-api/server-side-apply/
+fields of other writers stay.
+
+https://kubernetes.io/docs/reference/using-api/server-side-apply/
 """
 
 from collections.abc import Mapping
@@ -126,7 +128,10 @@ def renew_lease(node: str, uid: str, now: datetime, seconds: int) -> ApiRequest:
 
 
 def write_labels(target: LabelTarget, node: str, uid: str, labels: Mapping[str, str]) -> ApiRequest:
-    """Return the request that sets the agent's labels, on the Node or in a NodeFeature, and removes others it set."""
+    """Return the request that sets the agent's labels, on the Node or in a NodeFeature.
+
+    Earlier labels of the agent that are not in ``labels`` are removed.
+    """
     if target == "own":
         # With the uid, a Node that was created again meanwhile is a conflict.
         metadata = {"name": node, "uid": uid, "labels": dict(labels)}

@@ -16,7 +16,7 @@ Draw = Callable[[], float]
 
 
 class Backoff:
-    """The time of the next try after a failure: exponential, with full jitter.
+    """Computes the time of the next try after failures: exponential backoff with full jitter.
 
     https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
     """

@@ -192,8 +192,7 @@ class Publisher:
         return self._writing.at
 
     def _heartbeat_at(self) -> float:
-        """Return the time of the next renewal of the Lease, as ``Instant.seconds``; inf if no renewal is allowed now.
-        """
+        """Return the time of the next renewal of the Lease, as ``Instant.seconds``; inf if none is allowed now."""
         if self.silent or not self._uid or self._there is None or self._writing.failing:
             return inf
         return max(self._beat_at, self._beating.at)

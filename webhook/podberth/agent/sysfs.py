@@ -1,8 +1,9 @@
 """Reads from sysfs where PCI devices are attached, and which RDMA devices the node has.
 
 Everything read here is world-readable. sysfs is the only source of a GPU's NUMA node, because NVML's own call answers
-only if the GPU itself is a NUMA node (Grace). https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci and
-.../stable/sysfs-class-infiniband
+only if the GPU itself is a NUMA node (Grace).
+
+https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci and .../stable/sysfs-class-infiniband
 """
 
 import re

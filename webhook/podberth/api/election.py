@@ -116,7 +116,7 @@ class Election:
             await self._client.reset()
 
     async def _lead(self, act: Act) -> None:
-        """Run ``act`` for as long as the Lease is renewed."""
+        """Run ``act`` while this replica renews the Lease in time, then cancel it."""
         self._log.event("info", "leads", lease=LEASE, identity=self._candidate.identity)
         self.leads = True
         acting = asyncio.create_task(act())

@@ -21,8 +21,13 @@ from ..wellknown import API_VERSION, NAMESPACE, TOPOLOGY_LABEL
 Document: TypeAlias = dict[str, Any]
 
 Reason: TypeAlias = Literal["ended", "lost", "silent", "garbled", "expired", "busy", "failed", "refused", "bug"]
-"""Why a watch is begun again: its time was over, the connection broke or was never made, nothing came for too long, the
-answer is not valid, its version is too old (410), the API server is busy (429), has a fault (5xx), or refuses (4xx)."""
+"""The reason why a watch is started again.
+
+ended: its time was over. lost: the connection broke or could not be opened. silent: nothing arrived for too long.
+garbled: an answer was not valid. expired: the watched version is too old (410). busy: the API server has too many
+requests (429). failed: the API server has a fault (5xx). refused: it refuses the request (4xx). bug: podberth has a
+bug.
+"""
 
 ListReason: TypeAlias = Literal["start", "expired", "resync"]
 """The reason for listing all objects: the start, a watch that cannot continue from its version, or a regular resync."""
@@ -46,11 +51,11 @@ class Resource:
     name: str
     path: ApiPath
     selector: str = ""
-    """A label selector; empty: all objects."""
+    """A label selector; empty selects all objects."""
     of_all_namespaces: bool = False
-    """If true, objects are identified as NAMESPACE/NAME."""
+    """Whether the resource is followed in all namespaces; its objects are then identified as NAMESPACE/NAME."""
     fields: str = ""
-    """A field selector; empty: all objects."""
+    """A field selector; empty selects all objects."""
     optional: bool = False
     """Whether the cluster may not serve the resource or may forbid podberth to list it.
 
@@ -95,7 +100,7 @@ class Timing:
     connect_seconds: float = 10.0
     """The limit for opening a connection, TLS included: client-go's limit for a handshake."""
     list_seconds: float = 60.0
-    """The limit for one page: the API server's own --request-timeout."""
+    """The limit for reading one page of a list: the API server's own --request-timeout."""
     watch_seconds: float = 300.0
     """The shortest timeout that a watch request asks for, and half of the longest (client-go's minWatchTimeout)."""
     silence_seconds: float = 90.0

@@ -13,8 +13,11 @@ from ..admission.notices import Notice, Regarding
 from ..telemetry.bucket import Bucket
 
 Fate: TypeAlias = Literal["kept", "limited", "dropped"]
-"""The fate of a notice. kept: it is sent, or counted in a sent Event. limited: its object, or callers without proof,
-have had too many. dropped: there are too many in all."""
+"""The fate of a notice.
+
+kept: it is sent, or counted in an Event. limited: too many notices are about its object, or come from callers without
+proven identity. dropped: there are too many notices in all.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,10 @@ class Limits:
     repeat_seconds: float = 5.0
     """The time between the first and the second request of a series; it doubles with each further request."""
     longest_repeat_seconds: float = 300.0
-    """The longest time between repeats. The API server keeps an Event for an hour after a change (--event-ttl)."""
+    """The longest time between two requests of a series.
+
+    The API server keeps an Event for an hour after a change (--event-ttl).
+    """
     unproved_burst: float = 25.0
     """The largest number of new Events at once that callers without proven identity may cause.
 
@@ -72,7 +78,7 @@ class Series:
     tries: int = 0
     """The number of failed requests since the last success."""
     proved: bool = True
-    """Whether the API server or podberth itself has certainly caused the notices."""
+    """Whether the notices certainly come from podberth itself or from reviews by the API server."""
 
 
 @dataclass(slots=True)

@@ -227,7 +227,7 @@ def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
 
 
 def name(notice: Notice) -> str:
-    """Return the name of a notice's Event: equal notices have equal names in all replicas, and other notices do not.
+    """Return the name of a notice's Event: equal notices have the same name in all replicas, others have other names.
 
     The name does not contain the object's name, as client-go's names do. Some objects' names cannot be the beginning of
     an Event's name (kubernetes issue 127594), and an ownerReference may hold any text.
@@ -272,7 +272,7 @@ class ReviewEvents:
 
     events: Events
     snapshot: Callable[[], Snapshot | None]
-    """Returns the snapshot in force."""
+    """Returns the snapshot in force, or None before the first one."""
     proved: bool
     """Whether every client of the review port must show a valid certificate."""
 

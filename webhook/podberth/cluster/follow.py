@@ -117,10 +117,10 @@ async def _hand_on(part: ClusterConsumer, reflectors: Sequence[Reflector]) -> No
 
 
 def open_cluster(kubeconfig: Path | None, timing: Timing) -> Callable[[], Client]:
-    """Return the function that makes clients of the cluster.
+    """Return a function that creates clients of the cluster.
 
     Raises:
-        UsageError: the library of the client is not installed.
+        UsageError: the client library is not installed.
     """
     make = client_class("--topology cluster")
     return lambda: make(kubeconfig, timing)

@@ -144,7 +144,7 @@ class StatusReader:
 
 
 def open_status(kubeconfig: Kubeconfig | None) -> StatusReader:
-    """Return a reader for the cluster that the kubeconfig leads to.
+    """Return a status reader for the cluster that the kubeconfig leads to.
 
     Raises:
         UsageError: the client library is not installed, or no address of the API server is configured.

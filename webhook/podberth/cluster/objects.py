@@ -35,7 +35,7 @@ class LiveObjects:
     """Follows some resources, keeps their objects, and passes all of them to a function when one changes."""
 
     def __init__(self, resources: Sequence[Resource], on_change: Callable[[Held], Awaitable[None]]) -> None:
-        """Create the object without objects. ``on_change`` is first called when all resources are listed."""
+        """Create the collection without any object. ``on_change`` is first called when all resources are listed."""
         self._on_change = on_change
         self._wake = asyncio.Event()
         self.sinks = {resource: _Kept(self._wake.set) for resource in resources}

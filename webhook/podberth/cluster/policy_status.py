@@ -1,4 +1,4 @@
-"""The conditions in the status of GPUPolicies: whether a policy compiles, gets its pods, and knows fresh nodes.
+"""The conditions in the status of GPUPolicies: a policy compiles, gets all its pods, and knows the state of nodes.
 
 The first condition follows from the object alone, so all replicas agree, and the first replica writes it. Replicas of
 two versions may differ; each then writes once for a generation, and never in answer to the other. The second condition
@@ -103,7 +103,7 @@ class Settled:
         self.value: bool | None = None
 
     def see(self, seen: bool, at: float) -> None:
-        """Record the present state of the fact at a time in seconds."""
+        """Record that the fact has the state ``seen`` at a time in seconds."""
         if seen != self._seen:
             self._seen, self._since = seen, at
         if at - self._since >= self._seconds:
@@ -111,7 +111,7 @@ class Settled:
 
 
 class Freshness:
-    """One replica's view of the condition that says whether the nodes' agents are heard.
+    """One replica's view of the condition that says whether the heartbeats of the nodes' agents arrive.
 
     The condition does not follow from the object, and replicas receive heartbeats at different moments. So each replica
     writes it only after the state has stayed the same for a while, and once for each change that the replica has seen
@@ -127,7 +127,7 @@ class Freshness:
         """The names of the policies that ask for nodes."""
 
     def look(self, at: float) -> None:
-        """Record whether agents are silent at a time in seconds."""
+        """Record whether any agent is silent at a time in seconds."""
         self._fresh.see(not self._stale_nodes(), at)
 
     def keep(self, names: Collection[str]) -> None:

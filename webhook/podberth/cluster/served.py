@@ -143,7 +143,7 @@ class ServedKinds:
         return {kind.name: self._state(kind) for kind in self._workloads.sinks}
 
     async def run(self) -> None:
-        """Follow the served kinds until cancelled."""
+        """Follow the served kinds until the task is cancelled."""
         try:
             while True:
                 looked_at = time.monotonic()
@@ -155,7 +155,7 @@ class ServedKinds:
             await self._client.reset()
 
     def _patience(self, *, calm: bool) -> float:
-        """Return the seconds until the next check of the served kinds; fewer soon after the start.
+        """Return the seconds until the next check of the served kinds: fewer soon after the start or a failure.
 
         CRDs change only every few weeks.
         """

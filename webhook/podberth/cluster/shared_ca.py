@@ -29,7 +29,7 @@ KINDS: Final[Mapping[str, ApiPath]] = {
     "ValidatingWebhookConfiguration": collection_path(_ADMISSION, "validatingwebhookconfigurations"),
 }
 _KEY_BYTES: Final = 32
-"""The length in bytes of a new key for sealing records: that of a SHA-256 hash."""
+"""The length in bytes of a new key for sealing records: as long as a SHA-256 hash."""
 # https://cert-manager.io/docs/concepts/ca-injector/: cert-manager's injector writes objects with one of these.
 _INJECTED: Final = "cert-manager.io/inject-"
 
@@ -57,7 +57,7 @@ class SharedAuthorities:
     """Reads and writes podberth's Secret ``name`` and both webhook configurations named ``configuration``."""
 
     def __init__(self, client: Client, name: str, configuration: str) -> None:
-        """Create the access; it sends no request yet."""
+        """Create the object; it sends no request yet."""
         self._client = client
         self._name = name
         self._path = collection_path("v1", "secrets", NAMESPACE)
@@ -158,7 +158,7 @@ class SharedAuthorities:
 def open_shared(
     kubeconfig: Path | Kubeconfig | None, name: str, configuration: str, timing: Timing
 ) -> SharedAuthorities:
-    """Return the access to the Secret of the shared CA and to the webhook configurations.
+    """Return the object that reads and writes the Secret and the webhook configurations of these names.
 
     Raises:
         UsageError: the client library is not installed, or no address of the API server is configured.

@@ -106,7 +106,7 @@ class Filed(Documents):
         self._set_useless(name, text_at(document, "metadata", "uid") if name in self.left_out else "")
 
     def drop(self, name: str) -> None:
-        """Note that the object does not exist."""
+        """Remove the facts of an object that no longer exists."""
         super().drop(name)
         self._set_useless(name, "")
 

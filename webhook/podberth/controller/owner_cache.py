@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 # A person who grants a right, or makes an owner smaller, waits about as long for the effect.
 ASK_AGAIN_SECONDS: Final = 60.0
-"""The shortest time between two look-ups of an unreadable owner."""
+"""The shortest time between two look-ups of an owner that could not be read."""
 MOST_ASKED_PER_SECOND: Final = 10.0
-"""The limit for repeated look-ups of all unreadable owners together: twice client-go's default QPS.
+"""The largest number of repeated look-ups in a second, over all unreadable owners: twice client-go's default QPS.
 
 One missing right may make the owners of all gangs unreadable.
 """
@@ -47,7 +47,7 @@ class LookedUp:
         self._ask_at = {owned: each for owned, each in self._ask_at.items() if owned in asked}
 
     def found(self, action: LookUp, document: Mapping[str, Any]) -> None:
-        """Record the owner that was read; an object of the same name with another uid is a different object."""
+        """Record the object that a look-up has found; if it has another uid, the owner counts as gone."""
         if text_at(document, "metadata", "uid") != action.owner.uid:
             self.lost(action)
             return

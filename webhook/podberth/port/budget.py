@@ -40,7 +40,8 @@ class MemoryBudget:
     def __init__(self, levels: Mapping[str, int] = LEVELS) -> None:
         """Create a budget of which nothing is used.
 
-        ``levels`` are the limits in bytes: a kind may take more only if the total of all kinds stays below its limit.
+        ``levels`` has a limit in bytes for each kind: a kind may take more only while the total of all kinds stays
+        within it.
         """
         self._levels = levels
         self._total = 0

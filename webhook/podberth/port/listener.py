@@ -48,7 +48,7 @@ class Listener:
         self._socket: socket.socket | None = None
         self._again: asyncio.TimerHandle | None = None
         self._waiting: socket.socket | None = None
-        """A socket that is accepted and waits for a free place."""
+        """A socket of a client that was accepted and waits for a free place."""
         self._handshakes: set[_Handshake] = set()
 
     def start(self, address: Address) -> Address:

@@ -1,4 +1,4 @@
-"""The limited set of open connections; a new connection may displace an old one whose caller has proven nothing."""
+"""The limited set of open connections; a new connection may displace an old one from an unknown caller."""
 
 from typing import Final, Protocol
 
@@ -31,7 +31,7 @@ class Places:
         self._most = most
         self._most_proven = most_proven
         self._unproven: dict[Guest, float] = {}
-        """The time of arrival of each connection that has proven nothing, oldest first."""
+        """The time of arrival of each connection whose caller is not known to be legitimate, oldest first."""
         self._proven: set[Guest] = set()
         self._shaking: set[Guest] = set()
         """The connections whose TLS handshake is in progress; they are charged more bytes."""
@@ -43,9 +43,9 @@ class Places:
         return len(self._unproven) + len(self._proven)
 
     def enter(self, guest: Guest, now: float) -> bool:
-        """Give a new connection a place, if necessary by displacing an old connection that has proven nothing.
+        """Give a new connection a place, if necessary by displacing an old connection from an unknown caller.
 
-        Returns False if no place could be freed.
+        Returns False if no place could be freed. ``now`` is the event loop's time in seconds.
         """
         budget = self._budget
         while len(self) >= self._most or not (budget is None or budget.take("connections", HANDSHAKE_BYTES)):
@@ -83,7 +83,7 @@ class Places:
             self._budget.give_back("connections", amount)
 
     def _displace(self, now: float) -> bool:
-        """Displace the oldest connection that has proven nothing if it is old enough; return whether that was done."""
+        """Displace the oldest connection from an unknown caller if it is old enough; return whether that was done."""
         oldest = next(iter(self._unproven), None)
         if oldest is None or now - self._unproven[oldest] < GRACE_SECONDS:
             return False

@@ -1,4 +1,4 @@
-"""Reads request bodies: within a limit of size, within the caller's timeout, and within the budget of memory."""
+"""Reads request bodies within limits of size, time and memory."""
 
 import asyncio
 from time import perf_counter

@@ -1,4 +1,4 @@
-"""Opens and closes the port of reviews."""
+"""The port that receives reviews, and the connections to it."""
 
 import asyncio
 import ssl
@@ -95,7 +95,7 @@ class StampedConnection(BoundedConnection):
         self.stranger = ""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Check the name in the client's certificate, once for the whole connection."""
+        """Start to read requests, and check the name in the client's certificate, once for the whole connection."""
         super().connection_made(transport)
         if self.client_name is not None:
             names = names_of(transport.get_extra_info("peercert") or {})

@@ -135,7 +135,11 @@ class PortTls:
             self._current = self._built(self._authorities)
 
     def trust(self, authorities: bytes, where: str) -> int:
-        """Accept only clients with certificates that these CA certificates (PEM) have signed; return their number."""
+        """Accept only clients with certificates that these CA certificates (PEM) have signed; return their number.
+
+        Raises:
+            CertificateError: the text has no CA certificate; the previous CA certificates stay in use.
+        """
         found = certificates_in(authorities)
         if not found:
             raise CertificateError(f"{where}: got no certificate that can be read, want the CA of clients, PEM")

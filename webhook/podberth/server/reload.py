@@ -46,7 +46,11 @@ class Watched(Protocol):
         """The name of the watched thing, for errors that do not name a part of it."""
 
     async def refresh(self) -> None:
-        """Load the files if they have changed since the last check. A failed load is repeated only after a change."""
+        """Load the files if they have changed since the last check. A failed load is repeated only after a change.
+
+        Raises:
+            PodberthError: the new version cannot be used; the previous version stays in force.
+        """
 
 
 class WatchedSnapshot:

@@ -21,7 +21,7 @@ CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeReading:
-    """The facts that the agent reports at one moment."""
+    """The facts that the agent's metrics show at one moment."""
 
     node: str
     look: Look | None

@@ -26,7 +26,7 @@ class ReviewRecorder:
     spared: Spared = field(default_factory=Spared)
 
     def decided(self, path: str, request: AdmissionRequest, outcome: Outcome, phases: Phases) -> None:
-        """Record a review that was answered with an AdmissionReview."""
+        """Record the metrics and the log line of a review that was answered with an AdmissionReview."""
         metrics = self.metrics
         seconds = sum(phases)
         metrics.request(path, request.operation, outcome.verdict, seconds)
@@ -51,7 +51,10 @@ class ReviewRecorder:
     def refused(
         self, path: str, status: int, message: str, seconds: float, request: AdmissionRequest | None = None
     ) -> None:
-        """Record a request that was answered with an HTTP error; ``request`` is None if no review could be decoded."""
+        """Record the metrics and the log line of a request that was answered with an HTTP error.
+
+        ``request`` is None if no review could be decoded.
+        """
         self.metrics.request(path, request.operation if request else "", "error", seconds)
         if (besides := self.spared.pass_on()) is None:
             return

@@ -93,14 +93,17 @@ def metadata(place: Place, whose: Mapping[str, OwnerReference], labels: Mapping[
 
 
 def joined(made: Made, whose: Mapping[str, OwnerReference]) -> list[dict[str, Any]]:
-    """Return all present owner references of an object with the new ones added; empty if there are no new ones."""
+    """Return all present owner references of an object with the new ones added; empty if there are no new ones.
+
+    Beyond ``MOST_OWNERS``, new owners are left out, and never present ones.
+    """
     known = {each.uid: each for each in made.owners}
     every = list({**known, **whose, **known}.values())[:MOST_OWNERS]
     return [_as_reference(each) for each in every] if len(every) > len(known) else []
 
 
 def regarding(namespace: str, owner: OwnerReference) -> Regarding:
-    """Return the reference to an owner that an Event is about."""
+    """Return an owner in the form of the object that an Event is about."""
     return Regarding(
         api_version=owner.api_version, kind=owner.kind, namespace=namespace, name=owner.name, uid=owner.uid
     )

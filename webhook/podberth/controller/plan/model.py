@@ -54,7 +54,7 @@ class WaitingPod:
     templates: tuple[str, ...] = ()
     """The names of the ResourceClaimTemplates that the pod uses."""
     gang_keys: Mapping[str, Any] = field(default_factory=dict)
-    """The fields of the pod that describe its gang (``workload.gang_keys``); empty if its label names none."""
+    """The fields of the pod that describe its gang (``workload.gang_keys``); empty if no label names a gang."""
     sized_by_owner: bool = False
     """Whether the pod belongs to an operator's gang whose size is stated by an owner."""
 

@@ -84,7 +84,7 @@ def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found:
 
 
 def _begin(gang: WaitingGang, world: World, now: float, found: ActionPlan) -> None:
-    """Add the action that makes the group, as soon as the pods of the gang agree on its size and level."""
+    """Add to ``found`` the action that makes the group, or a notice if its pods disagree on size or level."""
     verdict = gang.verdict
     levels = {pod.level for pod in gang.members if pod.level and pod.required} if gang.system.topology else set()
     if len(verdict.sizes) > 1:
