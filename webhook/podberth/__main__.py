@@ -1,4 +1,4 @@
-"""``python -m podberth`` and the console scripts: podberth's own, and those that kubectl finds by their names."""
+"""The entry points of ``python -m podberth``, of ``podberth``, and of the two programs that kubectl finds by name."""
 
 import sys
 from pathlib import PurePath
@@ -7,17 +7,20 @@ from .cli.main import PROGRAM
 from .cli.main import main as run
 
 _PLUGIN = "kubectl-podberth"
-"""https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/: ``kubectl podberth`` runs what is called so."""
+"""The program name that makes kubectl run this program for ``kubectl podberth``.
+
+https://kubernetes.io/docs/tasks/extend-kubectl/kubectl-plugins/
+"""
 
 
 def main() -> None:
-    """Run the command line and leave with its exit code."""
+    """Run the command line and exit with its exit code."""
     plugin = PurePath(sys.argv[0]).stem == _PLUGIN
     sys.exit(run(sys.argv[1:], "kubectl podberth" if plugin else PROGRAM))
 
 
 def complete() -> None:
-    """Answer kubectl, which asks how the words behind ``kubectl podberth`` can go on."""
+    """Print the completions of a command line that begins with ``kubectl podberth``, when kubectl asks for them."""
     from .cli.completion import answer  # noqa: PLC0415 - it loads every command
 
     sys.stdout.write(answer(sys.argv[1:]))

@@ -103,8 +103,10 @@ IGNORED_LABELS: frozenset[str] = frozenset(
 )
 
 Trait: TypeAlias = Literal["memory", "links", "cut"]
-"""The traits of a node's GPUs that a label's value can settle: memory, NVLink, and whether they are partitioned or
-shared."""
+"""The properties of a node's GPUs that a label's value can determine.
+
+They are: the memory size, NVLink, and whether the GPUs are partitioned or shared.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +115,14 @@ class LabelKey:
 
     key: str
     provisioned: bool = False
-    """Whether an autoscaler's template for a node group of size zero carries the label."""
+    """Whether a cluster autoscaler's node template, for a node group of size zero, has this label."""
     settles: frozenset[Trait] = frozenset()
-    """The traits that are equal on all nodes with one value. A required term may exclude a value by them: every node
-    that it excludes has the trait."""
+    """The traits that are equal on all nodes with one value of this label.
+
+    A required node affinity term may exclude a value because of such a trait: every node with that value has the trait.
+    """
     number: bool = False
-    """Whether the value is an amount, of which more is better."""
+    """Whether the label's value is a number of which a larger value is better."""
 
 
 def _settles(*traits: Trait) -> frozenset[Trait]:
@@ -166,32 +170,41 @@ LABEL_KEYS: tuple[LabelKey, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class GroupSystem:
-    """A system that takes over all pods of some namespaces, in a webhook that runs after podberth's."""
+    """A group system whose webhook runs after podberth's and takes over all pods of some namespaces."""
 
     system: str
-    """Its name in ``workload.systems``."""
+    """The name of the group system in ``workload.systems``."""
     namespace_selector: Mapping[str, Any]
-    """A label selector (meta/v1), as its JSON."""
+    """A label selector (meta/v1) as JSON, which selects those namespaces."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conventions:
-    """The names one cluster uses; the defaults are the presets of all known providers."""
+    """The names that one cluster uses for levels, taints and labels; the defaults cover all known providers."""
 
     levels: tuple[str, ...] = LEVELS
-    """Node label keys of the topology levels, widest first."""
+    """The node label keys of the topology levels, widest first."""
     tolerable_taints: Mapping[str, str | None] = field(default_factory=lambda: dict(TOLERABLE_TAINTS))
-    """Taint keys that mark accelerator nodes, with the one value meant, or None for any value. NoSchedule only."""
+    """The keys of taints that mark accelerator nodes, each with its one value, or None for any value.
+
+    Only taints with the effect NoSchedule count.
+    """
     ignored_labels: frozenset[str] = IGNORED_LABELS
-    """Label keys that never enter an equivalence class or a generated term."""
+    """The keys of labels that podberth ignores when it divides nodes into classes and when it generates terms."""
     label_keys: tuple[LabelKey, ...] = LABEL_KEYS
-    """Label keys by how well they describe the hardware, best first; a key that is not listed ranks last."""
+    """Label keys in the order of how well they describe the hardware, best first; keys not listed here rank last."""
     group_systems: tuple[GroupSystem, ...] = ()
     """The group systems that take over the pods of whole namespaces."""
     node_groups_grow: bool = True
-    """Whether an autoscaler may add nodes of a kind that is not known yet; then a required term only excludes."""
+    """Whether an autoscaler may add nodes of a kind that is not known yet.
+
+    If so, a required node affinity term never lists wanted values; it only excludes unsuitable ones.
+    """
 
     def marks_accelerators(self, key: str, value: str, effect: str) -> bool:
-        """Tell whether a taint only marks a node as having accelerators, or a toleration is for no other taint."""
+        """Return whether a taint only marks its node as an accelerator node.
+
+        For a toleration's key, value and effect, return whether it tolerates only such a taint.
+        """
         tolerable = self.tolerable_taints
         return effect == "NoSchedule" and key in tolerable and tolerable[key] in (None, value)

@@ -1,34 +1,34 @@
-"""Every exception of podberth, split by whose fault it is.
+"""Every exception of podberth, divided by who has caused the fault.
 
-Verdicts (a denial, a finding) are values and never live here. An exception is a fault:
+Verdicts (a denial, a finding) are values and never exceptions. An exception is a fault:
 
     PodberthError
     ├── PolicyError        the policy author: a file that cannot be read as policies, or does not compile
     │   └── EvaluationError    an expression that failed on one pod; governed by the policy's failurePolicy
     ├── ReviewError        the caller: a body that is no AdmissionReview v1; carries the HTTP status
     ├── TopologyError      a Node, ConfigMap or snapshot document that is not what it claims to be
-    ├── ClusterError       the API server: it does not answer, refuses, or what it says is no answer
-    ├── DeviceError        the node: no driver, or one that does not answer
-    ├── CertificateError   a certificate or key that cannot be read or does not fit
+    ├── ClusterError       the API server: it does not answer, refuses the request, or its answer is not valid
+    ├── DeviceError        the node: it has no driver, or the driver does not answer
+    ├── CertificateError   a certificate or key that cannot be read, or a key of another certificate
     ├── UsageError         the operator: a flag, a path, a setting
     └── UnprovedError      podberth itself: a patch that does not lead from the original to the result
 
-Classify by type, never by message text. Chain the cause with ``from``.
+Callers classify a fault by its type, never by its message, and chain the cause with ``from``.
 """
 
 from dataclasses import dataclass
 
 
 class PodberthError(Exception):
-    """The root: anything podberth raises on purpose."""
+    """The base class of every exception that podberth raises on purpose."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """One thing that is wrong in a document, at its place. Sorts by file, line, column.
+    """One error in a document, with its position. Problems sort by file, line and column.
 
-    ``line`` and ``column`` count from 1; 0 means that the document as a whole is meant. ``where`` is the field path
-    ("spec.mutations[0].when"), empty for the document.
+    ``line`` and ``column`` count from 1; 0 means the whole document. ``where`` is the path of the field
+    ("spec.mutations[0].when"), empty for the whole document.
     """
 
     file: str
@@ -38,46 +38,46 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        """Render as editors parse it: ``file:line:column where: message``."""
+        """Return the problem in the form that editors recognize: ``file:line:column where: message``."""
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
         return f"{place} {self.where}: {self.message}" if self.where else f"{place}: {self.message}"
 
 
 class PolicyError(PodberthError):
-    """Policies that cannot be used; ``problems`` holds all of them, sorted."""
+    """Policies cannot be used; ``problems`` holds all their problems, sorted."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
-        """Keep the problems; the message is one line each."""
+        """Keep the problems; the message has one line for each problem."""
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = problems
 
 
 class EvaluationError(PodberthError):
-    """A CEL expression that has no value for this pod: a missing key, a wrong type, an exhausted budget."""
+    """A CEL expression has no value for this pod, because of a missing key, a wrong type or an exhausted budget."""
 
 
 class ReviewError(PodberthError):
-    """A request body that is no usable AdmissionReview; ``status`` is the HTTP status to answer with."""
+    """A request body is not a usable AdmissionReview; ``status`` is the HTTP status of the answer."""
 
     def __init__(self, status: int, message: str) -> None:
-        """Keep the HTTP status beside the message."""
+        """Keep the HTTP status and the message."""
         super().__init__(message)
         self.status = status
 
 
 class TopologyError(PodberthError):
-    """A topology document or Node that cannot be decoded."""
+    """A topology document or a Node cannot be decoded."""
 
 
 class ClusterError(PodberthError):
-    """The API server does not answer, refuses, or says what is no answer.
+    """The API server does not answer, refuses the request, or sends an answer that is not valid.
 
-    ``reason`` is the word that it is counted by (``cluster.protocol.Reason``). ``retry_after_seconds`` is how long it
-    asked to be left alone; 0: it did not say. ``status`` is the HTTP status, 0 where no answer came.
+    ``reason`` is the value of the metric's label (``api.protocol.Reason``). ``retry_after_seconds`` is the wait that
+    the API server asked for; 0 if it asked for none. ``status`` is the HTTP status; 0 if there was no answer.
     """
 
     def __init__(self, reason: str, message: str, *, retry_after_seconds: float = 0.0) -> None:
-        """Keep both beside the message."""
+        """Keep the reason, the message and the wait that the API server asked for."""
         super().__init__(message)
         self.reason = reason
         self.status = 0
@@ -85,24 +85,25 @@ class ClusterError(PodberthError):
 
 
 class DeviceError(PodberthError):
-    """Devices that cannot be read at all.
+    """The devices of a node cannot be read at all.
 
-    ``lasting`` tells that this process will never see them: another library is loaded than the driver wants.
+    ``lasting`` says that this process will never be able to read them, because it has loaded a library that does not
+    match the driver.
     """
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:
-        """Keep whether it lasts beside the message."""
+        """Keep the message and whether the fault is lasting."""
         super().__init__(message)
         self.lasting = lasting
 
 
 class CertificateError(PodberthError):
-    """A certificate, key or authority that cannot be used."""
+    """A certificate, a key or a CA certificate cannot be used."""
 
 
 class UsageError(PodberthError):
-    """A flag, path or setting that makes no sense."""
+    """A flag, a path or a setting is not valid."""
 
 
 class UnprovedError(PodberthError):
-    """A patch of ours that, applied to the original, does not give the document it was made from: a bug, never sent."""
+    """A patch by podberth does not turn the original into the intended document: a bug; such a patch is never sent."""

@@ -1,4 +1,7 @@
-"""The port of probes, plain HTTP: /livez, /readyz and /metrics, for the kubelet and Prometheus. It takes no reviews."""
+"""The HTTP port for probes and metrics: /livez, /readyz and /metrics, for the kubelet and Prometheus.
+
+It takes no reviews.
+"""
 
 import asyncio
 import json
@@ -27,20 +30,20 @@ _REST = 9
 
 
 class SharedPage:
-    """A page that takes at most a tenth of the event loop's time, however many ask for it.
+    """A page whose computation takes at most a tenth of the event loop's time, however many clients ask for it.
 
-    The callers that wait get one page, which is made after the last of them has asked: nobody gets an old one.
+    All waiting clients get the same page. It is computed after the last of them has asked, so nobody gets an old page.
     """
 
     def __init__(self, make: Callable[[], bytes]) -> None:
-        """Make nothing yet."""
+        """Create the page; ``make`` computes its content when a client first asks."""
         self._make = make
         self._coming: asyncio.Task[bytes] | None = None
-        """The next page, while it is not being made yet."""
+        """The task that will compute the next page, until the computation begins."""
         self._not_before = 0.0
 
     async def made(self) -> bytes:
-        """Return the next page."""
+        """Wait for the next computation of the page and return its content."""
         if self._coming is None:
             self._coming = asyncio.create_task(self._next())
         return await asyncio.shield(self._coming)  # a caller that leaves takes it from nobody
@@ -56,14 +59,14 @@ class SharedPage:
 
 
 class ProbePort:
-    """Listens until ``stop``."""
+    """The HTTP port of probes; it listens from ``start`` to ``stop``."""
 
     def __init__(self, unready: Callable[[], Sequence[str]], page: Callable[[], bytes]) -> None:
-        """Nothing listens yet. The caller must be inside a running event loop.
+        """Create the port; it listens after ``start``. The caller must be inside a running event loop.
 
         Args:
-            unready: returns the reasons for not being ready.
-            page: returns the metrics.
+            unready: returns the reasons for not being ready; empty means ready.
+            page: returns the content of /metrics.
         """
         self._unready = unready
         self._page = SharedPage(page)
@@ -97,10 +100,10 @@ class ProbePort:
         return await page()
 
     def start(self, address: Address) -> Address:
-        """Listen; return the address with the port filled in.
+        """Start to listen, and return the address with the port number that is in use.
 
         Raises:
-            UsageError: the address cannot be used.
+            UsageError: the process cannot listen on the address.
         """
         try:
             return self._listener.start(address)

@@ -1,6 +1,6 @@
-"""The settings of an operator: each is a flag and an environment variable.
+"""The settings of ``podberth serve``: each is a command-line flag and an environment variable.
 
-A flag beats its variable. Nothing here opens a file or a socket; the reader of a path checks its content.
+A flag overrides its variable. Nothing here opens a file or a socket; the code that reads a path checks its content.
 """
 
 # ruff: noqa: RUF009 - _option is dataclasses.field
@@ -27,23 +27,26 @@ _LIVES_IN_A_CA = 4
 _LEAST_RELOAD_SECONDS = 0.01
 
 Policies: TypeAlias = Path | Literal["cluster"]
-"""Files, or the GPUPolicies of the cluster. A directory of that name is ./cluster."""
+"""The source of policies: a path of files, or ``cluster`` for the GPUPolicies of the cluster.
+
+A directory named cluster is written ./cluster.
+"""
 Topology: TypeAlias = Path | Literal["cluster"]
-"""Files, or the API server of the cluster. Files of that name are ./cluster."""
+"""The source of the topology: a path of files, or ``cluster`` for the API server. A file named cluster is ./cluster."""
 
 
 class Address(NamedTuple):
-    """The address to listen on. An empty host is every interface; port 0 is any free one."""
+    """An address to listen on. An empty host means every interface; port 0 means any free port."""
 
     host: str
     port: int
 
 
 def parse_address(text: str) -> Address:
-    """Read ``HOST:PORT``; no host is every interface.
+    """Read ``HOST:PORT``; an empty host means every interface.
 
     Raises:
-        ValueError: the text is no address; the message says what is wanted.
+        ValueError: the text is not an address; the message describes the wanted form.
     """
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
@@ -61,7 +64,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def number(least: float, most: float, want: str) -> Callable[[str], float]:
-    """Return the parser of a number in a range; ``want`` describes it."""
+    """Return a parser of numbers from ``least`` to ``most``; ``want`` describes the range in its error messages."""
 
     def parse(text: str) -> float:
         with suppress(ValueError):
@@ -77,10 +80,10 @@ _seconds = number(0, 3600, "a number of seconds from 0 to 3600")
 
 
 def parse_life(text: str) -> timedelta:
-    """Read a time such as ``24h``.
+    """Read a duration such as ``24h``.
 
     Raises:
-        ValueError: the text is none; the message says what is wanted.
+        ValueError: the text is not a duration; the message describes the wanted form.
     """
     found = re.fullmatch(r"(\d{1,6})([smhd])", text, re.ASCII)
     if found is None or int(found[1]) == 0:
@@ -113,10 +116,10 @@ def _path(text: str) -> Path:
 
 
 def path_or_cluster(text: str) -> Path | Literal["cluster"]:
-    """Read a path, or the word cluster.
+    """Read a path, or the word ``cluster``.
 
     Raises:
-        ValueError: the text is empty; the message says what is wanted.
+        ValueError: the text is empty; the message describes the wanted form.
     """
     return "cluster" if text == "cluster" else _path(text)
 
@@ -126,12 +129,12 @@ class Option:
     """One option of ``podberth serve``."""
 
     field: str
-    """The name in ``Settings``."""
+    """The name of the option's field in ``Settings``."""
     metavar: str
     parse: Callable[[str], Any]
     help: str
     default: str | None
-    """Parsed like a given value; None: there is no default."""
+    """The default as text, parsed like a given value; None if there is no default."""
 
     @property
     def flag(self) -> str:
@@ -157,7 +160,7 @@ def _option(metavar: str, parse: Callable[[str], Any], text: str, default: str |
 # whose watch broke tries again after 30 s at most (client-go, the reflector's backoff); twice that.
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How ``podberth serve`` runs; the fields are the options."""
+    """The settings of one ``podberth serve`` process; each field is one option."""
 
     policies: Policies = _option(
         "DIR",
@@ -240,10 +243,10 @@ OPTIONS: tuple[Option, ...] = tuple(Option(each.name, **each.metadata) for each 
 
 
 def read_settings(given: Mapping[str, str | None], environment: Mapping[str, str]) -> Settings:
-    """Return the settings from flags, by field name, and environment variables.
+    """Return the settings, from flags by field name and from environment variables.
 
     Raises:
-        UsageError: one line for each setting that is wrong.
+        UsageError: a setting is wrong; the message has one line for each wrong setting.
     """
     values: dict[str, Any] = {}
     problems: list[str] = []

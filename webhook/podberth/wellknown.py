@@ -1,7 +1,7 @@
-"""Every label, annotation and name that podberth itself owns, or that Kubernetes fixes for everybody.
+"""Every label, annotation and name that podberth itself owns, or that Kubernetes fixes for all clusters.
 
-What differs between clusters and providers (resource names, topology level keys, taint keys) is configuration and
-lives in ``conventions``. Nothing is computed here.
+Names that differ between clusters and providers (resource names, topology level keys, taint keys) are configuration and
+are in ``conventions``. Nothing is computed here.
 """
 
 API_VERSION = "podberth.io/v1alpha1"
@@ -9,52 +9,69 @@ POLICY_KIND = "GPUPolicy"
 
 # ---- written by users -----------------------------------------------------------------------------------------------
 GPU_MEMORY_ANNOTATION = "podberth.io/gpu-memory"
-"""A pod's GPU memory need as a quantity, beside an ordinary GPU request: ``10Gi``."""
+"""The GPU memory that a pod needs, as a quantity such as ``10Gi``, in addition to an ordinary GPU request."""
 
 GANG_LABEL = "podberth.io/gang"
-"""Names the gang a pod belongs to. A label, because pod affinity selects by it. Written by users and by podberth."""
+"""The name of the gang that a pod belongs to. Written by users and by podberth.
+
+It is a label because pod affinity selects pods by labels.
+"""
 
 GANG_SIZE_ANNOTATION = "podberth.io/gang-size"
-"""How many pods the gang has, if no other field of the pod gives its size."""
+"""The number of pods in the gang, if no other field of the pod gives the size of the gang."""
 
 GANG_ACCELERATED_ANNOTATION = "podberth.io/gang-accelerated"
-"""How many of the pods of ``podberth.io/gang-size`` ask for accelerators, if not all do. Written by users and by
-podberth. The gang's PodGroup holds these pods, without launchers and heads that ask for none."""
+"""The number of pods of ``podberth.io/gang-size`` that ask for accelerators, if not all do.
+
+Written by users and by podberth. The gang's PodGroup holds these pods, without launchers and heads that ask for none.
+"""
 
 EXEMPT_LABEL = "podberth.io/exempt"
-"""On a namespace, with any value: no review of its objects reaches podberth."""
+"""A namespace with this label, whatever its value, is exempt: no review of its objects reaches podberth."""
 
 # ---- written by podberth --------------------------------------------------------------------------------------------
 COLOCATED_LABEL = "podberth.io/colocated"
 """Marks the members of a gang that prefer or require one domain; the value is the gang's name."""
 
 GANG_SLICE_LABEL = "podberth.io/gang-slice"
-"""The number of a pod's slice of its gang, if every slice prefers or requires a domain of its own."""
+"""The number of the slice of its gang that a pod belongs to, if every slice prefers or requires a domain of its own."""
 
 GANG_LEVEL_ANNOTATION = "podberth.io/gang-level"
-"""The topology level on which the gang's PodGroup wants one domain: a node label key, read by the PodGroup's maker."""
+"""The topology level at which the gang's PodGroup should be in one domain: a node label key.
+
+The controller reads it when it makes the PodGroup.
+"""
 
 GANG_LEVEL_MODE_ANNOTATION = "podberth.io/gang-level-mode"
-"""Whether that level is ``required`` or ``preferred``."""
+"""Whether the level in ``podberth.io/gang-level`` is ``required`` or ``preferred``."""
 
 APPLIED_ANNOTATION = "podberth.io/applied"
 """The record of the fields that each policy wrote, as JSON (mutation/record.py)."""
 
 NEEDS_EVERY_POD_ANNOTATION = "podberth.io/needs-every-pod"
-"""On a GPUPolicy of scope All: `"false"` if the ordinary webhook entries already send the pods that it is about"""
+"""Whether a GPUPolicy of scope All needs webhook entries for every pod.
+
+The value is ``"false"`` if the ordinary webhook entries already send the pods that the policy is about.
+"""
 
 TOPOLOGY_LABEL = "podberth.io/topology"
-"""Marks a node's topology ConfigMap; the value is the document's schema version."""
+"""Marks the ConfigMap with a node's topology; the value is the schema version of the document in it."""
 
 LINK_SHAPE_LABEL = "podberth.io/link-shape"
-"""On a node, written by its agent on request: ``full-mesh``, ``islands`` or ``none``."""
+"""How the GPUs of a node are linked: ``full-mesh``, ``islands`` or ``none``. A node label.
+
+The node's agent writes it if configured to do so.
+"""
 
 LINK_DOMAIN_LABEL = "podberth.io/link-domain-size"
-"""On a node, written by its agent on request: the largest number of its GPUs that share NVLink; 1: no two do."""
+"""The largest number of a node's GPUs that share NVLink; 1 means that no two do. A node label.
+
+The node's agent writes it if configured to do so.
+"""
 
 MANAGED_BY_LABEL = "app.kubernetes.io/managed-by"
 MANAGED_BY = "podberth"
-"""On each object that the controller makes; it changes no object without this value."""
+"""The label value that marks each object that the controller makes; it changes no object without this value."""
 
 NAMESPACE = "podberth-system"
 """The namespace of the webhook and of the topology ConfigMaps."""
@@ -69,10 +86,11 @@ EXEMPT_NAMESPACES = (
     "nvidia-gpu-operator",
     "dra-driver-nvidia-gpu",
 )
-"""No review of objects in these namespaces reaches podberth, by the namespaceSelector of each webhook in
-manifests/base.
+"""The namespaces whose objects are never reviewed, because each webhook's namespaceSelector excludes them.
 
-The last three hold NVIDIA's GPU operator, as Helm and as OpenShift install it, and NVIDIA's DRA driver by itself."""
+The namespaceSelectors are in manifests/base. The last three namespaces hold NVIDIA's GPU operator, as Helm and as
+OpenShift install it, and NVIDIA's DRA driver when it is installed separately.
+"""
 
 # ---- Kubernetes' own ------------------------------------------------------------------------------------------------
 # https://kubernetes.io/docs/reference/labels-annotations-taints/

@@ -1,1 +1,1 @@
-"""The node agent: reads a node's accelerators and reports what it saw; ``topology`` draws the conclusions."""
+"""The node agent: it reads a node's accelerators and reports the observations; ``topology`` interprets them."""

@@ -1,6 +1,7 @@
-"""Requests to the API server: the only importer of ``urllib3``, and small, because it runs on every node.
+"""Sends the agent's requests to the API server. Only this module imports ``urllib3``.
 
-Every answer is a value; only a missing configuration is an error (docs/adr/0019-publishing.md).
+It is small because it runs on every node. Every answer is a value; only a missing configuration is an error
+(docs/adr/0019-publishing.md).
 """
 
 import ssl
@@ -31,16 +32,16 @@ _AGENT = {"User-Agent": f"podberth-agent/{__version__}"}
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The address of the API server, and the credentials for it."""
+    """The address of the API server, and the paths of the credentials for it."""
 
     url: str
     token_file: Path
-    """Read again for each request: the kubelet replaces the token before it expires."""
+    """The path of the token, which is read again for each request: the kubelet replaces the token before it expires."""
     ca_file: Path
 
 
 def find_access(url: str | None, token_file: Path | None, ca_file: Path | None, environ: Mapping[str, str]) -> Access:
-    """Combine flags with the environment that the kubelet gives every pod.
+    """Return the access from the flags and from the environment that the kubelet gives every pod.
 
     Raises:
         UsageError: no address of the API server is given, or a file is missing.
@@ -68,7 +69,7 @@ def find_access(url: str | None, token_file: Path | None, ca_file: Path | None, 
 
 
 def _is_https(url: str) -> bool:
-    """Tell whether a URL is one of HTTPS with a host and a valid port."""
+    """Return whether a URL has the scheme https, a host and a valid port."""
     try:
         where = urlsplit(url)
         return where.scheme == "https" and bool(where.hostname) and where.port != 0
@@ -77,10 +78,10 @@ def _is_https(url: str) -> bool:
 
 
 class Api:
-    """One API server. Safe for use from as many threads as it has connections."""
+    """A client of one API server, which as many threads may use as it has connections."""
 
     def __init__(self, access: Access, *, connections: int = 1) -> None:
-        """Keep the configuration; the first request connects.
+        """Create the client; the first request opens a connection.
 
         Raises:
             UsageError: the CA file holds no certificate.
@@ -90,7 +91,7 @@ class Api:
         self._pool = self._open()
 
     def send(self, request: ApiRequest) -> SendResult:
-        """Send one request; a missing or unreadable answer is an answer, too."""
+        """Send one request and return the result; a missing or unreadable answer is a result, too."""
         try:
             token = self._token()
             if token is None:
@@ -130,16 +131,19 @@ class Api:
         )
 
     def _renew(self) -> None:
-        """Read the CA file again: a cluster's authority is rotated, too, if seldom."""
+        """Read the CA file again, because the CA of a cluster is sometimes replaced."""
         with suppress(UsageError):
             self._pool = self._open()
 
     def _token(self) -> str | None:
-        """Read the token; None if no header can hold it, because ``http.client`` would show it in its error."""
+        """Return the token; None if it has characters that no HTTP header may have.
+
+        ``http.client`` would show such a token in its error.
+        """
         token = read_in_time(self._access.token_file, MAX_SMALL_BYTES).strip()
         return token.decode("ascii") if token.isascii() and token.decode("ascii").isprintable() else None
 
 
 def _seconds(text: str | None) -> float | None:
-    """Read a Retry-After; the API server sends seconds, never dates."""
+    """Return the seconds of a Retry-After header; the API server sends seconds, never dates."""
     return float(text) if text is not None and text.isascii() and text.isdigit() else None

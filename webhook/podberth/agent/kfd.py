@@ -1,7 +1,8 @@
-"""Reads AMD's GPUs from the topology that their kernel driver keeps in sysfs; no library, no privilege, no events.
+"""Reads AMD's GPUs from the topology that the kernel driver (KFD) publishes in sysfs.
 
-Layout: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c. There is a folder for each CPU and each GPU, and for each part
-of a partitioned GPU (CPX): parts differ in the function of their PCI address and are one GPU here.
+This needs no library and no privilege, and gives no events. The layout is that of Linux,
+drivers/gpu/drm/amd/amdkfd/kfd_topology.c. There is a folder for each CPU and each GPU, and for each part of a
+partitioned GPU (CPX). The parts of a GPU differ only in the function of their PCI address, and are reported as one GPU.
 """
 
 import time
@@ -21,20 +22,20 @@ Properties = Mapping[str, int]
 
 
 class KfdReader:
-    """The topology of the kernel's AMD compute driver."""
+    """Reads AMD's GPUs from the topology of the kernel's compute driver."""
 
     def __init__(self, sysfs: Sysfs) -> None:
-        """Check that the driver is there.
+        """Check that the driver is loaded.
 
         Raises:
-            DeviceError: it is not, or it has no GPU.
+            DeviceError: the driver is not loaded, or it has no GPU.
         """
         self._sysfs = sysfs
         if not self.read().gpus:
             raise DeviceError(f"AMD: no GPU in {sysfs.root / _NODES}; let the container have /dev/kfd and /dev/dri")
 
     def read(self) -> Observation:
-        """Read everything now.
+        """Read all GPUs now.
 
         Raises:
             DeviceError: the driver is gone.
@@ -59,16 +60,16 @@ class KfdReader:
         return Observation(gpus=tuple(gpus), unseen=unseen)
 
     def usage(self, seen: Observation) -> Usage:
-        """Read the utilization of the observed GPUs. Parts of a partitioned GPU are not distinguished."""
+        """Read the utilization of the observed GPUs; the parts of a partitioned GPU are not distinguished."""
         return Usage(gpus=tuple(self._usage(gpu.index, gpu.address) for gpu in seen.gpus))
 
     def wait(self, seconds: float) -> bool:
-        """Sleep: sysfs notifies nobody of a change."""
+        """Sleep for ``seconds`` and return False: sysfs notifies nobody of a change."""
         time.sleep(seconds)
         return False
 
     def close(self) -> None:
-        """Do nothing: nothing is open."""
+        """Do nothing, because no driver or file is open."""
 
     def _gpu(self, index: int, address: str, node: Properties, peers: list[str]) -> ObservedGpu:
         device = self._sysfs.root / "bus/pci/devices" / address
@@ -98,26 +99,26 @@ class KfdReader:
 
 
 def _number(file: Path) -> int | None:
-    """Read a numeric attribute; None if there is none."""
+    """Return the value of a numeric attribute; None if it does not exist."""
     text = read_text(file) or ""
     return int(text) if text.isascii() and text.isdigit() else None
 
 
 def _properties(file: Path) -> Properties | None:
-    """Read lines of a name and a number; None if access is denied."""
+    """Return the names and numbers in a file of the KFD topology; None if the file cannot be read or is empty."""
     text = read_text(file)
     pairs = (line.partition(" ") for line in (text or "").splitlines())
     return {name: int(value) for name, _, value in pairs if value.isdigit()} or None
 
 
 def _address(node: Properties) -> str:
-    """Return a location as sysfs writes it: bus and device; the function is the number of a part."""
+    """Return the PCI address of a GPU as sysfs writes it, with function 0, because functions only distinguish parts."""
     location = node.get("location_id", 0)
     return f"{node.get('domain', 0):04x}:{location >> 8 & 0xFF:02x}:{location >> 3 & 0x1F:02x}.0"
 
 
 def _xgmi(node: Path) -> Iterator[int]:
-    """Yield the nodes that this one is linked to."""
+    """Yield the numbers of the KFD nodes that this KFD node is linked to by xGMI."""
     for file in sorted(node.glob("io_links/*/properties")):
         link = _properties(file) or {}
         if link.get("type") == _XGMI and "node_to" in link:
@@ -125,7 +126,7 @@ def _xgmi(node: Path) -> Iterator[int]:
 
 
 def _uncorrectable(text: str | None) -> int | None:
-    """Read ``ue: 0`` from a memory's error counts; None if there are none."""
+    """Return the uncorrectable errors (``ue: 0``) in a memory's error counts; None if the text has none."""
     counts = dict(line.split(": ", 1) for line in (text or "").splitlines() if ": " in line)
     errors = counts.get("ue", "")
     return int(errors) if errors.isascii() and errors.isdigit() else None

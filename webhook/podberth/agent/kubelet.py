@@ -1,7 +1,7 @@
-"""The kubelet's list of devices for the metrics: fetched seldom, by one thread at a time; each failure is logged once.
+"""Caches the kubelet's list of assigned devices, for the metrics; one thread at a time fetches it, and seldom.
 
-It is fetched when metrics are scraped, and not by the agent's own thread: a kubelet that hangs delays a scrape by the
-deadline of its call, and never delays the report of a GPU's fault.
+Each failure is logged once. The list is fetched when metrics are scraped, and not by the agent's own thread: a kubelet
+that hangs delays a scrape by the deadline of its call, and never delays the report of a GPU's fault.
 """
 
 import threading
@@ -13,7 +13,7 @@ from ..errors import UsageError
 from ..topology.usage import Grant
 
 SOCKET = "/var/lib/kubelet/pod-resources/kubelet.sock"
-"""The kubelet's socket, on every platform whose kubelet has the default root directory."""
+"""The path of the kubelet's socket, on every platform whose kubelet has the default root directory."""
 
 # The kubelet answers 100 requests a second, of all clients (pkg/kubelet/apis/podresources/constants.go). More frequent
 # or simultaneous scrapes get the same answer.
@@ -21,11 +21,11 @@ _FRESH_SECONDS = 5.0
 
 
 class KubeletUnavailable(Exception):  # noqa: N818 - a state of the node, not a fault
-    """The kubelet did not answer; the text says why, on one line."""
+    """The kubelet did not answer; the text gives the reason on one line."""
 
 
 class Kubelet:
-    """The grants of devices in the kubelet's last answer."""
+    """The assigned devices in the kubelet's last answer."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class Kubelet:
         *,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Keep the function that asks it, and the one that logs when it stops answering."""
+        """Create the cache; ``ask`` asks the kubelet, and ``say`` logs that the kubelet has stopped answering."""
         self._now = now
         self._ask = ask
         self._say = say
@@ -44,7 +44,7 @@ class Kubelet:
         self._failed = False
 
     def grants(self) -> tuple[Grant, ...] | None:
-        """Return all grants; None: the kubelet did not answer."""
+        """Return all assignments of devices to containers; None if the kubelet did not answer."""
         with self._lock:
             if self._now() - self._asked >= _FRESH_SECONDS:
                 self._answer = self._fetch()
@@ -64,10 +64,10 @@ class Kubelet:
 
 
 def open_kubelet(socket: Path, say: Callable[[str], None]) -> Kubelet:
-    """Return the kubelet behind a socket, which need not exist yet.
+    """Return the cache for the kubelet behind a socket, which need not exist yet.
 
     Raises:
-        UsageError: the libraries for it are not installed.
+        UsageError: the libraries for the kubelet's API are not installed.
     """
     try:
         from .pod_resources import list_grants  # noqa: PLC0415 - 19 MB that only this flag needs (docs/adr/0020-gpu-metrics.md)

@@ -1,8 +1,8 @@
-"""The reader behind the metrics: it passes on the agent's looks, and keeps the last one for scrapes.
+"""A reader that keeps the last observation and usage of the GPUs for the metrics.
 
 Only the agent's own thread calls a driver: its session is closed and opened again when the driver restarts, and a call
-that hangs must not hang a scrape. So the GPUs' usage is sampled once for each look, right after the document of that
-look is published. A scrape shows the last sample, until it is too old to be true.
+that hangs must not hang a scrape. So the GPUs' usage is sampled once for each reading, right after the document of that
+reading is published. A scrape shows the last sample, until it is too old to be true.
 """
 
 import time
@@ -23,7 +23,10 @@ _SLOWEST_CALL_SECONDS = 60.0
 
 
 class Meter:
-    """A reader around a reader. Other threads use ``reading`` and ``silence_seconds``, the agent's thread the rest."""
+    """Wraps a reader and keeps its results for the metrics.
+
+    Other threads may use ``reading`` and ``silence_seconds``; only the agent's own thread uses the rest.
+    """
 
     def __init__(
         self,
@@ -34,13 +37,13 @@ class Meter:
         kubelet: Kubelet | None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Start without a look."""
+        """Create the wrapper without an observation."""
         self._now = now
         self._reader = reader
         self._node = node
         self._kubelet = kubelet
         self.patience_seconds = 2 * interval_seconds + _SLOWEST_CALL_SECONDS
-        """The limit for the age of a look, and for the silence of the agent's thread."""
+        """The largest age of an observation in metrics, and the longest silence of the agent's thread, in seconds."""
         self._unmeasured: Observation | None = None
         self._look: tuple[float, Look] | None = None
         self._last_read_seconds: float | None = None
@@ -48,7 +51,7 @@ class Meter:
         self._sign_of_life = self._now()
 
     def read(self) -> Observation:
-        """Read everything now.
+        """Read all devices now.
 
         Raises:
             DeviceError: the driver does not answer.
@@ -65,7 +68,7 @@ class Meter:
         return self._unmeasured
 
     def wait(self, seconds: float) -> bool:
-        """Ask for the usage of the last look's GPUs, then wait as the reader does."""
+        """Read the usage of the last observation's GPUs, then wait as the wrapped reader does."""
         self._sign_of_life = self._now()
         if self._unmeasured is not None:
             self._look = self._now(), self._measured(self._unmeasured)
@@ -73,19 +76,19 @@ class Meter:
         return self._reader.wait(seconds)
 
     def close(self) -> None:
-        """Close the driver."""
+        """Close the wrapped reader's driver."""
         self._reader.close()
 
     def count_change(self) -> None:
-        """Count a document that differs from the last one."""
+        """Count a topology document that differs from the last one."""
         self._changes += 1
 
     def silence_seconds(self) -> float:
-        """Return the seconds since the agent's thread last began to look or to wait."""
+        """Return the seconds since the agent's thread last began to read or to wait."""
         return self._now() - self._sign_of_life
 
     def reading(self) -> NodeReading:
-        """Return the current facts; asks the kubelet."""
+        """Return the current facts for the metrics; the kubelet is asked for them."""
         seen = self._look
         look = seen[1] if seen is not None and self._now() - seen[0] <= self.patience_seconds else None
         grants = self._kubelet.grants() if self._kubelet is not None else None

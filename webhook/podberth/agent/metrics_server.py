@@ -1,6 +1,6 @@
-"""Metrics and liveness of the agent over plain HTTP: a thread for each request, a few at a time.
+"""Serves the agent's metrics and liveness over plain HTTP: each request has a thread, and few run at once.
 
-No aiohttp: importing it would cost more memory than the rest of the agent (docs/adr/0020-gpu-metrics.md).
+aiohttp is not used: importing it would cost more memory than the rest of the agent (docs/adr/0020-gpu-metrics.md).
 """
 
 import socket
@@ -53,12 +53,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def send_response(self, code: int, message: str | None = None) -> None:
-        """Start an answer, of an error too, without the Server header of the library."""
+        """Start an answer or an error without the library's Server header."""
         self.send_response_only(code, message)
         self.send_header("Date", self.date_time_string())
 
     def log_message(self, *_arguments: object) -> None:
-        """Log nothing: a line for each scrape has no reader."""
+        """Log nothing: nobody would read a line for each scrape."""
 
 
 class _Server(ThreadingMixIn, TCPServer):  # not HTTPServer, which asks DNS for its own name before it listens
@@ -96,10 +96,10 @@ class _Server(ThreadingMixIn, TCPServer):  # not HTTPServer, which asks DNS for 
 
 @contextmanager
 def serving(address: Address, meter: Meter) -> Iterator[int]:
-    """Answer ``/metrics`` and ``/livez`` while the block runs; its value is the port.
+    """Serve ``/metrics`` and ``/livez`` while the context is open; its value is the port number.
 
     Raises:
-        UsageError: the address cannot be used.
+        UsageError: the process cannot listen on the address.
     """
     metrics = GpuMetrics(meter.reading)
 

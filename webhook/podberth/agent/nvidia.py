@@ -1,7 +1,7 @@
-"""Reads NVIDIA's GPUs: the questions to NVML, and the state that is kept between two rounds of them.
+"""Reads NVIDIA's GPUs through NVML, and keeps the state that is needed between two readings.
 
-That state is the session, the set of events with the received XIDs, and the identity of each GPU, because one that
-falls off the bus no longer reports it. Each round takes new handles: a restart of the driver makes old ones void.
+That state is the session, the set of events with the received XIDs, and the identity of each GPU, because a GPU that
+falls off the bus no longer reports it. Each reading takes new handles: a restart of the driver invalidates old handles.
 """
 
 import time
@@ -29,25 +29,25 @@ _MOST_XIDS = 16  # of one GPU; more only repeat that it is broken
 
 
 class NvidiaReader:
-    """A session with NVIDIA's driver."""
+    """Reads NVIDIA's GPUs in one session with the driver."""
 
     def __init__(self) -> None:
-        """Open the driver.
+        """Open a session with the driver.
 
         Raises:
-            DeviceError: there is none, or it cannot be opened.
+            DeviceError: there is no driver, or it cannot be opened.
         """
         nvml.start()
         self._events: Any = None
         self._listening: dict[int, int] = {}
-        """The indexes of GPUs by their handles' identities."""
+        """The index of each GPU whose events are received, by the identity of the GPU's handle."""
         self._unheard: tuple[Unseen, ...] = ()
         self._xids: dict[int, dict[int, None]] = {}
         self._known: dict[int, ObservedGpu] = {}
         self._failures = 0
 
     def read(self) -> Observation:
-        """Read everything now; a driver that was restarted is opened again.
+        """Read all GPUs now; if the driver was restarted, open it again first.
 
         Raises:
             DeviceError: the driver is gone, or does not answer.
@@ -63,10 +63,10 @@ class NvidiaReader:
             raise DeviceError(f"NVIDIA: the driver does not answer: {gone}") from gone
 
     def usage(self, seen: Observation) -> Usage:
-        """Read the usage of the GPUs of a look.
+        """Read the usage of the GPUs in an observation.
 
         Raises:
-            DeviceError: the driver was restarted, or is gone; the next look opens it again.
+            DeviceError: the driver was restarted or is gone; the next ``read`` opens it again.
         """
         try:
             return usage_of((gpu.index, gpu.address) for gpu in seen.gpus)
@@ -74,11 +74,12 @@ class NvidiaReader:
             raise DeviceError(f"NVIDIA: the driver does not answer: {gone}") from gone
 
     def wait(self, seconds: float) -> bool:
-        """Wait for events of GPUs; the end of all events counts as one, because something must have happened.
+        """Wait for events of GPUs, ``seconds`` at most; return whether an event means that the GPUs must be read again.
 
-        A burst of events is reported once; XIDs without meaning for the GPU are not reported at all. The first end is
-        reported at once. If it repeats (a lost GPU makes every wait fail), the pauses grow, so that it never becomes a
-        busy loop.
+        A burst of events is reported once; XIDs without meaning for the GPU are not reported at all. If the driver ends
+        all waiting, that counts as an event, because something must have happened. The first such end is reported at
+        once. If it repeats (a lost GPU makes every wait fail), the pauses grow, so that waiting never becomes a busy
+        loop.
         """
         reported, deadline = False, time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
@@ -99,7 +100,7 @@ class NvidiaReader:
         return reported
 
     def close(self) -> None:
-        """Close the driver."""
+        """End the session with the driver."""
         self._forget()
 
     def _forget(self) -> None:
@@ -114,7 +115,7 @@ class NvidiaReader:
         self._events = None
 
     def _take(self, identity: int, xid: int) -> bool:
-        """Note an event; tell whether it can change what is reported."""
+        """Record an event of the GPU with this handle's identity; return whether it can change the report."""
         index = self._listening.get(identity)
         if xid in APPLICATION_XIDS:
             return False
@@ -164,7 +165,7 @@ class NvidiaReader:
         return replace(gpu, health=replace(gpu.health, faults=faults, xids=xids))
 
     def _listen(self, devices: dict[int, Any]) -> None:
-        """Subscribe to the events of every GPU that has them."""
+        """Subscribe to the events of every GPU that has events."""
         asking = NvmlRound()
         self._listening = {nvml.identity(device): index for index, device in devices.items()}
         self._events = asking.ask("events", (), nvml.new_events)
@@ -200,7 +201,10 @@ def _gpu(asking: NvmlRound, index: int, device: Any) -> ObservedGpu:
 
 
 def _mig(asking: NvmlRound, index: int, device: Any) -> tuple[tuple[bool, bool] | None, tuple[ObservedInstance, ...]]:
-    """Read mode and instances of a GPU consistently: the list before and after the questions is the same."""
+    """Read the MIG mode (current, pending) and the MIG instances of a GPU.
+
+    The result is consistent: the list of instances is the same before and after the other calls.
+    """
     ask, whose = asking.ask, (index,)
 
     def devices() -> tuple[tuple[bool, bool] | None, tuple[tuple[int, str], ...] | None]:

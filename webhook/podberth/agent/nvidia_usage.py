@@ -1,7 +1,8 @@
-"""The usage of NVIDIA's GPUs, through NVML: read after each look, in the session that ``agent.nvidia`` holds.
+"""Reads the usage of NVIDIA's GPUs through NVML after each reading of the GPUs, in the session of ``agent.nvidia``.
 
-Beside ``agent.nvml`` the only importer of ``pynvml``. Only the memory of a GPU in MIG mode needs privilege; that of its
-MIG devices does not. NVML reports no utilization of a GPU in MIG mode, nor of its MIG devices.
+Besides ``agent.nvml``, only this module imports ``pynvml``. Only the memory of a GPU in MIG mode needs privilege; the
+memory of its MIG devices does not. NVML reports no utilization of a GPU in MIG mode, nor of its MIG devices.
+
 https://docs.nvidia.com/deploy/nvml-api/group__nvmlDeviceQueries.html
 """
 
@@ -21,7 +22,7 @@ def usage_of(addresses: Iterable[tuple[int, str]]) -> Usage:
     """Read the usage of every GPU, given by its index and PCI address.
 
     Raises:
-        Gone: the driver was restarted, or is gone.
+        Gone: the driver was restarted or is gone.
     """
     asking = NvmlRound()
     gpus = []
@@ -54,7 +55,7 @@ def _gpu(asking: NvmlRound, index: int, address: str, device: Any) -> GpuUsage:
 
 
 def _instance(asking: NvmlRound, index: int, device: Any) -> InstanceUsage | None:
-    """Read a MIG device; None: it is gone, or does not identify itself."""
+    """Read the usage of a MIG device; None if the device is gone or does not identify itself."""
     ask, whose = asking.ask, (index,)
     uuid = ask("MIG devices", whose, nvml.uuid, device)
     gpu_instance = ask("MIG devices", whose, nvml.gpu_instance, device)
@@ -72,7 +73,7 @@ def _instance(asking: NvmlRound, index: int, device: Any) -> InstanceUsage | Non
 
 
 def _memory(device: Any) -> tuple[int, int]:
-    """Return used and total bytes; before R510 the driver's own reserve counts as used."""
+    """Return the used and the total memory in bytes; before R510 the driver's own reserve counts as used."""
     try:
         info = pynvml.nvmlDeviceGetMemoryInfo(device, version=pynvml.nvmlMemory_v2)
     except pynvml.NVMLError as error:
@@ -83,5 +84,5 @@ def _memory(device: Any) -> tuple[int, int]:
 
 
 def _mig_devices(gpu: Any) -> list[Any]:
-    """Return the handles of the MIG devices; none if the GPU is not in MIG mode."""
+    """Return the handles of a GPU's MIG devices; an empty list if the GPU is not in MIG mode."""
     return list(nvml.mig_handles(gpu)) if nvml.mig_mode(gpu)[0] else []

@@ -1,8 +1,9 @@
-"""NVML through nvidia-ml-py: with ``nvidia_usage`` its only importer; calls without a usable wrapper are made here.
+"""Calls NVML through nvidia-ml-py (``pynvml``), and directly if a call has no usable wrapper.
 
-Four wrappers (13.615.71) are misleading; each is avoided here and has a test:
+Only ``nvidia_usage`` also imports ``pynvml``. Four wrappers (13.615.71) are misleading; each is avoided here and has a
+test:
 
-- ``NVML_P2P_CAPS_INDEX_READ`` is a tuple because of an extra comma; podberth uses a number of its own.
+- ``NVML_P2P_CAPS_INDEX_READ`` is a tuple because of an extra comma; podberth uses its own number.
 - Structures with ``c_char`` fields decode them as UTF-8 and stop at NUL, which breaks the bytes of
   nvmlPlatformInfo_t; they are taken from memory by offset.
 - ``nvmlDeviceGetUnrepairableMemoryFlag_v1`` passes a structure that starts with a version, which nvml.h's does not, and
@@ -11,7 +12,7 @@ Four wrappers (13.615.71) are misleading; each is avoided here and has a test:
   has one and padding.
 
 A call ends with an answer, with None and a note of what could not be read and why, or with ``Gone`` if the driver
-disappeared during it.
+disappeared during the call.
 """
 
 import ctypes
@@ -82,11 +83,11 @@ _CANNOT_START = {
 
 
 class Gone(Exception):  # noqa: N818 - a state of the driver, not a fault
-    """The driver was unloaded or restarted: every handle is void. Its text is the error."""
+    """The driver was unloaded or restarted, so every handle is invalid. The text names the NVML error."""
 
 
 def _unless(codes: frozenset[int], call: Callable[..., T], *arguments: object) -> T | None:
-    """Make a call; None if it ends with one of these errors."""
+    """Make a call and return its result; None if it ends with one of these error codes."""
     try:
         return call(*arguments)
     except pynvml.NVMLError as error:
@@ -96,24 +97,26 @@ def _unless(codes: frozenset[int], call: Callable[..., T], *arguments: object) -
 
 
 def name_of(code: int) -> str:
-    """Spell an nvmlReturn_t: ``gpu is lost``."""
+    """Return the text of an nvmlReturn_t, such as ``gpu is lost``."""
     return _NAMES.get(code, f"error {code}")
 
 
 class NvmlRound:
-    """One round of questions to the library, with notes on those that it did not answer."""
+    """One series of calls to NVML, with notes on the calls that failed."""
 
     def __init__(self) -> None:
-        """Start without notes."""
+        """Create the object without notes."""
         self.unseen: list[Unseen] = []
         self.faults: dict[int, dict[str, None]] = {}
         """The faults of a GPU, by its index, in the order in which they were found."""
 
     def ask(self, what: str, gpus: tuple[int, ...], call: Callable[..., T], *arguments: object) -> T | None:
-        """Make a call about some GPUs; None if the feature does not exist or the call failed, which is noted.
+        """Make a call about some GPUs; return None if the feature does not exist or the call failed.
+
+        A failure is noted under the name ``what``.
 
         Raises:
-            Gone: the driver was restarted, or is gone.
+            Gone: the driver was restarted or is gone.
         """
         try:
             return call(*arguments)
@@ -132,7 +135,7 @@ class NvmlRound:
 
 
 def start() -> None:
-    """Load the library and initialise it.
+    """Load and initialise the NVML library.
 
     Raises:
         DeviceError: there is no driver, or it cannot be opened.
@@ -146,16 +149,16 @@ def start() -> None:
 
 
 def stop() -> None:
-    """Close the driver, even if it is gone already."""
+    """Close the NVML library, even if the driver is gone already."""
     with suppress(pynvml.NVMLError):
         pynvml.nvmlShutdown()
 
 
 def device_count() -> int:
-    """Count the GPUs of the driver.
+    """Return the number of the driver's GPUs.
 
     Raises:
-        Gone: the driver was restarted, or is gone.
+        Gone: the driver was restarted or is gone.
     """
     try:
         return int(pynvml.nvmlDeviceGetCount())
@@ -166,19 +169,19 @@ def device_count() -> int:
 device: Callable[[int], Any] = pynvml.nvmlDeviceGetHandleByIndex
 """Returns a GPU's handle, which is valid until the driver restarts."""
 uuid: Callable[[Any], str] = pynvml.nvmlDeviceGetUUID
-"""Returns a GPU's own name: ``GPU-`` and a UUID."""
+"""Returns a GPU's UUID, in the form ``GPU-`` and a UUID."""
 product: Callable[[Any], str] = pynvml.nvmlDeviceGetName
-"""Returns the product's name; for a MIG device with ``MIG`` and the profile."""
+"""Returns the product's name; for a MIG device, the name includes ``MIG`` and the profile."""
 gpu_instance: Callable[[Any], int] = pynvml.nvmlDeviceGetGpuInstanceId
 """Returns the number of a MIG device's GPU instance."""
 level: Callable[[Any, Any], int] = pynvml.nvmlDeviceGetTopologyCommonAncestor
-"""Returns the nvmlGpuTopologyLevel_t of two GPUs."""
+"""Returns the nvmlGpuTopologyLevel_t of the closest common ancestor of two GPUs."""
 new_events: Callable[[], Any] = pynvml.nvmlEventSetCreate
 """Creates a set of events to wait for."""
 
 
 def pci(gpu: Any) -> tuple[str, str]:
-    """Return the PCI address in the form of sysfs, and the device id in the form of ``topology.model``."""
+    """Return the PCI address in the form of sysfs, and the device id in the form that ``topology.model`` uses."""
     info = pynvml.nvmlDeviceGetPciInfo_v3(gpu)
     return _address(info), f"{info.pciDeviceId >> 16:04X}"
 
@@ -188,12 +191,12 @@ def _address(info: Any) -> str:
 
 
 def memory_mib(gpu: Any) -> int:
-    """Return the memory; in MIG mode that needs privilege."""
+    """Return the memory of a GPU in MiB; needs privilege if the GPU is in MIG mode."""
     return int(pynvml.nvmlDeviceGetMemoryInfo(gpu).total) >> 20
 
 
 def mig_mode(gpu: Any) -> tuple[bool, bool]:
-    """Return current and pending mode."""
+    """Return whether MIG is enabled now, and whether it will be enabled after the next reset."""
     current, pending = pynvml.nvmlDeviceGetMigMode(gpu)
     return bool(current), bool(pending)
 
@@ -210,12 +213,15 @@ def profiles(gpu: Any) -> tuple[ObservedProfile, ...]:
 
 
 def mig_devices(gpu: Any) -> tuple[tuple[int, str], ...]:
-    """List the MIG devices: the GPU instance and the name of each. Needs no privilege, unlike the instances."""
+    """Return the GPU instance and the product name of each MIG device; needs no privilege.
+
+    A list of the GPU instances themselves would need privilege.
+    """
     return tuple((gpu_instance(one), product(one)) for one in mig_handles(gpu))
 
 
 def mig_handles(gpu: Any) -> Iterator[Any]:
-    """Yield the handles of the MIG devices; a slot may be empty."""
+    """Yield the handles of a GPU's MIG devices; empty slots are skipped."""
     for slot in range(pynvml.nvmlDeviceGetMaxMigDeviceCount(gpu)):
         one = _unless(_NO_DEVICE, pynvml.nvmlDeviceGetMigDeviceHandleByIndex, gpu, slot)
         if one is not None:
@@ -223,13 +229,13 @@ def mig_handles(gpu: Any) -> Iterator[Any]:
 
 
 def placement(gpu: Any, instance: int) -> tuple[int, int]:
-    """Return start and size of a GPU instance in memory slices; needs privilege."""
+    """Return the start and the size of a GPU instance in memory slices; needs privilege."""
     info = pynvml.nvmlGpuInstanceGetInfo(pynvml.nvmlDeviceGetGpuInstanceById(gpu, instance))
     return int(info.placement.start), int(info.placement.size)
 
 
 def active_links(gpu: Any) -> tuple[ObservedLink, ...]:
-    """Return the NVLinks that are up. Behind an NVSwitch no link names the GPU at its far end."""
+    """Return the NVLinks of a GPU that are up. Behind an NVSwitch, a link does not name the GPU at its far end."""
     links = range(pynvml.NVML_NVLINK_MAX_LINKS)
     return tuple(_link(gpu, link) for link in links if _unless(_NO_SUCH, pynvml.nvmlDeviceGetNvLinkState, gpu, link))
 
@@ -245,18 +251,21 @@ def _link(gpu: Any, link: int) -> ObservedLink:
 
 
 def linked(one: Any, other: Any) -> bool:
-    """Tell whether two GPUs can reach each other over NVLink."""
+    """Return whether two GPUs can reach each other over NVLink."""
     return bool(pynvml.nvmlDeviceGetP2PStatus(one, other, _P2P_NVLINK) == pynvml.NVML_P2P_STATUS_OK)
 
 
 def uncorrectable_errors(gpu: Any) -> int:
-    """Count ECC errors since the driver was loaded."""
+    """Return the number of uncorrectable ECC errors since the driver was loaded."""
     kind, since = pynvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, pynvml.NVML_VOLATILE_ECC
     return int(pynvml.nvmlDeviceGetTotalEccErrors(gpu, kind, since))
 
 
 def remap_state(gpu: Any) -> tuple[bool, bool]:
-    """Return whether rows wait to be remapped, and whether remapping failed; on older GPUs, for pages to be retired."""
+    """Return whether rows of memory wait to be remapped, and whether remapping failed.
+
+    On older GPUs, the first value is about pages that wait to be retired.
+    """
     try:
         _, _, pending, failed = pynvml.nvmlDeviceGetRemappedRows(gpu)
     except pynvml.NVMLError as error:
@@ -267,7 +276,7 @@ def remap_state(gpu: Any) -> tuple[bool, bool]:
 
 
 def recovery_action(gpu: Any) -> int:
-    """Return an nvmlDeviceGpuRecoveryAction_t."""
+    """Return the action that would repair a GPU, as an nvmlDeviceGpuRecoveryAction_t."""
     [value] = pynvml.nvmlDeviceGetFieldValues(gpu, [pynvml.NVML_FI_DEV_GET_GPU_RECOVERY_ACTION])
     if value.nvmlReturn:
         raise pynvml.NVMLError(value.nvmlReturn)
@@ -275,13 +284,13 @@ def recovery_action(gpu: Any) -> int:
 
 
 class _UnrepairableMemory(ctypes.Structure):
-    """nvml.h, nvmlUnrepairableMemoryStatus_v1_t."""
+    """nvmlUnrepairableMemoryStatus_v1_t, as nvml.h declares it."""
 
     _fields_ = (("bUnrepairableMemory", ctypes.c_uint),)
 
 
 def unrepairable_memory(gpu: Any) -> bool:
-    """Tell whether memory is permanently broken; Hopper and later."""
+    """Return whether memory is permanently broken; only Hopper and later GPUs report this."""
     status = _UnrepairableMemory()
     _call("nvmlDeviceGetUnrepairableMemoryFlag_v1", gpu, ctypes.byref(status))
     return bool(status.bUnrepairableMemory)
@@ -290,8 +299,8 @@ def unrepairable_memory(gpu: Any) -> bool:
 def fabric(gpu: Any) -> ObservedFabric:
     """Return the NVLink domain of a GPU: cluster UUID, clique and state.
 
-    It comes from nvmlDeviceGetGpuFabricInfo_v4, which lists several cliques: the first one for unicast is taken. If the
-    driver is older, it comes from nvmlDeviceGetGpuFabricInfoV.
+    The values come from nvmlDeviceGetGpuFabricInfo_v4, which lists several cliques: the first clique for unicast is
+    taken. If the driver is older, they come from nvmlDeviceGetGpuFabricInfoV.
     """
     try:
         v4 = pynvml.c_nvmlGpuFabricInfo_v4_t()
@@ -327,7 +336,7 @@ def _fabric(info: Any, clique: int) -> ObservedFabric:
 
 
 def platform(gpu: Any) -> ObservedPlatform:
-    """Return the GPU's place in its rack: Blackwell and later."""
+    """Return the GPU's position in its rack; only Blackwell and later GPUs report this."""
     try:
         v2 = pynvml.c_nvmlPlatformInfo_v2_t()
         pynvml.nvmlDeviceGetPlatformInfo(gpu, ctypes.byref(v2))
@@ -348,15 +357,15 @@ def _platform(info: Any, names: tuple[str, str, str, str]) -> ObservedPlatform:
 
 
 def listen(events: Any, gpu: Any) -> None:
-    """Add a GPU's events to a set: those that podberth reads and the GPU has."""
+    """Add to a set of events those events that podberth reads and the GPU supports."""
     pynvml.nvmlDeviceRegisterEvents(gpu, pynvml.nvmlDeviceGetSupportedEventTypes(gpu) & _EVENTS, events)
 
 
 def next_event(events: Any, seconds: float) -> tuple[int, int] | None:
-    """Wait for an event: the GPU's ``identity``, and the XID or 0. None: the time is over.
+    """Wait for an event; return the ``identity`` of the GPU, and the XID or 0. None if no event came in time.
 
     Raises:
-        Gone: this set can no longer be waited for.
+        Gone: the driver can no longer wait for this set of events.
     """
     try:
         event = pynvml.nvmlEventSetWait_v2(events, max(int(seconds * 1000), 1))
@@ -368,13 +377,13 @@ def next_event(events: Any, seconds: float) -> tuple[int, int] | None:
 
 
 def free_events(events: Any) -> None:
-    """Free a set, even if it is gone already."""
+    """Free a set of events, even if the driver is gone already."""
     with suppress(pynvml.NVMLError):
         pynvml.nvmlEventSetFree(events)
 
 
 def identity(gpu: Any) -> int:
-    """Return the number that distinguishes a handle from others in one session."""
+    """Return the number that distinguishes a GPU's handle from all others in one session."""
     return ctypes.cast(gpu, ctypes.c_void_p).value or 0
 
 

@@ -1,7 +1,9 @@
-"""The agent's requests to the API server, each with its object; nothing is sent here.
+"""Makes the agent's requests to the API server, each with its object; this module sends nothing.
 
-Writes are server-side applies under a field manager of the agent's own, forced: the agent owns the facts about its
-node, and fields of other writers stay. https://kubernetes.io/docs/reference/using-api/server-side-apply/
+Writes are forced server-side applies under the agent's own field manager: the agent owns the facts about its node, and
+fields of other writers stay.
+
+https://kubernetes.io/docs/reference/using-api/server-side-apply/
 """
 
 from collections.abc import Mapping
@@ -21,8 +23,10 @@ LABEL_MANAGER = "podberth-agent-labels"
 """The field manager of the labels on the Node. It is separate, so that removing the labels changes nothing else."""
 
 NFD_NODE_LABEL = "nfd.node.kubernetes.io/node-name"
-"""The label with the Node of the features:
-https://kubernetes-sigs.github.io/node-feature-discovery/stable/usage/customization-guide"""
+"""The label that names the Node which a NodeFeature belongs to.
+
+https://kubernetes-sigs.github.io/node-feature-discovery/stable/usage/customization-guide
+"""
 
 NODES: Final = collection_path("v1", "nodes")
 
@@ -32,8 +36,12 @@ _METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 _APPLY = "application/apply-patch+yaml"
 
 Purpose: TypeAlias = Literal["node", "read", "write", "check", "heartbeat", "label", "machine"]
-"""The purpose of a request: read the Node's uid, read the ConfigMap, write it, check that it is unchanged; renew the
-Lease; set the labels; and for a simulated machine, the writes of other components to its Node."""
+"""The purpose of a request.
+
+node: read the Node's uid. read, write, check: read the ConfigMap, write it, check that it is unchanged. heartbeat:
+renew the Lease. label: set the labels. machine: for a simulated machine, write to its Node what other components would
+write.
+"""
 
 LabelTarget: TypeAlias = Literal["own", "nfd-object"]
 """The object that carries the labels: the Node itself, or a NodeFeature for NFD's master."""
@@ -49,7 +57,7 @@ class ApiRequest:
     body: bytes | None = None
     accept: str = _METADATA
     text: str = ""
-    """The body of a write."""
+    """The body of a request that writes."""
     content_type: str = _APPLY
 
     @property
@@ -60,38 +68,38 @@ class ApiRequest:
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """The result of a request; status 0 means no answer at all."""
+    """The result of a request; status 0 means that there was no answer."""
 
     status: int
     body: Mapping[str, Any] = field(default_factory=dict)
     said: str = ""
-    """The error in words; empty on success."""
+    """The text of the error; empty on success."""
     retry_after_seconds: float | None = None
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        """The object's metadata; empty if there is no object."""
+        """The metadata of the object in the answer; empty if there is no object."""
         found = self.body.get("metadata")
         return found if isinstance(found, dict) else {}
 
 
 def ask_node(node: str) -> ApiRequest:
-    """Request the Node's metadata."""
+    """Return the request that reads the Node's metadata."""
     return ApiRequest("node", "GET", NODES.below(node))
 
 
 def read_config_map(node: str) -> ApiRequest:
-    """Request the whole ConfigMap."""
+    """Return the request that reads the node's whole topology ConfigMap."""
     return ApiRequest("read", "GET", _config_map_path(node), accept="application/json")
 
 
 def check_config_map(node: str) -> ApiRequest:
-    """Request the ConfigMap's metadata only: its version shows whether it was changed."""
+    """Return the request that reads only the ConfigMap's metadata, whose version shows whether it was changed."""
     return ApiRequest("check", "GET", _config_map_path(node))
 
 
 def write_config_map(node: str, uid: str, text: str) -> ApiRequest:
-    """Apply the ConfigMap with a document."""
+    """Return the request that applies the node's topology ConfigMap with the document ``text``."""
     manifest = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -104,7 +112,7 @@ def write_config_map(node: str, uid: str, text: str) -> ApiRequest:
 
 
 def renew_lease(node: str, uid: str, now: datetime, seconds: int) -> ApiRequest:
-    """Return the request that renews the node's heartbeat Lease for so many seconds."""
+    """Return the request that renews the node's heartbeat Lease for this number of seconds."""
     manifest = {
         "apiVersion": "coordination.k8s.io/v1",
         "kind": "Lease",
@@ -120,7 +128,10 @@ def renew_lease(node: str, uid: str, now: datetime, seconds: int) -> ApiRequest:
 
 
 def write_labels(target: LabelTarget, node: str, uid: str, labels: Mapping[str, str]) -> ApiRequest:
-    """Apply the labels, to the Node or as a NodeFeature; earlier labels that are not among them are removed."""
+    """Return the request that sets the agent's labels, on the Node or in a NodeFeature.
+
+    Earlier labels of the agent that are not in ``labels`` are removed.
+    """
     if target == "own":
         # With the uid, a Node that was created again meanwhile is a conflict.
         metadata = {"name": node, "uid": uid, "labels": dict(labels)}
@@ -136,7 +147,7 @@ def write_labels(target: LabelTarget, node: str, uid: str, labels: Mapping[str, 
 
 
 def _metadata(node: str, uid: str) -> dict[str, Any]:
-    """Return the metadata of an object that is deleted with its Node (the garbage collector's rule for dependents)."""
+    """Return the metadata of an object that the garbage collector deletes with its Node."""
     owner = {"apiVersion": "v1", "kind": "Node", "name": node, "uid": uid, "blockOwnerDeletion": False}
     return {
         "name": node,

@@ -1,4 +1,4 @@
-"""Growing pauses after failures. No clock is read here: times are seconds of the caller's clock."""
+"""Computes growing pauses after failures. It reads no clock: times are seconds of the caller's clock."""
 
 from collections.abc import Callable
 from math import inf
@@ -12,11 +12,11 @@ _MOST_FAILURES = 20  # counted: 2 ** 20 half-seconds are longer than any cap
 _MOST_ASKED_SECONDS = 600.0  # the longest Retry-After that is followed
 
 Draw = Callable[[], float]
-"""A number from 0 to below 1, another one each time."""
+"""A function that returns a new random number from 0 to below 1 at each call."""
 
 
 class Backoff:
-    """The time of the next try after a failure: exponential, with full jitter.
+    """Computes the time of the next try after failures: exponential backoff with full jitter.
 
     https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
     """
@@ -24,30 +24,30 @@ class Backoff:
     __slots__ = ("_draw", "_failures", "at")
 
     def __init__(self, draw: Draw) -> None:
-        """Start without a failure."""
+        """Create the backoff without a failure; ``draw`` returns random numbers."""
         self.at = -inf
-        """The earliest time of the next try."""
+        """The earliest time of the next try, in seconds."""
         self._failures = 0
         self._draw = draw
 
     @property
     def failing(self) -> bool:
-        """Tell whether the last try failed."""
+        """Return whether the last try failed."""
         return self._failures > 0
 
     def succeed(self) -> None:
-        """Forget the failures."""
+        """Forget all failures, because a try has succeeded."""
         self._failures = 0
         self.at = -inf
 
     def fail(self, now: float, *, asked_seconds: float | None = None) -> None:
-        """Note a temporary failure; ``asked_seconds`` is a Retry-After, to which the jitter is added."""
+        """Record a temporary failure; ``asked_seconds`` is the Retry-After, to which the jitter is added."""
         most = min(_MOST_SECONDS, _FIRST_SECONDS * 2.0**self._failures)
         self._failures = min(self._failures + 1, _MOST_FAILURES)
         asked = min(asked_seconds or 0.0, _MOST_ASKED_SECONDS)
         self.at = now + asked + max(_LEAST_SECONDS, self._draw() * most)
 
     def postpone(self, now: float, seconds: float) -> None:
-        """Note a failure that only a person can fix: try again after that many seconds."""
+        """Record a failure that only a person can fix, and allow the next try after this number of seconds."""
         self._failures = min(self._failures + 1, _MOST_FAILURES)
         self.at = now + seconds

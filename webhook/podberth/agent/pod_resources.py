@@ -1,9 +1,9 @@
-"""The kubelet's PodResources API: the devices of each container. The only importer of ``grpc``.
+"""The kubelet's PodResources API, which lists the devices of each container. Only this module imports ``grpc``.
 
 https://kubernetes.io/docs/concepts/extend-kubernetes/compute-storage-net/device-plugins/#monitoring-device-plugin-resources
 
 Only the fields that are read are declared, with their numbers in k8s.io/kubelet pkg/apis/podresources/v1/api.proto
-(v0.36); a decoder skips all others, those of a later kubelet among them.
+(v0.36); a decoder skips all other fields, also those of a later kubelet.
 """
 
 from collections.abc import Iterator, Mapping
@@ -68,10 +68,9 @@ _MESSAGES = _messages()
 
 
 def list_grants(socket: Path) -> tuple[Grant, ...]:
-    """Ask the kubelet for all grants.
+    """Ask the kubelet for all assignments of devices to containers.
 
-    Each call makes its own connection, so it finds a kubelet that was restarted, or a socket that did not exist
-    before.
+    Each call makes its own connection, so it finds a kubelet that was restarted, or a socket that did not exist before.
 
     Raises:
         KubeletUnavailable: there is no socket, access to it is denied, or no valid answer came in time.

@@ -1,4 +1,4 @@
-"""The agent's loop: look, publish the result, wait for a device, the interval, or the next request to send."""
+"""The agent's loop: read the devices, publish the result, and wait for a change, the interval or the next request."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -18,14 +18,18 @@ from .publisher import Instant, Publisher
 # ---- the labels about links, which placement needs and nobody else sets ----------------------------------------------
 
 NFD_FOLDER = Path("/etc/kubernetes/node-feature-discovery/features.d")
-"""https://kubernetes-sigs.github.io/node-feature-discovery/stable/usage/customization-guide#local-feature-source"""
+"""The directory of NFD's local feature files.
+
+https://kubernetes-sigs.github.io/node-feature-discovery/stable/usage/customization-guide#local-feature-source
+"""
 FEATURE_FILE = "podberth"
 
 
 def link_labels(topology: NodeTopology) -> dict[str, str] | None:
-    """Return a node's labels; None if they are unknown: the earlier labels then stay, because hardware seldom changes.
+    """Return the labels for a node's links; None if they are unknown.
 
-    They are unknown when a GPU is unhealthy: a lost GPU has no links, and a full mesh would look like islands.
+    They are unknown while a GPU is unhealthy: a lost GPU has no links, and a full mesh would look like islands. The
+    earlier labels then stay, because hardware seldom changes.
     """
     links = topology.links
     if links.shape == "unknown" or any(gpu.problem for gpu in topology.gpus):
@@ -35,16 +39,16 @@ def link_labels(topology: NodeTopology) -> dict[str, str] | None:
 
 
 class FeatureFile:
-    """A file of features that NFD's worker on this node reads."""
+    """A file with labels that NFD's worker on this node reads."""
 
     def __init__(self, folder: Path) -> None:
-        """Keep the folder; nothing is written yet."""
+        """Keep the directory; ``write`` creates the file."""
         self._file = folder / FEATURE_FILE
         self.trouble = ""
-        """Why the file could not be written; empty if it was."""
+        """The reason why the file could not be written; empty if it was written."""
 
     def write(self, labels: Mapping[str, str]) -> None:
-        """Write the labels to the file if they differ; the worker sees the old file or the new one."""
+        """Write the labels to the file if they have changed; the worker sees the old file or the new file."""
         text = "".join(f"{key}={value}\n" for key, value in sorted(labels.items()))
         # Hidden files are no features (NFD source/local/local.go).
         partial = self._file.with_name(f".{FEATURE_FILE}.partial")
@@ -65,43 +69,43 @@ class FeatureFile:
 
 Send = Callable[[ApiRequest], SendResult]
 Say = Callable[[Level, str], None]
-"""Takes a line for the log."""
+"""A function that writes a line to the log."""
 
 
 class TopologySource(Protocol):
-    """The source of a topology: devices (``watch.DeviceWatch``), or a simulated machine."""
+    """The source of a node's topology: its devices (``watch.DeviceWatch``), or a simulated machine."""
 
     @property
     def topology(self) -> NodeTopology | None:
-        """The current topology; None before the first look."""
+        """The current topology; None before the first reading."""
 
     @property
     def answers(self) -> bool:
-        """Whether the driver answered at the last look."""
+        """Whether the driver answered at the last reading."""
 
     def look(self) -> bool:
-        """Look now; tell whether the topology has changed."""
+        """Read the devices now; return whether the topology has changed."""
 
     def wait(self, most_seconds: float = inf) -> None:
-        """Wait until the next look is due, but not longer than this."""
+        """Wait until the next reading is due, but at most ``most_seconds``."""
 
 
 class Played:
-    """A simulated machine that never changes."""
+    """The source for a simulated machine, whose topology never changes."""
 
     def __init__(self, topology: NodeTopology) -> None:
-        """Keep its topology."""
+        """Keep the topology of the simulated machine."""
         self._topology = topology
         self.topology: NodeTopology | None = None
         self.answers = True
 
     def look(self) -> bool:
-        """Report a change the first time."""
+        """Return True at the first call, as if the topology had changed, and False afterwards."""
         new, self.topology = self.topology is None, self._topology
         return new
 
     def wait(self, most_seconds: float = inf) -> None:
-        """Sleep: it has no devices that could change."""
+        """Sleep for ``most_seconds``, or for an hour if that is shorter: no device can change."""
         time.sleep(min(most_seconds, _LONGEST_SLEEP_SECONDS))
 
 
@@ -109,14 +113,15 @@ _LONGEST_SLEEP_SECONDS = 3600.0  # time.sleep takes no inf
 
 
 def instant() -> Instant:
-    """Read both clocks."""
+    """Read both clocks and return the present moment."""
     return Instant(time.monotonic(), datetime.now(UTC))
 
 
 def pump(publisher: Publisher, send: Send, now: Callable[[], Instant] = instant) -> int:
     """Send all requests that are due, and return their number.
 
-    Requests that become due meanwhile wait for the next call: two that fail slowly would otherwise alternate for ever.
+    Requests that become due meanwhile wait for the next call: two requests that fail slowly would otherwise alternate
+    for ever.
     """
     began, count = now().seconds, 0
     while (request := publisher.next_request(Instant(began, now().wall))) is not None:
@@ -134,7 +139,7 @@ def publish(
     features: FeatureFile | None,
     now: Callable[[], Instant] = instant,
 ) -> None:
-    """Keep the cluster's facts about the publisher's node up to date, for ever.
+    """Read the node's devices and publish the results, until an error ends the agent.
 
     Raises:
         DeviceError: nothing can be read at the start, or this process can never read again.
@@ -158,7 +163,7 @@ def publish(
 
 
 def _tell(before: dict[str, str], after: dict[str, str], say: Say) -> None:
-    """Log troubles that are new or have changed, or that ended; lasting ones are not repeated."""
+    """Log each failure that is new, has changed or has ended; an unchanged failure is not logged again."""
     for about, text in sorted(after.items()):
         if before.get(about) != text:
             say("warning", text)

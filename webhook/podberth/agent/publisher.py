@@ -1,14 +1,14 @@
-"""Decides what to publish: a state machine without a clock, a network or random numbers of its own.
+"""Decides what the agent sends to the API server: a state machine without its own clock, network or random numbers.
 
-The caller offers documents, takes the next request, passes on the answer, and asks when to come again; it sends the
-requests itself (``publish``). Three objects are kept up to date, each with its own
-backoff, so that a refusal of one does not delay the others:
+The caller offers documents, takes the next request, passes on its answer, and asks for the time of the next request.
+The caller sends the requests itself (``publish``). Three objects are kept up to date, each with its own backoff, so
+that a refusal of one does not delay the others:
 
-- the ConfigMap holds the newest document. The present one is read first, so an agent that restarts does not write it
-  again; a document that is not written yet is dropped for a newer one;
+- the ConfigMap holds the newest document. The present ConfigMap is read first, so an agent that restarts does not write
+  the same document again; a document that is not written yet is dropped for a newer one;
 - the Lease is renewed while the driver answers and the document is in place. Before each renewal one small read shows
-  whether the ConfigMap is still the written one; else everything starts again with the Node's uid, because a Node that
-  was deleted and created again took its ConfigMap with it;
+  whether the ConfigMap is still as it was written. If not, everything starts again with the Node's uid, because a Node
+  that was deleted and created again took its ConfigMap with it;
 - the labels, if they are written through the API.
 """
 
@@ -39,13 +39,19 @@ from .objects import (
 from .pace import Backoff, Draw
 
 HEARTBEAT_SECONDS = 120.0
-"""Kubelets renew their Leases every 10 s: 1,000 writes a second for 10,000 nodes. This adds a tenth: 95, and as many
-small reads. It need not be faster, because a dead node is reported by its Node within a minute; the heartbeat reports
-an agent or a driver that is gone while the node lives."""
+"""The seconds between two renewals of a node's Lease.
+
+Kubelets renew their Leases every 10 s: 1,000 writes a second for 10,000 nodes. This interval adds a tenth: 95, and as
+many small reads. A shorter interval is not needed, because a dead node is reported by its Node within a minute. The
+heartbeat reports an agent or a driver that is gone while the node lives.
+"""
 _MISSED = 3
-"""A Lease lasts for this many intervals: it survives one lost renewal, and a restart of the API server."""
+"""A Lease lasts for this number of intervals, so it survives one lost renewal or a restart of the API server."""
 _JITTER = 0.25
-"""Each renewal is early by up to this share of the interval, so that agents that began together drift apart."""
+"""The largest share of the interval by which a renewal is early.
+
+The share is random, so that agents that started together do not renew together.
+"""
 
 # For a GPU that is lost and returns again and again: its first faults are written at once, then four writes a minute.
 _BURST_WRITES = 6
@@ -59,37 +65,39 @@ _PASSING = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT, HTTPStatus.TOO_MANY
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """One moment on both clocks."""
+    """One moment, as read from two clocks."""
 
     seconds: float
-    """By a clock that never jumps; the caller chooses its start."""
+    """Seconds of a clock that never jumps; the caller chooses its start."""
     wall: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """The object under the node's name in the API server; version "" means none."""
+    """The state of the node's object in the API server; version "" means that the object does not exist."""
 
     version: str = ""
     text: str = ""
     sound: bool = False
-    """Whether it has the right labels and owner."""
+    """Whether the object has the right labels and owner."""
 
 
 class Publisher:
-    """One node's publishing."""
+    """Decides on the requests for one node."""
 
     def __init__(
         self, node: str, *, draw: Draw, heartbeat_seconds: float = HEARTBEAT_SECONDS, labels: LabelTarget | None = None
     ) -> None:
-        """Start with nothing to publish. ``draw`` gives the jitter."""
+        """Create the publisher with nothing to publish. ``draw`` returns random numbers for the jitter."""
         self.troubles: dict[str, str] = {}
-        """The current failures in words, each with its subject; empty if there are none. The words stay while the
-        status does, because a library words the same failure differently each time."""
+        """The text of each current failure, by its subject; empty if there are none.
+
+        A text stays while the status code does, because a library describes the same failure differently each time.
+        """
         self._statuses: dict[str, int] = {}
         self.node, self._draw, self._heartbeat_seconds = node, draw, heartbeat_seconds
         self.silent = False
-        """Whether the heartbeat pauses, because the driver does not answer; published objects stay."""
+        """Whether the heartbeat pauses because the driver does not answer; published objects stay."""
         self._wanted: str | None = None
         self._uid = ""
         self._there: _Stored | None = None
@@ -103,14 +111,14 @@ class Publisher:
         self._relabel_at = inf
 
     def offer(self, config_map: Mapping[str, Any], labels: Mapping[str, str] | None) -> None:
-        """Take the newest document (as ``encode_topology`` makes it), and labels; None: the earlier ones stay."""
+        """Receive the newest document (made by ``encode_topology``) and labels; None keeps the earlier labels."""
         self._wanted = config_map["data"][DATA_KEY]
         if labels is not None:
             self._labels = labels
 
     @property
     def settled(self) -> bool:
-        """Tell whether the newest document is in place."""
+        """Return whether the newest document is in the ConfigMap."""
         there = self._there
         return there is not None and there.sound and is_same_but_for_time(there.text, self._wanted or "")
 
@@ -121,7 +129,7 @@ class Publisher:
         return min(self._document_at(), self._heartbeat_at(), self._labels_at())
 
     def next_request(self, now: Instant) -> ApiRequest | None:
-        """Return the request to send now; pass its answer to ``receive`` before the next call."""
+        """Return the request to send now, or None; its answer must go to ``receive`` before the next call."""
         if self._wanted is None:
             return None
         if self._document_at() <= now.seconds:
@@ -135,7 +143,7 @@ class Publisher:
         return None
 
     def receive(self, request: ApiRequest, answer: SendResult, now: Instant) -> None:
-        """Take the answer to the latest request."""
+        """Process the answer to the latest request."""
         backoff = self._backoff(request.purpose)
         absent = answer.status == HTTPStatus.NOT_FOUND and request.purpose in {"read", "check"}
         # Every object has a uid: an answer without one is from something in front of the API server, such as a login
@@ -184,7 +192,7 @@ class Publisher:
         return self._writing.at
 
     def _heartbeat_at(self) -> float:
-        """Renew while the document is in place, or waits only for its turn."""
+        """Return the time of the next renewal of the Lease, as ``Instant.seconds``; inf if none is allowed now."""
         if self.silent or not self._uid or self._there is None or self._writing.failing:
             return inf
         return max(self._beat_at, self._beating.at)
@@ -232,13 +240,13 @@ def _stored(answer: SendResult, uid: str) -> _Stored:
 
 
 def _about(purpose: Purpose, node: str) -> str:
-    """Return the subject of a request."""
+    """Return the subject of a request, as messages name it."""
     subjects = {"node": f"Node {node}", "heartbeat": f"Lease {NAMESPACE}/{node}", "label": f"labels of {node}"}
     return subjects.get(purpose, f"ConfigMap {NAMESPACE}/{node}")
 
 
 def _remedy(purpose: Purpose, status: int, said: str) -> str:
-    """Return the advice to the reader of the message."""
+    """Return advice on how to fix a failed request, for the user who reads the message."""
     match status:
         case HTTPStatus.UNAUTHORIZED:
             return "want a token of this cluster that has not expired; it is read again each time"

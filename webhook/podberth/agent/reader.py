@@ -1,8 +1,8 @@
 """The interface of readers of accelerators, and the list of readers.
 
-A reader calls one vendor's driver and reports in the terms of ``topology.observation``. It never guesses, and never
-fails because of a part: unreadable parts are named in ``unseen``. Only a driver that does not answer at all is a
-DeviceError.
+A reader calls one vendor's driver and reports in the terms of ``topology.observation``. It never guesses, and one
+unreadable part never makes the whole reading fail: unreadable parts are named in ``unseen``. Only a driver that does
+not answer at all is a DeviceError.
 """
 
 from collections.abc import Callable
@@ -17,17 +17,17 @@ from .sysfs import Sysfs
 
 
 class Reader(Protocol):
-    """One vendor's accelerators on this node."""
+    """Reads one vendor's accelerators on this node."""
 
     def read(self) -> Observation:
-        """Read everything now.
+        """Read all accelerators now.
 
         Raises:
             DeviceError: the driver does not answer.
         """
 
     def wait(self, seconds: float) -> bool:
-        """Wait until a device reports a change (True), or until the time is over (False)."""
+        """Wait until a device reports a change (True), or until ``seconds`` have passed (False)."""
 
     def close(self) -> None:
         """Close the driver."""
@@ -37,7 +37,7 @@ class UsageReader(Reader, Protocol):
     """A reader that also reports the usage of accelerators."""
 
     def usage(self, seen: Observation) -> Usage:
-        """Read the usage of the accelerators of a look.
+        """Read the usage of the accelerators in an observation.
 
         Raises:
             DeviceError: the driver no longer answers.
@@ -59,14 +59,14 @@ def _amd(sysfs: Sysfs) -> UsageReader:
 
 
 READERS: dict[Vendor, Callable[[Sysfs], UsageReader]] = {"nvidia": _nvidia, "amd": _amd}
-"""A reader for each vendor; it opens the driver, or raises a DeviceError."""
+"""The function that opens the reader of each vendor; it raises a DeviceError if the driver cannot be opened."""
 
 
 def open_reader(sysfs: Sysfs, vendor: Vendor | None = None) -> UsageReader:
-    """Open the vendor's reader, or the first of all that has a driver here.
+    """Open the reader of this vendor; without a vendor, the first reader that finds its driver.
 
     Raises:
-        DeviceError: there is none; the message has every reader's reason.
+        DeviceError: no reader can be opened; the message has every reader's reason.
     """
     said = []
     for each in READERS if vendor is None else (vendor,):
@@ -78,7 +78,7 @@ def open_reader(sysfs: Sysfs, vendor: Vendor | None = None) -> UsageReader:
 
 
 def observe(reader: Reader, sysfs: Sysfs) -> Observation:
-    """Read the accelerators, and where they and the NICs are on the PCI bus.
+    """Read the accelerators, and add where they and the NICs are attached to the PCI bus.
 
     Raises:
         DeviceError: the driver does not answer.

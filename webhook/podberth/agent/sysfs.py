@@ -1,7 +1,8 @@
-"""sysfs: the places of PCI devices, and the RDMA devices of the node.
+"""Reads from sysfs where PCI devices are attached, and which RDMA devices the node has.
 
-Unprivileged: everything read here is world-readable. It is the only source of a GPU's NUMA node, because NVML's own
-call answers only if the GPU itself is a NUMA node (Grace).
+Everything read here is world-readable. sysfs is the only source of a GPU's NUMA node, because NVML's own call answers
+only if the GPU itself is a NUMA node (Grace).
+
 https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci and .../stable/sysfs-class-infiniband
 """
 
@@ -16,25 +17,25 @@ _LINK_LAYERS: dict[str, NicKind] = {"InfiniBand": "infiniband", "Ethernet": "roc
 
 
 class Sysfs:
-    """A sysfs, mounted at ``root``."""
+    """Reads a sysfs that is mounted at ``root``."""
 
     def __init__(self, root: Path) -> None:
-        """Keep the root."""
+        """Keep the root directory."""
         self.root = root
 
     def has_pci(self) -> bool:
-        """Tell whether PCI devices are visible at all: some sandboxes hide them."""
+        """Return whether PCI devices are visible at all; some sandboxes hide them."""
         return (self.root / "bus/pci/devices").is_dir()
 
     def place(self, address: str) -> PciPlace | None:
-        """Return the place of a PCI device (``0000:17:00.0``); None if it does not exist."""
+        """Return where the PCI device with this address (``0000:17:00.0``) is attached; None if it does not exist."""
         device = self.root / "bus/pci/devices" / address
         if not address or not device.is_dir():
             return None
         return _place(device)
 
     def nics(self) -> tuple[ObservedNic, ...]:
-        """Return the RDMA devices without virtual functions, which are resources of their own."""
+        """Return the node's RDMA devices, except virtual functions, which are separate resources."""
         found = []
         for entry in _entries(self.root / "class/infiniband"):
             device = entry / "device"
@@ -45,7 +46,7 @@ class Sysfs:
 
 
 def read_text(file: Path) -> str | None:
-    """Read an attribute without its line end; None if it does not exist, or access is denied."""
+    """Return the text of an attribute without its line end; None if it does not exist or access is denied."""
     try:
         return file.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

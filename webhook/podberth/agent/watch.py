@@ -1,4 +1,4 @@
-"""The node over time: look, conclude, wait; and report when the document has changed."""
+"""Reads a node's devices again and again, derives the topology, and reports when the document has changed."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,14 +16,14 @@ _MOST_FAILURES = 20  # counted: 2 ** 20 seconds are longer than any interval
 
 
 class DeviceWatch:
-    """A reader that is called again and again.
+    """Calls a reader again and again, and keeps the last topology.
 
     If the driver disappears later, the watch waits for it, with pauses that grow up to the interval. The last topology
-    stays true until the heartbeat says otherwise.
+    counts as true until the heartbeat stops.
     """
 
     topology: NodeTopology | None = None
-    """``observed`` when it last changed; None before the first look."""
+    """The last topology, with the time of its last change in ``observed``; None before the first reading."""
 
     def __init__(
         self,
@@ -35,18 +35,21 @@ class DeviceWatch:
         say: Callable[[str], None],
         noted: Callable[[], None] = lambda: None,
     ) -> None:
-        """Start without a look. ``say`` logs once that a driver disappeared, ``noted`` is called at each change."""
+        """Create the watch; ``look`` reads the devices. ``say`` logs once that a driver disappeared.
+
+        ``noted`` is called after each change.
+        """
         self._reader, self._sysfs, self._now, self._say, self._noted = reader, sysfs, now, say, noted
         self._interval_seconds = interval_seconds
         self._failures = 0
 
     @property
     def answers(self) -> bool:
-        """Tell whether the driver answered at the last look."""
+        """Return whether the driver answered at the last reading."""
         return self._failures == 0
 
     def look(self) -> bool:
-        """Look now; tell whether the topology has changed.
+        """Read the devices now; return whether the topology has changed.
 
         Raises:
             DeviceError: nothing can be read at the start, or this process can never read again.
@@ -68,7 +71,7 @@ class DeviceWatch:
         return True
 
     def wait(self, most_seconds: float = inf) -> None:
-        """Wait until the next look is due: a device changed, or the interval or ``most_seconds`` are over."""
+        """Wait until the next reading is due: a device changed, or the interval or ``most_seconds`` have passed."""
         pause = self._interval_seconds
         if self._failures:
             pause = min(pause, 2.0 ** (self._failures - 1))
@@ -76,7 +79,7 @@ class DeviceWatch:
 
 
 def documents(watch: DeviceWatch, node: str) -> Iterator[dict[str, Any]]:
-    """Yield the node's topology ConfigMap now and after each change, for ever.
+    """Yield the node's topology ConfigMap now and after each change, without end.
 
     Raises:
         DeviceError: nothing can be read at the start, or this process can never read again.

@@ -1,7 +1,8 @@
-"""The API server, through kubernetes.aio: its configuration, its credentials and its TLS. The only importer of it.
+"""The client of the API server, built on kubernetes.aio: its configuration, its credentials and its TLS.
 
-Answers stay bytes: the package's model classes cost ten times as much as orjson, and drop fields that they do not
-know. A failure is a ``ClusterError`` that names the request and the server.
+This is the only module that imports kubernetes.aio. Answers stay bytes: the package's model classes cost ten times as
+much as orjson, and drop fields that they do not know. A failure is a ``ClusterError`` that names the request and the
+server.
 """
 
 import ssl
@@ -36,13 +37,13 @@ _REDIRECT = 300
 
 
 class ClusterClient:
-    """Sends requests to one API server. After a failure call ``reset``: connections and TLS are then created again."""
+    """Sends requests to one API server. After a failure, the caller calls ``reset`` to get new connections."""
 
     def __init__(self, kubeconfig: Path | Kubeconfig | None, timing: Timing, *, brief: bool = False) -> None:
-        """Find the API server: as the kubeconfig says or, without one, by the pod's environment.
+        """Find the address of the API server in the kubeconfig or, without a kubeconfig, in the pod's environment.
 
-        ``brief``: for a command that ends in seconds. Credentials are then read once, because a program may provide
-        them.
+        ``brief`` is for a command that ends in seconds. Credentials are then read only once, because reading them may
+        run an external program.
 
         Raises:
             UsageError: no configuration is found, or it is not valid.
@@ -57,10 +58,12 @@ class ClusterClient:
         self._api: Any = None
 
     async def get(self, path: ApiPath, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
-        """Return the body of an answer; without limits it may take the time of a list, and have any length.
+        """Return the body of the answer to a GET.
+
+        Without ``limits``, the answer may take as long as a list and have any length.
 
         Raises:
-            ClusterError: the answer is no success or too long, none came, or there are no credentials.
+            ClusterError: the answer is an error or too long, no answer came, or there are no credentials.
         """
         return await self.send("GET", path.asking(query), None, limits=limits)
 
@@ -72,10 +75,10 @@ class ClusterClient:
         content_type: str = "application/json",
         limits: AnswerLimits | None = None,
     ) -> bytes:
-        """Write: send a document (a list if it is a JSON patch), and return the body of the answer.
+        """Send a document to create or change an object, and return the body of the answer; a JSON patch is a list.
 
         Raises:
-            ClusterError: as ``get``; its ``status`` is 409 if another writer was faster.
+            ClusterError: as for ``get``; its ``status`` is 409 if another writer was faster.
         """
         total = self._timing.list_seconds if limits is None else limits.seconds
         timeout = aiohttp.ClientTimeout(total=total, sock_connect=self._timing.connect_seconds)
@@ -84,10 +87,10 @@ class ClusterClient:
 
     @asynccontextmanager
     async def stream(self, path: ApiPath, query: dict[str, str]) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Yield the body of an answer, piece by piece as it arrives.
+        """Yield the body of an answer in pieces, as they arrive.
 
         Raises:
-            ClusterError: as ``get``, and if nothing arrives for ``silence_seconds``.
+            ClusterError: as for ``get``, and if nothing arrives for ``silence_seconds``.
         """
         silence, connect = self._timing.silence_seconds, self._timing.connect_seconds
         limits = aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=silence)
@@ -100,7 +103,7 @@ class ClusterClient:
                     answer.connection.transport.abort()
 
     async def reset(self) -> None:
-        """Close the connections. The next ones use the files as they are then, a new CA included."""
+        """Close the connections. New connections read the configuration files again, a new CA included."""
         api, self._api = self._api, None
         if api is not None:
             await api.close()
@@ -137,7 +140,7 @@ class ClusterClient:
             raise ClusterError("lost", f"{what}: the connection failed: {_of(error)}; try again") from error
 
     async def _headers(self) -> dict[str, str]:
-        """Read the credentials again: the kubelet writes a new token before the old one runs out."""
+        """Return the headers with the credentials, read again: the kubelet replaces a token before it expires."""
         if self._kept is not None:
             return dict(self._kept)
         try:
@@ -178,7 +181,10 @@ async def _body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
 
 
 def _loader(kubeconfig: Kubeconfig) -> Any:
-    """Return the package's reader of a kubeconfig; raises one of ``_NO_CONFIGURATION``."""
+    """Return the library's loader for a kubeconfig.
+
+    Raises one of ``_NO_CONFIGURATION`` if the kubeconfig cannot be used.
+    """
     of_file: Any = KubeConfigLoader
     context = kubeconfig.context or None
     read = [_document(path) for path in kubeconfig.files]
@@ -200,6 +206,6 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def _of(error: BaseException) -> str:
-    """Return the error in one line."""
+    """Return the error as one line of text."""
     said = getattr(error, "strerror", None) or str(error)
     return " ".join(str(said).split())[:300] or type(error).__name__

@@ -1,6 +1,6 @@
-"""Leader election by a Lease: one of all replicas acts, and it stops before another may begin.
+"""Leader election by a Lease: only one replica acts, and it stops before another replica may begin.
 
-The client library's own election cannot be used: it ends the process on misuse, compares the clocks of two machines,
+The client library's own election cannot be used. It ends the process on misuse, compares the clocks of two machines,
 and waits for a hung request longer than the lease lasts.
 """
 
@@ -27,26 +27,26 @@ API: Final = "coordination.k8s.io/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """Durations, in seconds: those of kube-scheduler and kube-controller-manager."""
+    """The durations of an election, in seconds: those of kube-scheduler and kube-controller-manager."""
 
     lease_seconds: int = 15
     renew_seconds: float = 10.0
-    """How long a leader continues without renewal: less than the lease, so that no other leads yet."""
+    """How long a leader acts without renewing the Lease: less than the Lease lasts, so that nobody else leads yet."""
     retry_seconds: float = 2.0
 
 
 class Candidate:
-    """One replica's view of a Lease. Times are by the monotonic clock."""
+    """One replica's knowledge of a Lease. Times are by the monotonic clock."""
 
     def __init__(self, identity: str, term: Term) -> None:
-        """Start without having read a Lease."""
+        """Create the candidate; it has not read a Lease yet."""
         self.identity = identity
         self._term = term
         self._version = ""
         self._changed_at = 0.0
 
     def may_take(self, lease: Mapping[str, Any], at_seconds: float) -> bool:
-        """Tell whether the Lease, as read just now, is this replica's or free."""
+        """Return whether this replica may take the Lease, as just read: it is its own, released or expired."""
         version = text_at(lease, "metadata", "resourceVersion")
         if version != self._version:
             self._version, self._changed_at = version, at_seconds
@@ -55,7 +55,7 @@ class Candidate:
         return holder in ("", self.identity) or at_seconds - self._changed_at >= lasts
 
     def spec(self, lease: Mapping[str, Any] | None, now: datetime) -> dict[str, Any]:
-        """Return the spec with which this replica leads; ``lease`` is the current Lease, None if there is none."""
+        """Return the Lease spec that makes this replica the leader; ``lease`` is the current Lease, or None."""
         before = text_at(lease, "spec", "holderIdentity")
         kept = before == self.identity
         turns = count(at(lease, "spec", "leaseTransitions"))
@@ -69,7 +69,7 @@ class Candidate:
 
     @staticmethod
     def released(now: datetime) -> dict[str, Any]:
-        """Return the spec of a Lease that its holder releases: the next replica need not wait."""
+        """Return the Lease spec with which its holder releases it, so that the next replica need not wait."""
         return {"holderIdentity": "", "leaseDurationSeconds": 1, "renewTime": as_micro_time(now)}
 
 
@@ -83,12 +83,12 @@ Act = Callable[[], Coroutine[Any, Any, None]]
 
 
 class Election:
-    """One replica's part in the election."""
+    """The participation of one replica in the election."""
 
     def __init__(self, client: Client, identity: str, log: Log, term: Term | None = None) -> None:
-        """Start as a follower; ``run`` takes part."""
+        """Create the participant as a follower; ``run`` starts to compete for the Lease."""
         self.leads = False
-        """Whether this replica acts."""
+        """Whether this replica is the leader now."""
         self.answered = False
         """Whether the API server answered the last request about the Lease."""
         self._client = client
@@ -96,15 +96,15 @@ class Election:
         self._term = term or Term()
         self._candidate = Candidate(identity, self._term)
         self._lease: Mapping[str, Any] | None = None
-        """The Lease as this replica last wrote it; None: another replica may have written since."""
+        """The Lease as this replica last wrote it; None if another replica may have written it since."""
         self._until = 0.0
         self._reported = False
 
     async def run(self, act: Act) -> None:
-        """Run ``act`` whenever this replica leads, until cancelled; the Lease is then released.
+        """Run ``act`` whenever this replica is the leader, until the task is cancelled; then release the Lease.
 
         Raises:
-            Exception: what ``act`` raises.
+            Exception: any exception of ``act``.
         """
         try:
             while True:
@@ -116,7 +116,7 @@ class Election:
             await self._client.reset()
 
     async def _lead(self, act: Act) -> None:
-        """Run ``act`` for as long as the Lease is renewed."""
+        """Run ``act`` while this replica renews the Lease in time, then cancel it."""
         self._log.event("info", "leads", lease=LEASE, identity=self._candidate.identity)
         self.leads = True
         acting = asyncio.create_task(act())
@@ -135,7 +135,7 @@ class Election:
             self._log.event("info", "leads no longer", lease=LEASE, identity=self._candidate.identity)
 
     async def _try(self) -> bool | None:
-        """Take the Lease or renew it; False: another replica has it, None: that is unknown."""
+        """Take or renew the Lease; return False if another replica holds it, None if there was no valid answer."""
         began = time.monotonic()
         # A leader may act until then; a follower may wait as long.
         patience = self._until - began if self.leads else self._term.renew_seconds
@@ -209,7 +209,10 @@ class Election:
 
 
 def _read_lease(body: bytes) -> Mapping[str, Any]:
-    """Read an answer. A write names the version that it changes, so an answer without a version is no Lease."""
+    """Return the Lease in an answer.
+
+    An answer without a resourceVersion is refused, because the next write must name the version that it changes.
+    """
     lease = read_object(body, _PATH)
     if not text_at(lease, "metadata", "resourceVersion"):
         raise garbled(_PATH, body)

@@ -1,6 +1,6 @@
-"""How a process gets a client of the API server: the kubeconfig, found as kubectl finds it, and the class of clients.
+"""Chooses how a process reaches the API server: the kubeconfig, found as kubectl finds it, and the class of clients.
 
-The library of the client is an extra: this is the one place that reports its absence.
+The client library is an optional dependency, and only this module reports its absence.
 """
 
 import os
@@ -16,10 +16,10 @@ from .protocol import AnswerLimits
 
 
 class Client(Protocol):
-    """``client.ClusterClient``, which only ``client_class`` imports."""
+    """The interface of ``client.ClusterClient``; only ``client_class`` imports that class."""
 
     async def get(self, path: ApiPath, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
-        """Return the body of an answer."""
+        """Return the body of the answer to a GET."""
 
     async def send(
         self,
@@ -32,7 +32,7 @@ class Client(Protocol):
         """Send a document, and return the body of the answer."""
 
     def stream(self, path: ApiPath, query: dict[str, str]) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """Yield the body of an answer, piece by piece as it arrives."""
+        """Yield the body of an answer in pieces, as they arrive."""
 
     async def reset(self) -> None:
         """Close the connections."""
@@ -40,26 +40,26 @@ class Client(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kubeconfig:
-    """One file, or several of which the first that sets a field wins."""
+    """The files of a kubeconfig: one file, or several of which the first that sets a field wins."""
 
     files: tuple[Path, ...]
     context: str = ""
-    """Empty: the current one."""
+    """The name of the context; empty means the current context."""
     said_by: str = "--kubeconfig"
 
     @property
     def where(self) -> str:
-        """The files, as messages name them."""
+        """The paths of the files, as messages name them."""
         return f"{self.said_by}: {os.pathsep.join(map(str, self.files))}"
 
 
 def find_kubeconfig(flag: Path | None, context: str, environ: Mapping[str, str]) -> Kubeconfig | None:
-    """Return the kubeconfig that leads to the API server: a flag, else KUBECONFIG, else ~/.kube/config.
+    """Return the kubeconfig to use: from the flag, else from KUBECONFIG, else ~/.kube/config; None: none exists.
 
-    None: the service account of a pod.
+    Without a kubeconfig, the process uses the service account of its pod.
 
     Raises:
-        UsageError: a context is named, and there is no kubeconfig.
+        UsageError: a context is named, but there is no kubeconfig.
     """
     if flag is not None:
         return Kubeconfig((flag,), context)
@@ -77,10 +77,10 @@ def find_kubeconfig(flag: Path | None, context: str, environ: Mapping[str, str])
 
 
 def client_class(what: str) -> Callable[..., Client]:
-    """Return the class of clients; ``what`` is the flag or command that needs the cluster, for the message.
+    """Return the class of clients; ``what`` names the flag or command that needs the cluster, for the error's message.
 
     Raises:
-        UsageError: the library of the client is not installed.
+        UsageError: the client library is not installed.
     """
     try:
         from .client import ClusterClient  # noqa: PLC0415 - an extra, and 20 MB that other processes do not load

@@ -1,7 +1,7 @@
-"""The decisions of a list and a watch: the meaning of an answer or an event, and the wait after it.
+"""The decisions behind lists and watches: the meaning of each answer or event, and the wait before the next request.
 
-Pure: no clock, no random numbers, no I/O; ``reflector`` acts on it. The rules are those of client-go's reflector
-(k8s.io/client-go tools/cache/reflector.go) and of
+The module is pure: no clock, no random numbers, no I/O; ``reflector`` acts on its decisions. The rules are those of
+client-go's reflector (k8s.io/client-go tools/cache/reflector.go) and of
 https://kubernetes.io/docs/reference/using-api/api-concepts/#efficient-detection-of-changes.
 """
 
@@ -21,11 +21,16 @@ from ..wellknown import API_VERSION, NAMESPACE, TOPOLOGY_LABEL
 Document: TypeAlias = dict[str, Any]
 
 Reason: TypeAlias = Literal["ended", "lost", "silent", "garbled", "expired", "busy", "failed", "refused", "bug"]
-"""Why a watch is begun again: its time was over, the connection broke or was never made, nothing came for too long, the
-answer is not valid, its version is too old (410), the API server is busy (429), has a fault (5xx), or refuses (4xx)."""
+"""The reason why a watch is started again.
+
+ended: its time was over. lost: the connection broke or could not be opened. silent: nothing arrived for too long.
+garbled: an answer was not valid. expired: the watched version is too old (410). busy: the API server has too many
+requests (429). failed: the API server has a fault (5xx). refused: it refuses the request (4xx). bug: podberth has a
+bug.
+"""
 
 ListReason: TypeAlias = Literal["start", "expired", "resync"]
-"""Why all objects are listed: at the start, because a watch cannot continue from its version, or as a safety net."""
+"""The reason for listing all objects: the start, a watch that cannot continue from its version, or a regular resync."""
 
 MERGE_PATCH: Final = "application/merge-patch+json"
 """The content type of a PATCH that is merged into an object (RFC 7386)."""
@@ -41,22 +46,25 @@ LARGEST_OBJECT_BYTES: Final = 3 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A resource to watch."""
+    """A resource of the API to list and watch, with selectors."""
 
     name: str
     path: ApiPath
     selector: str = ""
-    """A label selector; empty: all objects."""
+    """A label selector; empty selects all objects."""
     of_all_namespaces: bool = False
-    """If true, objects are identified as NAMESPACE/NAME."""
+    """Whether the resource is followed in all namespaces; its objects are then identified as NAMESPACE/NAME."""
     fields: str = ""
-    """A field selector; empty: all objects."""
+    """A field selector; empty selects all objects."""
     optional: bool = False
-    """Whether it may be missing, or forbidden to podberth: its reader is then notified, and works without it."""
+    """Whether the cluster may not serve the resource or may forbid podberth to list it.
+
+    The consumer of an optional resource is then notified, and works without the resource.
+    """
 
     @property
     def selection(self) -> dict[str, str]:
-        """Its selectors as query parameters."""
+        """The resource's selectors as query parameters of a request."""
         selectors = {"labelSelector": self.selector, "fieldSelector": self.fields}
         return {key: selector for key, selector in selectors.items() if selector}
 
@@ -66,20 +74,20 @@ NODES = Resource("nodes", collection_path("v1", "nodes"))
 TOPOLOGIES = Resource("configmaps", collection_path("v1", "configmaps", NAMESPACE), TOPOLOGY_LABEL)
 HEARTBEATS = Resource("leases", collection_path("coordination.k8s.io/v1", "leases", NAMESPACE), TOPOLOGY_LABEL)
 RESOURCES: tuple[Resource, ...] = (NODES, TOPOLOGIES, HEARTBEATS)
-"""The resources of the topology."""
+"""The resources that podberth derives the topology of the nodes from."""
 NAMESPACES = Resource("namespaces", collection_path("v1", "namespaces"))
 # Only from podberth's own namespace: a writer of ConfigMaps there may decide how podberth decides.
 PARAMS = Resource("params", TOPOLOGIES.path, f"!{TOPOLOGY_LABEL}")
 OBJECTS: tuple[Resource, ...] = (NAMESPACES, PARAMS)
-"""Other resources that policies read."""
+"""The other resources that policies read: Namespaces and params objects."""
 WAITING_PODS = Resource("pods", collection_path("v1", "pods"), fields="spec.nodeName=", of_all_namespaces=True)
-"""Pods that no scheduler has placed: the controller makes objects for them."""
+"""Pods that no scheduler has placed yet; the controller makes objects for them."""
 POLICIES = Resource("gpupolicies", collection_path(API_VERSION, "gpupolicies"))
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerLimits:
-    """The limits of an answer; a longer one is an error."""
+    """The limits of size and time for one answer; an answer beyond them is an error."""
 
     seconds: float
     most_bytes: int = LARGEST_OBJECT_BYTES
@@ -87,41 +95,56 @@ class AnswerLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """Limits and waits, in seconds."""
+    """The limits and waits of lists, watches and retries, in seconds."""
 
     connect_seconds: float = 10.0
-    """The limit for a connection, TLS included: client-go's limit for a handshake."""
+    """The limit for opening a connection, TLS included: client-go's limit for a handshake."""
     list_seconds: float = 60.0
-    """The limit for one page: the API server's own --request-timeout."""
+    """The limit for reading one page of a list: the API server's own --request-timeout."""
     watch_seconds: float = 300.0
-    """The least duration that a watch asks for, and half of the most (client-go's minWatchTimeout)."""
+    """The shortest timeout that a watch request asks for, and half of the longest (client-go's minWatchTimeout)."""
     silence_seconds: float = 90.0
-    """Time without a byte: the watch cache sends a bookmark every minute (bookmarkFrequency, apiserver storage/cacher),
-    so a longer silence means a half-open connection."""
+    """The longest time without a byte before a watch is given up.
+
+    The watch cache sends a bookmark every minute (bookmarkFrequency, apiserver storage/cacher), so a longer silence
+    means a half-open connection.
+    """
     resync_seconds: float = 7200.0
-    """The longest time between two lists of everything, and twice the shortest. A safety net: no case is known to need
-    it."""
+    """The longest time between two lists of all objects, and twice the shortest time.
+
+    Repeated lists are a safety net: no case is known that needs them.
+    """
     refused_seconds: float = 10.0
-    """How long the first list may be refused until the refusal is final: a new API server needs 3 to 6 s to load
-    roles."""
+    """The time for which the API server may refuse the first list before the refusal counts as final.
+
+    A new API server needs 3 to 6 s to load roles.
+    """
     first_wait_seconds: float = 0.25
-    """The longest wait before the first try after a failure; twice that before the next, and so on."""
+    """The longest wait before the first retry after a failure; the limit doubles with each further failure."""
     longest_wait_seconds: float = 15.0
-    """The longest wait before any try. client-go waits up to 30 s; podberth less, so that it learns of a lost GPU
-    sooner."""
+    """The longest wait before any retry.
+
+    client-go waits up to 30 s; podberth waits less, so that it learns of a lost GPU sooner.
+    """
     least_wait_seconds: float = 0.05
-    """The shortest wait before any try."""
+    """The shortest wait before any retry."""
     discover_seconds: float = 120.0
-    """The longest time between two looks at the served kinds, and twice the shortest: an operator's images take longer
-    to be pulled."""
+    """The longest time between two checks of which kinds the cluster serves, and twice the shortest time.
+
+    An operator's images take longer than that to be pulled.
+    """
     look_seconds: float = 20.0
-    """The time between two looks at objects that a GPUPolicy's status depends on and that are not watched. A policy
-    that is applied together with its webhook entry may be unseen for as long."""
+    """The time between two reads of the objects that a GPUPolicy's status depends on and that are not watched.
+
+    A policy that is applied together with its webhook entry may miss the entry for as long.
+    """
     settle_seconds: float = 120.0
-    """How long agents must be heard, or one not, until a status says so: longer than replacing an agent's pod takes, so
-    that a rollout of agents writes nothing."""
+    """The time for which agents must stay heard, or one agent unheard, before a status says so.
+
+    It is longer than the replacement of an agent's pod takes, so a rollout of agents writes nothing.
+    """
     settled_seconds: float = 10.0
-    """A watch that lasted this long has worked; the next failure counts as the first."""
+    """A watch that lasted this long counts as a success; the next failure then counts as the first."""
 
 
 # ---- events ---------------------------------------------------------------------------------------------------------
@@ -129,7 +152,7 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """An object exists, with this ``document``."""
+    """An event: an object exists, with this ``document``."""
 
     name: str
     version: str
@@ -138,7 +161,7 @@ class Put:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """An object no longer exists, or is no longer selected."""
+    """An event: an object no longer exists, or its selectors no longer select it."""
 
     name: str
     version: str
@@ -146,7 +169,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """All events up to ``version`` have been sent."""
+    """An event: the API server has sent all events up to ``version``."""
 
     version: str
 
@@ -155,10 +178,10 @@ Event: TypeAlias = Put | Drop | Bookmark
 
 
 def read_event(line: bytes, what: str, after: str, *, of_all_namespaces: bool = False) -> Event:
-    """Read a line of a watch of ``what``, whose last version was ``after``.
+    """Read one line of a watch of ``what``; ``after`` is the version of the line before it.
 
     Raises:
-        ClusterError: the line is an ERROR, no event, or older than the one before it.
+        ClusterError: the line reports an error, is not an event, or has an older version than ``after``.
     """
     try:
         event = orjson.loads(line)
@@ -190,29 +213,29 @@ def _identity(thing: Mapping[str, Any], *, bookmark: bool, of_all_namespaces: bo
 
 
 def _went_back(before: str, version: str) -> bool:
-    """Tell whether a version is older: versions are numbers, officially since Kubernetes 1.35 (KEP-5504).
+    """Return whether ``version`` is older than ``before``; versions are numbers (KEP-5504, Kubernetes 1.35).
 
-    After etcd was restored from a backup, a watch from a future version receives bookmarks only.
+    After etcd was restored from a backup, a watch from a version of the future receives bookmarks only.
     """
     return before.isdecimal() and version.isdecimal() and int(version) < int(before)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A part of a list."""
+    """One page of a list."""
 
     items: tuple[Put, ...]
     version: str
-    """The version of the whole list."""
+    """The resourceVersion of the whole list."""
     next_page: str
-    """The token for the next page; empty: this is the last."""
+    """The token for the next page; empty if this is the last page."""
 
 
 def read_page(body: bytes, what: str, *, of_all_namespaces: bool = False) -> Page:
-    """Read an answer to a list of ``what``.
+    """Read the answer to a list request; ``what`` names the list in messages.
 
     Raises:
-        ClusterError: it is no list.
+        ClusterError: the answer is not a list.
     """
     try:
         document = orjson.loads(body)
@@ -228,26 +251,26 @@ def read_page(body: bytes, what: str, *, of_all_namespaces: bool = False) -> Pag
 
 
 class ServedKind(NamedTuple):
-    """A kind as the API server serves it."""
+    """A kind in one version that the API server serves."""
 
     version: str
-    """The group version, as in ``batch/v1``."""
+    """The API group and version, such as ``batch/v1``."""
     kind: str
     plural: str
     namespaced: bool
     verbs: frozenset[str]
 
     def resource(self, namespace: str) -> Resource:
-        """Return the resource to list; all namespaces if ``namespace`` is empty."""
+        """Return the resource for listing this kind in ``namespace``; empty: in all namespaces."""
         path = collection_path(self.version, self.plural, namespace if self.namespaced else "")
         return Resource(self.plural, path)
 
 
 def read_versions(body: bytes) -> dict[str, tuple[str, ...]]:
-    """Return the group versions (``batch/v1``) of each API group in an answer to ``/apis``, the preferred one first.
+    """Return the group versions (``batch/v1``) of each API group in an answer to ``/apis``, preferred versions first.
 
     Raises:
-        ClusterError: it is no APIGroupList.
+        ClusterError: the answer is not an APIGroupList.
     """
     try:
         found: dict[str, tuple[str, ...]] = {}
@@ -260,10 +283,10 @@ def read_versions(body: bytes) -> dict[str, tuple[str, ...]]:
 
 
 def read_kinds(body: bytes, version: str) -> tuple[ServedKind, ...]:
-    """Return the kinds of a group version, without subresources.
+    """Return the kinds of a group version, without subresources, from the API server's answer.
 
     Raises:
-        ClusterError: it is no APIResourceList.
+        ClusterError: the answer is not an APIResourceList.
     """
     try:
         return tuple(
@@ -278,15 +301,15 @@ def read_kinds(body: bytes, version: str) -> tuple[ServedKind, ...]:
 
 
 class Lines:
-    """Splits a stream into lines."""
+    """Splits a byte stream into lines."""
 
     def __init__(self, what: str) -> None:
-        """Start empty; ``what`` is for messages."""
+        """Create a splitter without data; ``what`` names the stream in messages."""
         self._what = what
         self._rest = bytearray()
 
     def feed(self, chunk: bytes) -> Iterator[bytes]:
-        """Yield the complete lines; the rest waits for more.
+        """Add bytes and yield the lines that are complete now; the rest waits for more bytes.
 
         Raises:
             ClusterError: a line is longer than any object can be.
@@ -301,10 +324,10 @@ class Lines:
 
 
 def read_object(body: bytes, what: str) -> Document:
-    """Read an answer that holds one object.
+    """Read an answer that holds one object; ``what`` names the object in messages.
 
     Raises:
-        ClusterError: the answer holds none.
+        ClusterError: the answer does not hold an object.
     """
     try:
         found = orjson.loads(body)
@@ -319,13 +342,13 @@ def read_object(body: bytes, what: str) -> Document:
 
 
 def garbled(what: str, got: bytes) -> ClusterError:
-    """Return the error for an answer that is no JSON of the API."""
+    """Return the error for an answer that is not JSON of the Kubernetes API."""
     shown = got[:_GARBLED_SHOWN].decode("utf-8", "replace")
     return ClusterError("garbled", f"{what}: got {shown!r}, want an object, a list or an event of the API; try again")
 
 
 def refusal(what: str, status: int, body: bytes, retry_after: str) -> ClusterError:
-    """Return the error for an answer other than 200. ``retry_after`` is the header's text, empty if there is none."""
+    """Return the error for an answer other than 200; ``retry_after`` is the header's text, or empty."""
     try:
         thing = orjson.loads(body)
     except ValueError:
@@ -366,22 +389,22 @@ _HINTS: Mapping[int, str] = {
 
 
 class Pace:
-    """The wait before the next try: exponential with full jitter, up to a cap.
+    """Computes the wait before the next retry: exponential backoff with full jitter, up to a limit.
 
-    Full jitter: of many replicas that lose the API server at once, no two come back together
+    With full jitter, replicas that lose the API server at the same moment do not all retry at the same moment
     (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
     """
 
     def __init__(self, timing: Timing, draw: Callable[[], float]) -> None:
-        """Start without failures. ``draw`` returns numbers from 0 to 1."""
+        """Create the backoff without failures. ``draw`` returns random numbers from 0 to 1."""
         self._timing = timing
         self._draw = draw
         self._failures = 0
 
     def wait_seconds(self, lived_seconds: float, retry_after_seconds: float = 0.0) -> float:
-        """Return the wait after a watch that lasted so long, however it ended; 0 if there was none.
+        """Return the wait in seconds before the next try; ``lived_seconds`` is how long the last watch lasted, or 0.
 
-        A wait that the API server asks for is granted up to the cap: a misconfigured proxy may ask for a day.
+        A wait that the API server asks for is respected up to the limit: a misconfigured proxy may ask for a day.
         """
         timing = self._timing
         if lived_seconds >= timing.settled_seconds:
@@ -393,23 +416,23 @@ class Pace:
         return max(timing.least_wait_seconds, asked + self._draw() * bound)
 
     def succeeded(self) -> None:
-        """Forget earlier failures: a try has worked."""
+        """Forget earlier failures, because a try has succeeded."""
         self._failures = 0
 
 
 class Refusals:
-    """Whether the API server's refusals are final.
+    """Decides whether the API server's refusals are final.
 
-    A server that has just started knows neither roles nor tokens yet, and refuses everybody for some seconds.
+    A server that has just started knows neither roles nor tokens yet, and refuses all requests for some seconds.
     """
 
     def __init__(self, timing: Timing) -> None:
-        """Start without a refusal. Refusals are final after ``timing.refused_seconds``."""
+        """Create the object without a refusal; refusals are final after ``timing.refused_seconds``."""
         self._timing = timing
         self._since: float | None = None
 
     def lasting(self, error: ClusterError, at: float) -> bool:
-        """Record a failure at a time in seconds; tell whether there were only refusals for the whole limit."""
+        """Record a failure at a time in seconds; return whether the failures were only refusals for the whole limit."""
         if error.reason != "refused":
             self._since = None
             return False

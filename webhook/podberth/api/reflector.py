@@ -1,6 +1,7 @@
-"""Follows one resource: lists it page by page, watches it from there, and starts again when that ends, for ever.
+"""Follows one resource: lists it page by page, watches it from there, and repeats this without end.
 
-A thin module: ``protocol`` interprets answers and events and says how long to wait; the sink interprets objects.
+The module itself is thin: ``protocol`` interprets answers and events and computes the waits, and the sink interprets
+objects.
 """
 
 import asyncio
@@ -30,7 +31,7 @@ from .protocol import (
 )
 
 PAGE: Final = 500
-"""The page size of client-go's pager (tools/pager, defaultPageSize)."""
+"""The number of objects in a page: that of client-go's pager (tools/pager, defaultPageSize)."""
 # How long documents may hold the loop at a time: as long as a slow review takes.
 _HELD_SECONDS = 0.002
 # Less than client-go takes. A parsed page is held as a whole, and a Node has 11 KiB and more: with
@@ -40,45 +41,45 @@ _FIRST_PAGE, _LATER_PAGE = 100, 50
 
 
 class Sink(Protocol):
-    """The receiver of a resource's objects."""
+    """Receives the objects of a resource and their changes."""
 
     def put(self, name: str, document: Document) -> None:
-        """Take an object as it is now."""
+        """Receive an object in its present state."""
 
     def drop(self, name: str) -> None:
         """Remove an object that no longer exists."""
 
     def lost(self, at: float) -> None:
-        """Note that nothing has been received since ``at``, by the monotonic clock; the last facts stay."""
+        """Note that nothing has been received since ``at``, a time of the monotonic clock; the known objects stay."""
 
     def regained(self, at: float) -> None:
-        """Note that the resource can be followed again."""
+        """Note that the resource can be watched again since ``at``, a time of the monotonic clock."""
 
 
 class Counts(Protocol):
-    """Counters of watches and lists."""
+    """The counters of ended watches and of lists."""
 
     def restarted(self, resource: str, reason: str) -> None:
-        """Count a watch that ended."""
+        """Count a watch that ended, and the reason."""
 
     def listed(self, resource: str, reason: str) -> None:
         """Count a list request and its reason."""
 
 
 class Reflector:
-    """Follows one resource."""
+    """Lists and watches one resource, and passes its objects to a sink."""
 
     def __init__(
         self, resource: Resource, client: Client, sink: Sink, metrics: Counts, log: Log, timing: Timing
     ) -> None:
-        """Start empty; ``run`` follows. The client must not be shared: a failure resets it."""
+        """Create the reflector; ``run`` starts it. The client must not be shared, because a failure resets it."""
         self.resource = resource
         self.listed = asyncio.Event()
         """Set after all objects were listed for the first time."""
         self.contact_at = time.monotonic()
-        """When the API server last answered, by the monotonic clock."""
+        """The time of the API server's last answer, by the monotonic clock."""
         self.trouble = ""
-        """Why the last try failed (``protocol.Reason``); empty: it succeeded."""
+        """The reason why the last try failed (``protocol.Reason``); empty if it succeeded."""
         self._client = client
         self._sink = sink
         self._metrics = metrics
@@ -93,16 +94,16 @@ class Reflector:
 
     @property
     def count(self) -> int:
-        """The number of objects."""
+        """The number of known objects."""
         return len(self._versions)
 
     async def run(self) -> None:
         """List and watch the resource until the task is cancelled.
 
         Raises:
-            ClusterError: another try would not help. The API server has refused every request for
-                ``Timing.refused_seconds``, before the first list was complete; or an optional resource is refused at
-                its first list, or is not served, then or later.
+            ClusterError: a retry would not help. Either the API server has refused every request for
+                ``Timing.refused_seconds`` before the first list was complete; or an optional resource is refused at
+                its first list; or an optional resource is not served.
         """
         while True:
             lived, asked, reason = 0.0, 0.0, "ended"
@@ -139,7 +140,7 @@ class Reflector:
         await self._client.reset()
 
     async def _fail(self, error: ClusterError) -> None:
-        """Report a failure, and prepare for the next try."""
+        """Log a failure, tell the sink that the watch is lost, and reset the client for the next try."""
         name = self.resource.name
         if error.reason == "expired":
             self._expire("expired")
@@ -155,11 +156,11 @@ class Reflector:
     # ---- listing ----------------------------------------------------------------------------------------------------
 
     async def _list(self) -> None:
-        """Read all objects, and remove those that no longer exist.
+        """List all objects, and remove the known objects that are not in the list.
 
-        Without a resourceVersion: the API server answers with the present state. With resourceVersion=0 it may answer
-        with any past state, even one older than the known objects. Since 1.34 it pages from its watch cache either way
-        (docs/adr/0018-watching-the-cluster.md has the measurement).
+        The request has no resourceVersion, so the API server answers with the present state. With resourceVersion=0 it
+        may answer with any past state, even one older than the known objects. Since 1.34 it pages from its watch cache
+        either way (docs/adr/0018-watching-the-cluster.md has the measurement).
         """
         name, why = self.resource.name, self._why
         began, seen, version = time.monotonic(), set[str](), ""
@@ -180,7 +181,7 @@ class Reflector:
     # ---- watching ---------------------------------------------------------------------------------------------------
 
     async def _watch(self) -> None:
-        """Handle events until the API server ends the watch."""
+        """Watch the resource and pass on events until the API server ends the watch."""
         least = self._timing.watch_seconds
         until_resync = self._resync_at - time.monotonic()
         lasts = max(1.0, min(least * (1 + random.random()), until_resync))  # noqa: S311 - to spread
@@ -209,7 +210,7 @@ class Reflector:
             self._sink.regained(self.contact_at)
 
     async def _take(self, events: Iterable[Event]) -> None:
-        """Pass on events, and let reviews be answered in between."""
+        """Pass events to the sink, with pauses in which the event loop can answer reviews."""
         began = time.perf_counter()
         for event in events:
             self._hand_on(event)
@@ -231,7 +232,7 @@ class Reflector:
 
 
 async def pages(client: Client, resource: Resource, *, size: int = PAGE) -> AsyncIterator[Page]:
-    """Yield the pages of a list; a caller that needs no more stops, and each page says whether there is a next one.
+    """Yield the pages of a list; a caller may stop after any page, and each page says whether there is another.
 
     Raises:
         ClusterError: a page cannot be read; its ``reason`` is ``expired`` if the list took too long.
@@ -248,10 +249,12 @@ async def pages(client: Client, resource: Resource, *, size: int = PAGE) -> Asyn
 
 
 async def run_together(endless: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """Run all until cancelled, or until one ends; then the others are cancelled, and have ended on return.
+    """Run all coroutines until one of them ends or the caller is cancelled; the others are then cancelled.
+
+    All coroutines have ended when this function returns.
 
     Raises:
-        Exception: the exception of the one that ended.
+        Exception: the exception of the coroutine that ended first.
     """
     tasks = [asyncio.create_task(each) for each in endless]
     try:

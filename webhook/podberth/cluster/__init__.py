@@ -1,1 +1,1 @@
-"""Follows a live cluster, passes on its facts, and writes to it: statuses and Events."""
+"""Follows a live cluster, passes its facts to other rooms, and writes statuses and Events to it."""

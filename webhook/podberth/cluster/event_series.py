@@ -1,4 +1,4 @@
-"""The Events to send, and their times: equal notices are one series, and the number of Events is limited.
+"""Decides which Events are sent, and when: equal notices form one series, and the number of Events is limited.
 
 The limits are client-go's wherever it has one: tools/record/events_cache.go (the spam filter of the legacy recorder)
 and tools/events/event_broadcaster.go (series). The module has no clock and no I/O.
@@ -13,40 +13,51 @@ from ..admission.notices import Notice, Regarding
 from ..telemetry.bucket import Bucket
 
 Fate: TypeAlias = Literal["kept", "limited", "dropped"]
-"""The fate of a notice. kept: it is sent, or counted in a sent Event. limited: its object, or callers without proof,
-have had too many. dropped: there are too many in all."""
+"""The fate of a notice.
+
+kept: it is sent, or counted in an Event. limited: too many notices are about its object, or come from callers without
+proven identity. dropped: there are too many notices in all.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How many Events are sent, and how soon; times in seconds."""
+    """The limits on the number and the times of Events; times are in seconds."""
 
     object_burst: float = 25.0
-    """New Events about one object at once (defaultSpamBurst)."""
+    """The number of new Events about one object that may be sent at once (defaultSpamBurst)."""
     object_refill_seconds: float = 300.0
-    """The time until the object may have one more (defaultSpamQPS)."""
+    """The time after which one more Event about the same object is allowed (defaultSpamQPS)."""
     objects: int = 4096
-    """The number of objects whose Events are counted for this limit (maxLruCacheEntries)."""
+    """The number of objects for which that limit is tracked (maxLruCacheEntries)."""
     series: int = 1000
-    """The number of series that may be open (maxQueuedEvents)."""
+    """The number of series that may be open at once (maxQueuedEvents)."""
     burst: float = 10.0
-    """Requests to the API server at once, and, below, in sequence (client-go rest.DefaultBurst, DefaultQPS)."""
+    """The number of requests to the API server that may be sent at once (client-go rest.DefaultBurst)."""
     requests_per_second: float = 5.0
     together_seconds: float = 1.0
-    """How long the first notice of a series waits for others: the pods of a Job arrive within that, as one request."""
+    """How long the first notice of a series waits for equal notices, so that the pods of a Job make one request."""
     repeat_seconds: float = 5.0
-    """The time between the first and the second request of a series; twice that before the next, and so on."""
+    """The time between the first and the second request of a series; it doubles with each further request."""
     longest_repeat_seconds: float = 300.0
-    """The longest time between repeats. The API server keeps an Event for an hour after a change (--event-ttl)."""
+    """The longest time between two requests of a series.
+
+    The API server keeps an Event for an hour after a change (--event-ttl).
+    """
     unproved_burst: float = 25.0
-    """The most new Events at once from callers without proof. They share one limit, because such a caller chooses the
-    objects that it names."""
+    """The largest number of new Events at once that callers without proven identity may cause.
+
+    They share one limit, because such a caller chooses the objects that its reviews name.
+    """
     unproved_refill_seconds: float = 30.0
-    """The time until one more is allowed: the API server, which keeps each for an hour, has 145 of them at most."""
+    """The time after which callers without proven identity may cause one more Event.
+
+    The API server keeps each Event for an hour, so it has at most 145 of these.
+    """
     unproved_namespaces: int = 16
-    """The most namespaces with open series from callers without proof."""
+    """The largest number of namespaces with open series from callers without proven identity."""
     finish_seconds: float = 360.0
-    """A series without a notice for this long is over (finishTime)."""
+    """A series ends after this long without a notice (finishTime)."""
 
 
 @dataclass(slots=True)
@@ -61,18 +72,18 @@ class Series:
     interval_seconds: float
     heard: float
     version: str = ""
-    """The last known resourceVersion of the Event; empty: it is not known whether there is one."""
+    """The last known resourceVersion of the Event; empty if it is not known whether the Event exists."""
     count: int = 0
-    """The count in the Event at that version."""
+    """The number of occurrences that the Event has at ``version``."""
     tries: int = 0
-    """The number of failures in a row."""
+    """The number of failed requests since the last success."""
     proved: bool = True
-    """Whether it is certain that the API server, or podberth itself, has caused it."""
+    """Whether the notices certainly come from podberth itself or from reviews by the API server."""
 
 
 @dataclass(slots=True)
 class OpenSeries:
-    """All series that may still get notices."""
+    """All series that are not over yet."""
 
     limits: Limits
     _series: dict[Notice, Series] = field(default_factory=dict)
@@ -80,17 +91,17 @@ class OpenSeries:
     _unproved: Bucket = field(init=False)
 
     def __post_init__(self) -> None:
-        """Start empty."""
+        """Create the collection without series."""
         self._unproved = Bucket(self.limits.unproved_burst, self.limits.unproved_refill_seconds)
 
     def __len__(self) -> int:
-        """Return the number of series."""
+        """Return the number of open series."""
         return len(self._series)
 
     def observe(self, notice: Notice, at: float, now: datetime, *, proved: bool = True) -> Fate:
-        """Take a notice at a time in seconds and by the clock; as cheap as two look-ups.
+        """Add a notice, at the monotonic time ``at`` in seconds, and return its fate; the cost is two look-ups.
 
-        Without ``proved`` any caller may have caused the notice.
+        Without ``proved``, any caller may have caused the notice.
         """
         limits, series = self.limits, self._series.get(notice)
         if series is not None:
@@ -107,32 +118,32 @@ class OpenSeries:
         return "kept"
 
     def _has_room_for(self, notice: Notice, at: float) -> bool:
-        """Tell whether there is room for one more notice that anybody may have caused, in its namespace."""
+        """Return whether a notice that any caller may have caused is within the limits for these; count it if so."""
         open_in = {each.notice.regarding.namespace for each in self._series.values() if not each.proved}
         elsewhere = open_in - {notice.regarding.namespace}
         return len(elsewhere) < self.limits.unproved_namespaces and self._unproved.take(at)
 
     def next(self) -> Series | None:
-        """Return the series to send first, whether it is due or not; None: there is nothing to send."""
+        """Return the series to send next, even if it is not due yet; None if there is nothing to send."""
         return min((each for each in self._series.values() if each.unsent), key=lambda each: each.due, default=None)
 
     def sent(self, series: Series, occurrences: int, at: float) -> None:
-        """Note that so many notices of a series were sent."""
+        """Note that ``occurrences`` notices of a series were sent at the time ``at``."""
         series.unsent -= occurrences
         series.tries = 0
         self.put_off(series, at)
 
     def put_off(self, series: Series, at: float) -> None:
-        """Let a series wait."""
+        """Postpone the next request of a series, and double the wait after that."""
         series.due = at + series.interval_seconds
         series.interval_seconds = min(2.0 * series.interval_seconds, self.limits.longest_repeat_seconds)
 
     def give_up(self, series: Series) -> None:
-        """End a series that cannot be sent."""
+        """Remove a series that cannot be sent."""
         del self._series[series.notice]
 
     def end_quiet(self, at: float) -> None:
-        """End the series that are over."""
+        """Remove the series that have had no notice for ``finish_seconds``."""
         over = at - self.limits.finish_seconds
         self._series = {key: each for key, each in self._series.items() if each.unsent or each.heard > over}
 

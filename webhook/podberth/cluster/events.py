@@ -1,7 +1,7 @@
-"""Events in the API server (events.k8s.io/v1): sent by one task, after the answers, never inside a review.
+"""Writes Events (events.k8s.io/v1) to the API server, in one task and never inside a review.
 
-Equal notices make one Event: its name follows from its content, so that all replicas, and a restarted process, find the
-present one and add to its ``series``. Every change names the version that it is made from, so that no replica's count
+Equal notices make one Event. Its name follows from its content, so that all replicas, and a restarted process, find the
+present Event and add to its ``series``. Every change names the version that it is made from, so that no replica's count
 is lost. An Event that the API server refuses is counted, and blocks nothing.
 """
 
@@ -46,27 +46,27 @@ _MOST_REFUSALS: Final = 3
 # Any other status is an answer, and may be about one namespace alone: its quota, or a webhook.
 _NOBODY_ANSWERS: Final = frozenset({"lost", "silent"})
 FINISH_SECONDS: Final = 1.0
-"""How long the end of the process waits: less than the rest of the grace period of manifests/base."""
+"""How long the end of the process waits for unsent Events: less than the rest of manifests/base's grace period."""
 # Another replica writes the same Event at the same time, and wins as often; after a wait the next try follows.
 _MOST_CONFLICTS: Final = 5
 
 
 @dataclass
 class Events:
-    """The Events of one process; ``run`` sends them. Belongs to the event loop's thread."""
+    """Queues and sends the Events of one process. Used only by the event loop's thread."""
 
     client: Client
     instance: str
-    """The pod's name."""
+    """The name of the pod that podberth runs in."""
     metrics: EventMetrics
     log: Log
     timing: Timing = field(default_factory=Timing)
     limits: Limits = field(default_factory=Limits)
     controller: str = CONTROLLER
-    """The reporting controller."""
+    """The name in the Events' field reportingController."""
 
     def __post_init__(self) -> None:
-        """Start without notices."""
+        """Create the queue without notices."""
         self._series = OpenSeries(self.limits)
         self._room = Bucket(self.limits.burst, 1.0 / self.limits.requests_per_second)
         self._pace = Pace(self.timing, random)
@@ -74,7 +74,7 @@ class Events:
         self._well = True
 
     def tell(self, notice: Notice, *, proved: bool = True) -> None:
-        """Queue a notice; returns at once. Without ``proved`` any caller may have caused the notice."""
+        """Queue a notice and return at once. Without ``proved``, any caller may have caused the notice."""
         if not notice.regarding.can_exist:
             self.pass_over()
             return
@@ -84,11 +84,11 @@ class Events:
         self._wake.set()
 
     def pass_over(self) -> None:
-        """Count a notice about an object that does not exist, or is not known to exist."""
+        """Count a notice that is not sent, because its object does not exist or is not known to exist."""
         self.metrics.notices("unknown")
 
     async def run(self) -> None:
-        """Send the queued notices, until cancelled."""
+        """Send the queued notices until the task is cancelled."""
         while True:
             now = time.monotonic()
             self._series.end_quiet(now)
@@ -106,7 +106,7 @@ class Events:
                 await self._try(series)
 
     async def finish(self, running: asyncio.Task[None], patience_seconds: float = FINISH_SECONDS) -> None:
-        """End the task that is in ``run``, and send the rest once; notices that take longer are lost."""
+        """Cancel the task ``running``, then send the remaining notices once; notices that take longer are lost."""
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         with suppress(TimeoutError):
@@ -122,7 +122,7 @@ class Events:
         await self.client.reset()
 
     async def _try(self, series: Series) -> None:
-        """Send. A refused Event waits alone; without an answer all wait, because the next would fail, too."""
+        """Send a series. After a refusal only this series waits; without an answer all series wait."""
         error = await self._send(series)
         if error is None:
             self._pace.succeeded()
@@ -141,7 +141,7 @@ class Events:
         self._series.give_up(series)
 
     async def _send(self, series: Series) -> ClusterError | None:
-        """Send the whole series; return why that failed, which is logged once until it works again."""
+        """Send the whole series; return the error, or None. An error is logged once until sending works again."""
         try:
             await self._write(series)
         except ClusterError as error:
@@ -159,10 +159,10 @@ class Events:
         return None
 
     async def _write(self, series: Series) -> None:
-        """Create the Event, or add to the present one.
+        """Create the Event, or add the unsent notices to it if it exists.
 
         Raises:
-            ClusterError: both failed.
+            ClusterError: the API server accepted neither.
         """
         for _ in range(_MOST_CONFLICTS):
             occurrences, made = series.unsent, not series.version
@@ -195,7 +195,7 @@ class Events:
         return await self.client.send("PATCH", _path(series.notice), change, MERGE_PATCH)
 
     async def _look(self, series: Series) -> None:
-        """Read the Event by a patch that changes nothing: so podberth needs no right to read Events."""
+        """Read the Event with a patch that changes nothing, so that podberth needs no right to read Events."""
         try:
             _take_in(series, await self.client.send("PATCH", _path(series.notice), {}, MERGE_PATCH))
         except ClusterError as error:
@@ -205,7 +205,7 @@ class Events:
 
 
 def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
-    """Return the Event for the unsent notices of a series."""
+    """Return the Event, as JSON, for the unsent notices of a series."""
     notice, about = series.notice, series.notice.regarding
     regarding = {"apiVersion": about.api_version, "kind": about.kind, "name": about.name, "uid": about.uid}
     document = {
@@ -227,10 +227,10 @@ def event(series: Series, controller: str, instance: str) -> dict[str, Any]:
 
 
 def name(notice: Notice) -> str:
-    """Return the name of a notice's Event: different for any difference in the notice, and the same in all replicas.
+    """Return the name of a notice's Event: equal notices have the same name in all replicas, others have other names.
 
-    It does not contain the object's name, as client-go's names do: some objects' names cannot be the beginning of one
-    (kubernetes issue 127594), and an ownerReference may hold anything.
+    The name does not contain the object's name, as client-go's names do. Some objects' names cannot be the beginning of
+    an Event's name (kubernetes issue 127594), and an ownerReference may hold any text.
     """
     said = "\n".join(map(str, (*astuple(notice.regarding), notice.type, notice.reason, notice.action, notice.note)))
     return f"podberth.{hashlib.sha256(said.encode('utf-8', 'replace')).hexdigest()[:32]}"
@@ -249,7 +249,7 @@ def _path(notice: Notice) -> ApiPath:
 
 
 def _take_in(series: Series, answer: bytes) -> None:
-    """Note the version and the count in the API server's answer.
+    """Note in ``series`` the version and the count from the API server's answer.
 
     Raises:
         ClusterError: the answer is not valid.
@@ -264,21 +264,20 @@ def _take_in(series: Series, answer: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReviewEvents:
-    """Listens to answers of /validate: their warnings become Events, as far as the caller is known.
+    """Makes Events of the warnings in answers of /validate, if the caller is proven to be the API server.
 
     The API server proves its identity by a client certificate (``--client-ca``). If none is required, anybody who
-    reaches the port can send a review; podberth then writes nothing of its content with its own rights
-    (docs/adr/0042).
+    reaches the port can send a review; podberth then writes nothing of its content with its own rights (docs/adr/0042).
     """
 
     events: Events
     snapshot: Callable[[], Snapshot | None]
-    """Returns the snapshot in force."""
+    """Returns the snapshot in force, or None before the first one."""
     proved: bool
-    """Whether all clients have shown a certificate."""
+    """Whether every client of the review port must show a valid certificate."""
 
     def observe(self, request: AdmissionRequest, outcome: Outcome) -> None:
-        """Take an answer; returns at once."""
+        """Queue the Events of an answer and return at once."""
         if self.proved:
             for notice in notices(request, outcome):
                 self.events.tell(notice)

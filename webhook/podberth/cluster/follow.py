@@ -1,4 +1,4 @@
-"""Follows a whole cluster: a reflector for each resource, and the parts that use its objects.
+"""Follows a whole cluster: one reflector for each resource, and the consumers of its objects.
 
 All of it runs on the event loop, in steps of a few milliseconds between reviews, so nothing is locked.
 """
@@ -21,34 +21,37 @@ from .workloads import LiveWorkloads
 
 
 class ClusterConsumer(Protocol):
-    """Uses the objects of some resources."""
+    """A part of podberth that uses the objects of some resources."""
 
     @property
     def sinks(self) -> Mapping[Resource, Sink]:
-        """The sinks of its resources."""
+        """The sinks of the resources that this consumer uses."""
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
-        """Return how many objects of a resource cannot be used, by reason."""
+        """Return, for each reason, the number of objects of a resource that cannot be used."""
 
     async def hand_on(self) -> None:
-        """Pass on the facts now, and whenever they change, until cancelled. Started when all objects are listed."""
+        """Pass on the facts now, and whenever they change, until the task is cancelled.
+
+        This method is called when all objects are listed.
+        """
 
 
 @dataclass
 class LiveCluster:
-    """Follows one cluster; without facts before ``run``."""
+    """Follows one cluster; it has no facts before ``run``."""
 
     connect: Callable[[], Client]
     topology: LiveTopology
     others: Sequence[ClusterConsumer]
     workloads: LiveWorkloads
-    """The part for kinds that are followed if they are served."""
+    """The consumer of the kinds that are followed if the cluster serves them."""
     metrics: InitVar[Metrics]
     log: Log
     timing: Timing
 
     def __post_init__(self, metrics: Metrics) -> None:
-        """Make a reflector for each resource."""
+        """Create a reflector for each resource."""
         log, timing = self.log, self.timing
         watching = WatchMetrics(metrics, self._watched, lambda: self.topology.stale_count, self._kinds)
         self._served = ServedKinds(self.workloads, self.connect, watching, log, timing)
@@ -58,19 +61,22 @@ class LiveCluster:
         ]
 
     def unlisted(self) -> list[str]:
-        """Return the resources that have not been listed yet; empty: all are."""
+        """Return the names of the resources that have not been listed yet; empty if all are listed."""
         needed = [each.resource.name for _, each in self._reflectors() if not each.listed.is_set()]
         return [*needed, *self._served.unlisted()]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
-        """Tell whether an owner is known as soon as the API server sends it, unless it is left out."""
+        """Return whether the API server will send this owner without being asked: its kind is listed and watched.
+
+        The result is False for an owner that podberth leaves out.
+        """
         return self._served.follows_owner(group, kind, uid)
 
     async def run(self) -> None:
-        """Follow the cluster until cancelled.
+        """Follow the cluster until the task is cancelled.
 
         Raises:
-            ClusterError: the API server refuses, and has never answered.
+            ClusterError: the API server refuses requests, and has never accepted one.
         """
         endless = [each.run() for _, each in self._reflectors()]
         endless += [_hand_on(*followed) for followed in self._followed]
@@ -111,10 +117,10 @@ async def _hand_on(part: ClusterConsumer, reflectors: Sequence[Reflector]) -> No
 
 
 def open_cluster(kubeconfig: Path | None, timing: Timing) -> Callable[[], Client]:
-    """Return the function that makes clients of the cluster.
+    """Return a function that creates clients of the cluster.
 
     Raises:
-        UsageError: the library of the client is not installed.
+        UsageError: the client library is not installed.
     """
     make = client_class("--topology cluster")
     return lambda: make(kubeconfig, timing)

@@ -1,6 +1,6 @@
-"""Reads the objects for ``podberth status``, each part by itself: a refusal of one does not affect the others.
+"""Reads the objects for ``podberth status``. Each part is read separately: a refusal of one does not affect the others.
 
-Every request is a get or a list, none for a Secret; manifests/base/viewer.yaml grants exactly these.
+Every request is a get or a list, and none is for a Secret; manifests/base/viewer.yaml grants exactly these rights.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ _GUARDS: Final = {
         ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
     )
 }
-"""The admission policies of manifests/base and their bindings, by kind and name."""
+"""The API paths of the admission policies in manifests/base and of their bindings, by kind and name."""
 _METRICS_PORT: Final = "metrics"
 # Pages of Events: 10,000 are some 10 MB, and more are not worth reading.
 _MOST_PAGES: Final = 20
@@ -47,14 +47,14 @@ _METRICS: Final = AnswerLimits(seconds=5.0)
 
 
 class StatusReader:
-    """Reads the cluster once."""
+    """Reads the state of an installation in a cluster, once."""
 
     def __init__(self, client: Client) -> None:
-        """Start without a request."""
+        """Create the reader; it sends no request yet."""
         self._client = client
 
     async def read(self, now: datetime) -> InstallationState:
-        """Read all objects of the report.
+        """Read all objects that the report of ``podberth status`` needs.
 
         Raises:
             ClusterError: the API server cannot be reached, or does not accept the user's credentials.
@@ -83,7 +83,7 @@ class StatusReader:
         await self._client.reset()
 
     async def _named(self, path: ApiPath, group: str) -> Found:
-        """Read one object; None if it does not exist."""
+        """Return one object by its path; None if it does not exist."""
         *_, resource, name = path.split("/")
         where = f" in {path.namespace}" if path.namespace else ""
         return await _guarded(self._read(path), f"get {resource}.{group} {name}{where}")
@@ -93,7 +93,7 @@ class StatusReader:
         return dict(zip(paths, found, strict=True))
 
     async def _served(self) -> Read[bool]:
-        """Tell whether the API server has the kind; every authenticated user may ask."""
+        """Return whether the API server serves GPUPolicies; every authenticated user may ask this."""
         path = version_path(API_VERSION)
         found = await _guarded(self._read(path), f"get {path}")
         if isinstance(found, Unread):
@@ -112,7 +112,7 @@ class StatusReader:
         return found if isinstance(found, Unread) else ClusterWarnings(*(found or ((), False)))
 
     async def _pages(self, resource: Resource, most: int | None = None) -> tuple[tuple[Document, ...], bool]:
-        """Read a list; return it, and whether there is more than ``most`` pages have."""
+        """Read a list, up to ``most`` pages; return its objects, and whether there are more pages."""
         items: list[Document] = []
         read, cut = 0, False
         async for page in pages(self._client, resource):
@@ -123,7 +123,7 @@ class StatusReader:
         return tuple(items), cut
 
     async def _replicas(self) -> Read[tuple[Replica, ...]]:
-        """Read the metrics of every running replica, through the API server's proxy for pods."""
+        """Read the metrics of every running replica through the API server's proxy for pods."""
         pods = await self._listed(_PODS, f"pods in {NAMESPACE}")
         if isinstance(pods, Unread):
             return pods
@@ -144,23 +144,26 @@ class StatusReader:
 
 
 def open_status(kubeconfig: Kubeconfig | None) -> StatusReader:
-    """Return a reader of the cluster.
+    """Return a status reader for the cluster that the kubeconfig leads to.
 
     Raises:
-        UsageError: the library of the client is not installed, or no address of the API server is configured.
+        UsageError: the client library is not installed, or no address of the API server is configured.
     """
     return StatusReader(client_class("status")(kubeconfig, _TIMING, brief=True))
 
 
 async def _together(reading: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
-    """Return the results, in order; the first error ends all."""
+    """Run the coroutines together and return their results in order; the first error cancels the others."""
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(each) for each in reading]
     return [each.result() for each in tasks]
 
 
 async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:
-    """Return the result, the reason for its absence, or None if no object has the name."""
+    """Return the result of a read, the reason why it was refused, or None if no object has the name.
+
+    ``want`` names what was read, for the reason.
+    """
     try:
         return await reading
     except ClusterError as error:
@@ -177,6 +180,6 @@ def _runs(pod: Document) -> bool:
 
 
 def _port(pod: Document) -> int:
-    """Return the port of the metrics; podberth's own default if the pod names none."""
+    """Return the number of the metrics port of a pod; podberth's default if the pod does not name that port."""
     ports: list[Any] = [each for one in pod["spec"]["containers"] for each in one.get("ports") or ()]
     return next((int(each["containerPort"]) for each in ports if each.get("name") == _METRICS_PORT), 8080)

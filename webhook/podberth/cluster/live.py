@@ -1,4 +1,4 @@
-"""The cluster's topology from the API server: three followed resources, and an index that is always up to date.
+"""Keeps the index of the cluster's nodes up to date from three watched resources of the API server.
 
 All of it runs on the event loop, in steps of a few milliseconds between reviews, so nothing is locked.
 ``topology.known`` keeps the facts and ``topology.heartbeats`` the stale nodes; this module feeds both and passes the
@@ -31,10 +31,10 @@ _ORPHAN_SECONDS = 30.0
 
 
 class LiveTopology:
-    """Nodes, topology ConfigMaps and heartbeat Leases of one cluster."""
+    """Follows the Nodes, topology ConfigMaps and heartbeat Leases of one cluster."""
 
     def __init__(self, conventions: Conventions, log: Log, on_change: Callable[[TopologyIndex], None]) -> None:
-        """Start without facts. ``on_change`` is first called when everything is listed."""
+        """Create the object without facts. ``on_change`` is first called when all resources are listed."""
         self._log = log
         self._on_change = on_change
         self._known = KnownNodes(conventions)
@@ -54,11 +54,11 @@ class LiveTopology:
 
     @property
     def stale_count(self) -> int:
-        """The number of nodes whose topology is known and whose heartbeat has run out."""
+        """The number of nodes whose topology is known and whose agent's heartbeat has expired."""
         return self._known.stale_count
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
-        """Return how many objects of a resource cannot be used, by reason."""
+        """Return, for each reason, the number of objects of a resource that cannot be used."""
         unreadable = {"unreadable": len(self.sinks[resource].left_out)}
         return {**unreadable, "no node": len(self._known.orphans())} if resource is TOPOLOGIES else unreadable
 
@@ -85,7 +85,7 @@ class LiveTopology:
                     self._on_change(self._index)
 
     async def _update(self, step: int) -> None:
-        """File all changes so far, in steps; later ones come next."""
+        """Put all changes so far into the index, ``step`` objects at a time; later changes wait for the next update."""
         self._run_out()
         for _ in range(0, self._known.changed, step):
             try:
@@ -95,7 +95,7 @@ class LiveTopology:
             await asyncio.sleep(0)
 
     def _patience(self) -> float:
-        """Return how long no known heartbeat can run out; not shorter than events are collected."""
+        """Return the seconds until the next heartbeat can expire; at least the time for which events are collected."""
         if self._known.changed:
             return 0.0
         now, due = self._sight.read(time.monotonic()), self._heartbeats.next_at
@@ -104,7 +104,7 @@ class LiveTopology:
         return max(self._look_at - now, _TOGETHER_SECONDS)
 
     def _stir(self) -> None:
-        """Wake the task that passes on, if it has work: a renewed heartbeat is none."""
+        """Wake the task in ``hand_on`` if there is work for it; a renewed heartbeat alone is no work."""
         due = self._heartbeats.next_at
         if self._known.changed or (due is not None and due < self._look_at):
             self._wake.set()
@@ -144,7 +144,7 @@ class LiveTopology:
 
 
 class Documents:
-    """A sink that passes documents on, and counts those that cannot be used."""
+    """A sink that passes documents to a function, and counts the documents that cannot be used."""
 
     def __init__(
         self,
@@ -155,16 +155,17 @@ class Documents:
         log: Log,
         sight: WatchClock | None = None,
     ) -> None:
-        """Pass each object of a resource to ``take``, and the name of each deleted one to ``drop``; then call ``stir``.
+        """Pass each object of a resource to ``take``, and the name of a deleted object to ``drop``; then call ``stir``.
 
-        ``resource`` is the name for messages. ``sight`` is a clock that stops while the watch is lost; None: a new one.
+        ``resource`` is the name for messages. ``sight`` is a clock that stops while the watch is lost; None: a new
+        clock.
         """
         self.left_out: set[str] = set()
         self._resource, self._take, self._drop, self._stir, self._log = resource, take, drop, stir, log
         self._sight = sight or WatchClock()
 
     def put(self, name: str, document: Document) -> None:
-        """Pass a document on. An unusable one is logged once, until it can be used."""
+        """Pass a document to ``take``. An unusable document is logged once, until the object can be used again."""
         reported = name in self.left_out
         self.left_out.add(name)
         try:
@@ -180,15 +181,15 @@ class Documents:
         self._stir()
 
     def drop(self, name: str) -> None:
-        """Pass on that the object does not exist."""
+        """Report to ``drop`` that the object no longer exists."""
         self.left_out.discard(name)
         self._drop(name)
         self._stir()
 
     def lost(self, at: float) -> None:
-        """Keep the last facts while the watch is lost; their clock stops."""
+        """Keep the last facts while the watch is lost, and stop their clock."""
         self._sight.lose(at)
 
     def regained(self, at: float) -> None:
-        """Continue."""
+        """Start the clock of the facts again."""
         self._sight.regain(at)

@@ -1,4 +1,4 @@
-"""Objects that are kept whole, by name; all are passed on together whenever one of them changes."""
+"""Keeps whole objects by name, and passes all of them on whenever one changes."""
 
 import asyncio
 import time
@@ -12,9 +12,9 @@ _TOGETHER_SECONDS: Final = 0.1
 
 
 async def rounds(wake: asyncio.Event) -> AsyncIterator[None]:
-    """Yield at once, and again whenever ``wake`` has been set since; for ever.
+    """Yield at once, and again each time ``wake`` has been set, without end.
 
-    After a quiet time the next round is at once: the first pod of a new Namespace, or of a new Job, is on its way.
+    After a quiet time the next round follows at once, because the first pod of a new Namespace or Job may be waiting.
     """
     while True:
         wake.clear()
@@ -28,53 +28,53 @@ async def rounds(wake: asyncio.Event) -> AsyncIterator[None]:
 _OF_THE_WRITE = ("resourceVersion", "managedFields")
 
 Held: TypeAlias = Mapping[Resource, Mapping[str, Document]]
-"""The objects of each resource by name, without ``managedFields``."""
+"""The objects of each resource, by name and without ``managedFields``."""
 
 
 class LiveObjects:
-    """The objects of some resources."""
+    """Follows some resources, keeps their objects, and passes all of them to a function when one changes."""
 
     def __init__(self, resources: Sequence[Resource], on_change: Callable[[Held], Awaitable[None]]) -> None:
-        """Start empty. ``on_change`` is first called when everything is listed."""
+        """Create the collection without any object. ``on_change`` is first called when all resources are listed."""
         self._on_change = on_change
         self._wake = asyncio.Event()
         self.sinks = {resource: _Kept(self._wake.set) for resource in resources}
 
     def left_out(self, resource: Resource) -> Mapping[str, int]:
-        """Return how many objects cannot be used, by reason: every object can."""
+        """Return the number of unusable objects by reason: always empty, because every object can be used."""
         del resource
         return {}
 
     async def hand_on(self) -> None:
-        """Pass on the objects now, and whenever they change."""
+        """Pass the objects to ``on_change`` now, and again whenever they change."""
         async for _ in rounds(self._wake):
             await self._on_change({resource: dict(kept.objects) for resource, kept in self.sinks.items()})
 
 
 class _Kept:
-    """The objects of one resource."""
+    """A sink that keeps the objects of one resource."""
 
     def __init__(self, stir: Callable[[], None]) -> None:
         self.objects: dict[str, Document] = {}
         self._stir = stir
 
     def put(self, name: str, document: Document) -> None:
-        """Keep an object; an unchanged one has no effect."""
+        """Keep an object; an unchanged object has no effect."""
         known = self.objects.get(name)
         self.objects[name] = _without(document, "managedFields")
         if known is None or _without(known, *_OF_THE_WRITE) != _without(document, *_OF_THE_WRITE):
             self._stir()
 
     def drop(self, name: str) -> None:
-        """Remove it."""
+        """Remove the object of this name."""
         del self.objects[name]
         self._stir()
 
     def lost(self, at: float) -> None:
-        """Keep the objects."""
+        """Keep the objects while the watch is lost."""
 
     def regained(self, at: float) -> None:
-        """Continue."""
+        """Do nothing: the objects were kept."""
 
 
 def _without(document: Document, *fields: str) -> Document:

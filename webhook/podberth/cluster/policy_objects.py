@@ -1,7 +1,7 @@
-"""GPUPolicy objects as a source of snapshots. A broken one never replaces a working one, and affects no other.
+"""The GPUPolicies of the cluster as a source of snapshots. A broken policy affects no other policy.
 
-Positions of problems are those in the output of ``kubectl get gpupolicy NAME -o yaml``, because the applied file is not
-known.
+If a policy breaks, its last working version stays in force. Positions of problems are those in the output of ``kubectl
+get gpupolicy NAME -o yaml``, because the applied file is not known.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,19 +22,19 @@ from .objects import Held
 
 
 class PolicyObjects:
-    """A ``SnapshotSource`` of the GPUPolicies of a cluster."""
+    """A ``SnapshotSource`` that compiles the GPUPolicies of a cluster."""
 
     def __init__(self, conventions: Conventions, pod_schema: PodSchema) -> None:
-        """Start without policies; they are checked against ``pod_schema``."""
+        """Create the source without policies; policies will be checked against ``pod_schema``."""
         self._conventions = conventions
         self._pod_schema = pod_schema
         self._documents: Mapping[str, Document] = {}
         self._revision = 0
         self._good: dict[str, ParsedPolicy] = {}
-        """The policies in force since the last load."""
+        """The policies in force since the last load, by name."""
 
     def take(self, objects: Held) -> None:
-        """Take the objects as they are now; a change that keeps the generation, such as of a status, has no effect."""
+        """Receive the present objects; a change that keeps the generation, such as a new status, has no effect."""
         documents = objects[POLICIES]
         if not self._revision or _versions(documents) != _versions(self._documents):
             # Replaced and not changed, because a load in a thread may be reading it.
@@ -42,11 +42,11 @@ class PolicyObjects:
             self._revision += 1
 
     def revision(self) -> Mapping[str, object]:
-        """Return the number of changes of the policies; nothing while none is known."""
+        """Return a value that changes whenever the policies change; empty until the first policies are known."""
         return {"policies": self._revision} if self._revision else {}
 
     def load(self) -> Loaded:
-        """Compile all. If a policy is broken, its last good version, if there is one, stays in force."""
+        """Compile all policies. If a policy is broken, its last valid version, if there is one, stays in force."""
         documents = self._documents
         environment = new_environment(self._pod_schema)
         # One by one, because of many problems together only the first are reported. Those in force come first: if there
@@ -89,17 +89,17 @@ def _parsed(name: str, document: Document) -> ParsedPolicies:
 
 
 def text(document: Mapping[str, Any]) -> str:
-    """Return the text in which the positions of a policy's problems are given."""
+    """Return the YAML text in which the positions of a policy's problems are counted."""
     return as_yaml({key: value for key, value in document.items() if key != "status"})
 
 
 def _file(name: str) -> str:
-    """Return the place of a problem, in which kubectl's name of the object replaces a file's name."""
+    """Return the text that replaces a file name in the problems of a policy: the object's name as kubectl writes it."""
     return f"gpupolicy/{name}"
 
 
 def _versions(documents: Mapping[str, Document]) -> dict[str, object]:
-    """Return the identities of the policies: one that was deleted and created again is another."""
+    """Return the identity and version of each policy; a policy that was deleted and created again counts as changed."""
     return {name: (each["metadata"].get("uid"), _generation(each)) for name, each in documents.items()}
 
 

@@ -1,9 +1,10 @@
-"""The status of GPUPolicies: whether they compile, and whether they are sent their pods.
+"""The conditions in the status of GPUPolicies: a policy compiles, gets all its pods, and knows the state of nodes.
 
-The first follows from the object alone, so all replicas agree, and the first one writes it. Replicas of two versions
-may differ; each then writes once for a generation, and never in answer to the other. The second, only for policies of
-scope All, follows from the webhook configurations, which are read again before it is written. ``Freshness`` explains
-the third, of policies that ask for nodes. Nothing here is done inside a review.
+The first condition follows from the object alone, so all replicas agree, and the first replica writes it. Replicas of
+two versions may differ; each then writes once for a generation, and never in answer to the other. The second condition
+is only for policies of scope All. It follows from the webhook configurations, which are read again before it is
+written. The third is only for policies that ask for nodes; ``Freshness`` explains it. Nothing here is done inside a
+review.
 """
 
 import asyncio
@@ -37,14 +38,14 @@ _SILENT: Final = (
 )
 
 Entries: TypeAlias = Mapping[str, bool | str]
-"""By kind of configuration, whether it has an entry for every pod; a text: why that is unknown."""
+"""For each kind of webhook configuration, whether it has an entry for every pod; a text says why that is unknown."""
 
 
 async def entries(client: Client, name: str) -> Entries:
-    """Read the two configurations of that name; a missing one has no entry.
+    """Read the two webhook configurations of that name; a missing configuration has no entry.
 
     Raises:
-        ClusterError: no answer came; a refusal is a text in the result.
+        ClusterError: no answer came. A refusal is no error, but a text in the result.
     """
     return {kind: await _entry(client, path.below(name)) for kind, path in KINDS.items()}
 
@@ -61,7 +62,10 @@ async def _entry(client: Client, path: ApiPath) -> bool | str:
 
 
 def entries_condition(document: Document, verdict: Verdict, known: Entries) -> dict[str, Any] | None:
-    """Return the condition of a policy that needs entries for every pod; None: it needs none, or does not compile."""
+    """Return the condition about the webhook entries of a policy that needs entries for every pod.
+
+    Returns None if the policy needs no such entries or does not compile.
+    """
     wanted = entries_wanted(document)
     if verdict.problems or not wanted:
         return None
@@ -78,7 +82,7 @@ def entries_condition(document: Document, verdict: Verdict, known: Entries) -> d
 
 
 def _condition(kind: str, verdict: Verdict, status: str, reason: str, message: str) -> dict[str, Any]:
-    """Return a condition of a status, without the time of its last change."""
+    """Return a condition for a status, without the time of its last change."""
     return {
         "type": kind,
         "status": status,
@@ -89,17 +93,17 @@ def _condition(kind: str, verdict: Verdict, status: str, reason: str, message: s
 
 
 class Settled:
-    """A fact that counts once it has stayed the same for so long; until then ``value`` is None."""
+    """A fact that counts only after it has stayed the same for a time; until then ``value`` is None."""
 
     def __init__(self, seconds: float) -> None:
-        """Start without a fact."""
+        """Create the object without a fact; ``seconds`` is how long a fact must stay the same."""
         self._seconds = seconds
         self._seen: bool | None = None
         self._since = 0.0
         self.value: bool | None = None
 
     def see(self, seen: bool, at: float) -> None:
-        """Note the present state at a time in seconds."""
+        """Record that the fact has the state ``seen`` at a time in seconds."""
         if seen != self._seen:
             self._seen, self._since = seen, at
         if at - self._since >= self._seconds:
@@ -107,23 +111,23 @@ class Settled:
 
 
 class Freshness:
-    """The condition of one replica: the state that it should write for a policy, and the state that it has written.
+    """One replica's view of the condition that says whether the heartbeats of the nodes' agents arrive.
 
-    It says whether the nodes' agents are heard. It does not follow from the object, and replicas receive heartbeats at
-    different moments. So it is written only after the state has stayed the same for a while, and by each replica once
-    for each change that it has seen itself: replicas do not answer each other, and a short interruption writes nothing.
+    The condition does not follow from the object, and replicas receive heartbeats at different moments. So each replica
+    writes it only after the state has stayed the same for a while, and once for each change that the replica has seen
+    itself. Replicas do not answer each other, and a short interruption writes nothing.
     """
 
     def __init__(self, stale_nodes: Callable[[], int], settle_seconds: float) -> None:
-        """Start without conditions. ``stale_nodes`` returns the number of nodes whose agent is silent."""
+        """Create the object without conditions. ``stale_nodes`` returns the number of nodes whose agent is silent."""
         self._stale_nodes = stale_nodes
         self._fresh = Settled(settle_seconds)
         self._said: dict[str, object] = {}
         self.readers: Collection[str] = ()
-        """The policies that ask for nodes, by name."""
+        """The names of the policies that ask for nodes."""
 
     def look(self, at: float) -> None:
-        """Note the present state at a time in seconds."""
+        """Record whether any agent is silent at a time in seconds."""
         self._fresh.see(not self._stale_nodes(), at)
 
     def keep(self, names: Collection[str]) -> None:
@@ -131,7 +135,7 @@ class Freshness:
         self._said = {name: each for name, each in self._said.items() if name in names}
 
     def due(self, document: Document, verdict: Verdict) -> dict[str, Any] | None:
-        """Return the condition that a policy should have; its present one if this replica has nothing new to write."""
+        """Return the condition that a policy should have: the present one if this replica has nothing new to write."""
         if verdict.problems or verdict.name not in self.readers:
             return None
         if self._fresh.value is None or self._said.get(verdict.name) == self._turn(document, verdict):
@@ -142,7 +146,7 @@ class Freshness:
         return _condition(_TOPOLOGY_FRESH, verdict, *said)
 
     def said(self, document: Document, verdict: Verdict) -> None:
-        """Note that the object has the due condition, from this replica or another."""
+        """Note that the policy's object now has the due condition, whichever replica wrote it."""
         if self._fresh.value is not None:
             self._said[verdict.name] = self._turn(document, verdict)
 
@@ -159,20 +163,20 @@ _CHANGED_SINCE: Final = frozenset({HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND})
 
 @dataclass
 class PolicyStatuses:
-    """Writes the status of the policies of one cluster; ``run`` begins."""
+    """Writes the status of the GPUPolicies of one cluster, while ``run`` is active."""
 
     client: Client
     log: Log
     timing: Timing
     configuration: str
-    """The name of the two webhook configurations."""
+    """The name that both webhook configurations have."""
     stale_nodes: InitVar[Callable[[], int]]
     """Returns the number of nodes whose agent is silent."""
     notify: Callable[[Notice], None] | None = None
-    """Takes notices for Events."""
+    """The function that receives notices, to be published as Events."""
 
     def __post_init__(self, stale_nodes: Callable[[], int]) -> None:
-        """Start without a status."""
+        """Create the object without a status to write."""
         self._freshness = Freshness(stale_nodes, self.timing.settle_seconds)
         self._pace = Pace(self.timing, random)
         self._due = asyncio.Event()
@@ -183,14 +187,14 @@ class PolicyStatuses:
     def tell(
         self, documents: Mapping[str, Document], verdicts: Sequence[Verdict], readers: Collection[str] = ()
     ) -> None:
-        """Take the policies as they are now, their verdicts, and the names of those that ask for nodes."""
+        """Receive the present policies, their verdicts, and the names of the policies that ask for nodes."""
         self._documents, self._verdicts, self._freshness.readers = documents, verdicts, readers
         self._said = {name: each for name, each in self._said.items() if name in documents}
         self._freshness.keep(documents)
         self._due.set()
 
     async def run(self) -> None:
-        """Write the statuses that are due, until cancelled."""
+        """Write each status that is due, until the task is cancelled."""
         try:
             while True:
                 # Changes of webhook configurations are not watched, and time passes without an event.
@@ -253,12 +257,12 @@ class PolicyStatuses:
 def status_due(
     document: Document, verdict: Verdict, now: datetime, *, again: bool, extra: Sequence[Mapping[str, Any]] = ()
 ) -> dict[str, Any] | None:
-    """Return the status to write; None if there is nothing to write.
+    """Return the status to write for a policy; None if nothing has to be written.
 
     Args:
         document: the policy as it is now.
-        verdict: the verdict on it, or on an earlier generation of it: then another verdict will follow.
-        now: for conditions that change.
+        verdict: the verdict on the policy, or on an earlier generation of it: then another verdict will follow.
+        now: the time for conditions that change.
         again: whether a condition that another writer has set for this generation may be corrected.
         extra: conditions that do not follow from the object; they may always be corrected.
     """
@@ -281,9 +285,9 @@ def status_due(
 
 
 def turn(document: Document, verdict: Verdict) -> Notice | None:
-    """Return the notice for a policy that gets the status of a verdict, with the last status in ``document``.
+    """Return the notice that a policy now compiles or no longer does; None if that has not changed.
 
-    None: it compiles as before, or is broken as before.
+    ``document`` holds the last status, and ``verdict`` is the new one.
     """
     metadata, known = document["metadata"], document.get("status") or {}
     before = {each["type"]: each["status"] for each in known.get("conditions") or ()}.get("Compiled")

@@ -1,7 +1,7 @@
-"""Follows kinds that a cluster may serve or not: finds out which, and follows each for as long as it is served.
+"""Follows the kinds that a cluster may or may not serve: finds out which it serves, and follows each of them.
 
-None of them is needed. A kind that is not served, or that podberth may not list, is reported and delays nothing;
-one that is served is listed before podberth is ready. A CRD may appear and disappear at any time.
+None of these kinds is required. A kind that is not served, or that podberth may not list, is reported and delays
+nothing. A kind that is served is listed before podberth is ready. A CRD may appear and disappear at any time.
 """
 
 import asyncio
@@ -28,13 +28,13 @@ _FORGOTTEN: Final = "no longer served; what was known of it is forgotten"
 
 
 def resource_of(kind: Kind, version: str) -> Resource:
-    """Return the resource to watch for a kind in a served version."""
+    """Return the resource to watch for a kind in the given API version."""
     path = collection_path(f"{kind.group}/{version}", kind.plural)
     return Resource(kind.name, path, of_all_namespaces=not kind.of_cluster, optional=True)
 
 
 async def discover(client: Client, kinds: Iterable[Kind]) -> dict[Kind, Resource]:
-    """Return the resources of those kinds that are served.
+    """Return the resource to watch for each of the kinds that the cluster serves.
 
     Raises:
         ClusterError: the API server does not answer.
@@ -73,7 +73,7 @@ class _Followed:
 
 
 class ServedKinds:
-    """Follows the given kinds, each for as long as the cluster serves it."""
+    """Follows each of the given kinds while the cluster serves it."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class ServedKinds:
         log: Log,
         timing: Timing,
     ) -> None:
-        """Follow nothing; ``run`` begins. The objects go to ``workloads``."""
+        """Create the object; ``run`` starts to follow kinds and passes their objects to ``workloads``."""
         self.settled = asyncio.Event()
         """Set after all kinds that are served and may be listed were listed for the first time."""
         self._workloads = workloads
@@ -99,17 +99,20 @@ class ServedKinds:
         self._known = False
         self._followed: dict[Kind, _Followed] = {}
         self._absent: dict[Kind, KindState] = {}
-        """Why a kind is not followed; a refused one stays here until it is listed."""
+        """The reason why each kind is not followed; a refused kind stays here until it has been listed."""
         self._reported: dict[str, str] = {}
 
     def unlisted(self) -> Sequence[str]:
-        """Return the kinds that have not been listed yet, without those that appeared later."""
+        """Return the kinds that have not been listed yet, except those that appeared after the start."""
         if self.settled.is_set():
             return ()
         return [kind.name for kind in self._workloads.sinks if self._keeps_waiting(kind)]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
-        """Tell whether an owner is known as soon as the API server sends it, unless it is left out."""
+        """Return whether the API server will send this owner without being asked: its kind is listed and watched.
+
+        The result is False for an owner that podberth leaves out.
+        """
         found = self._owners.get((group, kind))
         followed = None if found is None else self._followed.get(found)
         if found is None or followed is None or self._workloads.sinks[found].leaves_out(uid):
@@ -117,7 +120,7 @@ class ServedKinds:
         return followed.reflector.listed.is_set() and not followed.reflector.trouble
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return the facts of the followed kinds for the metrics."""
+        """Return the facts about the watch of each followed kind, for the metrics."""
         now = time.monotonic()
         return {
             kind.name: WatchFacts(
@@ -129,18 +132,18 @@ class ServedKinds:
         }
 
     def version(self, kind: Kind) -> str:
-        """Return the group version in which a kind is followed and was listed; empty: it is not."""
+        """Return the API version in which a kind is followed and was listed; empty if the kind is not followed."""
         followed = self._followed.get(kind)
         if followed is None or not followed.reflector.listed.is_set():
             return ""
         return followed.reflector.resource.path.api_version
 
     def states(self) -> Mapping[str, KindState]:
-        """Return for every kind whether it is followed, and why not."""
+        """Return the state of every kind: followed, or the reason why it is not."""
         return {kind.name: self._state(kind) for kind in self._workloads.sinks}
 
     async def run(self) -> None:
-        """Follow the served kinds until cancelled."""
+        """Follow the served kinds until the task is cancelled."""
         try:
             while True:
                 looked_at = time.monotonic()
@@ -152,7 +155,10 @@ class ServedKinds:
             await self._client.reset()
 
     def _patience(self, *, calm: bool) -> float:
-        """Return the wait before the next look: CRDs change every few weeks, unless podberth has just begun."""
+        """Return the seconds until the next check of the served kinds: fewer soon after the start or a failure.
+
+        CRDs change only every few weeks.
+        """
         if calm and self.settled.is_set():
             self._pace.succeeded()
             return self._timing.discover_seconds * (1 + random.random()) / 2  # noqa: S311 - to spread
@@ -166,7 +172,7 @@ class ServedKinds:
             return False
 
     async def _look(self) -> bool:
-        """Find out which kinds are served, and begin to follow new ones; tell whether the API server answered."""
+        """Find out which kinds are served, and start to follow new ones; return whether the API server answered."""
         try:
             served = await discover(self._client, self._workloads.sinks)
         except ClusterError as error:
@@ -196,7 +202,7 @@ class ServedKinds:
         self._followed[kind] = _Followed(reflector, task)
 
     async def _until_something_happens(self, seconds: float, looked_at: float) -> None:
-        """Wait for the time of the next look, or until a kind can no longer be followed, or was listed."""
+        """Wait until the next check is due, a kind can no longer be followed, or a kind was listed."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             listing = [
@@ -223,7 +229,7 @@ class ServedKinds:
                 return
 
     async def _end(self, kind: Kind) -> None:
-        """Note why a kind can no longer be followed."""
+        """Note the reason why a kind can no longer be followed."""
         followed = self._followed.pop(kind)
         error = followed.task.exception()
         await followed.reflector.close()
@@ -264,7 +270,7 @@ class ServedKinds:
         return absent is None and not self._known
 
     def _is_early(self) -> bool:
-        """Tell whether a refusal may be that of an API server that has just started."""
+        """Return whether a refusal may be temporary, because the API server has just started."""
         return time.monotonic() - self._began < self._timing.refused_seconds
 
     def _settle(self) -> None:
@@ -277,7 +283,7 @@ class ServedKinds:
             self.settled.set()
 
     def _tell(self, what: str, message: str) -> None:
-        """Log it once, until the message changes."""
+        """Log a message about ``what``, unless the last message about it was the same."""
         if self._reported.get(what) != message:
             self._reported[what] = message
             self._log.event("warning", "kinds", problem=message)

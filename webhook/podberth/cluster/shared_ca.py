@@ -1,6 +1,7 @@
-"""The Secret of the authorities, and the caBundles of the webhook configurations, in the API server.
+"""Reads and writes the Secret of the shared CA, and the caBundles of the webhook configurations.
 
-Every write names the version that was read: the second of two writers is refused with 409 and reads again.
+Every write names the version that was read. So the API server refuses the second of two writers with 409, and that
+writer reads again.
 """
 
 import base64
@@ -28,14 +29,14 @@ KINDS: Final[Mapping[str, ApiPath]] = {
     "ValidatingWebhookConfiguration": collection_path(_ADMISSION, "validatingwebhookconfigurations"),
 }
 _KEY_BYTES: Final = 32
-"""The length of a new key of records: as many bytes as SHA-256 has."""
+"""The length in bytes of a new key for sealing records: as long as a SHA-256 hash."""
 # https://cert-manager.io/docs/concepts/ca-injector/: cert-manager's injector writes objects with one of these.
 _INJECTED: Final = "cert-manager.io/inject-"
 
 
 @dataclass(frozen=True, slots=True)
 class ReadConfiguration:
-    """A webhook configuration, and the version that a write has to name."""
+    """A webhook configuration, with the resourceVersion that a write has to name."""
 
     registration: Registration
     path: ApiPath
@@ -44,19 +45,19 @@ class ReadConfiguration:
 
 @dataclass(frozen=True, slots=True)
 class ReadSecret:
-    """The Secret as the API server has it."""
+    """The Secret of the shared CA as the API server has it."""
 
     document: Mapping[str, Any]
     authorities: Authorities
     record_key: bytes
-    """The key of records; empty if the Secret has none, or one that is too short."""
+    """The key that seals records; empty if the Secret has none, or if its key is too short."""
 
 
 class SharedAuthorities:
-    """The Secret ``name`` of podberth's namespace, and both configurations of the name ``configuration``."""
+    """Reads and writes podberth's Secret ``name`` and both webhook configurations named ``configuration``."""
 
     def __init__(self, client: Client, name: str, configuration: str) -> None:
-        """Start without a request."""
+        """Create the object; it sends no request yet."""
         self._client = client
         self._name = name
         self._path = collection_path("v1", "secrets", NAMESPACE)
@@ -64,10 +65,12 @@ class SharedAuthorities:
         self.where = f"Secret {NAMESPACE}/{name}"
 
     async def configurations(self, *, injected: bool = False) -> tuple[ReadConfiguration, ...]:
-        """Read the existing configurations. ``injected``: for display only, so cert-manager may write them.
+        """Read those webhook configurations that exist.
+
+        ``injected``: the result is for display only, so cert-manager may also set the caBundles.
 
         Raises:
-            ClusterError: the API server does not answer, or refuses.
+            ClusterError: the API server does not answer, or refuses the request.
             CertificateError: another writer sets their caBundles.
         """
         found = [await self._read(path.below(self._configuration)) for path in KINDS.values()]
@@ -82,11 +85,11 @@ class SharedAuthorities:
         return read
 
     async def secret(self) -> ReadSecret | None:
-        """Read the Secret; None if there is none.
+        """Read the Secret; None if it does not exist.
 
         Raises:
-            ClusterError: the API server does not answer, or refuses.
-            CertificateError: podberth did not write it so.
+            ClusterError: the API server does not answer, or refuses the request.
+            CertificateError: podberth has not written this content.
         """
         document = await self._read(self._path.below(self._name))
         if document is None:
@@ -97,17 +100,16 @@ class SharedAuthorities:
         return ReadSecret(document, decode(data, self.where), usable)
 
     async def store(self, read: ReadSecret | None, authorities: Authorities, record_key: bytes = b"") -> None:
-        """Write the Secret in place of the one that was read, with all its other fields.
+        """Write the Secret with new CA certificates; all its other fields keep the values that were read.
 
         Args:
-            read: the Secret that was read; None makes a new Secret.
-            authorities: its new authorities.
-            record_key: the key of records if the Secret has none; empty: a new one. An older replica writes the
-                Secret
-                without it, and a replica that remembers it puts it back.
+            read: the Secret that was read; None creates a new Secret.
+            authorities: the new CA certificates and their keys.
+            record_key: the key that seals records, used if the Secret has none; empty: a new key is made. A replica of
+                an older version writes the Secret without this key, and a replica that remembers the key restores it.
 
         Raises:
-            ClusterError: with status 409 if it has changed since; else the API server does not answer, or refuses.
+            ClusterError: the Secret has changed since (status 409), or the API server does not answer or refuses.
         """
         kept = read.document.get("data") or {} if read else {}
         key = read.record_key if read else b""
@@ -127,10 +129,10 @@ class SharedAuthorities:
             await self._client.send("PUT", self._path.below(self._name), {**read.document, "data": data})
 
     async def trust(self, configuration: ReadConfiguration, pem: bytes) -> None:
-        """Write every caBundle of a configuration, and nothing else of it.
+        """Write CA certificates (PEM) into every caBundle of a webhook configuration; other fields stay unchanged.
 
         Raises:
-            ClusterError: as ``store``.
+            ClusterError: as for ``store``.
         """
         bundle = base64.b64encode(pem).decode()
         version = {"op": "replace", "path": "/metadata/resourceVersion", "value": configuration.version}
@@ -141,7 +143,7 @@ class SharedAuthorities:
         await self._client.send("PATCH", configuration.path, [version, *bundles], "application/json-patch+json")
 
     async def reset(self) -> None:
-        """Connect again for the next request."""
+        """Close the connection; the next request opens a new one."""
         await self._client.reset()
 
     async def _read(self, path: ApiPath) -> Document | None:
@@ -156,10 +158,10 @@ class SharedAuthorities:
 def open_shared(
     kubeconfig: Path | Kubeconfig | None, name: str, configuration: str, timing: Timing
 ) -> SharedAuthorities:
-    """Return the access to the authorities.
+    """Return the object that reads and writes the Secret and the webhook configurations of these names.
 
     Raises:
-        UsageError: the library of the client is not installed, or no address of the API server is configured.
+        UsageError: the client library is not installed, or no address of the API server is configured.
     """
     make = client_class("the certificate authorities in the cluster")
     return SharedAuthorities(make(kubeconfig, timing), name, configuration)

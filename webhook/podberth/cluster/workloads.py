@@ -1,7 +1,7 @@
-"""The facts about owners, PodGroups, DRA objects and PriorityClasses, passed on together whenever some of them change.
+"""Keeps the facts about owners, PodGroups, DRA objects and PriorityClasses, and passes them on when some have changed.
 
-Unlike nodes they come and go with every job, by the ten thousand: only the fields that the core reads are kept, and a
-batch of changes copies only the tables of its kinds.
+Unlike nodes, these objects come and go with every job, in tens of thousands. So only the fields that the core reads are
+kept, and a batch of changes copies only the tables of its kinds.
 """
 
 import asyncio
@@ -26,30 +26,30 @@ MOST_WAITING: Final = 10_000
 
 
 class LiveKinds:
-    """The objects of the kinds that are followed if they are served."""
+    """Keeps the facts of the kinds that are followed if the cluster serves them."""
 
     def __init__(self, kinds: Sequence[Kind], stir: Callable[[], None], log: Log) -> None:
-        """Start empty. ``stir`` is called when a fact has changed that the core reads."""
+        """Create the object without facts. ``stir`` is called when a fact that the core reads has changed."""
         self.sinks = {kind: Filed(kind, stir, log) for kind in kinds}
 
     def left_out(self, kind: Kind) -> Mapping[str, int]:
-        """Return how many objects of a kind cannot be used, by reason."""
+        """Return, for each reason, the number of objects of a kind that cannot be used."""
         filed = self.sinks[kind]
         return {"unreadable": len(filed.left_out - filed.beyond), TOO_MANY: len(filed.beyond)}
 
 
 class LiveWorkloads(LiveKinds):
-    """The objects that a review may need."""
+    """Keeps the facts of the objects that a review may need, and passes them on."""
 
     def __init__(self, kinds: Sequence[Kind], on_change: Callable[[ClusterFacts], None], log: Log) -> None:
-        """Know nothing. ``on_change`` is called first when all that is served was listed."""
+        """Create the object without facts. ``on_change`` is first called when all served kinds are listed."""
         self._on_change = on_change
         self._wake = asyncio.Event()
         self._facts = ClusterFacts(listed=True)
         super().__init__(kinds, self._wake.set, log)
 
     async def hand_on(self) -> None:
-        """Pass on the facts now, and whenever they change, until cancelled."""
+        """Pass the facts to ``on_change`` now, and whenever they change, until the task is cancelled."""
         async for _ in rounds(self._wake):
             self._on_change(self.facts())
 
@@ -67,19 +67,19 @@ class LiveWorkloads(LiveKinds):
 
 
 class Filed(Documents):
-    """The objects of one kind that a watch has brought, as facts."""
+    """A sink that keeps the objects of one kind as facts."""
 
     def __init__(self, kind: Kind, stir: Callable[[], None], log: Log) -> None:
-        """Start empty. ``stir`` is called when a fact has changed that the core reads."""
+        """Create the sink without objects. ``stir`` is called when a fact that the core reads has changed."""
         super().__init__(kind.name, self._file, self._unfile, lambda: None, log)
         self.beyond: set[str] = set()
-        """The names of objects that are left out because there are too many."""
+        """The names of the objects that are left out because the kind has too many."""
         self._waiting: dict[str, Any] = {}
         self._useless: dict[str, str] = {}
-        """The uids of the objects that are left out, by name."""
+        """The uids of the objects that cannot be used, by name."""
         self._useless_uids: set[str] = set()
         self.is_served = False
-        """Whether the kind was listed once, and discovery has not reported since that it is gone."""
+        """Whether the kind was listed, and discovery has not reported since then that it is gone."""
         self._kind = kind
         self._stir_readers = stir
         self._count = 0
@@ -87,31 +87,31 @@ class Filed(Documents):
         self._changes: dict[Place, Any] = {}
 
     def table(self) -> Table:
-        """Return the facts as they are now; later changes make another table."""
+        """Return a table of the present facts; later changes make a new table."""
         if self._changes:
             self._table = self._table.changed(self._kind, self._changes)
             self._changes = {}
         return self._table
 
     def leaves_out(self, uid: str) -> bool:
-        """Tell whether the object of that uid exists and cannot be used.
+        """Return whether the object with this uid exists and cannot be used.
 
-        Only for the first hundred thousand of these.
+        Only the first hundred thousand such objects are remembered.
         """
         return uid in self._useless_uids
 
     def put(self, name: str, document: Document) -> None:
-        """Take an object, and remember its uid if it cannot be used: no review should wait for it."""
+        """Keep an object's facts. If it cannot be used, remember its uid, so that no review waits for it."""
         super().put(name, document)
         self._set_useless(name, text_at(document, "metadata", "uid") if name in self.left_out else "")
 
     def drop(self, name: str) -> None:
-        """Note that the object does not exist."""
+        """Remove the facts of an object that no longer exists."""
         super().drop(name)
         self._set_useless(name, "")
 
     def served(self) -> None:
-        """Note that the kind is served, and was listed: there may be none of it."""
+        """Note that the kind is served and was listed, even if no object of it exists."""
         if not self.is_served:
             self.is_served = True
             self._stir_readers()
@@ -123,7 +123,7 @@ class Filed(Documents):
             self._stir_readers()
 
     def forget(self) -> None:
-        """Forget all objects: the watch ended. The kind may still be served."""
+        """Forget all objects because the watch ended. The kind may still be served."""
         for name in list(self.left_out):
             self.drop(name)
         for place in self.table().facts:
@@ -155,7 +155,7 @@ class Filed(Documents):
         self._let_in()
 
     def _let_in(self) -> None:
-        """File the objects that have waited longest for room: the watch does not report an unchanged object again."""
+        """Add the objects that have waited longest for room: the watch does not report an unchanged object again."""
         while self._waiting and self._count < MOST_OBJECTS:
             name = next(iter(self._waiting))
             self._set(self._kind.place_of(name), self._waiting.pop(name))

@@ -1,4 +1,4 @@
 """``podberth controller``: the leader of several replicas makes the objects that waiting pods need.
 
-``plan``, which is pure, says which objects. Requests, clocks and the leader's Lease are handled here.
+``plan`` is pure and decides which objects. The other modules handle requests, clocks and the leader's Lease.
 """

@@ -1,4 +1,4 @@
-"""The claim templates of the policies in force, which are loaded as ``podberth serve`` loads them."""
+"""Loads the policies in force, as ``podberth serve`` does, and collects the claim templates that they declare."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -12,19 +12,19 @@ from ..files.source import SnapshotSource
 from ..telemetry.log import Log
 
 Templates: TypeAlias = Mapping[str, Mapping[str, Any]]
-"""Specs by the names that are written on pods."""
+"""The specs of claim templates, by the names that are written on pods."""
 
 # As often as podberth serve looks by default: a look at a few dozen files takes about a millisecond.
 _LOOK_SECONDS = 2.0
 
 
 class Declared:
-    """The templates that policies declare. A broken policy never replaces a working one."""
+    """Keeps the claim templates that policies declare up to date. A broken policy never replaces a working version."""
 
     def __init__(self, source: SnapshotSource, adopt: Callable[[Templates], None], log: Log) -> None:
-        """Start without policies."""
+        """Create the object without policies; ``adopt`` receives the templates after each change."""
         self.loaded = False
-        """Whether policies were loaded once."""
+        """Whether policies have been loaded at least once."""
         self._source = source
         self._adopt = adopt
         self._log = log
@@ -32,7 +32,7 @@ class Declared:
         self._now: Templates = {}
 
     async def look(self) -> None:
-        """Load the policies if they have changed."""
+        """Load the policies if they have changed, and pass on their templates."""
         seen = await asyncio.to_thread(self._source.revision)
         if not seen or seen == self._seen:
             return
@@ -52,19 +52,19 @@ class Declared:
         self._adopt({**before, **self._now})
 
     async def run(self) -> None:
-        """Look every two seconds, until cancelled."""
+        """Check for changed policies every two seconds until the task is cancelled."""
         while True:
             await self.look()
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def take(self, objects: Held) -> None:
-        """Take the GPUPolicies of the cluster as they are now."""
+        """Receive the present GPUPolicies of the cluster."""
         if isinstance(self._source, PolicyObjects):
             self._source.take(objects)
         await self.look()
 
 
 def templates(snapshot: Snapshot) -> Templates:
-    """Return the claim templates that policies declare."""
+    """Return the claim templates that the policies in a snapshot declare."""
     declared = (each for policy in snapshot.policies for each in policy.source.spec.claim_templates)
     return {each.written_name: each.document for each in declared}

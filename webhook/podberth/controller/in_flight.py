@@ -1,4 +1,4 @@
-"""Requests in progress: a few at a time, so that a slow one delays no round."""
+"""Limits the requests in progress, so that a slow request does not delay the loop."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
@@ -8,35 +8,37 @@ from .plan.model import Action, LookUp
 from .retries import key_of
 
 AT_ONCE: Final = 5
-"""The places for look-ups, and as many for writes: few enough that thousands of gangs after a restart are no burst to
-the API server; together they are client-go's default burst."""
+"""The number of look-ups that may be in progress at once, and also the number of writes.
+
+Both together are client-go's default burst. So thousands of gangs after a restart do not overload the API server.
+"""
 
 
 class _Lane:
-    """Requests of one sort: those of another sort take none of its places."""
+    """The requests of one kind, look-ups or writes, with their own limit."""
 
     def __init__(self) -> None:
         self.due: dict[Any, Action] = {}
-        """The waiting requests, in the order in which they are sent."""
+        """The waiting requests, in the order in which they will be sent."""
         self.under_way: dict[Any, asyncio.Task[None]] = {}
 
 
 class Sending:
-    """The requests in progress, and those that wait for a place."""
+    """The requests in progress, and those that wait until others have finished."""
 
     def __init__(self, send: Callable[[Action], Awaitable[None]]) -> None:
-        """Start without requests. ``send`` raises nothing."""
+        """Create the object without requests. ``send`` must not raise exceptions."""
         self._send = send
         self._look_ups, self._writes = self._lanes = (_Lane(), _Lane())
 
     def is_under_way(self, action: Action) -> bool:
-        """Tell whether it was sent and is not answered."""
+        """Return whether the request for an action was sent and has no answer yet."""
         return key_of(action) in self._lane(action).under_way
 
     def offer(self, due: Iterable[Action]) -> None:
-        """Send these as places become free, unless they are in progress, instead of the requests that still wait.
+        """Replace the waiting requests by these, and send them as others finish; requests in progress are not repeated.
 
-        Those may no longer be wanted.
+        The replaced requests may no longer be wanted.
         """
         for lane in self._lanes:
             lane.due.clear()
@@ -47,7 +49,7 @@ class Sending:
             self._fill(lane)
 
     async def stop(self) -> None:
-        """End the requests in progress, and return when there are none."""
+        """Cancel the requests in progress, and return when all have ended."""
         for lane in self._lanes:
             lane.due.clear()
         tasks = [task for lane in self._lanes for task in lane.under_way.values()]

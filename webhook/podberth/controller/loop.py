@@ -1,7 +1,7 @@
-"""The leader's loop: it reads the present state, sends the makers' actions and notices, and repeats at each change.
+"""The leader's loop: it reads the present state, sends the makers' actions and notices, and repeats after each change.
 
 A round waits for no answer: a request in progress is not sent again, and each answer starts another round. A notice is
-sent once for as long as its problem stands.
+sent once while its problem lasts.
 """
 
 import asyncio
@@ -33,16 +33,16 @@ _LONGEST_SECONDS = 60.0
 
 @dataclass(slots=True)
 class Acting:
-    """The acting part of one replica. ``act`` runs while it leads, and starts without memory."""
+    """Takes the controller's actions in one replica, while it leads; each call of ``act`` starts without memory."""
 
     sight: ObservedCluster
     requests: Requests
     tell: Callable[[Notice], None]
     wake: asyncio.Event
-    """Set when there may be something to do."""
+    """Set when there may be new work for the loop."""
     timing: Timing
     patience_seconds: float
-    """How long a pod may wait for its group until that is reported."""
+    """How long a pod may wait for its group before that is reported."""
     metrics: ControllerMetrics
     log: Log
     _known: LookedUp = field(init=False, default_factory=LookedUp)
@@ -52,15 +52,15 @@ class Acting:
     _served: Mapping[str, str] = field(init=False, default_factory=dict)
     _reported: set[Notice] = field(init=False, default_factory=set)
     _broken: set[str] = field(init=False, default_factory=set)
-    """Namespaces whose pods cannot be planned for."""
+    """The namespaces for which the makers failed because of a bug."""
 
     def __post_init__(self) -> None:
-        """Start without requests."""
+        """Create the loop; it sends no request yet."""
         self._waits = Waits(self.timing)
         self._sending = Sending(self._do)
 
     async def act(self) -> None:
-        """Act until cancelled; then no request is in progress any more."""
+        """Run the loop until the task is cancelled; when this method ends, no request is in progress."""
         for memory in (self._known, self._fixed, self._waits, self._reported, self._broken):
             memory.clear()
         try:
@@ -92,7 +92,7 @@ class Acting:
             return self.timing.longest_wait_seconds
 
     def _round(self) -> float:
-        """Start the actions that are due; return how long nothing else will be due unless something changes."""
+        """Start the actions that are due; return the seconds until more is due, if nothing changes before."""
         known = self._known
         known.keep(owners_of(list(self.sight.pods.values()), known.controllers))
         world = self.sight.world(known.controllers, frozenset(known.gone), self._fixed, self.patience_seconds)
@@ -111,9 +111,10 @@ class Acting:
         return min(until - now, plan.again_at - time.time())
 
     def _plan(self, world: World) -> ActionPlan:
-        """Ask the makers.
+        """Return the combined plan of all makers.
 
-        If one has a bug, for each namespace alone, so that other namespaces' gangs do not wait for it.
+        If a maker fails because of a bug, the makers are asked for each namespace separately, so that gangs in other
+        namespaces still get their groups.
         """
         now = time.time()
         try:
@@ -149,7 +150,7 @@ class Acting:
         self.wake.set()
 
     def _settle(self, action: Action, answer: RequestResult) -> None:
-        """Handle the result of a request."""
+        """Process the result of the request for an action."""
         now = time.monotonic()
         if isinstance(action, LookUp):
             self._learn(action, answer, now)
@@ -166,7 +167,10 @@ class Acting:
             self.log.event("warning", f"{action.noun}: {word(action)} failed; tried again", problem=said)
 
     def _learn(self, action: LookUp, answer: RequestResult, now: float) -> None:
-        """Record an owner, that it is gone, or that it cannot be read: then it counts as the one on top."""
+        """Record the result of a look-up: the owner, that it is gone, or that it cannot be read.
+
+        An owner that cannot be read counts as the topmost owner.
+        """
         if answer.result == "ok":
             self._known.found(action, answer.document or {})
         elif answer.result == "conflict":

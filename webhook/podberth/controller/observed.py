@@ -1,4 +1,4 @@
-"""The controller's view of a cluster: the waiting pods, and the objects of the kinds that it makes."""
+"""The controller's view of a cluster: the waiting pods, and the objects of the kinds that the controller makes."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ from .plan.model import Made, Owned, Place, WaitingPod, World
 
 
 def _seen(kind: Kind) -> Kind:
-    """Return the kind with a reader for the controller, which keeps owners and ``ours``; decisions need neither."""
+    """Return the kind with the controller's reader, which also keeps owners and ``ours``; decisions need neither."""
 
     def read(document: Document) -> Made:
         # A PodGroup without a minimum lets its pods start one by one.
@@ -36,7 +36,7 @@ SEEN_KINDS: Final[tuple[Kind, ...]] = tuple(_seen(kind) for kind in of_role("pod
 
 
 class ObservedCluster:
-    """The whole view. ``stir`` is called when something has changed."""
+    """Follows everything that the controller needs of a cluster. ``stir`` is called after each change."""
 
     def __init__(
         self,
@@ -46,11 +46,11 @@ class ObservedCluster:
         log: Log,
         timing: Timing,
     ) -> None:
-        """Start empty; ``run`` follows."""
+        """Create the view without objects; ``run`` starts to follow the cluster."""
         self.pods: dict[str, WaitingPod] = {}
-        """The waiting pods that name a group or a claim template, as NAMESPACE/NAME."""
+        """The waiting pods that name a group or a claim template, by NAMESPACE/NAME."""
         self.declared: Mapping[str, Mapping[str, Any]] | None = None
-        """The claim templates that policies declare; None: not known yet."""
+        """The claim templates that policies declare; None if they are not known yet."""
         self._stir = stir
         sink = Documents(WAITING_PODS.name, self._put, self._drop, lambda: None, log)
         self._reflector = Reflector(WAITING_PODS, connect(), sink, metrics, log, timing)
@@ -63,15 +63,15 @@ class ObservedCluster:
         return [*pods, *self._served.unlisted()]
 
     async def listed(self) -> None:
-        """Return once all has been listed."""
+        """Return when all resources have been listed."""
         await self._reflector.listed.wait()
         await self._served.settled.wait()
 
     async def run(self) -> None:
-        """Follow all of it until cancelled.
+        """Follow the cluster until the task is cancelled.
 
         Raises:
-            ClusterError: the API server refuses, and has never answered.
+            ClusterError: the API server refuses requests, and has never accepted one.
         """
         try:
             await run_together([self._reflector.run(), self._served.run()])
@@ -85,7 +85,7 @@ class ObservedCluster:
         fixed: Mapping[str, int],
         patience_seconds: float,
     ) -> World:
-        """Return the present view, with the other known facts."""
+        """Return the present view, combined with the given facts about owners and groups."""
         states = self._served.states()
         served = {kind: version for kind in SEEN_KINDS if (version := self._served.version(kind))}
         known: dict[str, Mapping[Place, Made]] = {kind.name: self._objects.sinks[kind].table().facts for kind in served}
@@ -107,16 +107,16 @@ class ObservedCluster:
         self._stir()
 
     def in_groups(self) -> int:
-        """Count the pods that name a group, without those that only name a claim template."""
+        """Return the number of waiting pods that name a group; pods that name only a claim template do not count."""
         return sum(bool(pod.groups) for pod in self.pods.values())
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return the facts of followed resources for the metrics."""
+        """Return the facts about the watch of each followed resource, for the metrics."""
         pods = WatchFacts(self._reflector.count, time.monotonic() - self._reflector.contact_at, {})
         return {WAITING_PODS.name: pods, **self._served.watched()}
 
     def kinds(self) -> Mapping[str, KindState]:
-        """Return for every kind whether it is followed, and why not."""
+        """Return the state of every kind: followed, or the reason why it is not."""
         return self._served.states()
 
     def _put(self, name: str, document: Document) -> None:
@@ -133,7 +133,7 @@ class ObservedCluster:
 
 
 def owners_of(pods: Sequence[WaitingPod], owners: Mapping[Owned, OwnerReference | None]) -> set[Owned]:
-    """Return all owners of pods, as far up as they are known."""
+    """Return all owners of these pods, and the owners of these owners, as far as they are known."""
     found: set[Owned] = set()
     for pod in pods:
         owner = pod.owner

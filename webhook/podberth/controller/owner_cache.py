@@ -1,4 +1,4 @@
-"""The results of look-ups of owners, kept for as long as pods have these owners. Pure: times are given."""
+"""Remembers the results of look-ups of owners while some pod has the owner. Pure: the caller gives the time."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -15,37 +15,39 @@ if TYPE_CHECKING:
 
 # A person who grants a right, or makes an owner smaller, waits about as long for the effect.
 ASK_AGAIN_SECONDS: Final = 60.0
-"""The shortest time between two look-ups of an unreadable owner."""
+"""The shortest time between two look-ups of an owner that could not be read."""
 MOST_ASKED_PER_SECOND: Final = 10.0
-"""The rate for all unreadable owners: one missing right may affect every gang's owner. Twice client-go's default
-QPS."""
+"""The largest number of repeated look-ups in a second, over all unreadable owners: twice client-go's default QPS.
+
+One missing right may make the owners of all gangs unreadable.
+"""
 
 
 class LookedUp:
-    """The known owners."""
+    """The owners that were looked up, and those that could not be read."""
 
     def __init__(self) -> None:
-        """Start empty."""
+        """Create the cache without owners."""
         self.controllers: dict[Owned, OwnerReference | None] = {}
-        """As ``World.owners``."""
+        """The controllers of owners that were looked up, as in ``World.owners``."""
         self.documents: dict[Owned, Mapping[str, Any]] = {}
         self.gone: set[Owned] = set()
         self._ask_at: dict[Owned, float] = {}
-        """The time of the next look-up of each unreadable owner."""
+        """The time of the next look-up of each owner that could not be read."""
 
     def clear(self) -> None:
-        """Forget all."""
+        """Forget all owners."""
         self.keep(frozenset())
 
     def keep(self, asked: AbstractSet[Owned]) -> None:
-        """Forget all owners but these."""
+        """Forget all owners except these."""
         self.controllers = {owned: each for owned, each in self.controllers.items() if owned in asked}
         self.documents = {owned: each for owned, each in self.documents.items() if owned in asked}
         self.gone &= asked
         self._ask_at = {owned: each for owned, each in self._ask_at.items() if owned in asked}
 
     def found(self, action: LookUp, document: Mapping[str, Any]) -> None:
-        """Record an owner; an object of that name with another uid is not it."""
+        """Record the object that a look-up has found; if it has another uid, the owner counts as gone."""
         if text_at(document, "metadata", "uid") != action.owner.uid:
             self.lost(action)
             return
@@ -58,14 +60,14 @@ class LookedUp:
             self.documents |= {} if kept is None else {owned: kept}
 
     def lost(self, action: LookUp) -> None:
-        """Record that an owner is gone."""
+        """Record that an owner no longer exists."""
         owned = action.namespace, action.owner
         self.gone.add(owned)
         self.controllers.pop(owned, None)
         self._ask_at.pop(owned, None)
 
     def cannot_be_read(self, action: LookUp, at: float) -> bool:
-        """Count an owner as the one on top until it can be read; tell whether that is new."""
+        """Treat an owner that cannot be read as the topmost owner; return whether that is new."""
         owned = action.namespace, action.owner
         new = not self.is_unreadable(action)
         self.controllers[owned] = None
@@ -74,13 +76,13 @@ class LookedUp:
         return new
 
     def is_unreadable(self, action: LookUp) -> bool:
-        """Tell whether an owner counts as the one on top because it cannot be read."""
+        """Return whether an owner is treated as the topmost owner because it cannot be read."""
         return (action.namespace, action.owner) in self._ask_at
 
     def due(self, at: float) -> list[LookUp]:
-        """Return the owners to look up again."""
+        """Return the look-ups that are to be repeated now."""
         return [LookUp(*owned) for owned, ask_at in self._ask_at.items() if ask_at <= at]
 
     def next_at(self, after: float) -> float:
-        """Return the time of the next look-up; infinity: none."""
+        """Return the time of the next look-up after ``after``; infinity if there is none."""
         return min((each for each in self._ask_at.values() if each > after), default=float("inf"))

@@ -1,4 +1,4 @@
-"""Sends a plan's actions: one request for an action, and its result."""
+"""Sends a plan's actions to the API server: one request for each action, with a result."""
 
 import re
 from collections.abc import Mapping
@@ -28,28 +28,28 @@ Result: TypeAlias = Literal["ok", "conflict", "refused", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class RequestResult:
-    """The result of a request."""
+    """The result of the request for an action."""
 
     result: Result
     document: dict[str, Any] | None = None
-    """The object as the API server has it now."""
+    """The object in the API server's answer."""
     error: ClusterError | None = None
 
 
 def word(action: Action) -> str:
-    """Return the word under which a kind of action is counted."""
+    """Return the name of the kind of an action in the metrics."""
     return {Create: "create", GroupChange: "change", LookUp: "look up"}[type(action)]
 
 
 class Requests:
-    """Sends plans to the API server."""
+    """Sends the actions of plans to the API server."""
 
     def __init__(self, client: Client) -> None:
-        """Start without requests."""
+        """Create the sender; it sends no request yet."""
         self._client = client
 
     async def send(self, action: Action, served: Mapping[str, str]) -> RequestResult:
-        """Send an action; ``served`` are the group versions by kind."""
+        """Send an action and return its result; ``served`` has the API version of each kind."""
         try:
             body = await self._send(action, served)
             return RequestResult("ok", _document(action, body))
@@ -57,7 +57,7 @@ class Requests:
             return RequestResult(_result(action, error), error=error)
 
     async def reset(self) -> None:
-        """Connect again for the next request."""
+        """Close the connection; the next request opens a new one."""
         await self._client.reset()
 
     async def _send(self, action: Action, served: Mapping[str, str]) -> bytes:
@@ -96,9 +96,10 @@ def _owner_path(action: LookUp) -> ApiPath:
 
 
 def keeps_minimum(action: GroupChange, answer: RequestResult) -> bool:
-    """Tell whether a change was refused because of the group's minimum, by the field in the API server's message.
+    """Return whether the API server refused a change because the group's minimum cannot change.
 
-    The message has the form of ErrorList.ToAggregate (k8s.io/apimachinery pkg/util/validation/field): FIELD: what.
+    The refused field is in the API server's message, which has the form of ErrorList.ToAggregate (k8s.io/apimachinery
+    pkg/util/validation/field): FIELD: text.
     """
     system = BY_API_GROUP.get(action.kind.partition(".")[2])
     if system is None or answer.error is None or answer.error.status != HTTPStatus.UNPROCESSABLE_ENTITY:

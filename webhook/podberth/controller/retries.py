@@ -1,6 +1,6 @@
-"""The time at which a request may be sent again, and the reports until then. Pure: the caller gives the time.
+"""Decides when a request may be sent again, and what is reported until then. Pure: the caller gives the time.
 
-A request waits after a failure, and after a success until its effect is seen.
+A request waits after a failure, and after a success until the watch shows its effect.
 """
 
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
@@ -16,18 +16,21 @@ from .plan.model import Action, Create, GroupChange, LookUp, Owned, Place
 from .requests import RequestResult, word
 
 LONGEST_REFUSED_SECONDS: Final = 300.0
-"""The longest wait before a refused request is sent again: its cause, a quota or a webhook, is fixed by a person in
-minutes. 1,000 groups over a quota are then some seven requests a second, and not 200."""
+"""The longest wait before a refused request is sent again.
+
+A person fixes its cause, a quota or a webhook, in minutes. With this wait, 1,000 groups over a quota cause some seven
+requests a second instead of 200.
+"""
 # How long the watch may take to show a write; then it is written again, if it is still wanted.
 _SEEN_SECONDS: Final = 5.0
 
 Subject: TypeAlias = Owned | tuple[str, Place]
-"""The subject of an action, as in ``World.failed``."""
+"""The owner or object that an action is about, as in ``World.failed``."""
 
 
 @dataclass(slots=True)
 class _Wait:
-    """A request that is not to be sent again before ``until``."""
+    """A request that may not be sent again before the time ``until``."""
 
     of: Subject
     failing: Pace
@@ -35,32 +38,32 @@ class _Wait:
     until: float = 0.0
     notice: Notice | None = None
     failed: str = ""
-    """Its error, if the API server neither did nor refused it."""
+    """The error of the request if the API server neither executed nor refused it."""
     refused: object = None
-    """The content of the refused request."""
+    """The content of the request if the API server refused it."""
     unreadable_since: float | None = None
 
 
 class Waits:
-    """The requests that wait for their next try."""
+    """All requests that wait before they are sent again."""
 
     def __init__(self, timing: Timing, draw: Callable[[], float] = random) -> None:
-        """Start empty. ``draw`` returns numbers from 0 to 1."""
+        """Create the object without requests. ``draw`` returns random numbers from 0 to 1."""
         self._timing = timing
         self._refused = replace(timing, longest_wait_seconds=LONGEST_REFUSED_SECONDS)
         self._draw = draw
         self._each: dict[Hashable, _Wait] = {}
 
     def clear(self) -> None:
-        """Forget all."""
+        """Forget all requests."""
         self._each.clear()
 
     def keep(self, wanted: Container[Hashable]) -> None:
-        """Forget requests that are no longer wanted."""
+        """Forget the requests that are not in ``wanted``."""
         self._each = {key: each for key, each in self._each.items() if key in wanted}
 
     def due(self, action: Action, at: float) -> bool:
-        """Tell whether it may be sent; a refused request with another content may be sent at once."""
+        """Return whether the request for an action may be sent; a refused request with new content need not wait."""
         wait = self._each.get(key_of(action))
         if wait is None or wait.until <= at:
             return True
@@ -69,7 +72,7 @@ class Waits:
     def in_turn(self, actions: Iterable[Action], at: float) -> list[Action]:
         """Return the requests that may be sent: first those never tried, then those that have waited longest.
 
-        In another order repeated tries for owners that hang would delay the first try for others.
+        In any other order, repeated look-ups of owners that never answer would delay the first look-up of others.
         """
         return sorted((each for each in actions if self.due(each, at)), key=self._due_at)
 
@@ -78,29 +81,29 @@ class Waits:
         return wait.until if wait is not None else float("-inf")
 
     def next_at(self, after: float) -> float:
-        """Return the next time at which a request becomes due; infinity: none."""
+        """Return the next time after ``after`` at which a request becomes due; infinity if there is none."""
         return min((each.until for each in self._each.values() if each.until > after), default=float("inf"))
 
     def failed(self) -> dict[Subject, str]:
-        """Return the errors of the last tries, for ``World.failed``."""
+        """Return the errors of the last failed tries, for ``World.failed``."""
         return {each.of: each.failed for each in self._each.values() if each.failed}
 
     def notices(self) -> Iterator[Notice]:
-        """Yield the notices about refused requests."""
+        """Yield the notices about requests that the API server refused."""
         yield from (each.notice for each in self._each.values() if each.notice)
 
     def written(self, action: Action, at: float) -> None:
-        """Wait for the watch to show the effect."""
+        """Record a successful write: its action waits until the watch shows the effect."""
         self._each[key_of(action)] = wait = self._new(action)
         wait.until = at + _SEEN_SECONDS
 
     def overtaken(self, action: Action, answer: RequestResult, at: float) -> None:
-        """Wait for the watch to show the conflicting write; earlier errors no longer stand."""
+        """Record a conflict: the action waits until the watch shows the other write. Earlier errors are forgotten."""
         wait = self._later(action, answer, at)
         wait.notice, wait.failed, wait.refused = None, "", None
 
     def put_off(self, action: Action, answer: RequestResult, at: float) -> str:
-        """Wait for the next try; return the error."""
+        """Record a failure, after which the action waits for its next try; return the error."""
         wait, said = self._later(action, answer, at), str(answer.error)
         wait.failed, wait.refused = said, None
         if answer.result == "refused" and not isinstance(action, LookUp):
@@ -109,9 +112,9 @@ class Waits:
         return said
 
     def unreadable(self, action: LookUp, error: ClusterError | None, at: float) -> bool:
-        """Record a look-up's error; tell whether for so long the owner could not be read.
+        """Record the error of a look-up; return whether the owner could not be read for so long that this is final.
 
-        An API server that has just started refuses everybody for some seconds.
+        An API server that has just started refuses all requests for some seconds.
         """
         wait = self._each.setdefault(key_of(action), self._new(action))
         # Refused, or longer than an object can be.
@@ -149,10 +152,10 @@ def _asked(action: Action) -> object:
 
 
 def subject_of(action: Action) -> Subject:
-    """Return the object that an action is about: the owner to be looked up, else the object to be written."""
+    """Return what an action is about: the owner to be looked up, or the object to be written."""
     return (action.namespace, action.owner) if isinstance(action, LookUp) else (action.kind, action.place)
 
 
 def key_of(action: Action) -> Hashable:
-    """Return the identity of an action: only one of each is sent at a time."""
+    """Return the identity of an action; two actions with the same identity are never in progress at once."""
     return subject_of(action) if isinstance(action, LookUp) else (word(action), action.kind, action.place)

@@ -1,5 +1,5 @@
-"""The base of all listening ports of podberth: limits of time and size for connections, and answers without a banner.
+"""The base of all listening ports of podberth: it limits connections in time and size, and no answer names podberth.
 
-``budget`` counts the bytes that callers make the process hold, ``places`` the connections, ``connection`` bounds the
-head of a request, ``listener`` accepts. Each port decides by itself which answers it gives to whom.
+``budget`` counts the bytes that the process holds for its callers. ``places`` counts the connections. ``connection``
+limits the size of a request's head. ``listener`` accepts connections. Each port decides by itself how it answers.
 """

@@ -1,8 +1,8 @@
-"""Short answers, written at once, that do not name podberth's software.
+"""Short HTTP answers that are written at once and have no Server header.
 
-aiohttp's own Response always has a Server header. The time is no reason: 59 us of CPU for a request and its answer
-instead of 72, where a decision takes some hundreds. aiohttp asks three things of a response: ``prepare``,
-``write_eof`` and ``keep_alive``.
+aiohttp's own Response always has a Server header. Speed is not the reason: a request and its answer take 59 us of CPU
+instead of 72, and a decision takes some hundreds. aiohttp asks three things of a response: ``prepare``, ``write_eof``
+and ``keep_alive``.
 """
 
 from email.utils import formatdate
@@ -14,8 +14,10 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
 RETRY_AFTER_SECONDS = 1
-"""After this many seconds client-go, and so the API server, asks again (rest/with_retry.go), within the webhook's
-timeout."""
+"""The number of seconds after which a client repeats a refused request (Retry-After header).
+
+client-go, and so the API server, follows this header (rest/with_retry.go), within the webhook's timeout.
+"""
 _KEEP = b"\r\n\r\n"
 _CLOSE = b"\r\nConnection: close\r\n\r\n"
 _MORE = {
@@ -25,17 +27,17 @@ _MORE = {
 
 
 class WholeAnswer(web.StreamResponse):
-    """An answer whose body is known."""
+    """A response whose complete body is known when it is created."""
 
     def __init__(self, status: int, body: bytes, *, content_type: bytes = b"text/plain", close: bool = False) -> None:
-        """Answer with ``body``; ``close`` ends the connection after it."""
+        """Create an answer with ``body``; with ``close``, the connection is closed after the answer."""
         super().__init__(status=status)
         self._bytes = body
         self._type = content_type
         self._ends = close
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
-        """Write everything at once; wait if the caller does not read."""
+        """Write head and body at once; wait if the caller does not read."""
         if not request.keep_alive or request.version < (1, 1):
             self._ends = True
         head = _head(self.status, self._type, len(self._bytes), close=self._ends)
@@ -47,23 +49,23 @@ class WholeAnswer(web.StreamResponse):
         return None
 
     async def write_eof(self, data: bytes = b"") -> None:
-        """Do nothing: ``prepare`` has written everything."""
+        """Do nothing, because ``prepare`` has written everything."""
 
     @property
     def keep_alive(self) -> bool | None:
-        """Say whether the connection may carry another request."""
+        """Return whether the connection may carry another request after this answer."""
         return not self._ends
 
 
 def farewell(status: int, text: str) -> bytes:
-    """Return an answer to a caller whose request is not complete."""
+    """Return the bytes of the answer to a caller whose request is incomplete; the connection is closed after it."""
     body = text.encode()
     return _head(status, b"text/plain", len(body), close=True) + body
 
 
 @lru_cache(1)
 def _date(second: int) -> bytes:
-    """Return the Date header (RFC 9110, 6.6.1: a must), formatted once a second."""
+    """Return the Date header for a time in seconds. RFC 9110, 6.6.1, requires this header."""
     return formatdate(second, usegmt=True).encode("ascii")
 
 

@@ -1,7 +1,7 @@
-"""One budget of bytes for everything that callers make the process hold: connections, bodies and parsed documents.
+"""One budget of bytes for everything that the process holds for its callers: connections, bodies, parsed documents.
 
-The heads of requests are part of the charge for a connection. The container's limit (manifests/base/deployment.yaml) is
-1 GiB. A webhook that follows 10,000 nodes has 190 MiB without callers (bench.live), and callers get 512 MiB. The
+The charge for a connection includes the heads of its requests. The container's limit (manifests/base/deployment.yaml)
+is 1 GiB. A webhook that follows 10,000 nodes uses 190 MiB without callers (bench.live), and callers get 512 MiB. The
 remaining 322 MiB are for the allocator's overhead, for sockets in the kernel and for a larger cluster.
 """
 
@@ -35,17 +35,24 @@ _LARGE_DOCUMENT: Final = PARSED_PER_BYTE * 16 * 1024
 
 
 class MemoryBudget:
-    """Belongs to the event loop's thread."""
+    """The memory budget of a process, used only by the event loop's thread."""
 
     def __init__(self, levels: Mapping[str, int] = LEVELS) -> None:
-        """Start with an empty budget."""
+        """Create a budget of which nothing is used.
+
+        ``levels`` has a limit in bytes for each kind: a kind may take more only while the total of all kinds stays
+        within it.
+        """
         self._levels = levels
         self._total = 0
         self.used: dict[str, int] = dict.fromkeys(KINDS, 0)
         self.refused: dict[str, int] = dict.fromkeys(KINDS, 0)
 
     def take(self, kind: Kind, amount: int, *, proven: bool = True) -> bool:
-        """Take so many bytes; False if there is no room for them, and then nothing is taken."""
+        """Charge ``amount`` bytes to a kind and return True, or charge nothing and return False if they do not fit.
+
+        ``proven`` says whether the connection's caller is known to be legitimate; the bodies of other callers get less.
+        """
         level = "unproven bodies" if kind == "bodies" and not proven else kind
         if self._total + amount > self._levels[level]:
             self.refused[kind] += 1
@@ -55,24 +62,24 @@ class MemoryBudget:
         return True
 
     def give_back(self, kind: Kind, amount: int) -> None:
-        """Return bytes that were taken."""
+        """Free ``amount`` bytes of a kind that were charged before."""
         self._total -= amount
         self.used[kind] -= amount
 
 
 class Hold:
-    """The bytes that one request has taken of a budget; ``release`` returns all of them."""
+    """The bytes of the budget that one request occupies; ``release`` frees all of them."""
 
     __slots__ = ("_bodies", "_budget", "_documents", "_proven")
 
     def __init__(self, budget: MemoryBudget, *, proven: bool) -> None:
-        """Hold nothing yet."""
+        """Create a hold without bytes. ``proven`` says whether the request's caller is known to be legitimate."""
         self._budget = budget
         self._proven = proven
         self._bodies = self._documents = 0
 
     def take_body(self, size: int) -> bool:
-        """Take bytes until the hold has as many as the received part of a body; False if the budget has no room."""
+        """Charge the part of a body received so far, ``size`` bytes in total; return False if it does not fit."""
         more = size - self._bodies
         if not self._budget.take("bodies", more, proven=self._proven):
             return False
@@ -80,7 +87,7 @@ class Hold:
         return True
 
     def take_document(self, body_size: int) -> bool:
-        """Take the most bytes that the document of a body of this size needs; False if the budget has no room."""
+        """Charge the most memory that a parsed body of this size can need; return False if the budget has no room."""
         size = PARSED_PER_BYTE * body_size
         if not self._budget.take("documents", size):
             return False
@@ -89,16 +96,16 @@ class Hold:
 
     @property
     def is_large(self) -> bool:
-        """Return whether the document is too large to be in memory together with other documents of that size."""
+        """Whether the parsed document is too large to be in memory together with other documents of that size."""
         return self._documents > _LARGE_DOCUMENT
 
     def drop_document(self) -> None:
-        """Return the bytes that were taken for a document."""
+        """Free the bytes that were charged for the parsed document."""
         self._budget.give_back("documents", self._documents)
         self._documents = 0
 
     def release(self) -> None:
-        """Return all bytes."""
+        """Free all bytes of this request."""
         self.drop_document()
         self._budget.give_back("bodies", self._bodies)
         self._bodies = 0

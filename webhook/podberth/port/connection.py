@@ -1,7 +1,7 @@
-"""A caller's connection: the heads of its requests are bounded in bytes and time, and its errors name no software.
+"""A caller's connection: the heads of its requests are limited in bytes and time, and error answers name no software.
 
-aiohttp bounds the length and the number of headers, which together allow a megabyte, and has no time limit for a head
-that has begun.
+aiohttp limits the length and the number of headers, which together allow a megabyte. It has no time limit for a head
+that is incomplete.
 """
 
 import asyncio
@@ -29,12 +29,12 @@ _END_OF_HEAD: Final = b"\r\n\r\n"
 
 
 class BoundedConnection(web.RequestHandler):
-    """A connection that holds a place from when it is accepted until it is lost."""
+    """A connection that occupies a place in ``Places`` from its acceptance until it is lost."""
 
     __slots__ = ("_body", "_head_bytes", "_head_timer", "_places", "_unread_timer", "proven", "shaking")
 
     def __init__(self, manager: web.Server, *, places: Places, **options: Any) -> None:
-        """Start without a transport."""
+        """Create the connection; its transport comes with ``connection_made``."""
         super().__init__(
             manager,
             access_log=None,  # type: ignore[arg-type] # turns it off, by the documentation of web.RequestHandler
@@ -43,25 +43,25 @@ class BoundedConnection(web.RequestHandler):
             **options,
         )
         self.proven = False
-        """Whether the connection is known to be from a caller that the port is for."""
+        """Whether the caller is known to be a legitimate client of this port."""
         self._places = places
         self.shaking: asyncio.Task[Any] | None = None
-        """The handshake, while it is in progress."""
+        """The task of the TLS handshake, while it is in progress."""
         self._body: StreamReader | None = None
-        """The body of the last request with a complete head, while more of the body is to come."""
+        """The body of the last request with a complete head, while parts of the body are still missing."""
         self._head_bytes = 0
-        """The number of bytes of a head that is not complete."""
+        """The number of bytes received of an incomplete head."""
         self._head_timer: asyncio.TimerHandle | None = None
         self._unread_timer: asyncio.TimerHandle | None = None
 
     def prove(self) -> None:
-        """Note that the caller is one that the port is for."""
+        """Note that the caller is a legitimate client of this port, so that the connection keeps its place."""
         if not self.proven:
             self.proven = True
             self._places.prove(self)
 
     def displace(self) -> None:
-        """Give the place to another connection."""
+        """Close this connection, because another connection needs its place."""
         if self.shaking is not None:
             self.shaking.cancel()
         if self._request_in_progress or self._head_bytes:
@@ -70,19 +70,19 @@ class BoundedConnection(web.RequestHandler):
             self.force_close()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to read: the handshake is done."""
+        """Start to read requests: the TLS handshake is finished."""
         super().connection_made(transport)
         self._places.settle(self)
 
     def connection_lost(self, exc: BaseException | None) -> None:
-        """Give the place back."""
+        """Free the connection's place."""
         self._places.leave(self)
         self._head_ended()
         self._answers_read()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Pass data to aiohttp, and check whether a head has begun that does not end."""
+        """Pass received bytes to aiohttp, then apply the limits to an incomplete head of a request."""
         requests, body = self._request_count, self._body
         before = 0 if body is None else body.total_bytes
         super().data_received(data)
@@ -108,10 +108,11 @@ class BoundedConnection(web.RequestHandler):
     async def finish_response(
         self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
     ) -> tuple[web.StreamResponse, bool]:
-        """Send an answer; if the caller has sent another request already, the other connections have a turn first.
+        """Send an answer; if the caller has already sent another request, serve other connections before it.
 
-        aiohttp begins the next request at once since Python 3.12. Thousands of pipelined requests were then one turn of
-        the event loop, and 200 such connections kept the API server's reviews waiting for more than ten seconds.
+        Since Python 3.12, aiohttp begins the next request at once. Thousands of pipelined requests were then handled in
+        one turn of the event loop, and 200 such connections kept the API server's reviews waiting for more than ten
+        seconds.
         """
         finished = await super().finish_response(request, resp, start_time)
         if self._messages:
@@ -119,13 +120,13 @@ class BoundedConnection(web.RequestHandler):
         return finished
 
     def pause_writing(self) -> None:
-        """Bound how long the caller may leave answers unread."""
+        """Start the timer that closes the connection if the caller does not read its answers."""
         super().pause_writing()
         if self.transport is not None:
             self._unread_timer = self._loop.call_later(UNREAD_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """Lift that bound: the caller reads again."""
+        """Stop the timer of ``pause_writing``, because the caller reads again."""
         self._answers_read()
         super().resume_writing()
 
@@ -141,7 +142,7 @@ class BoundedConnection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer a request that is no HTTP, without logging it: anybody may send one."""
+        """Answer a request that is not valid HTTP, without logging it: anybody may send such a request."""
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             self.log_exception("a request could not be answered", exc_info=exc)
         if request.writer.output_size > 0:
@@ -149,7 +150,7 @@ class BoundedConnection(web.RequestHandler):
         return WholeAnswer(status, (message or "").encode("utf-8", "replace")[:200], close=True)
 
     def _begun(self, size: int) -> None:
-        """Note the size of another head behind the completed ones."""
+        """Start to count the bytes of an incomplete head that follows complete requests; ``size`` bytes are here."""
         self._head_ended()
         if size > MAX_HEAD_BYTES:
             self.close()  # after the answer to the earlier requests
@@ -157,7 +158,7 @@ class BoundedConnection(web.RequestHandler):
             self._dribbled(size)
 
     def _dribbled(self, size: int) -> None:
-        """Note more bytes of a head that is not complete."""
+        """Count ``size`` more bytes of an incomplete head, and apply its limits of size and time."""
         self._head_bytes += size
         if self._head_bytes > MAX_HEAD_BYTES:
             self._leave(431, f"want headers of {MAX_HEAD_BYTES} bytes at most")
@@ -178,16 +179,17 @@ class BoundedConnection(web.RequestHandler):
             self._leave(408, f"want the headers within {HEAD_SECONDS:.0f} s")
 
     def _leave(self, status: int, text: str) -> None:
-        """Send the reason, and close."""
+        """Answer with this status and text, and close the connection."""
         if self.transport is not None and not self.transport.is_closing():
             self.transport.write(farewell(status, text))
         self.force_close()
 
 
 def _behind_requests(data: bytes, body: StreamReader, *, single: bool) -> int:
-    """Return how many bytes at most of another head follow the requests whose heads ``data`` has completed.
+    """Return an upper limit for the bytes of an incomplete head that follows the complete requests in ``data``.
 
-    ``body`` is the last request's, and complete. ``single``: there is one request, and no body before it.
+    ``body`` is the body of the last request, and complete. ``single`` means that ``data`` has one request and begins
+    with it.
     """
     if single and (head := data.find(_END_OF_HEAD)) >= 0:
         return max(len(data) - head - len(_END_OF_HEAD) - body.total_bytes, 0)
@@ -195,9 +197,9 @@ def _behind_requests(data: bytes, body: StreamReader, *, single: bool) -> int:
 
 
 def _behind_body(data: bytes, body: StreamReader, before: int) -> int:
-    """Return how many bytes at most of another head follow a complete body.
+    """Return an upper limit for the bytes of an incomplete head that follows a complete body in ``data``.
 
-    ``before`` is the number of bytes of the body that were here before.
+    ``before`` is the number of bytes of the body that arrived before ``data``.
     """
     # A body in chunks ends like a head, whose last line may come alone.
     if data.endswith(_END_OF_HEAD) or not data.strip(b"\r\n"):

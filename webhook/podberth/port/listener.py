@@ -1,6 +1,6 @@
-"""Accepts connections: each has a place before its handshake begins.
+"""Accepts connections, each only if there is a place for it before its TLS handshake.
 
-Without a free place it waits in the kernel's queue.
+Without a free place, a connection waits in the kernel's queue.
 """
 
 import asyncio
@@ -35,12 +35,12 @@ _Handshake: TypeAlias = "asyncio.Task[tuple[asyncio.Transport, asyncio.BaseProto
 
 
 class Listener:
-    """Call ``start`` before ``stop``. The caller must be inside a running event loop."""
+    """Listens on one address. ``start`` must be called before ``stop``, inside a running event loop."""
 
     def __init__(
         self, make: Callable[[], BoundedConnection], places: Places, context: ssl.SSLContext | None = None
     ) -> None:
-        """Make a connection for each client; ``context`` is that of TLS, or None for plain HTTP."""
+        """Create the listener; ``make`` returns the object for a new connection. ``context`` is None for plain HTTP."""
         self._make = make
         self._places = places
         self._context = context
@@ -48,14 +48,14 @@ class Listener:
         self._socket: socket.socket | None = None
         self._again: asyncio.TimerHandle | None = None
         self._waiting: socket.socket | None = None
-        """A connection that is accepted and has no place yet."""
+        """A socket of a client that was accepted and waits for a free place."""
         self._handshakes: set[_Handshake] = set()
 
     def start(self, address: Address) -> Address:
-        """Listen; return the address with the port filled in.
+        """Start to listen, and return the address with the port number that is in use.
 
         Raises:
-            OSError: the address cannot be used.
+            OSError: the process cannot listen on the address.
         """
         self._socket = _listening(address)
         self._socket.setblocking(False)  # noqa: FBT003 - as it is called
@@ -65,7 +65,7 @@ class Listener:
         return Address(host, port)
 
     def refuse(self) -> None:
-        """Accept no more connections; open ones continue."""
+        """Accept no more connections; open connections continue."""
         if self._again is not None:
             self._again.cancel()
         if self._socket is not None:
@@ -77,14 +77,14 @@ class Listener:
             self._waiting = None
 
     async def stop(self) -> None:
-        """Accept no more connections, and end the handshakes in progress."""
+        """Accept no more connections, and cancel the TLS handshakes in progress."""
         self.refuse()
         for task in self._handshakes:
             task.cancel()
         await asyncio.gather(*self._handshakes, return_exceptions=True)
 
     def _look(self) -> None:
-        """Accept when a client connects."""
+        """Ask the event loop to call ``_accept`` when a client connects."""
         self._again = None
         if self._socket is not None:
             self._loop.add_reader(self._socket, self._accept)
@@ -97,7 +97,7 @@ class Listener:
             self._again = self._loop.call_later(_PAUSE_SECONDS, self._look)
 
     def _accept(self) -> None:
-        """Accept the clients in the queue, as long as there are places."""
+        """Accept the clients in the kernel's queue, as long as there are free places."""
         assert self._socket is not None  # noqa: S101 - a closed listener has no reader
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
@@ -126,7 +126,7 @@ class Listener:
         task.add_done_callback(partial(self._begun, accepted, connection))
 
     def _begun(self, accepted: socket.socket, connection: BoundedConnection, task: _Handshake) -> None:
-        """Clean up if the connection failed to begin; afterwards the loop calls its methods."""
+        """Clean up if the connection's start or TLS handshake failed. After a success, there is nothing to do."""
         self._handshakes.discard(task)
         connection.shaking = None
         if task.cancelled() or (fault := task.exception()) is not None:
@@ -138,7 +138,10 @@ class Listener:
 
 
 def _listening(address: Address) -> socket.socket:
-    """Return a listening socket: without a host on every interface, of both families if the kernel has both."""
+    """Return a listening socket for the address.
+
+    Without a host, the socket listens on every interface, with IPv4 and IPv6 if the kernel has both.
+    """
     if not address.host and socket.has_dualstack_ipv6():
         try:
             return socket.create_server(

@@ -1,4 +1,4 @@
-"""The open connections: a bounded number, in which a newcomer displaces a connection that has proven nothing."""
+"""The limited set of open connections; a new connection may displace an old one from an unknown caller."""
 
 from typing import Final, Protocol
 
@@ -14,38 +14,38 @@ GRACE_SECONDS: Final = 1.0
 
 
 class Guest(Protocol):
-    """A connection, with or without a finished handshake."""
+    """A connection that occupies a place, with or without a finished TLS handshake."""
 
     def displace(self) -> None:
-        """Close at once: another connection takes the place."""
+        """Close the connection at once, because another connection takes its place."""
 
 
 class Places:
-    """Used only by the event loop's thread; times are the loop's."""
+    """Counts and limits the open connections. Used only by the event loop's thread; times are the event loop's."""
 
     def __init__(
         self, budget: MemoryBudget | None = None, most: int = MOST_PLACES, most_proven: int = MOST_PROVEN
     ) -> None:
-        """Start empty. Every place is charged to ``budget``, if any."""
+        """Create the set without connections. Every place is charged to ``budget``, if there is one."""
         self._budget = budget
         self._most = most
         self._most_proven = most_proven
         self._unproven: dict[Guest, float] = {}
-        """The time at which each connection came, in this order."""
+        """The time of arrival of each connection whose caller is not known to be legitimate, oldest first."""
         self._proven: set[Guest] = set()
         self._shaking: set[Guest] = set()
-        """The connections that are charged for a handshake."""
+        """The connections whose TLS handshake is in progress; they are charged more bytes."""
         self.displaced = 0
-        """How many were displaced."""
+        """The number of connections that were displaced so far."""
 
     def __len__(self) -> int:
         """Return the number of open connections."""
         return len(self._unproven) + len(self._proven)
 
     def enter(self, guest: Guest, now: float) -> bool:
-        """Give a newcomer a place, if need be by displacing an old connection that has proven nothing.
+        """Give a new connection a place, if necessary by displacing an old connection from an unknown caller.
 
-        False: none is free.
+        Returns False if no place could be freed. ``now`` is the event loop's time in seconds.
         """
         budget = self._budget
         while len(self) >= self._most or not (budget is None or budget.take("connections", HANDSHAKE_BYTES)):
@@ -56,19 +56,22 @@ class Places:
         return True
 
     def settle(self, guest: Guest) -> None:
-        """Note that a guest's handshake is finished."""
+        """Note that a connection's TLS handshake is finished."""
         if guest in self._shaking:
             self._shaking.discard(guest)
             self._give_back(HANDSHAKE_BYTES - CONNECTION_BYTES)
 
     def prove(self, guest: Guest) -> None:
-        """Keep a guest from being displaced: the port is for its caller. Without effect if too many are kept."""
+        """Protect a connection from being displaced, because its caller is known to be legitimate.
+
+        This has no effect if too many connections are protected already.
+        """
         if guest in self._unproven and len(self._proven) < self._most_proven:
             del self._unproven[guest]
             self._proven.add(guest)
 
     def leave(self, guest: Guest) -> None:
-        """Free a guest's place, if it has one."""
+        """Free the place of a connection, if it has one."""
         if self._unproven.pop(guest, None) is None and guest not in self._proven:
             return
         self.settle(guest)
@@ -80,7 +83,7 @@ class Places:
             self._budget.give_back("connections", amount)
 
     def _displace(self, now: float) -> bool:
-        """Displace the oldest connection that has proven nothing, if it is old enough."""
+        """Displace the oldest connection from an unknown caller if it is old enough; return whether that was done."""
         oldest = next(iter(self._unproven), None)
         if oldest is None or now - self._unproven[oldest] < GRACE_SECONDS:
             return False

@@ -1,1 +1,4 @@
-"""The HTTP side: bytes in, a decision of the core, bytes out. Async and thin; it does not interpret pods."""
+"""The HTTP side of the webhook: it reads requests, asks the core for decisions, and writes the answers.
+
+The code is async and thin, and does not interpret pods.
+"""

@@ -1,4 +1,4 @@
-"""Reads request bodies: within a limit of size, within the caller's timeout, and within the budget of memory."""
+"""Reads request bodies within limits of size, time and memory."""
 
 import asyncio
 from time import perf_counter
@@ -15,10 +15,13 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
 async def read_body(request: web.BaseRequest, deadline: float, hold: Hold) -> bytes:
-    """Return the body; ``deadline`` is a time of ``perf_counter``. A body in parts is charged to ``hold``.
+    """Read and return the body of a request.
+
+    ``deadline`` is a time of ``perf_counter``. The memory for a body that arrives in several parts is charged to
+    ``hold``.
 
     Raises:
-        ReviewError: it is too large, too slow or incomplete, or there is no memory for it now.
+        ReviewError: the body is too large, too slow or incomplete, or there is no memory for it now.
     """
     length = request.content_length
     if length is not None and length > MAX_BODY_BYTES:
@@ -59,10 +62,10 @@ async def _read_parts(request: web.BaseRequest, hold: Hold) -> bytes:
 
 
 def keep_body(hold: Hold, size: int) -> None:
-    """Charge a body that stays beyond this turn of the loop.
+    """Charge the memory of a body that is kept while the event loop serves other requests.
 
     Raises:
-        ReviewError: there is no memory for it now.
+        ReviewError: there is no memory for the body now.
     """
     if not hold.take_body(size):
         raise ReviewError(503, "body: too many large bodies at once; try again")

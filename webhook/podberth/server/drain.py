@@ -1,8 +1,8 @@
-"""Shuts down without losing a review.
+"""Shuts the webhook's server down without losing a review.
 
-In order: readiness fails and every answer closes its connection, until the cluster routes elsewhere; then no new
-connection is accepted and idle ones are closed; then the reviews in flight finish. The apiserver keeps using
-connections to a terminating pod until they are closed (kubernetes issue 127335).
+The shutdown has three steps. First readiness fails and every answer closes its connection, until the cluster sends
+reviews to other replicas. Then new connections are refused and idle connections are closed. Then the reviews in flight
+finish. The apiserver keeps using connections to a terminating pod until they are closed (kubernetes issue 127335).
 """
 
 import asyncio
@@ -17,10 +17,10 @@ _LOOK_SECONDS = 0.05
 
 
 class Leaving:
-    """The shutdown of a serving process, started by a signal."""
+    """The shutdown of a serving process, which a signal starts."""
 
     def __init__(self) -> None:
-        """No shutdown is requested yet."""
+        """Create the object; no shutdown is requested yet."""
         self._asked = asyncio.Event()
         self._hurried = asyncio.Event()
         self._delay_seconds = 0.0
@@ -28,7 +28,7 @@ class Leaving:
         self._ending: list[asyncio.Task[None]] = []
 
     def begin(self, delay_seconds: float) -> None:
-        """Request the shutdown; a second request shortens it."""
+        """Request the shutdown; a second request shortens the delay."""
         if self._asked.is_set():
             self._hurried.set()
             return
@@ -38,13 +38,13 @@ class Leaving:
             task.cancel()
 
     def end_with(self, task: asyncio.Task[None]) -> None:
-        """Cancel a task as soon as shutdown is requested: a hanging read is then abandoned before the process ends."""
+        """Cancel a task as soon as shutdown is requested, so that a hanging read does not delay the shutdown."""
         self._ending.append(task)
         if self._asked.is_set():
             task.cancel()
 
     def depend_on(self, task: asyncio.Task[None]) -> None:
-        """Request the shutdown if a task fails; ``leave`` then raises its error."""
+        """Request the shutdown if this task fails; ``leave`` then raises the task's error."""
         task.add_done_callback(self._ended)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
@@ -53,10 +53,10 @@ class Leaving:
             self.begin(0.0)
 
     async def leave(self, state: ServingState, port: ReviewPort, log: Log) -> None:
-        """Wait for the request, then drain ``port``.
+        """Wait until shutdown is requested, then drain ``port``.
 
         Raises:
-            BaseException: the error of a task that was depended on.
+            BaseException: the error of a task that was passed to ``depend_on``.
         """
         await self._asked.wait()
         state.draining = True

@@ -1,9 +1,9 @@
-"""Answers reviews. The hot path of podberth: it holds only code that every review needs.
+"""Answers reviews. This is the hot path of podberth: it holds only code that every review needs.
 
 An answer is HTTP 200 with an AdmissionReview if and only if there is a decision. Everything else, a bug in podberth
-included, is an HTTP error with a reason: the apiserver then follows the webhook's failurePolicy, by which the operator
-has decided about pods that podberth cannot judge. An answer that allows would fail open despite Fail, and one that
-denies would block despite Ignore.
+included, is an HTTP error with a reason. The apiserver then follows the webhook's failurePolicy, by which the operator
+has decided about pods that podberth cannot judge. An answer that allows the pod would fail open despite Fail, and an
+answer that denies it would block despite Ignore.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6,
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A resolved target. ``decider`` is None if nothing is served under the path."""
+    """The parsed URL of a request: path, decider and timeout. ``decider`` is None if the path is not served."""
 
     path: str
     decider: Decider | None
@@ -54,13 +54,13 @@ class Target:
 
 
 def resolve(deciders: Deciders, target: str) -> Target:
-    """Resolve the target of a request line. An invalid timeout counts as none."""
+    """Parse the URL of a request line and look up its decider. An invalid timeout is ignored."""
     path, _, query = target.partition("?")
     return Target(path, deciders.get(path), timeout_seconds(query) * BUDGET_SHARE)
 
 
 def timeout_seconds(query: str) -> float:
-    """Return the ``timeout`` of a query, in seconds."""
+    """Return the ``timeout`` parameter of a URL's query, in seconds; the default if it is missing or invalid."""
     try:
         value = parse_qs(query, max_num_fields=16).get("timeout", [""])[0]
     except ValueError:
@@ -87,7 +87,10 @@ MAX_DEPTH = 254
 
 
 class ReviewHandler:
-    """Handles every request to the review port; for ``aiohttp.web.Server``, and so without routes and middlewares."""
+    """Handles every request to the review port.
+
+    ``aiohttp.web.Server`` calls it directly, so there are no routes and no middlewares.
+    """
 
     def __init__(
         self,
@@ -97,7 +100,7 @@ class ReviewHandler:
         budget: MemoryBudget,
         tracer: ReviewTracer | None = None,
     ) -> None:
-        """Serve each path of ``deciders`` from the state's snapshot."""
+        """Serve each path of ``deciders`` with the snapshot in ``state``."""
         self._tracer = tracer
         self._state = state
         self._recorder = recorder
@@ -105,7 +108,7 @@ class ReviewHandler:
         self._resolve = lru_cache(_REMEMBERED_TARGETS)(partial(resolve, deciders))
 
     async def __call__(self, request: web.BaseRequest) -> WholeAnswer:
-        """Answer one request, whatever its content."""
+        """Answer one request, whatever its content; a bug becomes an answer with status 500."""
         connection = connection_of(request)
         started = connection.read_at
         state = self._state
@@ -190,9 +193,10 @@ class ReviewHandler:
 
 
 def _behind(hold: Hold, call: Callable[..., object], *arguments: object) -> None:
-    """Call after the answer, which aiohttp writes without another turn of the loop.
+    """Run ``call`` after the answer is written: aiohttp writes the answer before the event loop's next turn.
 
-    If a large document is held, call at once: other reviews are decided in this turn, and each would keep its document.
+    If the request holds a large document, ``call`` runs at once. Other reviews would otherwise be decided first, while
+    each earlier review still keeps its document.
     """
     if hold.is_large:
         call(*arguments)
@@ -201,10 +205,10 @@ def _behind(hold: Hold, call: Callable[..., object], *arguments: object) -> None
 
 
 async def in_time(outcome: Elsewhere, deadline: float) -> Outcome:
-    """Wait for a decision made elsewhere, but not longer than the caller waits for the answer.
+    """Wait for a decision that is made outside the event loop, but only until the caller stops waiting.
 
     Raises:
-        ReviewError: it was not decided in time.
+        ReviewError: there was no decision before the deadline.
     """
     seconds = deadline - perf_counter()
     try:
@@ -215,10 +219,12 @@ async def in_time(outcome: Elsewhere, deadline: float) -> Outcome:
 
 
 def check_head(request: web.BaseRequest, target: Target, stranger: str) -> None:
-    """Check that client, path, method and media type are those of a review.
+    """Check that the client, path, method and media type of a request are those of a review.
+
+    ``stranger`` is the client's name if it is not the expected name.
 
     Raises:
-        ReviewError: one of them is not.
+        ReviewError: one of them is wrong.
     """
     if stranger:
         raise ReviewError(403, f"client certificate: got one of {stranger[:80]!r}, want the API server's")
@@ -232,10 +238,10 @@ def check_head(request: web.BaseRequest, target: Target, stranger: str) -> None:
 
 
 def read_review(request: web.BaseRequest, body: bytes, hold: Hold) -> AdmissionRequest:
-    """Return the review of a body; the memory for its document is charged to ``hold``.
+    """Return the review in a body; the memory for its parsed document is charged to ``hold``.
 
     Raises:
-        ReviewError: the body holds no review, or there is no memory for it now.
+        ReviewError: the body holds no review, or there is no memory for its document now.
     """
     if not hold.take_document(len(body)):
         raise ReviewError(503, "body: no memory for its document; try again")
@@ -243,10 +249,10 @@ def read_review(request: web.BaseRequest, body: bytes, hold: Hold) -> AdmissionR
 
 
 def parse(request: web.BaseRequest, body: bytes) -> object:
-    """Return the JSON document of a body.
+    """Return the JSON document in a body.
 
     Raises:
-        ReviewError: the body holds none.
+        ReviewError: the body is not valid JSON.
     """
     if not body:
         raise ReviewError(400, "body: got nothing, want an AdmissionReview")
@@ -272,9 +278,9 @@ _LONGEST_MESSAGE = 1024
 
 
 def error_body(status: int, message: str) -> bytes:
-    """Return a metav1.Status, whose message the apiserver repeats to the user behind "failed calling webhook".
+    """Return a metav1.Status as JSON; the apiserver shows its message to the user after "failed calling webhook".
 
-    It decodes the body of an answer other than 2xx as a Status, and says "unknown" where it is none:
+    The apiserver decodes the body of an answer other than 2xx as a Status, and says "unknown" if the body is no Status:
     client-go rest/request.go, Result.Error and newUnstructuredResponseError.
     """
     return orjson.dumps(
@@ -303,4 +309,4 @@ _REASONS = {
     504: "Timeout",
 }
 STATUSES = (200, 400, 431, *_REASONS)
-"""The HTTP statuses of answers on the review port."""
+"""All HTTP statuses that the review port can answer with."""

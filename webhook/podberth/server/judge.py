@@ -1,4 +1,4 @@
-"""Judges policies for ``/validate-policy`` in a thread of their own, one at a time.
+"""Judges policies for ``/validate-policy``, one at a time, in a separate thread.
 
 docs/adr/0040-bounds-of-compilation.md says why a thread is enough. Compiling a policy within its bounds takes up to a
 second of one core. Reviews of pods go on meanwhile: the thread gives up the interpreter lock between its steps, the
@@ -21,23 +21,25 @@ from ..errors import ReviewError
 from ..kube.schema import PodSchema
 
 MOST_AT_ONCE = 4
-"""One policy that is judged and three that wait, each with its document in memory: a person applies one policy at a
-time, and `kubectl apply` of a directory sends them one after the other."""
+"""The limit of policies in memory: one that is being judged, and three that wait.
+
+A person applies one policy at a time, and `kubectl apply` of a directory sends them one after the other.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict on a policy, to be awaited. Cancelling the wait also ends the work, before its next step."""
+    """The pending verdict on a policy; callers await it. Cancelling the wait ends the work before its next step."""
 
     work: asyncio.Future[Outcome]
     gone: Event
-    """Set once nobody waits for the verdict."""
+    """Set when nobody waits for the verdict any more."""
 
     def __await__(self) -> Generator[Any, None, Outcome]:
-        """Return the result of ``admission.policy``.
+        """Wait for the verdict and return it: the result of ``admission.policy``.
 
         Raises:
-            ReviewError: the object is no policy.
+            ReviewError: the object is not a policy.
         """
         return self._outcome().__await__()
 
@@ -56,20 +58,20 @@ class Judgement:
 
 
 class PolicyJudge:
-    """A decider for policies."""
+    """A decider that judges policies in its own thread."""
 
     def __init__(self, validate: Callable[[AdmissionRequest, Environment, Late], Outcome] = validate_policy) -> None:
-        """Start without a thread: it starts with the first policy."""
+        """Create the judge; its thread starts with the first policy."""
         self._validate = validate
         self._thread = ThreadPoolExecutor(1, "policies")
         self._places = BoundedSemaphore(MOST_AT_ONCE)
         self._environment: Environment | None = None
 
     def __call__(self, review: AdmissionRequest, snapshot: Snapshot) -> Judgement:
-        """Start to judge a policy, or queue it.
+        """Start to judge a policy, or queue it if another policy is being judged.
 
         Raises:
-            ReviewError: too many are waiting.
+            ReviewError: too many policies are waiting.
         """
         if not self._places.acquire(blocking=False):
             raise ReviewError(503, f"busy: {MOST_AT_ONCE} policies are being judged or wait for it; ask again")

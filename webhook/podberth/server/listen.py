@@ -1,4 +1,4 @@
-"""Opens and closes the port of reviews."""
+"""The port that receives reviews, and the connections to it."""
 
 import asyncio
 import ssl
@@ -33,14 +33,14 @@ Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 
 class ReviewPort:
-    """The TLS port. ``start`` before ``stop``."""
+    """The TLS port that receives reviews. ``start`` must be called before ``stop``."""
 
     def __init__(
         self, handler: Handler, context: ssl.SSLContext, budget: MemoryBudget, client_name: str | None = None
     ) -> None:
-        """Nothing listens yet. The caller must be inside a running event loop.
+        """Create the port; it listens after ``start``. The caller must be inside a running event loop.
 
-        ``client_name``: see ``StampedConnection``.
+        ``client_name`` is the name that clients' certificates must have, as in ``StampedConnection``.
         """
         self.places = Places(budget)
         # web.Server and not web.Application: no routes, middlewares and signals, which take 6 of 67 us a review.
@@ -57,10 +57,10 @@ class ReviewPort:
         self._listener = Listener(make, self.places, context)
 
     async def start(self, address: Address) -> Address:
-        """Listen; return the address with the port filled in.
+        """Start to listen, and return the address with the port number that is in use.
 
         Raises:
-            UsageError: the address cannot be used.
+            UsageError: the process cannot listen on the address.
         """
         try:
             return self._listener.start(address)
@@ -68,33 +68,34 @@ class ReviewPort:
             raise UsageError(f"--listen: got {address.host}:{address.port}, which cannot be used: {error}") from error
 
     def refuse(self) -> None:
-        """Accept no more connections; open ones continue."""
+        """Accept no more connections; open connections continue."""
         self._listener.refuse()
 
     async def stop(self) -> None:
-        """Close every connection; one with an answer in progress is closed after the answer."""
+        """Close every connection. A connection with an answer in progress is closed after the answer."""
         await self._listener.stop()
         self._web.pre_shutdown()
         await self._web.shutdown(_WRITE_SECONDS)
 
 
 class StampedConnection(BoundedConnection):
-    """A connection with the time of its last read, in seconds of ``perf_counter``, and the name of a wrong client.
+    """A connection that records the time of its last read, and the client's name if that is not the expected name.
 
-    A request arrives before its handler begins: the loop first reads from all readable connections, and other reviews
-    may be decided in between. So the time is taken when bytes are read.
+    The time is in seconds of ``perf_counter``. A request arrives before its handler begins: the event loop first reads
+    from all readable connections, and other reviews may be decided in between. So the time is taken when bytes are
+    read.
     """
 
     __slots__ = ("client_name", "read_at", "stranger")
 
     def __init__(self, *arguments: Any, client_name: str | None = None, **options: Any) -> None:
-        """Expect a client of this name; None: any client that TLS has accepted."""
+        """Create a connection whose client must have the name ``client_name``; None: any client that TLS accepts."""
         super().__init__(*arguments, **options)
         self.client_name = client_name
         self.stranger = ""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Check the client's certificate once, and not for every request."""
+        """Start to read requests, and check the name in the client's certificate, once for the whole connection."""
         super().connection_made(transport)
         if self.client_name is not None:
             names = names_of(transport.get_extra_info("peercert") or {})

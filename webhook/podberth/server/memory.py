@@ -1,4 +1,4 @@
-"""Exempts long-lived objects from garbage collection, keeps its passes out of reviews, and reuses free memory."""
+"""Exempts long-lived objects from garbage collection, makes collections rare, and keeps free memory reusable."""
 
 import ctypes
 import gc
@@ -12,7 +12,7 @@ _M_ARENA_MAX = -8
 
 
 def prepare() -> None:
-    """Make garbage collection rare, and use one heap. Called before anything is loaded, and before there are threads.
+    """Make garbage collection rare, and use one heap. Called before anything is loaded and before a thread starts.
 
     The first list of a cluster's objects makes millions of Python dicts and lists, which the collector would walk
     repeatedly. Policies are loaded in a thread, and glibc gives each thread its own heap. The thread that answers
@@ -25,9 +25,10 @@ def prepare() -> None:
 
 
 def settle() -> None:
-    """Exempt all live objects from collection. Called when a snapshot comes into force.
+    """Exempt all live objects from garbage collection. Called when a snapshot comes into force.
 
-    This helps the slowest review: a pass over all objects takes 17 ms with 10,000 nodes, during some review.
+    This helps the slowest review: a pass of the collector over all objects takes 17 ms with 10,000 nodes, and the pass
+    happens during some review.
     """
     gc.unfreeze()  # the objects of the last snapshot
     gc.collect()

@@ -1,7 +1,8 @@
-"""The review port's TLS: its certificate, and the authorities of clients. Both can be replaced at run time.
+"""The TLS of the review port: its certificate, and the CA certificates for clients. Both can be replaced at run time.
 
-No authority can be removed from an ``ssl.SSLContext``. So if clients must authenticate, each set of authorities has its
-own context, to which a handshake switches after the client's hello. Open connections stay open.
+No CA certificate can be removed from an ``ssl.SSLContext``. So if clients must authenticate, each set of CA
+certificates has its own context, and a handshake switches to the newest context after the client's hello. Open
+connections stay open.
 """
 
 import asyncio
@@ -22,13 +23,16 @@ from ..telemetry.metrics import Metrics
 
 @dataclass(frozen=True, slots=True)
 class CertificateFiles:
-    """The paths of a certificate chain and its key, PEM."""
+    """The paths of two PEM files: a certificate chain and its private key."""
 
     certificate: Path
     key: Path
 
     def revision(self) -> object:
-        """Return the content of the files, or why they cannot be read: they are small enough to read each time."""
+        """Return a value that changes when the files change: their content, or the reason why they cannot be read.
+
+        The files are small enough to be read each time.
+        """
         try:
             return _read(self.certificate), _read(self.key)
         except CertificateError as error:
@@ -36,7 +40,7 @@ class CertificateFiles:
 
 
 def new_context() -> ssl.SSLContext:
-    """Return a context without a certificate yet.
+    """Return a TLS context for the server that has no certificate yet.
 
     TLS 1.2 is the default minimum of the apiserver (--tls-min-version), and SIG Security's recommendation. The ciphers
     are OpenSSL's own. The apiserver speaks only HTTP/1.1 to webhooks behind a Service.
@@ -48,13 +52,13 @@ def new_context() -> ssl.SSLContext:
 
 
 def read_pair(files: CertificateFiles) -> tuple[LeafCertificate, bytes, bytes]:
-    """Return the certificate of ``files``, its chain as PEM, and its key.
+    """Return the certificate in ``files``, its chain as PEM, and its private key as PEM.
 
-    They are read once and checked before OpenSSL gets them: it accepts a certificate before it notices that the key
-    belongs to another, and every handshake after that would fail.
+    The files are read once and checked before OpenSSL gets them. OpenSSL accepts a certificate before it notices that
+    the key belongs to another certificate, and every handshake after that would fail.
 
     Raises:
-        CertificateError: they cannot be read or do not fit.
+        CertificateError: the files cannot be read, or the key does not belong to the certificate.
     """
     certificate, key = _read(files.certificate), _read(files.key)
     leaf = read_leaf(certificate, str(files.certificate))
@@ -65,8 +69,10 @@ def read_pair(files: CertificateFiles) -> tuple[LeafCertificate, bytes, bytes]:
 def show_pair(context: ssl.SSLContext, certificate: bytes, key: bytes, where: str) -> None:
     """Use a certificate and its key, both PEM, for new connections of ``context``.
 
+    ``where`` names the source of the certificate in messages.
+
     Raises:
-        CertificateError: OpenSSL refuses it; the context is as it was.
+        CertificateError: OpenSSL refuses the certificate; the context is unchanged.
     """
     pem = certificate + b"\n" + key
     # Tried on a separate context first: OpenSSL may still refuse what cryptography accepts (a weak key, a bad chain).
@@ -79,10 +85,10 @@ def show_pair(context: ssl.SSLContext, certificate: bytes, key: bytes, where: st
 
 
 def _load(context: ssl.SSLContext, pem: bytes) -> None:
-    """Load certificate and key from memory. ``ssl`` takes paths only, and the files may change between two reads.
+    """Load certificate and key from memory. ``ssl`` takes only paths, and the files may change between two reads.
 
-    A memory file and not one in a tmpfs: no other process can open it by name, it needs no writable directory, and it
-    disappears with its descriptor, however this process ends.
+    The PEM is passed in an anonymous memory file instead of one in a tmpfs: no other process can open a memory file by
+    name, it needs no writable directory, and it disappears with its descriptor, however this process ends.
     """
     descriptor = os.memfd_create("podberth-certificate")
     try:
@@ -101,10 +107,14 @@ def _read(path: Path) -> bytes:
 
 
 class PortTls:
-    """Listeners use ``context``; the methods change it for new connections."""
+    """The TLS settings of a port: listeners use ``context``, and the methods change it for new connections."""
 
     def __init__(self, *, ask_clients: bool = False) -> None:
-        """Start without a certificate. If clients must authenticate, none is accepted before ``trust``."""
+        """Create the context without a certificate.
+
+        If ``ask_clients`` is set, clients must authenticate, and no client is accepted before the first call of
+        ``trust``.
+        """
         self.context = new_context()
         self._pair: tuple[bytes, bytes, str] | None = None
         self._authorities = ""
@@ -114,10 +124,10 @@ class PortTls:
             self.context.sni_callback = self._choose
 
     def show(self, certificate: bytes, key: bytes, where: str) -> None:
-        """Use a certificate, PEM, for new connections.
+        """Use this certificate and key, both PEM, for new connections.
 
         Raises:
-            CertificateError: OpenSSL refuses it; the last one stays in use.
+            CertificateError: OpenSSL refuses the certificate; the previous certificate stays in use.
         """
         show_pair(self.context, certificate, key, where)
         self._pair = (certificate, key, where)
@@ -125,10 +135,10 @@ class PortTls:
             self._current = self._built(self._authorities)
 
     def trust(self, authorities: bytes, where: str) -> int:
-        """Accept clients with certificates of these authorities, PEM, and no others; return the number of authorities.
+        """Accept only clients with certificates that these CA certificates (PEM) have signed; return their number.
 
         Raises:
-            CertificateError: there is none; the last ones stay in use.
+            CertificateError: the text has no CA certificate; the previous CA certificates stay in use.
         """
         found = certificates_in(authorities)
         if not found:
@@ -159,12 +169,12 @@ def _ask(context: ssl.SSLContext) -> None:
 
 
 class WatchedClientAuthority:
-    """The file with the authorities of clients."""
+    """Watches the file with the CA certificates that sign clients' certificates, and loads each new version."""
 
     what = "client CA"
 
     def __init__(self, path: Path, tls: PortTls, metrics: Metrics, log: Log) -> None:
-        """Nothing is loaded yet."""
+        """Create the watcher; the file is first loaded by ``refresh``."""
         self._path = path
         self._tls = tls
         self._metrics = metrics
@@ -175,7 +185,7 @@ class WatchedClientAuthority:
         """Load the file if it has changed.
 
         Raises:
-            CertificateError: it cannot be used; the last authorities stay in use.
+            CertificateError: the file cannot be used; the previous CA certificates stay in use.
         """
         try:
             text = await asyncio.to_thread(read_in_time, self._path, MAX_SMALL_BYTES)
@@ -193,6 +203,6 @@ class WatchedClientAuthority:
 
 
 def names_of(certificate: Mapping[str, Any]) -> set[str]:
-    """Return the names of a client's certificate, as ``ssl`` decodes one: its common name and alternative names."""
+    """Return the common name and the alternative names in a client's certificate, as ``ssl`` decodes it."""
     subject = {value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"}
     return subject | {value for _, value in certificate.get("subjectAltName", ())}

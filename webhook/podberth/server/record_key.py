@@ -1,4 +1,4 @@
-"""The keys that seal records: from a file, or from the Secret of the authorities."""
+"""The keys that seal records, read from a file or from the Secret of the shared CA."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,16 +16,16 @@ _BELIEVED: Final = 3
 
 
 class RecordKeys:
-    """The current key, and the function that takes a new one."""
+    """The current key, the earlier keys that are still valid, and the function that receives each new sealer."""
 
     def __init__(self, adopt: Callable[[Sealer], None], log: Log) -> None:
-        """Start without a key; ``adopt`` takes the sealer whenever it changes."""
+        """Create the object without a key; ``adopt`` receives a new sealer whenever the keys change."""
         self._adopt = adopt
         self._log = log
         self._secrets: tuple[bytes, ...] = ()
 
     def use(self, secret: bytes, where: str) -> None:
-        """Seal with this key from now on; earlier keys stay valid. ``where`` is the place where it was found."""
+        """Seal with this key from now on; earlier keys stay valid. ``where`` names the source of the key in the log."""
         if self._secrets[:1] == (secret,):
             return
         self._secrets = (secret, *(each for each in self._secrets if each != secret))[:_BELIEVED]
@@ -34,12 +34,12 @@ class RecordKeys:
 
 
 class WatchedRecordKey:
-    """The file of the key."""
+    """Watches the file of the key that seals records, and loads each new version."""
 
     what = "record key"
 
     def __init__(self, path: Path, keys: RecordKeys) -> None:
-        """Nothing is loaded yet."""
+        """Create the watcher; the file is first loaded by ``refresh``."""
         self._path = path
         self._keys = keys
 
@@ -47,7 +47,7 @@ class WatchedRecordKey:
         """Load the file if it has changed.
 
         Raises:
-            UsageError: it cannot be used; the current key stays.
+            UsageError: the file cannot be used; the current key stays.
         """
         try:
             secret = await asyncio.to_thread(read_in_time, self._path, MAX_SMALL_BYTES)

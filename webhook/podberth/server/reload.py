@@ -1,7 +1,7 @@
-"""Keeps loaded files up to date. The last good version stays in force, and problems are logged.
+"""Reloads files when they change. The last valid version stays in force, and problems are logged.
 
-One task checks everything in turn. Reading and compiling happen in a thread: a large snapshot takes seconds, and
-reviews do not wait for it.
+One task checks all files in turn. Reading and compiling happen in a thread: a large snapshot takes seconds, and reviews
+do not wait for it.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from .port_tls import CertificateFiles, PortTls, read_pair
 from .state import ServingState
 
 FollowsObjects: TypeAlias = Callable[[Held], Awaitable[None]]
-"""Takes the objects of a cluster as they are now."""
+"""A function that receives the present objects of a cluster."""
 
 # The part that could not be loaded, by the owner of the fault.
 _WHAT: tuple[tuple[type[PodberthError], str], ...] = (
@@ -39,7 +39,7 @@ _WHAT: tuple[tuple[type[PodberthError], str], ...] = (
 
 
 class Watched(Protocol):
-    """Something that is loaded from outside and may change."""
+    """Something that is loaded from outside the process and may change, such as a file."""
 
     @property
     def what(self) -> str:
@@ -49,19 +49,23 @@ class Watched(Protocol):
         """Load the files if they have changed since the last check. A failed load is repeated only after a change.
 
         Raises:
-            PodberthError: the new version cannot be used; the last one stays in force.
+            PodberthError: the new version cannot be used; the previous version stays in force.
         """
 
 
 class WatchedSnapshot:
-    """Policies and topology."""
+    """Watches policies and topology, and builds the snapshot that decides reviews."""
 
     what = "policies"
 
     def __init__(
         self, source: SnapshotSource, state: ServingState, metrics: Metrics, log: Log, *, live: bool = False
     ) -> None:
-        """Start empty. ``live``: the cluster is not read from the source; it is adopted, at each change."""
+        """Create the watcher without a snapshot.
+
+        With ``live``, the state of the cluster is not read from ``source``; the ``adopt`` methods receive each change
+        of it.
+        """
         self._live = live
         self._topology: TopologyIndex | None = None
         self._objects: Held | None = None
@@ -78,7 +82,7 @@ class WatchedSnapshot:
         self._loading = asyncio.Lock()
 
     async def refresh(self) -> None:
-        """Load policies and topology if either has changed; a call during a load checks after it."""
+        """Load policies and topology if either has changed; a call during a load checks again after that load."""
         async with self._loading:
             revision = dict(await asyncio.to_thread(self._source.revision))
             changed = [what for what in revision if revision[what] != self._seen.get(what)]
@@ -88,7 +92,7 @@ class WatchedSnapshot:
                 self._publish(await asyncio.to_thread(self._source.load), changed)
 
     def adopt(self, topology: TopologyIndex) -> None:
-        """Use this topology for decisions from now on; compiled policies stay."""
+        """Use this topology for decisions from now on; the compiled policies stay."""
         first, self._topology = self._topology is None, topology
         self._metrics.nodes.set(topology.node_count)
         if self._state.snapshot is not None:
@@ -101,30 +105,30 @@ class WatchedSnapshot:
             settle()
 
     def adopt_sealer(self, sealer: Sealer) -> None:
-        """Seal records, and check seals, with these keys from now on."""
+        """Seal records and check seals with this sealer's keys from now on."""
         self._sealer = sealer
         if self._state.snapshot is not None:
             self._state.snapshot = self._state.snapshot.with_sealer(sealer)
 
     @property
     def verdicts(self) -> Sequence[Verdict]:
-        """The verdicts on the policies of the cluster at the last load."""
+        """The verdicts on the cluster's policies, from the last load."""
         return self._loaded.verdicts if self._loaded else ()
 
     @property
     def readers(self) -> frozenset[str]:
-        """The names of the last load's policies that ask for nodes."""
+        """The names of the policies in the last load that ask for nodes."""
         policies = self._loaded.snapshot.policies if self._loaded else ()
         return frozenset(each.name for each in policies if reads_topology(each))
 
     async def adopt_objects(self, objects: Held) -> None:
-        """Use these Namespaces and params for decisions from now on."""
+        """Use these Namespaces and params objects for decisions from now on."""
         self._objects = objects
         self._put_in_force()
         self._state.tell_news()
 
     def adopt_workloads(self, workloads: ClusterFacts) -> None:
-        """Use these owners, groups, claims and classes for decisions from now on."""
+        """Use these owners, groups, claims and device classes for decisions from now on."""
         self._workloads = workloads
         if self._state.snapshot is not None:
             self._state.snapshot = self._state.snapshot.with_workloads(workloads)
@@ -133,7 +137,10 @@ class WatchedSnapshot:
         self._state.tell_news()
 
     def _put_in_force(self) -> None:
-        """Build the snapshot once all its parts are known. Loaded params stay the defaults of the cluster's."""
+        """Build the snapshot and put it in force, if all its parts are known.
+
+        Params from files remain the defaults for params that the cluster does not have.
+        """
         if self._loaded is None or (self._live and None in (self._topology, self._objects, self._workloads)):
             return
         snapshot = self._loaded.snapshot.with_sealer(self._sealer)
@@ -185,7 +192,7 @@ class WatchedSnapshot:
 def following(
     source: PolicyObjects, snapshot: WatchedSnapshot, statuses: PolicyStatuses, metrics: Metrics, log: Log
 ) -> FollowsObjects:
-    """Return the function that takes policies of the cluster, compiles them in a thread and reports verdicts."""
+    """Return a function that receives the cluster's policies, compiles them in a thread and reports the verdicts."""
 
     async def take(objects: Held) -> None:
         source.take(objects)
@@ -196,12 +203,12 @@ def following(
 
 
 class WatchedCertificate:
-    """The serving certificate."""
+    """Watches the files of the serving certificate, and loads each new version."""
 
     what = "certificate"
 
     def __init__(self, files: CertificateFiles, tls: PortTls, state: ServingState, metrics: Metrics, log: Log) -> None:
-        """Nothing is loaded yet."""
+        """Create the watcher; the files are first loaded by ``refresh``."""
         self._files = files
         self._tls = tls
         self._state = state
@@ -210,7 +217,7 @@ class WatchedCertificate:
         self._seen: object = None
 
     async def refresh(self) -> None:
-        """Load certificate and key if either has changed."""
+        """Load certificate and key if either file has changed."""
         revision = await asyncio.to_thread(self._files.revision)
         if revision != self._seen:
             self._seen = revision
@@ -233,7 +240,7 @@ class WatchedCertificate:
 
 
 async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Metrics, log: Log) -> None:
-    """Refresh everything, in turn, for ever; end it by cancelling."""
+    """Refresh all watched things in turn, every ``interval_seconds``, until the task is cancelled."""
     while True:
         await asyncio.sleep(interval_seconds)
         for each in watched:
@@ -241,7 +248,7 @@ async def watch(watched: Sequence[Watched], interval_seconds: float, metrics: Me
 
 
 async def _refresh(watched: Watched, metrics: Metrics, log: Log) -> None:
-    """Refresh, and log errors."""
+    """Refresh one watched thing, and log its error if that fails."""
     try:
         await watched.refresh()
     except PodberthError as error:

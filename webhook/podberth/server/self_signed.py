@@ -1,7 +1,7 @@
-"""A certificate for clusters without cert-manager, for demos and tests: created at start, kept in a directory.
+"""A self-signed certificate for demos and tests in clusters without cert-manager, created at start in a directory.
 
-The CA's key is discarded after it has signed the one leaf: nobody can sign another leaf with it. A renewal changes the
-CA, so ca.crt has to be put into caBundle again.
+The CA's private key is discarded after it has signed the one serving certificate, so nobody can sign another with it. A
+renewal changes the CA, so ca.crt has to be put into caBundle again.
 """
 
 import os
@@ -26,7 +26,9 @@ _KEY_BYTES = 32
 
 
 def ensure(directory: Path, names: Sequence[str], now: datetime) -> tuple[CertificateFiles, str]:
-    """Return the files of a certificate for ``names``, and why it was created now; "" if the present one was good.
+    """Return the files of a certificate for ``names``, and the reason why it was created now.
+
+    The reason is "" if the present certificate was still valid.
 
     Raises:
         CertificateError: the directory cannot be written, or the result cannot be used.
@@ -55,7 +57,7 @@ def _ensured(directory: Path, names: Sequence[str], now: datetime) -> tuple[Cert
 
 
 def ensure_record_key(directory: Path) -> Path:
-    """Return the file of the key that seals records; it is created once.
+    """Return the path of the key that seals records; the file is created if it does not exist.
 
     Raises:
         CertificateError: the directory cannot be written.
@@ -75,7 +77,7 @@ def _make_once(path: Path) -> None:
 
 
 def _unusable(files: CertificateFiles, authority: Path, names: Sequence[str], now: datetime) -> str:
-    """Return why the present files cannot be used; "" if they can."""
+    """Return why the present certificate files cannot be used; "" if they can."""
     if not (files.certificate.exists() and files.key.exists() and authority.exists()):
         return "there was none"
     try:
@@ -88,7 +90,7 @@ def _unusable(files: CertificateFiles, authority: Path, names: Sequence[str], no
 
 
 def _write(path: Path, data: bytes, mode: int) -> None:
-    """Replace a file in one step; a reader sees the old one or the new one. Its mode is set before its content."""
+    """Replace a file atomically: a reader sees the old or the new content. The mode is set before the content."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as file:

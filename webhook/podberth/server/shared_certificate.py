@@ -1,7 +1,8 @@
-"""The serving certificate that this replica signs itself, with an authority that all replicas share.
+"""The serving certificate that this replica signs itself, with a CA that all replicas share.
 
-Decides nothing: ``pki.rotation`` says what is due for the authorities, ``pki.leaf`` for the certificate. The key stays
-in this process. The certificate stays in force whatever the API server does.
+This module decides nothing: ``pki.rotation`` decides which step is due for the CA certificates, and ``pki.leaf``
+decides for the serving certificate. The private key stays in this process. The certificate stays in force even while
+the API server cannot be reached.
 """
 
 import asyncio
@@ -39,7 +40,10 @@ _LEAST_SHARE: Final = 0.5
 
 @dataclass(slots=True)
 class SharedCertificate:
-    """Checks the authorities for ever. ``run`` is to be a task; the port has no certificate before."""
+    """Keeps the shared CA certificates and this replica's serving certificate up to date.
+
+    ``run`` is to be a task. The port has no certificate before the first one is signed.
+    """
 
     shared: SharedAuthorities
     names: Sequence[str]
@@ -49,14 +53,14 @@ class SharedCertificate:
     metrics: Metrics
     log: Log
     use_key: Callable[[bytes, str], None]
-    """Takes the key of records, and the place where it was found."""
+    """The function that receives the key for sealing records, and the name of the place where that key was found."""
     _record_key: bytes = b""
     _leaf: SignedLeaf | None = None
     _held: Held | None = None
     _failures: int = 0
 
     async def run(self) -> None:
-        """Look, act, wait, until cancelled."""
+        """Check the shared objects, do what is due and wait, again and again, until the task is cancelled."""
         while True:
             wait_seconds = await self._turn()
             leaf = self._leaf
@@ -65,7 +69,7 @@ class SharedCertificate:
             await asyncio.sleep(wait_seconds)
 
     async def _turn(self) -> float:
-        """Do everything that is due; return the wait before the next look."""
+        """Do everything that is due now; return the number of seconds to wait before the next check."""
         chance = random.random()  # noqa: S311 - to spread, not to hide
         trust_seconds = self.profile.trust.total_seconds()
         try:
@@ -84,9 +88,9 @@ class SharedCertificate:
         return pause_seconds * (_LEAST_SHARE + chance)
 
     async def _look(self) -> bool:
-        """Read everything and take one action; tell whether there may be more to do.
+        """Read the shared objects and take at most one action; return whether more may be due.
 
-        The configurations are read first: ``pki.rotation`` says why.
+        The webhook configurations are read first: ``pki.rotation`` says why.
         """
         configurations = await self.shared.configurations()
         read_at = datetime.now(UTC)
@@ -107,7 +111,7 @@ class SharedCertificate:
         return await self._act(action, secret, configurations)
 
     def _take_key(self, secret: ReadSecret) -> None:
-        """Seal records with the Secret's key; if the Secret has lost it, keep the last one."""
+        """Seal records with the key in the Secret; if the Secret has lost its key, keep the previous key."""
         if secret.record_key:
             self._record_key = secret.record_key
             self.use_key(secret.record_key, self.shared.where)

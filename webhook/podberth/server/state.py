@@ -1,4 +1,4 @@
-"""The state that the parts of a running server share: the snapshot in force, and whether the server is leaving."""
+"""The state shared by the parts of a running server: the snapshot in force, and whether the server is shutting down."""
 
 import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -12,24 +12,27 @@ from ..admission.snapshot import Snapshot
 
 
 class Elsewhere(Protocol):
-    """A decision made outside the event loop, to be awaited."""
+    """A decision that is made outside the event loop; callers await it."""
 
     def __await__(self) -> Generator[Any, None, Outcome]:
-        """Return the decision."""
+        """Wait for the decision and return it."""
 
     def when_ended(self, call: Callable[[], object]) -> None:
-        """Call once nothing of the review is held any more, whether somebody still waits for the decision or not."""
+        """Call ``call`` when the work on the review has ended, whether or not somebody still waits for the decision."""
 
 
 Decider: TypeAlias = Callable[[AdmissionRequest, Snapshot], Outcome | Elsewhere]
-"""Decides on a review at once, or in another thread or process."""
+"""A function that decides on a review with a snapshot, at once or in another thread or process."""
 Deciders: TypeAlias = Mapping[str, Decider]
-"""The decision for each path."""
+"""The decider for each URL path, such as ``/mutate``."""
 
 
 @dataclass(slots=True)
 class ServingState:
-    """Changed only by the event loop's thread, by replacing references: no review ever sees half a reload."""
+    """The shared state of one server, changed only by the event loop's thread.
+
+    Changes replace whole references, so no review sees half of a reload.
+    """
 
     snapshot: Snapshot | None = None
     certificate: bool = False
@@ -37,22 +40,22 @@ class ServingState:
     draining: bool = False
     in_flight: int = 0
     unlisted: Callable[[], Sequence[str]] = tuple
-    """Returns the resources of the cluster that must be listed and are not yet."""
+    """Returns the resources of the cluster that must be listed before the server is ready, and are not listed yet."""
     awaited: Awaited | None = None
-    """Returns the unknown objects of a review that may still arrive; None: there never are any."""
+    """Returns the unknown objects of a review that may still arrive; None: no review ever waits for objects."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     def tell_news(self) -> None:
-        """Wake the reviews that wait for an object: the snapshot has changed."""
+        """Wake the reviews that wait for an object, because the snapshot has changed."""
         news, self._news = self._news, asyncio.Event()
         news.set()
 
     def lacks(self, review: AdmissionRequest) -> Sought | None:
-        """Return the unknown objects that a review should wait for; None: nothing."""
+        """Return the unknown objects that a review should wait for; None if it should not wait."""
         return self.awaited(review, self.snapshot) if self.awaited and self.snapshot else None
 
     async def wait_for(self, sought: Sought, seconds: float) -> None:
-        """Wait until all needed objects are known, or until the seconds have passed."""
+        """Wait until all objects in ``sought`` are known, or until ``seconds`` have passed."""
         try:
             async with asyncio.timeout(seconds):
                 while self.awaited and self.snapshot and self.awaited.is_lacking(sought, self.snapshot):
@@ -61,7 +64,7 @@ class ServingState:
             return
 
     def unready(self) -> list[str]:
-        """Return the reasons why no review should be sent here; empty means ready."""
+        """Return the reasons why this server should get no reviews now; empty if it is ready."""
         reasons = []
         if self.snapshot is None:
             reasons.append("policies and topology are not loaded")

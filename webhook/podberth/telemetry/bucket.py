@@ -1,4 +1,4 @@
-"""A limit of frequency. No clock: times are seconds of the caller's clock."""
+"""A limit of frequency. It reads no clock: times are seconds of the caller's clock."""
 
 from math import inf
 
@@ -9,23 +9,23 @@ class Bucket:
     __slots__ = ("_full_at", "_refill_seconds", "_spare_seconds")
 
     def __init__(self, burst: float, refill_seconds: float) -> None:
-        """Start full."""
+        """Create the bucket with all its tokens."""
         self._refill_seconds = refill_seconds
         self._spare_seconds = (burst - 1) * refill_seconds
         self._full_at = -inf
 
     @property
     def at(self) -> float:
-        """The earliest time at which there is a token."""
+        """The earliest time at which a token is available."""
         return self._full_at - self._spare_seconds
 
     def take(self, at: float) -> bool:
-        """Take a token, if there is one."""
+        """Take a token at this time and return True; return False if there is none."""
         if self.at > at:
             return False
         self._full_at = max(self._full_at, at) + self._refill_seconds
         return True
 
     def wait_seconds(self, at: float) -> float:
-        """Return the seconds until there is one; 0: there is one now."""
+        """Return the seconds until a token is available; 0 if there is one now."""
         return max(0.0, self.at - at)

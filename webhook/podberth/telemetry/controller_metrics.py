@@ -1,4 +1,4 @@
-"""Metrics of the controller in Prometheus' text format. Metrics of watches have the same names as the webhook's."""
+"""The controller's metrics in Prometheus' text format. Metrics of watches have the same names as the webhook's."""
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
@@ -13,14 +13,18 @@ from .watch_metrics import KindState, WatchCounts, WatchFacts, watch_families
 
 ACTIONS: Final = ("create", "change", "look up")
 RESULTS: Final = ("ok", "conflict", "refused", "failed")
-"""The result of a request: another writer was faster; the API server refused; it did not answer, or there is a bug."""
+"""The results of a request, as values of the metric's label.
+
+ok: it succeeded. conflict: another writer was faster. refused: the API server refused it. failed: there was no answer,
+or a bug.
+"""
 
 
 class ControllerMetrics(WatchCounts, Collector):
-    """The metrics of one process. Belongs to the event loop's thread."""
+    """The metrics of one controller process, used only by the event loop's thread."""
 
     def __init__(self) -> None:
-        """Declare the counters."""
+        """Create the counters."""
         self.registry = registry = CollectorRegistry()
         super().__init__(registry)
         build = Gauge("podberth_build_info", "Always 1; the labels tell.", ["version"], registry=registry)
@@ -45,12 +49,12 @@ class ControllerMetrics(WatchCounts, Collector):
         watched: Callable[[], Mapping[str, WatchFacts]],
         kinds: Callable[[], Mapping[str, KindState]],
     ) -> None:
-        """Declare the metrics that are computed at each scrape."""
+        """Add the metrics whose values these functions return at each scrape."""
         self._leads, self._waiting, self._watched, self._kinds = leads, waiting, watched, kinds
         self.registry.register(self)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Yield the metrics of one scrape."""
+        """Yield the metrics that are computed at this scrape."""
         yield GaugeMetricFamily(
             "podberth_controller_leads", "1 if this replica leads, and so acts.", value=self._leads()
         )
@@ -59,7 +63,7 @@ class ControllerMetrics(WatchCounts, Collector):
         yield from watch_families(self._watched(), self._kinds())
 
     def requested(self, action: str, result: str) -> None:
-        """Count a request."""
+        """Count a request by its action and its result."""
         self._requests.labels(action, result).inc()
 
     def standing(self, counts: Mapping[str, int]) -> None:
@@ -69,5 +73,5 @@ class ControllerMetrics(WatchCounts, Collector):
             self._standing.labels(reason).set(count)
 
     def exposition(self) -> bytes:
-        """Render in the Prometheus text format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self.registry)

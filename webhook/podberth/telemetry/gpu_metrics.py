@@ -1,7 +1,7 @@
-"""Every metric of the node agent, declared in one place; computed at each scrape from the last look.
+"""All metrics of the node agent, declared in one place and computed at each scrape from the last reading of the GPUs.
 
 An unknown value has no series: a lost GPU has no utilization of 0, and if the kubelet does not answer, no GPU is
-reported as free. With an old look (``NodeReading.look`` is None) only the agent's own series are left.
+reported as free. If the last reading is too old (``NodeReading.look`` is None), only the agent's own series are left.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -21,21 +21,21 @@ CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeReading:
-    """The facts that the agent reports at one moment."""
+    """The facts that the agent's metrics show at one moment."""
 
     node: str
     look: Look | None
-    """None: there was none yet, the last one failed, or it is too old."""
+    """The last reading of the devices; None if there was none, it failed, or it is too old."""
     allocation: Allocation | None
-    """None: the kubelet was not asked, or did not answer."""
+    """The kubelet's assignment of devices to pods; None if the kubelet was not asked or did not answer."""
     kubelet_answers: bool | None
-    """Whether the kubelet answered; None: it is not to be asked."""
+    """Whether the kubelet answered; None if the agent is configured not to ask the kubelet."""
     last_read_seconds: float | None
-    """The Unix time of the last successful look; None: there was none."""
+    """The Unix time of the last successful reading of the devices; None if there was none."""
     reads: int
     failed_reads: int
     changes: int
-    """The number of published documents."""
+    """The number of topology documents published so far."""
 
 
 _GPU, _MIG = ("gpu",), ("gpu", "mig_uuid")
@@ -62,20 +62,20 @@ _GAUGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "podberth_agent_pod_resources_up": ("Whether the kubelet answered who holds what: 1 or 0.", ()),
     "podberth_agent_unmatched_devices": ("Accelerators that somebody holds and that are no GPU seen here.", ()),
 }
-"""The help of each gauge, and its labels beside ``node``, which all have."""
+"""The help text of each gauge, and its labels in addition to ``node``, which every gauge has."""
 
 
 class GpuMetrics(Collector):
     """The metrics of one agent; ``read`` is called at each scrape."""
 
     def __init__(self, read: Callable[[], NodeReading]) -> None:
-        """Declare all."""
+        """Declare all metrics."""
         self._read = read
         self._registry = CollectorRegistry()
         self._registry.register(self)
 
     def exposition(self) -> bytes:
-        """Render in the Prometheus text format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
     def collect(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
@@ -98,7 +98,7 @@ class GpuMetrics(Collector):
 
 
 _Series: TypeAlias = tuple[str, float | None, *tuple[object, ...]]
-"""A gauge, its value (None: unknown), and the values of its labels."""
+"""One value of a gauge: its name, the value (None if unknown), and the values of its labels."""
 
 
 def _of_gpus(look: Look | None, allocation: Allocation | None) -> Iterator[_Series]:

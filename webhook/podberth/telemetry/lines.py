@@ -1,7 +1,8 @@
-"""Writes log lines out of the process without ever making their author wait.
+"""Writes log lines to a file descriptor without ever blocking the code that logs.
 
-A write to a pipe blocks when its reader is slow, and raises when the reader has gone; neither may reach the event loop.
-So lines are queued, and a thread of its own writes them. When the queue is full, lines are dropped and counted.
+A write to a pipe blocks when its reader is slow, and raises an error when the reader has gone; neither may affect the
+event loop. So lines are queued, and a separate thread writes them. When the queue is full, lines are dropped and
+counted.
 """
 
 import os
@@ -20,12 +21,12 @@ _WRITE_BYTES = 32_768
 class LineWriter:
     """A bounded queue of lines in front of a file descriptor. ``write`` never blocks.
 
-    Threads may write side by side, as the agent's own and those of its metrics do: a deque's append is atomic, and each
-    thread may exceed the bound by one line.
+    Several threads may write at the same time, as the agent's own thread and those of its metrics do: a deque's append
+    is atomic, and each thread may exceed the bound by one line.
     """
 
     def __init__(self, descriptor: int, *, max_lines: int = MAX_LINES) -> None:
-        """Start the thread. ``descriptor`` stays the caller's, who keeps it open until ``close`` has returned."""
+        """Start the thread that writes. The caller keeps ``descriptor`` open until ``close`` has returned."""
         self.dropped = 0
         self._descriptor = descriptor
         self._max_lines = max_lines
@@ -37,7 +38,7 @@ class LineWriter:
         self._thread.start()
 
     def write(self, line: bytes) -> None:
-        """Queue a line, its line feed included; drop it if the queue is full."""
+        """Queue a line, which ends with a line feed; drop the line if the queue is full."""
         lines = self._lines
         if len(lines) >= self._max_lines:
             self.dropped += 1
@@ -47,7 +48,7 @@ class LineWriter:
             self._wake.set()
 
     def close(self, timeout_seconds: float = 1.0) -> None:
-        """Write the queued lines, as far as the reader takes them in time."""
+        """Stop the thread after it has written the queued lines, or after the timeout."""
         self._closing.set()
         self._wake.set()
         self._thread.join(timeout_seconds)
@@ -63,7 +64,7 @@ class LineWriter:
                 return
 
     def _take(self) -> list[bytes]:
-        """Take lines from the queue; popleft is atomic, so a line written meanwhile is neither lost nor doubled."""
+        """Take lines from the queue; popleft is atomic, so a line queued meanwhile is neither lost nor doubled."""
         batch: list[bytes] = []
         size = 0
         while self._lines and size < _WRITE_BYTES:

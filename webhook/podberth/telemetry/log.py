@@ -1,4 +1,4 @@
-"""The log: one JSON object a line. ``event`` is for events of the process; ``reviews`` writes the lines of reviews."""
+"""The log, with one JSON object in each line. ``event`` logs events of the process; ``reviews`` logs reviews."""
 
 import logging
 import os
@@ -26,10 +26,10 @@ _OPTIONS = orjson.OPT_APPEND_NEWLINE | orjson.OPT_UTC_Z
 
 
 class Log:
-    """Makes lines of fields and hands them to a writer."""
+    """Encodes the fields of log lines as JSON and passes the lines to a writer."""
 
     def __init__(self, writer: LineWriter) -> None:
-        """Write to ``writer``, which stays the caller's to close."""
+        """Write lines to ``writer``; the caller remains responsible for closing it."""
         self._writer = writer
 
     @property
@@ -52,7 +52,7 @@ class Log:
 
 
 def encode(fields: dict[str, Any]) -> bytes:
-    """Return fields as one JSON line, whatever their values."""
+    """Return the fields as one line of JSON; every type of value is accepted."""
     try:
         return orjson.dumps(fields, option=_OPTIONS)
     except TypeError:  # half a surrogate pair (a header), an integer beyond 64 bits
@@ -61,16 +61,16 @@ def encode(fields: dict[str, Any]) -> bytes:
 
 
 class Spared:
-    """Leaves out lines when there are too many, because anyone who reaches a port can cause them."""
+    """Limits the rate of log lines that anyone who reaches a port can cause."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
-        """Start with room for a burst."""
+        """Create the limiter with room for a burst of lines."""
         self._room = Bucket(_BURST_LINES, 1 / _LINES_PER_SECOND)
         self._clock = clock
         self._left_out = 0
 
     def pass_on(self) -> dict[str, int] | None:
-        """Return the fields that count the lines left out before this one; None: this one is left out, too."""
+        """Return the number of lines left out before this line, as its fields; None: leave this line out, too."""
         if not self._room.take(self._clock()):
             self._left_out += 1
             return None
@@ -79,19 +79,19 @@ class Spared:
 
 
 class LibraryHandler(logging.Handler):
-    """Turns log records of libraries into lines of podberth's log. Their tracebacks are reduced to the last line.
+    """Writes log records of libraries as lines of podberth's log; of a traceback only the last line is kept.
 
-    aiohttp logs one for every client that sends no HTTP: a port scan would fill the log.
+    aiohttp logs a record for every client that sends something other than HTTP: a port scan would fill the log.
     """
 
     def __init__(self, log: Log) -> None:
-        """Take warnings and worse."""
+        """Create a handler for records of level WARNING and above."""
         super().__init__(logging.WARNING)
         self._log = log
         self._spared = Spared()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one record."""
+        """Write one record as a log line."""
         if (besides := self._spared.pass_on()) is None:
             return
         error = record.exc_info[1] if record.exc_info else None
@@ -101,10 +101,10 @@ class LibraryHandler(logging.Handler):
 
 
 def standard_output() -> LineWriter:
-    """Return a writer on the process's standard output, which other code may close or replace meanwhile.
+    """Return a writer that owns a copy of the standard output, which other code may close or replace meanwhile.
 
     Raises:
-        UsageError: it is closed; the next socket would get its number, and the log lines.
+        UsageError: the standard output is closed; the next socket would get its number, and the log lines.
     """
     try:
         return LineWriter(os.dup(1))

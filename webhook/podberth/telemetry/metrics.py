@@ -1,4 +1,4 @@
-"""Every metric of the webhook, except those of watches, which the controller has, too (``watch_metrics``).
+"""All metrics of the webhook, except the metrics of watches, which the controller shares (``watch_metrics``).
 
 ``read_samples`` reads the metrics that another process has exposed.
 
@@ -6,8 +6,9 @@ Nothing outside this package imports ``prometheus_client``. Each ``Metrics`` has
 declares nothing. Series for label values that are known beforehand exist from the start, so that a rate can rise from
 zero.
 
-The counts of each review are plain numbers, which the library gets at each scrape: its counters take a lock each, 5 us
-a review in all, where these take two (measured under load; a review without its decision costs 70).
+The counts of each review are plain numbers, which the library reads at each scrape. The library's own counters take a
+lock each, in all 5 us a review, and the plain numbers take two (measured under load; a review without its decision
+costs 70).
 """
 
 from bisect import bisect_left
@@ -40,10 +41,10 @@ DURATION_BUCKETS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 
 PHASE_BUCKETS = DURATION_BUCKETS[::2]
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT", "")
-"""An envelope that cannot be read has no operation."""
+"""The values of the label ``operation``; empty if the review's envelope cannot be read."""
 VERDICTS = ("allowed", "mutated", "denied", "error")
 OTHER_PATH = "other"
-"""The ``path`` of every request to a path that is not served."""
+"""The value of the label ``path`` for every request to a path that is not served."""
 WATCHED = ("policies", "topology", "certificate", "client CA")
 
 WATCH_REASONS = ("ended", "lost", "silent", "garbled", "expired", "busy", "failed", "refused", "bug")
@@ -56,40 +57,44 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "params": (),
     "gpupolicies": (),
 }
-"""The reasons for leaving out documents of a watched resource."""
+"""For each watched resource, the reasons for which an object can be left out."""
 OF_TOPOLOGY = ("nodes", "configmaps", "leases")
-"""The resources of the topology."""
+"""The resources from which the topology of the nodes is derived."""
 KIND_LEFT_OUT = ("unreadable", "too many")
-"""The reasons for which an object of a kind that the API server may serve or not is left out."""
+"""The reasons for leaving out an object of a kind that the cluster may or may not serve."""
 
 POLICY_STATES = ("active", "outdated", "broken")
-"""The state of a GPUPolicy: it decides; it is broken and an older version decides; it is broken and none does."""
+"""The states of a GPUPolicy, as values of a label.
+
+active: it decides reviews. outdated: it does not compile, and its older version decides. broken: it does not compile,
+and no version of it decides.
+"""
 
 EVENT_RESULTS = ("created", "repeated", "limited", "dropped", "failed", "unknown")
-"""The result of a notice: a new Event, one more in the count of an Event, or one of the reasons why it is lost."""
+"""The results of a notice: a new Event, one more in an Event's count, or the reason why the notice is lost."""
 EVENT_FAULTS = ("lost", "silent", "garbled", "busy", "failed", "refused", "bug")
-"""The reason why the API server did not take an Event."""
+"""The reasons why the API server did not accept an Event."""
 
 
 class Phases(NamedTuple):
-    """The time of a review by phase, in seconds; the sum is the whole time."""
+    """The seconds that each phase of a review took; their sum is the whole time."""
 
     receive: float
-    """The time from the arrival of the headers until the review is parsed, with the wait for its turn and its body."""
+    """The time from the arrival of the headers until the review is parsed, with waits for its turn and its body."""
     decide: float
     encode: float
 
 
 class Metrics(Collector):
-    """The metrics of one process. Belongs to the event loop's thread."""
+    """The metrics of one webhook process, used only by the event loop's thread."""
 
     def __init__(self, paths: Iterable[str], *, lines_dropped: Callable[[], int], in_flight: Callable[[], int]) -> None:
-        """Declare all; ``paths`` are those that answer reviews. The callables are called at each scrape."""
+        """Declare all metrics; ``paths`` are the URL paths of reviews. The functions are called at each scrape."""
         self.registry = CollectorRegistry()
         self.registry.register(self)
         self._lines_dropped, self._in_flight = lines_dropped, in_flight
         self.topology_age: Callable[[], float] = lambda: nan
-        """Called at each scrape; NaN while nothing is known."""
+        """Returns the age of the topology in seconds, called at each scrape; NaN while no topology is known."""
         self._count_reviews((*paths, OTHER_PATH))
         gauge = partial(Gauge, registry=self.registry)
         self.policies = gauge("podberth_policies_loaded", "Policies in force.")
@@ -142,46 +147,46 @@ class Metrics(Collector):
         self._policy_errors: dict[tuple[str], int] = defaultdict(int)
 
     def request(self, path: str, operation: str, verdict: str, seconds: float) -> None:
-        """Count one answer."""
+        """Count one answer and its duration in seconds."""
         self._requests[path, operation, verdict] += 1
         self._durations[path][bisect_left(DURATION_BUCKETS, seconds)] += 1
         self._seconds[path] += seconds
 
     def phases(self, path: str, phases: Phases) -> None:
-        """Count the time of one review by phase."""
+        """Count the time of each phase of one review."""
         counts, sums = self._phases[path], self._phase_seconds[path]
         for index, seconds in enumerate(phases):
             counts[index][bisect_left(PHASE_BUCKETS, seconds)] += 1
             sums[index] += seconds
 
     def policy_error(self, policy: str) -> None:
-        """Count a review in which a policy was at fault."""
+        """Count a review in which an error of this policy occurred."""
         self._policy_errors[(policy,)] += 1
 
     def decision(self, policy: str, verdict: str) -> None:
-        """Count one policy's decision; there are as many series as policies times actions."""
+        """Count one policy's decision; the number of series is at most policies times verdicts."""
         self._decisions[policy, verdict] += 1
 
     def reloaded(self, what: str, *, ok: bool) -> None:
-        """Count one load."""
+        """Count one load of ``what``, and whether it succeeded."""
         self._reloads.labels(what, "ok" if ok else "error").inc()
 
     def policy_objects(self, states: Sequence[str]) -> None:
-        """Set the state of every GPUPolicy of the cluster."""
+        """Set the number of GPUPolicies in each state, from the state of every GPUPolicy in the cluster."""
         for each in POLICY_STATES:
             self._policy_objects.labels(each).set(states.count(each))
 
     def rotation(self, stage: Stage) -> None:
-        """Set the stage of the authorities' rotation."""
+        """Set the current stage of the rotation of the shared CA."""
         for each in STAGES:
             self._rotation.labels(each).set(each == stage)
 
     def exposition(self) -> bytes:
-        """Render in the Prometheus text format."""
+        """Return all metrics in Prometheus' text format."""
         return generate_latest(self.registry)
 
     def collect(self) -> Iterator[Family]:
-        """Yield the metrics that are computed at each scrape."""
+        """Yield the metrics that are computed at this scrape."""
         said = "Reviews answered; verdict error is an answer other than HTTP 200."
         labels = ["path", "operation", "verdict"]
         yield _counted("podberth_admission_requests_total", said, labels, self._requests.items())
@@ -211,7 +216,7 @@ class Metrics(Collector):
 
 
 class WatchMetrics(WatchCounts, Collector):
-    """The metrics that ``--topology cluster`` adds. Belongs to the event loop's thread."""
+    """The metrics that exist only with ``--topology cluster``, used only by the event loop's thread."""
 
     def __init__(
         self,
@@ -220,7 +225,7 @@ class WatchMetrics(WatchCounts, Collector):
         stale_nodes: Callable[[], int],
         kinds: Callable[[], Mapping[str, KindState]] = dict,
     ) -> None:
-        """Declare all; ``watched`` by resource, the stale nodes and ``kinds`` are read at each scrape."""
+        """Declare all metrics; the functions are called at each scrape, and ``watched`` returns facts by resource."""
         super().__init__(metrics.registry)
         self._kinds = kinds
         self._watched = watched
@@ -235,7 +240,7 @@ class WatchMetrics(WatchCounts, Collector):
         return max((watched[each].contact_age_seconds for each in OF_TOPOLOGY if each in watched), default=nan)
 
     def collect(self) -> Iterator[Family]:
-        """Yield the metrics that are computed at each scrape."""
+        """Yield the metrics that are computed at this scrape."""
         watched = self._watched()
         yield from watch_families(watched, self._kinds())
         left_out = GaugeMetricFamily(
@@ -250,10 +255,10 @@ class WatchMetrics(WatchCounts, Collector):
 
 
 class EventMetrics:
-    """The metrics of Events. Belongs to the event loop's thread."""
+    """The metrics of Events, used only by the event loop's thread."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Declare all."""
+        """Declare all metrics of Events."""
         self._notices = Counter(
             "podberth_event_notices_total",
             "Notices for Events, by result.",
@@ -270,16 +275,16 @@ class EventMetrics:
         _begin(self._errors, EVENT_FAULTS)
 
     def notices(self, result: str, count: int = 1) -> None:
-        """Count the result of some notices."""
+        """Count ``count`` notices with this result."""
         self._notices.labels(result).inc(count)
 
     def error(self, reason: str) -> None:
-        """Count a request that failed."""
+        """Count a failed request by its reason."""
         self._errors.labels(reason).inc()
 
 
 class PortMetrics(Collector):
-    """The metrics of the budget and the places of a port. Belongs to the event loop's thread."""
+    """The metrics of the memory budget and the connections of a port, used only by the event loop's thread."""
 
     def __init__(
         self,
@@ -288,12 +293,15 @@ class PortMetrics(Collector):
         refused: Mapping[str, int],
         connections: Callable[[], tuple[int, int]],
     ) -> None:
-        """Declare all; they are read at each scrape. ``connections``: the open ones, and how many were displaced."""
+        """Declare all metrics; their values are read at each scrape.
+
+        ``connections`` returns the number of open connections, and the number of displaced connections so far.
+        """
         self._used, self._refused, self._connections = used, refused, connections
         registry.register(self)
 
     def collect(self) -> Iterator[Family]:
-        """Yield the metrics of one scrape."""
+        """Yield the metrics that are computed at this scrape."""
         said = "Memory charged to callers of the review port."
         held = GaugeMetricFamily("podberth_callers_memory_bytes", said, labels=["kind"])
         for kind, amount in self._used.items():
@@ -312,10 +320,10 @@ class PortMetrics(Collector):
 
 
 def read_samples(text: str) -> Mapping[tuple[str, frozenset[tuple[str, str]]], float]:
-    """Return every sample by its name and labels.
+    """Return the value of every sample in a text of metrics, by its name and labels.
 
     Raises:
-        ValueError: it is no Prometheus text.
+        ValueError: the text is not in Prometheus' format.
     """
     families = text_string_to_metric_families(text)
     return {(each.name, frozenset(each.labels.items())): each.value for family in families for each in family.samples}
@@ -337,5 +345,5 @@ def _begin(metric: Counter | Gauge, *values: Iterable[str]) -> None:
 
 
 def _cumulative(bounds: Sequence[float], counts: Sequence[int]) -> list[tuple[str, float]]:
-    """Return the buckets of a histogram as Prometheus has them; there is one more of them than bounds."""
+    """Return the cumulative buckets of a histogram; ``counts`` has one number more than ``bounds``."""
     return list(zip([*map(str, bounds), "+Inf"], map(float, accumulate(counts)), strict=True))

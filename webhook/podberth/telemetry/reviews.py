@@ -1,4 +1,4 @@
-"""One observation and one log line for each review, from the core's outcome. On the hot path."""
+"""Records the metrics and one log line for each review, from the core's outcome. This is on the hot path."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,21 +12,21 @@ from .log import MAX_TEXT, Level, Log, Spared
 from .metrics import Metrics, Phases
 
 Listener: TypeAlias = Callable[[AdmissionRequest, Outcome], None]
-"""Called for every answer on one path, after it; must not wait."""
+"""A function that is called after every answer on one path; it must not block."""
 
 
 @dataclass(slots=True)
 class ReviewRecorder:
-    """Counts and logs reviews."""
+    """Counts and logs reviews, and passes answers to listeners."""
 
     metrics: Metrics
     log: Log
     listeners: Mapping[str, Listener] = field(default_factory=dict)
-    """Called for the answers, by path."""
+    """The listener for each URL path."""
     spared: Spared = field(default_factory=Spared)
 
     def decided(self, path: str, request: AdmissionRequest, outcome: Outcome, phases: Phases) -> None:
-        """Record a review that was answered with an AdmissionReview."""
+        """Record the metrics and the log line of a review that was answered with an AdmissionReview."""
         metrics = self.metrics
         seconds = sum(phases)
         metrics.request(path, request.operation, outcome.verdict, seconds)
@@ -51,7 +51,10 @@ class ReviewRecorder:
     def refused(
         self, path: str, status: int, message: str, seconds: float, request: AdmissionRequest | None = None
     ) -> None:
-        """Record a request that was answered with an HTTP error; ``request`` is None if none could be decoded."""
+        """Record the metrics and the log line of a request that was answered with an HTTP error.
+
+        ``request`` is None if no review could be decoded.
+        """
         self.metrics.request(path, request.operation if request else "", "error", seconds)
         if (besides := self.spared.pass_on()) is None:
             return
@@ -63,13 +66,16 @@ class ReviewRecorder:
         self.log.write(line)
 
     def broke(self, path: str, error: Exception, request: AdmissionRequest | None) -> None:
-        """Log the traceback of a bug, beside the line that ``refused`` writes."""
+        """Log the traceback of a bug, in addition to the line that ``refused`` writes."""
         if (besides := self.spared.pass_on()) is not None:
             self.log.fault("bug", error, path=path, uid=request.uid if request else "", **besides)
 
 
 def _line(level: Level, path: str, request: AdmissionRequest | None) -> dict[str, Any]:
-    """Return the first fields of a review's line. Values that ``decode_review`` has not bounded are shortened."""
+    """Return the first fields of a review's log line.
+
+    Values that ``decode_review`` has not limited in length are shortened.
+    """
     if request is None:
         return {"time": datetime.now(UTC), "level": level, "msg": "review", "path": path}
     user = request.envelope.get("userInfo") or {}

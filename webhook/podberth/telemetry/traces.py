@@ -1,4 +1,7 @@
-"""The facts of a review's trace, and whether traces are wanted. Without OpenTelemetry, which ``tracing`` imports."""
+"""The facts for a review's trace, and the decision whether traces are wanted.
+
+This module does not need OpenTelemetry; ``tracing`` imports it.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,14 +19,14 @@ _PROTOCOL = "http/protobuf"
 
 @dataclass(frozen=True, slots=True)
 class TracedReview:
-    """A review that is answered. ``request`` is None if none could be decoded, ``outcome`` if there is none."""
+    """A review after its answer. ``request`` is None if it could not be decoded, ``outcome`` if there was none."""
 
     headers: Mapping[str, str]
     path: str
-    """As in the metrics: a path of reviews, or ``other``."""
+    """The URL path as in the metrics: a path of reviews, or ``other``."""
     status: int
     ended_ns: int
-    """Seconds since the epoch."""
+    """The time of the answer, in nanoseconds since the epoch."""
     seconds: float
     request: AdmissionRequest | None
     outcome: Outcome | None = None
@@ -32,20 +35,20 @@ class TracedReview:
 
 
 class ReviewTracer(Protocol):
-    """Makes spans."""
+    """Makes the spans of reviews."""
 
     def review(self, traced: TracedReview) -> None:
-        """Make the spans of a review, after its answer; must not wait."""
+        """Make the spans of a review after its answer; must not block."""
 
     def close(self) -> None:
-        """Send the queued spans, briefly."""
+        """Send the queued spans, but wait only briefly."""
 
 
 def asked_for(environ: Mapping[str, str]) -> bool:
-    """Tell whether the environment asks for traces, by OpenTelemetry's own variables: an exporter, or an endpoint.
+    """Return whether the environment asks for traces, with OpenTelemetry's own variables for exporter or endpoint.
 
     Raises:
-        ValueError: it asks for a protocol that podberth does not support.
+        ValueError: the environment asks for a protocol that podberth does not support.
     """
     if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
         return False

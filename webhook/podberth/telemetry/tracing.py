@@ -1,7 +1,8 @@
-"""Traces of reviews by OpenTelemetry, sent by OTLP over HTTP. The only importer of it, and imported on request only.
+"""Traces of reviews with OpenTelemetry, sent by OTLP over HTTP.
 
-A span continues the trace of the API server's call (``traceparent``). It is made after the answer, from recorded times,
-and sent by its own thread. The environment sets the endpoint, the number of kept spans, and the name.
+Only this module imports OpenTelemetry, and it is imported on request only. A span continues the trace of the API
+server's call (``traceparent``). It is made after the answer, from recorded times, and sent by its own thread. The
+environment sets the endpoint, the number of kept spans, and the service name.
 """
 
 import os
@@ -29,10 +30,10 @@ _SECOND_NS: Final = 1_000_000_000
 
 
 class OpenTelemetryTracer:
-    """A ``Tracer``."""
+    """A ``Tracer`` that sends spans with OpenTelemetry."""
 
     def __init__(self, instance: str) -> None:
-        """Start to send. ``instance`` is the pod's name."""
+        """Start the exporter. ``instance`` is the name of the pod that podberth runs in."""
         known = {"service.version": __version__, "service.instance.id": instance}
         if "OTEL_SERVICE_NAME" not in os.environ and "service.name=" not in os.environ.get(
             "OTEL_RESOURCE_ATTRIBUTES", ""
@@ -44,7 +45,7 @@ class OpenTelemetryTracer:
         self._propagator = TraceContextTextMapPropagator()
 
     def review(self, traced: TracedReview) -> None:
-        """Make the span of a review, with one for each phase, if the trace is sampled."""
+        """Make the span of a review, with a child span for each phase, if the trace is sampled."""
         started_ns = traced.ended_ns - round(traced.seconds * _SECOND_NS)
         # Only this header is read: others come from strangers.
         carrier = {key: value for key in ("traceparent", "tracestate") if (value := traced.headers.get(key))}
@@ -62,7 +63,7 @@ class OpenTelemetryTracer:
         span.end(traced.ended_ns)
 
     def close(self) -> None:
-        """Send the queued spans; a collector that does not answer is not waited for."""
+        """Send the queued spans; do not wait for a collector that does not answer."""
         closing = threading.Thread(target=self._provider.shutdown, daemon=True)
         closing.start()
         closing.join(_CLOSE_SECONDS)
@@ -76,7 +77,7 @@ class OpenTelemetryTracer:
 
 
 def _describe(span: Span, traced: TracedReview) -> None:
-    """Add to a span the fields of the review's log line, under the names of docs/operating.md."""
+    """Add the fields of the review's log line to a span, under the names in docs/operating.md."""
     span.set_attribute("http.response.status_code", traced.status)
     span.set_attribute("podberth.path", traced.path)
     if (request := traced.request) is not None:

@@ -1,4 +1,4 @@
-"""Metrics of watches, which webhook and controller have under the same names."""
+"""The metrics of watches, which webhook and controller expose under the same names."""
 
 from collections.abc import Iterator, Mapping
 from typing import Literal, NamedTuple, TypeAlias, get_args
@@ -8,24 +8,26 @@ from prometheus_client.core import GaugeMetricFamily
 
 KindState: TypeAlias = Literal["followed", "listing", "not served", "refused"]
 KIND_STATES: tuple[KindState, ...] = get_args(KindState)
-"""The state of a kind that is followed if it is served: it is; it will be; the cluster has none; podberth may not list
-it."""
+"""The states of a kind that is followed only if the cluster serves it.
+
+They are: followed; about to be followed; not served by the cluster; forbidden to podberth.
+"""
 
 
 class WatchFacts(NamedTuple):
-    """The facts of a watched resource at a scrape."""
+    """The facts about one watched resource at the time of a scrape."""
 
     objects: int
     contact_age_seconds: float
     left_out: Mapping[str, int]
-    """The number of objects by reason."""
+    """The number of objects that are left out, by reason."""
 
 
 class WatchCounts:
-    """Counters of watches and lists. Belongs to the event loop's thread."""
+    """The counters of watches and lists, used only by the event loop's thread."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Declare the counters."""
+        """Create the counters."""
         self._restarts = Counter(
             "podberth_watch_restarts_total",
             "Watches that ended, by reason; each is begun again.",
@@ -40,16 +42,16 @@ class WatchCounts:
         )
 
     def restarted(self, resource: str, reason: str) -> None:
-        """Count a watch that ended."""
+        """Count a watch that ended, by its resource and the reason."""
         self._restarts.labels(resource, reason).inc()
 
     def listed(self, resource: str, reason: str) -> None:
-        """Count a list."""
+        """Count a list of all objects, by its resource and the reason."""
         self._lists.labels(resource, reason).inc()
 
 
 def watch_families(watched: Mapping[str, WatchFacts], kinds: Mapping[str, KindState]) -> Iterator[GaugeMetricFamily]:
-    """Yield the metrics of resources, and of kinds that are followed if they are served."""
+    """Yield the metrics of watched resources, and of kinds that are followed only if the cluster serves them."""
     objects = GaugeMetricFamily("podberth_watch_objects", "Objects that the cluster has.", labels=["resource"])
     age = GaugeMetricFamily(
         "podberth_watch_contact_age_seconds", "Since the API server was last heard.", labels=["resource"]

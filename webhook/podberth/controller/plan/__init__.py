@@ -1,4 +1,4 @@
-"""The objects that the controller makes for waiting pods, and its reports about them.
+"""Decides which objects the controller makes for waiting pods, and which problems it reports about them.
 
-Pure: asked after every change.
+The package is pure, and asked again after every change.
 """

@@ -1,7 +1,7 @@
-"""ResourceClaimTemplates that policies declare: made if a waiting pod names one, and owned by the pods' owners.
+"""Plans the ResourceClaimTemplates that policies declare: one is made if a waiting pod names it.
 
-The content comes from the policy; only the name is read from a pod. A template of that name from another writer stays
-as it is: the pod's claim is then made from that one.
+The owners of the pods own the template. Its content comes from the policy; only the name is read from a pod. A template
+of that name from another writer stays unchanged, and the pod's claim is then made from that template.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ _REFUSED: Final = "ResourceClaimTemplateRefused"
 
 
 def plan(world: World, now: float) -> ActionPlan:
-    """Return the templates to make, and those that get another owner."""
+    """Return the templates to make, and the templates that get an additional owner."""
     del now
     found = ActionPlan()
     if KIND not in world.served or world.declared is None:
@@ -54,7 +54,10 @@ def _creation(place: Place, whose: dict[str, OwnerReference], world: World, spec
 
 
 def _joined(place: Place, made: Made, whose: dict[str, OwnerReference]) -> GroupChange | None:
-    """Add owners: the garbage collector deletes a template with its last owner."""
+    """Return the change that adds owners to a template, because the garbage collector deletes it with its last owner.
+
+    Returns None if there are no new owners.
+    """
     references = joined(made, whose)
     if not references:
         return None

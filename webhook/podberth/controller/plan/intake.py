@@ -1,4 +1,4 @@
-"""The facts that are kept of a waiting pod and of a PodGroup: a few fields, so that ten thousand cost little."""
+"""Extracts the few facts that are kept of waiting pods and PodGroups, so that ten thousand objects cost little."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -54,13 +54,16 @@ def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
 
 
 def _size(noted: Mapping[str, str]) -> int:
-    """Return the number of pods in the group: those with accelerators, if not all have some."""
+    """Return the number of pods in the gang's group, from a pod's annotations.
+
+    If not all pods of the gang ask for accelerators, only those that do are counted.
+    """
     size, accelerated = (number(noted.get(key)) or 0 for key in (GANG_SIZE_ANNOTATION, GANG_ACCELERATED_ANNOTATION))
     return accelerated if 0 < accelerated < size else size
 
 
 def _level(noted: Mapping[str, str]) -> str:
-    """Return the node label key in the notes; empty if it is too long for one, because no group could have it."""
+    """Return the node label key in a pod's annotations; empty if it is too long for a label key."""
     level = noted.get(GANG_LEVEL_ANNOTATION) or ""
     return level if len(level) <= _LONGEST_KEY else ""
 
@@ -73,7 +76,7 @@ def _templates(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def made(document: Mapping[str, Any], minimum: int = 0) -> Made:
-    """Return the facts of an object of a kind that podberth makes; ``minimum`` is that of a PodGroup."""
+    """Return the facts of an object of a kind that podberth makes; ``minimum`` is the minimum of a PodGroup."""
     metadata = mapping_at(document, "metadata")
     return Made(
         uid=text(metadata.get("uid")),
@@ -86,7 +89,7 @@ def made(document: Mapping[str, Any], minimum: int = 0) -> Made:
 
 
 def owners_of(document: Mapping[str, Any]) -> tuple[OwnerReference, ...]:
-    """Return every owner that an object names."""
+    """Return every owner reference of an object."""
     return tuple(
         OwnerReference(
             api_version=text_at(each, "apiVersion"),

@@ -1,9 +1,9 @@
-"""The owner of a made object: the owner on top of its pods, or the pods themselves if nobody owns them.
+"""Finds the owner of an object that podberth makes: the topmost owner of its pods, or the pods if nobody owns them.
 
-The object names its owner in its metadata, and the owner gets the Event if it cannot be made. Facts from the owners on
-the way about their pods are passed on unchanged.
+The object names its owner in its metadata, and the owner gets the Event if the object cannot be made. Facts that the
+owners in between have about their pods are passed on unchanged.
 
-The garbage collector deletes an object when its last owner is gone, so nothing here ever deletes.
+The garbage collector deletes an object when its last owner is gone, so this module never deletes anything.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,14 +22,16 @@ from .model import ActionPlan, LookUp, Made, Owned, Place, WaitingPod, World
 # Subject.lineage), to an AppWrapper; one to spare. References may go in a circle, so there is an end.
 _LONGEST: Final = 6
 MOST_OWNERS: Final = 64
-"""The most owners of an object. A gang has one owner, but a gang of bare pods has one for each pod, of some 150 bytes
-each."""
+"""The largest number of owners of one object.
+
+A gang has one owner, but a gang of bare pods has one for each pod, of some 150 bytes each.
+"""
 
 
 def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerReference], list[LookUp]]:
-    """Return the owners of an object for some pods, by uid, and the owners to look up first.
+    """Return the owners by uid that an object for these pods should have, and the owners to look up first.
 
-    Pods whose owner is gone have none: they are about to be deleted, too.
+    Pods whose owner no longer exists are skipped: they are about to be deleted, too.
     """
     found: dict[str, OwnerReference] = {}
     asked: dict[Owned, LookUp] = {}
@@ -45,7 +47,7 @@ def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerRef
 
 
 def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
-    """Return the highest known owner of a pod, itself if it has none; None if one on the way is gone."""
+    """Return the topmost known owner of a pod: the pod itself if it has none, None if one of its owners is gone."""
     top = pod.itself()
     for owner in _upwards(pod, world):
         # The author of a pod writes its owners, and nobody checks them: no object has such a name.
@@ -56,7 +58,7 @@ def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
 
 
 def documents(pod: WaitingPod, world: World) -> dict[str, Mapping[str, Any]]:
-    """Return the facts of a pod's owners that were looked up, by uid, as ``workload.gangs`` reads them."""
+    """Return the facts of those owners of a pod that were looked up, by uid, as ``workload.gangs`` reads them."""
     found: dict[str, Mapping[str, Any]] = {}
     for owner in _upwards(pod, world):
         metadata = {"name": owner.name, "namespace": pod.namespace, "uid": owner.uid}
@@ -81,7 +83,7 @@ def _asked(owner: OwnerReference) -> bool:
 
 
 def metadata(place: Place, whose: Mapping[str, OwnerReference], labels: Mapping[str, str]) -> dict[str, Any]:
-    """Return the metadata of an object to make."""
+    """Return the metadata of an object to be made, with these owners and labels."""
     return {
         "name": place[1],
         "namespace": place[0],
@@ -91,9 +93,9 @@ def metadata(place: Place, whose: Mapping[str, OwnerReference], labels: Mapping[
 
 
 def joined(made: Made, whose: Mapping[str, OwnerReference]) -> list[dict[str, Any]]:
-    """Return all owners of a made object, with the new ones; empty: there are no new ones.
+    """Return all present owner references of an object with the new ones added; empty if there are no new ones.
 
-    No present one is left out.
+    Beyond ``MOST_OWNERS``, new owners are left out, and never present ones.
     """
     known = {each.uid: each for each in made.owners}
     every = list({**known, **whose, **known}.values())[:MOST_OWNERS]
@@ -101,14 +103,14 @@ def joined(made: Made, whose: Mapping[str, OwnerReference]) -> list[dict[str, An
 
 
 def regarding(namespace: str, owner: OwnerReference) -> Regarding:
-    """Return an owner as the object of an Event."""
+    """Return an owner in the form of the object that an Event is about."""
     return Regarding(
         api_version=owner.api_version, kind=owner.kind, namespace=namespace, name=owner.name, uid=owner.uid
     )
 
 
 def _as_reference(owner: OwnerReference) -> dict[str, Any]:
-    """Return an entry of metadata.ownerReferences: no controller and no block of deletion, unless it was read so."""
+    """Return an entry of metadata.ownerReferences; controller and blockOwnerDeletion keep the values that were read."""
     return {
         "apiVersion": owner.api_version,
         "kind": owner.kind,
@@ -120,7 +122,10 @@ def _as_reference(owner: OwnerReference) -> dict[str, Any]:
 
 
 def overdue(pod: WaitingPod, world: World, now: float, found: ActionPlan) -> bool:
-    """Tell whether a pod has waited long enough to be reported; if not, the plan gets the time to look again."""
+    """Return whether a pod has waited long enough to be reported.
+
+    If not, the plan ``found`` is given the time at which to check again.
+    """
     due = pod.created + world.patience_seconds
     if due > now:
         found.again_at = min(found.again_at, due)

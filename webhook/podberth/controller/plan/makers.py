@@ -1,4 +1,4 @@
-"""Every maker, in the order in which they are asked."""
+"""The list of all makers, in the order in which they are asked."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -10,7 +10,7 @@ MAKERS: Final[tuple[Maker, ...]] = (pod_groups.plan, claim_templates.plan, missi
 
 
 def plan(world: World, now: float, makers: Sequence[Maker] = MAKERS) -> ActionPlan:
-    """Return the combined plan of all makers."""
+    """Return the combined plan of all makers; ``now`` is in seconds since the epoch."""
     found = ActionPlan()
     for each in makers:
         found.add(each(world, now))

@@ -1,8 +1,8 @@
-"""Notices about pods that wait for a policy's claim template which nobody makes.
+"""Plans notices about pods that wait for a policy's claim template which nobody makes.
 
-Such a template has a digest at the end of its name, and a changed policy declares another one: earlier declarations are
-forgotten when the controller restarts. Templates of other names belong to other authors, and Kubernetes itself reports
-that they are missing.
+The name of such a template ends with a digest, so a changed policy declares a template of another name. The controller
+forgets earlier declarations when it restarts. Templates of other names belong to other authors, and Kubernetes itself
+reports that they are missing.
 """
 
 import re
@@ -20,7 +20,7 @@ _REMEDY: Final = "create the pod again, or give podberth controller the --polici
 
 
 def plan(world: World, now: float) -> ActionPlan:
-    """Return notices for the pods that wait for a template that does not come."""
+    """Return a notice for each pod that has waited too long for a template."""
     found = ActionPlan()
     if KIND not in world.served or world.declared is None:
         return found
@@ -36,7 +36,7 @@ def plan(world: World, now: float) -> ActionPlan:
 
 
 def _why(pod: WaitingPod, place: Place, world: World) -> str:
-    """Return why nobody makes the template; empty: it is about to be made."""
+    """Return the reason why nobody makes the template; empty if it is about to be made."""
     if world.declared is None or place[1] not in world.declared:
         return f"no policy in force declares it (any more); {_REMEDY}"
     _, unknown = owners([pod], world)

@@ -8,68 +8,70 @@ from ...admission.notices import Notice, Regarding
 from ...kube.pod import OwnerReference
 
 Place: TypeAlias = tuple[str, str]
-"""Namespace and name of an object."""
+"""The namespace and the name of an object."""
 Owned: TypeAlias = tuple[str, OwnerReference]
-"""A namespace, and an owner as an object there refers to it. Not the uid alone: the author of a pod may write any uid
-beside any name, and a result for that pair says nothing about the real object with the uid.
+"""A namespace, and an owner reference of an object in it.
+
+The uid alone would not be enough. The author of a pod may write any uid beside any name, and the result of a look-up
+for that pair says nothing about the real object with the uid.
 """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """The name of a group in a pod."""
+    """The field of a pod that names a group, with the name and the kinds of that group."""
 
     system: str
-    """The group system (workload.systems)."""
+    """The name of the group system (``workload.systems``)."""
     kinds: tuple[str, ...]
     """The possible kinds of the group, as kubectl names them; the first is the one to make."""
     name: str
     said_by: str
-    """The pod's field with the name."""
+    """The field of the pod that holds the group's name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WaitingPod:
-    """The facts of a pod that is on no node yet."""
+    """The facts that are kept of a pod that has no node yet."""
 
     namespace: str
     name: str
     uid: str
     created: float
-    """Seconds since the epoch; 0 if the pod has no time."""
+    """The creation time in seconds since the epoch; 0 if the pod has none."""
     owner: OwnerReference | None
-    """The controller of the pod."""
+    """The owner reference of the pod's controller."""
     groups: tuple[Reference, ...]
     gang: str = ""
     size: int = 0
-    """The number of pods in the gang's group; 0: unknown."""
+    """The number of pods in the gang's group; 0 if it is unknown."""
     level: str = ""
-    """The node label key of the domain for the gang, if admission left that to the group."""
+    """The node label key of the level at which the gang wants one domain, if admission left that to the group."""
     required: bool = False
-    """Whether that domain is required."""
+    """Whether the gang requires that domain, instead of preferring it."""
     gated: bool = False
-    """Whether it has scheduling gates: then it does not wait for a scheduler yet."""
+    """Whether the pod has scheduling gates: then it does not wait for a scheduler yet."""
     templates: tuple[str, ...] = ()
-    """The ResourceClaimTemplates that it names."""
+    """The names of the ResourceClaimTemplates that the pod uses."""
     gang_keys: Mapping[str, Any] = field(default_factory=dict)
-    """The fields of the pod that describe its gang (``workload.gang_keys``); empty if its label names none."""
+    """The fields of the pod that describe its gang (``workload.gang_keys``); empty if no label names a gang."""
     sized_by_owner: bool = False
-    """Whether it is a member of an operator's gang whose size one of its owners has."""
+    """Whether the pod belongs to an operator's gang whose size is stated by an owner."""
 
     def itself(self) -> OwnerReference:
-        """Return the reference that an object owned by this pod has."""
+        """Return the owner reference to this pod itself."""
         return OwnerReference("v1", "Pod", self.name, self.uid)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """The facts of an object of a kind that podberth makes."""
+    """The facts that are kept of an object of a kind that podberth makes."""
 
     uid: str
     version: str
     """The resourceVersion of the object."""
     ours: bool
-    """Whether podberth has made it: no other object is ever changed."""
+    """Whether podberth has made the object; podberth changes no other object."""
     deleting: bool = False
     owners: tuple[OwnerReference, ...] = ()
     minimum: int = 0
@@ -77,72 +79,74 @@ class Made:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """All facts that a maker may use."""
+    """All facts that a maker may use, at one moment."""
 
     pods: Mapping[str, WaitingPod]
     known: Mapping[str, Mapping[Place, Made]]
-    """Objects by kind; a kind is here once all its objects are listed."""
+    """The known objects by kind and place; a kind is present as soon as all its objects are listed."""
     served: Mapping[str, str]
-    """The apiVersion of each kind of ``known``."""
+    """The API version of each kind in ``known``."""
     absent: frozenset[str]
-    """Kinds that the API server does not serve. A kind that is in neither is unknown, and nothing is reported about
-    it."""
+    """The kinds that the API server does not serve.
+
+    A kind that is neither in ``known`` nor here is unknown, and nothing is reported about it.
+    """
     owners: Mapping[Owned, OwnerReference | None]
-    """The controllers of owners that were looked up; None: an owner has none, or may not be read."""
+    """The controller of each owner that was looked up; None if the owner has none or may not be read."""
     gone: frozenset[Owned]
-    """Owners that were looked up and do not exist."""
+    """The owners that were looked up and do not exist."""
     fixed: Mapping[str, int]
-    """By the uid of an object: the minimum that the API server refused."""
+    """The minimum that the API server refused to set, by the uid of the group."""
     patience_seconds: float
-    """How long a pod may wait for its group until that is reported."""
+    """How long a pod may wait for its group before that is reported."""
     failed: Mapping[Owned | tuple[str, Place], str] = field(default_factory=dict)
-    """The error of the last try, by the owner to look up, or by the kind and place of the object to make."""
+    """The error of the last failed try, by the owner to look up, or by the kind and place of the object to make."""
     documents: Mapping[Owned, Mapping[str, Any]] = field(default_factory=dict)
-    """The facts that ``workload.owners`` keeps of owners that were looked up; none of an unreadable one."""
+    """The facts about pods that ``workload.owners`` keeps of each owner that was looked up and could be read."""
     declared: Mapping[str, Mapping[str, Any]] | None = None
-    """The specs of the claim templates that policies declare, by their names on pods; None: not known."""
+    """The specs of the claim templates that policies declare, by their names on pods; None if they are not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Write:
-    """A write of an object."""
+    """An action that writes an object."""
 
     kind: str
     noun: str
-    """The kind's name in its documentation."""
+    """The name of the object's kind in the documentation of that kind."""
     refused: str
-    """The reason of the Event if the API server refuses it."""
+    """The reason of the Event that is published if the API server refuses the object."""
     about: Regarding
-    """The object that gets that Event."""
+    """The object that the Event is about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create(_Write):
-    """Make an object. If one of its name exists by then, it stays as it is."""
+    """An action that makes an object. If an object of this name exists already, it stays unchanged."""
 
     document: Mapping[str, Any]
 
     @property
     def place(self) -> Place:
-        """The place of the new object."""
+        """The namespace and the name of the new object."""
         metadata = self.document["metadata"]
         return metadata["namespace"], metadata["name"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupChange(_Write):
-    """Merge fields into an object of podberth's, if it has not changed since it was read."""
+    """An action that merges fields into an object of podberth's, if the object has not changed since it was read."""
 
     place: Place
     uid: str
     patch: Mapping[str, Any]
     minimum: int = 0
-    """The new minimum of a PodGroup; 0: no change. ``World.fixed`` has the groups whose minimum cannot change."""
+    """The new minimum of a PodGroup; 0 leaves it as it is. ``World.fixed`` has the groups that keep their minimum."""
 
 
 @dataclass(frozen=True, slots=True)
 class LookUp:
-    """Read an owner's controller, and its facts about its pods."""
+    """An action that reads an owner: its controller, and the facts that it has about its pods."""
 
     namespace: str
     owner: OwnerReference
@@ -153,19 +157,22 @@ Action: TypeAlias = Create | GroupChange | LookUp
 
 @dataclass(slots=True)
 class ActionPlan:
-    """The actions to take now. ``notices`` stand for as long as a plan has them: each is sent once in that time."""
+    """The actions to take now, and the notices to publish.
+
+    A notice is sent once, and stays in each plan until its problem has ended.
+    """
 
     actions: list[Action] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     again_at: float = float("inf")
-    """The time at which there may be more notices, in seconds since the epoch."""
+    """The time at which new notices may become due, in seconds since the epoch."""
 
     def add(self, other: "ActionPlan") -> None:
-        """Add another maker's plan."""
+        """Add the actions and notices of another maker's plan."""
         self.actions += other.actions
         self.notices += other.notices
         self.again_at = min(self.again_at, other.again_at)
 
 
 Maker: TypeAlias = Callable[[World, float], ActionPlan]
-"""A maker for one sort of objects; the number is the time in seconds since the epoch."""
+"""A function that plans one kind of objects; its second argument is the time in seconds since the epoch."""

@@ -1,8 +1,8 @@
-"""PodGroups of gangs. The controller makes a missing PodGroup that admission has named on pods, as large as the gang.
+"""Plans PodGroups of gangs: the controller makes each missing PodGroup that admission has named on pods.
 
-A pod asks for a group by its label and its reference, which have the same name, and by the size beside them, or by an
-owner that has the size. Groups that podberth has not made are left alone; a missing one is reported, whoever should
-have made it.
+The PodGroup gets the size of the gang. A pod asks for a group by its label and its reference, which have the same name.
+The size is in an annotation of the pod or in an owner. Groups that podberth has not made are left alone. A missing
+group is reported, whoever should have made it.
 """
 
 import math
@@ -27,11 +27,11 @@ _SHOWN: Final = 3
 
 
 _Key: TypeAlias = tuple[str, str, str]
-"""Namespace, system and name of a gang's group."""
+"""The namespace, the system and the name of a gang's group."""
 
 
 def plan(world: World, now: float) -> ActionPlan:
-    """Return the groups to make and to change, and notices for the pods that wait for one that does not come."""
+    """Return the groups to make or change, and notices for pods whose group is missing for too long."""
     found = ActionPlan()
     gangs: dict[_Key, list[WaitingPod]] = {}
     for pod in world.pods.values():
@@ -49,15 +49,15 @@ def plan(world: World, now: float) -> ActionPlan:
 
 
 def _asks(pod: WaitingPod, reference: Reference) -> bool:
-    """Tell whether admission has made the pod a member of a group that podberth makes."""
+    """Return whether admission has made the pod a member of a group that podberth should make."""
     sized = pod.size > 0 or pod.sized_by_owner
     return pod.gang == reference.name and sized and bool(BY_NAME[reference.system].minimum)
 
 
 def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found: ActionPlan) -> str | None:
-    """Plan a gang's group; return the reason why it cannot be made, empty if there is none.
+    """Add a gang's group to the plan ``found``; return the reason why it cannot be made, or an empty text.
 
-    None: podberth does not make it, because its kind is not served.
+    Returns None if podberth does not make this group, because its kind is not served.
     """
     namespace, system, name = key[0], BY_NAME[key[1]], key[2]
     kind = system.kinds[0]
@@ -84,7 +84,7 @@ def _care(key: _Key, members: list[WaitingPod], world: World, now: float, found:
 
 
 def _begin(gang: WaitingGang, world: World, now: float, found: ActionPlan) -> None:
-    """Make the group, once its pods agree on it."""
+    """Add to ``found`` the action that makes the group, or a notice if its pods disagree on size or level."""
     verdict = gang.verdict
     levels = {pod.level for pod in gang.members if pod.level and pod.required} if gang.system.topology else set()
     if len(verdict.sizes) > 1:
@@ -104,9 +104,9 @@ def _present(namespace: str, name: str, kinds: Iterable[str], world: World) -> b
 
 
 def _due(gang: WaitingGang, verdict: Consensus, said: bool) -> float:
-    """Return when to make the group: at once, unless a later member may add facts.
+    """Return the time at which to make the group: now, unless later members may still add facts.
 
-    Such as the required level, or the size. If pods start in stages, the number of the first ones is unknown.
+    Such facts are the required level or the size. If pods start in stages, the number of the first pods is unknown.
     """
     complete = not verdict.staged and len(gang.members) >= max(verdict.sizes, default=math.inf)
     if verdict.sizes and (said or gang.system.topology is None or complete):
@@ -130,7 +130,7 @@ def _creation(gang: WaitingGang, verdict: Consensus, level: str, world: World) -
 
 
 def _adapt(gang: WaitingGang, made: Made, world: World, now: float, found: ActionPlan) -> None:
-    """Plan the change that gives a PodGroup of podberth's the present size of the gang, and all of the gang's owners.
+    """Plan the change that gives one of podberth's PodGroups the present size and all owners of its gang.
 
     The owners of the group state its size. Any other owner of the gang's pods is added unless it states a different
     size. A group without owners gets those of the gang: its owner was deleted without it, or the group was restored. A
@@ -163,7 +163,7 @@ def _adapt(gang: WaitingGang, made: Made, world: World, now: float, found: Actio
 def _change(
     gang: WaitingGang, made: Made, size: int, agreed: Mapping[str, OwnerReference], target: Regarding
 ) -> GroupChange | None:
-    """Return the change that gives the group that size and these additional owners; None if it has them."""
+    """Return the change that gives the group this size and these additional owners; None if it has them already."""
     patch: dict[str, Any] = nested(gang.system.minimum, size) if size != made.minimum else {}
     references = joined(made, agreed)
     if not patch and not references:
@@ -186,7 +186,7 @@ def _change(
 
 
 def _agrees(word: Word, size: int, verdict: Consensus) -> bool:
-    """Tell whether a party's statement agrees with the group's size."""
+    """Return whether a party's statement agrees with the size of the group."""
     return bool(verdict.staged) or word.size in {0, size}
 
 
@@ -208,7 +208,7 @@ def _undecided(gang: WaitingGang, what: str) -> Notice:
 
 
 def _said(gang: WaitingGang) -> str:
-    """Return the sizes and who states each, a few of them: an Event has no room for more."""
+    """Return a text with the sizes and who states each; only a few, because an Event has limited room."""
     whose = {party(each): f"{each.kind} {each.name}" for each in gang.owners.values()}
     said = {word.size: whose.get(name, "other pods") for name, word in gang.words.items() if word.size}
     return ", ".join(f"{size} ({said[size]})" for size in sorted(said)[:_SHOWN])

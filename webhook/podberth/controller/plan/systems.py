@@ -1,6 +1,6 @@
-"""The systems whose PodGroups podberth makes, and all fields by which a pod names a PodGroup, from the dossiers.
+"""The group systems whose PodGroups podberth makes, and all fields by which a pod can name a PodGroup.
 
-``mutation.membership`` writes these fields at admission; a dossier reads the same ones.
+Both come from the dossiers. ``mutation.membership`` writes the same fields at admission.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ _LONGEST_NAME: Final = 253
 
 
 def kind_of(api_group: str) -> str:
-    """Return the kind of an API group's PodGroups, as kubectl names it."""
+    """Return the kind of the PodGroups in an API group, as kubectl names it."""
     return f"{POD_GROUPS}.{api_group}"
 
 
@@ -24,7 +24,7 @@ BY_API_GROUP: Final[Mapping[str, PodGroupKind]] = {each.api_groups[0]: each for 
 
 
 def references(pod: Mapping[str, Any]) -> Iterator[Reference]:
-    """Yield every group that a pod names."""
+    """Yield a reference for every group that a pod names."""
     for system in POD_GROUP_KINDS:
         name = system.read(pod)
         if isinstance(name, str) and 0 < len(name) <= _LONGEST_NAME:
@@ -32,7 +32,7 @@ def references(pod: Mapping[str, Any]) -> Iterator[Reference]:
 
 
 def nested(path: tuple[str, ...], value: object) -> dict[str, Any]:
-    """Return a document with a value at a path and nothing else."""
+    """Return a document that has ``value`` at ``path`` and nothing else."""
     for step in reversed(path):
         value = {step: value}
     assert isinstance(value, dict)  # noqa: S101 - no path is empty
