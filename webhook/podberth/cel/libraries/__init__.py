@@ -32,4 +32,4 @@ INTERNAL: tuple[Overload, ...] = (
     *conversions.INTERNAL,
     *text.INTERNAL,
 )
-"""Further functions for bodies; policies cannot name them."""
+"""Additional functions that only the CEL bodies of library functions can call; policies cannot."""

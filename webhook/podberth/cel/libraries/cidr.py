@@ -15,10 +15,10 @@ _BITS: Final = re.compile(r"0|[1-9][0-9]{0,2}")
 
 
 def parse(text: str) -> str:
-    """Return the prefix's text.
+    """Return the canonical text of a CIDR prefix.
 
     Raises:
-        LibraryError: it is no prefix.
+        LibraryError: the text is not a CIDR prefix.
     """
     said = f'network address parse error during conversion from string: "{text}"'
     address, slash, bits = text.rpartition("/")
