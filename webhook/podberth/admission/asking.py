@@ -28,9 +28,9 @@ class Asking:
         self.under = under
         self.watch = watch
         self.asked: set[str] = set()
-        """The names of the policies that were asked for their mutations."""
+        """The names of the policies whose mutations have been evaluated."""
         self.asked_again: list[Footprint | None] = []
-        """The footprints of conditions that were asked again because of a write."""
+        """The footprints of the matchConditions that were evaluated again after a write."""
 
     def all_conditions(self) -> Sequence[bool | EvaluationError]:
         """Return the results of all matchConditions in the plan's batch, which are evaluated together."""

@@ -19,7 +19,7 @@ _LONGEST_FIELD = 253
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """The Namespace and the owner that a review needs, which the watch may not have reported yet."""
+    """The Namespace and the owner that a review needs; the watch may not have reported them yet."""
 
     namespace: str
     owner: OwnerReference | None

@@ -25,7 +25,7 @@ OF_A_CREATION: Mapping[str, Any] = {
     "operation": "CREATE",
     "options": _options("CREATE"),
 }
-"""The fields that every review of a pod's creation has in common."""
+"""The fields of a request that are the same for every creation of a pod."""
 
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 

@@ -59,7 +59,7 @@ _LONGEST_NAME = 253
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """The facts of a pod that decisions depend on."""
+    """The facts about a pod that decisions depend on."""
 
     gpu: GpuFacts
     """The accelerators that the pod asks for."""

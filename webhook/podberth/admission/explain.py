@@ -52,7 +52,7 @@ class PolicyExplained:
     expressions: tuple[Evaluated, ...]
     """The expressions in the order of their evaluation; each occurs once for each params object."""
     variables: tuple[Evaluated, ...]
-    """The variables that these expressions needed, in the policy's order."""
+    """The variables that the evaluation of these expressions needed, in the policy's order."""
     written: tuple[Written, ...]
     """The writes of the policy's mutations on the pod."""
     decisions: tuple[Decision, ...]

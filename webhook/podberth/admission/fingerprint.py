@@ -42,7 +42,7 @@ _GANG_FIELDS: Mapping[str, Callable[[Gang], Hashable]] = {
 
 
 def fact_of(description: Description, variable: str, field: str) -> Any:
-    """Return the value of a field of the variable ``gpu`` or ``gang``, by the field's name in CEL."""
+    """Return the value of a field of the CEL variable ``gpu`` or ``gang``; ``field`` is its name in CEL."""
     return _GPU_FIELDS[field](description.gpu) if variable == "gpu" else _GANG_FIELDS[field](description.gang)
 
 

@@ -25,9 +25,9 @@ class Judged:
 
     decisions: tuple[Decision, ...]
     reasons: tuple[str, ...]
-    """The reasons of the denials, in order."""
+    """The status reasons of the denials, such as ``Invalid``, in the order of the denials."""
     audit: Mapping[str, str]
-    """The values of audit annotations by key."""
+    """The values of the audit annotations by key; several values of one key are joined."""
 
 
 def judge(matching: Matching) -> Judged:

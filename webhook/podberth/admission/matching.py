@@ -23,7 +23,7 @@ _CONDITION_FALSE = "matchConditions: one is false"
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """A policy that applies, with one of its params objects; ``params`` is None for a policy without params."""
+    """A policy that matches the pod, with one of its params objects; ``params`` is None for a policy without params."""
 
     policy: CompiledPolicy
     params: Params | None
@@ -113,7 +113,7 @@ class Matching:
         return policy.source.spec.scope == "All" or self.under.description.concerned
 
     def _matches(self, index: int, policy: CompiledPolicy) -> Iterator[Matched | Fault]:
-        """Yield the policy with each params object for which its conditions are true, or a fault for an error."""
+        """Yield the policy with each params object for which its matchConditions are true, or a fault for an error."""
         if why := self._other_request(policy):
             self._pass_over(policy, why)
             return
@@ -168,7 +168,7 @@ class Matching:
         return f"matchConstraints.{constraint}: not this request" if constraint else ""
 
     def _not_rolled_out(self, policy: CompiledPolicy) -> str:
-        """Return the message that the policy is not rolled out to the pod's workload yet; empty if it is."""
+        """Return a message if the policy's rollout does not include the pod's workload yet; empty if it does."""
         rollout = policy.source.spec.rollout
         if rollout is None:
             return ""

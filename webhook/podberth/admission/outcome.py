@@ -21,7 +21,7 @@ class Decision:
     action: Action
     message: str
     fault: bool = False
-    """Whether the policy failed on this pod, whatever its failurePolicy is."""
+    """Whether the policy failed on this pod, under either failurePolicy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ class ReachableCluster:
 
     @property
     def node_count(self) -> int:
-        """The number of nodes."""
+        """The number of indexed nodes."""
         return len(self._nodes)
 
     def reach(self, pod: Mapping[str, Any]) -> PodReach:

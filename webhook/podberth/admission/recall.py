@@ -47,7 +47,7 @@ class Footprint:
 
     gpu: tuple[str, ...]
     gang: tuple[str, ...]
-    """The fields of ``gpu`` and ``gang`` by their names in CEL; ``requests.kind`` is the kind of each request."""
+    """The fields of ``gang`` that are read, by their names in CEL."""
     need: bool
     """Whether an expression calls a function that looks for nodes."""
     paths: tuple[tuple[str, ...], ...]

@@ -1,6 +1,6 @@
-"""The envelope of an AdmissionReview (admission.k8s.io/v1), decoded and checked.
+"""Decodes and checks the envelope of an AdmissionReview (admission.k8s.io/v1).
 
-The object stays a plain dict; the code that reads it checks its shape (``checked``).
+The reviewed object stays a plain dict; ``checked`` checks its shape.
 
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-request-and-response
 """

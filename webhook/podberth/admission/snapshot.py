@@ -62,7 +62,7 @@ class Snapshot:
     """The policies and the known state of the cluster at one moment."""
 
     policies: tuple[CompiledPolicy, ...]
-    """The policies, sorted by (order, name)."""
+    """The policies, sorted by their field ``order`` and then by name."""
     environment: Environment
     topology: TopologyIndex
     """The index of the known nodes; ``facts`` has no nodes."""
@@ -87,7 +87,7 @@ class Snapshot:
     """The cached answers of policies."""
 
     def __post_init__(self) -> None:
-        """Combine the owners and devices of the facts with those of the policies."""
+        """Compute the fields ``owners`` and ``devices`` from the facts and the policies."""
         # A cluster may have tens of thousands of owners. They are not copied to add the few of one workload.
         owners = ChainMap(cast("dict[str, Any]", self.predicted), *_layers(self.facts.owners))
         object.__setattr__(self, "owners", owners if self.predicted else self.facts.owners)
@@ -95,7 +95,7 @@ class Snapshot:
 
     @property
     def known_priority_classes(self) -> frozenset[str] | None:
-        """The PriorityClasses of the cluster; None if not all of them are known."""
+        """The names of the cluster's PriorityClasses; None if not all of them are known."""
         known = self.facts.priority_classes
         return known if SYSTEM_CLASS in known else None
 

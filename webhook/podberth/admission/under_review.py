@@ -28,21 +28,22 @@ class PodUnderReview:
         self.request = request
         self.snapshot = snapshot
         self.pod = pod
-        """The pod as it is now."""
+        """The pod with the writes so far."""
         self.written: tuple[Path, ...] = ()
-        """The paths at which ``pod`` differs from the pod that came."""
+        """The paths at which ``pod`` differs from the pod in the request."""
         self.changed_facts: set[str] = set()
-        """The facts that a write changed: ``gpu``, ``gang``, both or none."""
+        """The CEL variables that a write changed: ``gpu``, ``gang``, both or none."""
         self.found = record.find(pod, request.namespace, snapshot.sealer)
-        """The record of the pod that came; none for a pod beyond its bounds."""
+        """The record annotation of the pod in the request; without claims for a pod that exceeds the size bounds."""
         self.native_groups = snapshot.facts.native_groups.get(request.namespace, frozenset())
-        """Names of the native PodGroups in the pod's namespace."""
+        """The names of the native PodGroups in the pod's namespace."""
         self._described = undescribed(snapshot) if review.excess else describe(pod, request.namespace, snapshot)
         self.beyond_bounds = bool(review.excess)
-        """Whether the pod is too large, so that nothing but its labels was read."""
+        """Whether the pod exceeds the size bounds, so that only its labels were read."""
         gpu, gang = self._described.gpu, self._described.gang
         self.excess = review.excess or beyond(GPUS, len(gpu.requests)) or beyond(DEVICES, len(gpu.claims))
-        """The reason why no expression is evaluated for this pod; empty for a pod within bounds (``kube.budget``)."""
+        """The reason why no expression is evaluated for this pod; empty if the pod is within the bounds
+        (``kube.budget``)."""
         self._sized_by_owner = gang.name if gang.sized_by_owner else ""
         self._undescribed: tuple[Path, ...] = ()
         self._activations: dict[int, Activation] = {}

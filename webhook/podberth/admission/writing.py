@@ -1,6 +1,6 @@
-"""Writing: applies the mutations of policies to a draft of the pod under review, and writes the record of them.
+"""Writing: applies the mutations of policies to a draft of the pod under review, and writes their record.
 
-Either all mutations of a policy apply, or none.
+The mutations of one policy are applied either all or not at all.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -63,7 +63,7 @@ class _Step:
             self.chosen.append(_Chosen(change, len(self.decisions), len(self.written) - 1))
 
     def note(self, policy: CompiledPolicy, action: Action, text: str) -> None:
-        """Add a decision, unless its text is empty."""
+        """Add a decision with this action and text; nothing is added if the text is empty."""
         if text:
             self.decisions.append(Decision(policy.name, action, text))
 
@@ -81,12 +81,12 @@ class Writing:
         self.draft = Draft(under.pod)
         self.decisions: list[Decision] = []
         self.written: list[Written] = []
-        """The write of each mutation; empty unless traced."""
+        """The changes of each mutation; empty unless ``traced``."""
         self._chosen: list[_Chosen] = []
         self._own: Mapping[str, Any] = under.pod.get("spec") or {}
-        """The spec as it came."""
+        """The pod's spec in the request."""
         self.record_text = ""
-        """The record that was written, without its seal; empty for none."""
+        """The text of the record that was written, without its seal; empty if no record was written."""
         self.seal = partial(snapshot.sealer.seal, bearer_of(under.pod, request.namespace))
         self.surroundings = Surroundings(
             gang=lambda: under.gang_facts,

@@ -163,7 +163,7 @@ def constant(node: Node) -> Scalar:
 
 
 def children(node: Node) -> Iterator[Node]:
-    """Yield the direct subexpressions of an expression."""
+    """Yield the direct subexpressions of an expression, in order."""
     match kind(node):
         case "select_expr":
             yield node.select_expr.operand
@@ -204,7 +204,7 @@ def type_of(checked: Node, node: Node) -> CelType:
 
 
 def overloads(checked: Node, node: Node) -> list[str]:
-    """Return the ids of the overloads that a call may be of; none for an operator of the language."""
+    """Return the ids of the overloads that the checker allows for a call; empty for built-in operators."""
     return list(checked.reference_map[node.id].overload_id) if node.id in checked.reference_map else []
 
 

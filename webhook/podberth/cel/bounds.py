@@ -27,7 +27,7 @@ MAX_ENTRIES = 64
 """The limit for each of: variables, validations, mutations, and the keys of one of these. Upstream has the same limit
 for matchConditions (apiserver validation.go). Shipped policies have 30 variables at most."""
 MAX_POLICY_BYTES = 64 * 1024
-"""The limit for all expressions of a policy together: ten times the largest shipped policy."""
+"""The limit for the size of all expressions of a policy together: ten times the largest shipped policy."""
 MAX_EXPRESSION_BYTES = 5 * 1024
 """The limit for one expression: five times the longest shipped one. Upstream has it for audit annotations (apiserver
 validation.go). The engine takes up to 35 ms to check an expression, in one call that holds the interpreter lock."""
@@ -176,7 +176,8 @@ class _Scan:
     def __init__(self, source: str) -> None:
         self._source = source
         self._open: list[tuple[str, int, int]] = []
-        """For each bracket: the name before it, the parts of earlier operands, and those of its owner."""
+        """For each open bracket: the name before it, and the parts of the earlier operands and of the enclosing
+        call."""
         self._parts, self._operand, self._outside = 0, 0, 0
         self._name = ""
 

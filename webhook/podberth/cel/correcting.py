@@ -31,9 +31,9 @@ class Correcting:
         self._may_hold_optional = may_hold_optional
         self._guessed = guessed(checked)
         self.writes_times = False
-        """Whether it may write times as text that it has not read itself."""
+        """Whether the expression may write as text a time that was read by another expression."""
         self.grown = ast.size(checked.expr)
-        """The number of parts, including those that the corrections have added so far."""
+        """The number of the expression's nodes, including those that corrections have added so far."""
 
     def times_as_read(self) -> None:
         """Replace ``string(timestamp(text))`` by a function of the text, because a timestamp loses its time zone."""
@@ -137,7 +137,7 @@ def _spreads(checked: Node, node: Node, found: set[int]) -> bool:
 
 
 def _names(checked: Node, loop: Node, found: set[int]) -> set[str]:
-    """Return the variables of a loop that have a guessed type."""
+    """Return the names of a loop's variables whose type the checker may have guessed."""
     names: set[str] = set()
     if _spreads(checked, loop.iter_range, found):
         names |= {loop.iter_var, loop.iter_var2}

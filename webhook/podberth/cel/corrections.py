@@ -24,7 +24,7 @@ class NativeCall:
     kinds: Sequence[CelType]
     """The types of the operands; the receiver comes first."""
     may_hold_optional: bool
-    """Whether an optional may be in a value whose type does not show it."""
+    """Whether an operand may contain an optional although its static type does not show it."""
     listed: Sequence[CelType] | None = None
     """The types of the items, if the last operand is a list literal; None if it is not."""
     literal: str | None = None

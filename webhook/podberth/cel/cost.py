@@ -25,7 +25,7 @@ class Cost:
     microseconds: float
     line: int = 1
     column: int = 1
-    """The column of the most expensive part in the source, from 1."""
+    """The source column of the most expensive part, from 1."""
     worst: float = 0.0
     advice: str = ""
     """Advice on a cheaper way to write the most expensive part."""

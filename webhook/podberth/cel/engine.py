@@ -76,15 +76,16 @@ class Expression:
     def __init__(self, source: str, want: Want, lowered: Lowered, *, runner: Runner, costs: Mapping[str, Cost]) -> None:
         """Keep the compiled parts; only ``Environment.compile`` calls this."""
         self.costs = costs
-        """The most that evaluating costs: of the expression itself by "", of each variable that it needs by name."""
+        """The maximum costs of an evaluation: of the expression itself under "", and of each variable that it needs by
+        name."""
         self.source = source
         self.want = want
         self.type: CelType = lowered.type
-        """The type of its value according to the checker; ``optional_type(T)`` where it may be absent."""
+        """The type that the checker found for the value; ``optional_type(T)`` if the value may be absent."""
         self.reads = lowered.reads
-        """The paths that it reads: see ``cel.reads``; including those that its functions read."""
+        """The paths that the expression and its functions read (``cel.reads``)."""
         self.functions: frozenset[str] = lowered.functions
-        """The functions and operators that it calls, by name."""
+        """The names of the functions and operators that the expression calls."""
         self._is_optional = lowered.type.name == OPTIONAL
         self._loaded: Any = None
         self._lowered = lowered

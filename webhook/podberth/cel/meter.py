@@ -96,11 +96,11 @@ class Meter:
         self._checked = checked
         self._variables = variables
         self.sum = 0.0
-        """Microseconds so far."""
+        """The sum of the prices so far, in microseconds."""
         self.worst: tuple[float, int, str] = (0.0, 0, "")
-        """The most expensive part: its microseconds, the id of its node, and a cheaper way to write it."""
+        """The most expensive part: its microseconds, the id of its node, and advice on a cheaper way to write it."""
         self.remembered: dict[str, float] = {}
-        """The microseconds for answers that the review remembers, by question."""
+        """The microseconds for results that are cached within a review, by query."""
 
     def result_price(self, value: Bounds) -> float:
         """Return the price of converting the expression's final value to Python and checking it."""

@@ -19,7 +19,7 @@ from .typing import VARIABLES
 # ---- tokens: cel-spec doc/langdef.md, Syntax, as far as the text of a part needs them --------------------------------
 
 CLOSING: Final[Mapping[str, str]] = {"(": ")", "[": "]", "[?": "]", "{": "}"}
-"""The closing bracket of each opening one."""
+"""The closing bracket for each opening bracket."""
 
 _SPACE = r"(?P<space>\s+|//[^\n]*)"
 _RAW = r"""(?:[rR][bB]?|[bB][rR])(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*')"""
@@ -278,7 +278,7 @@ def _has_target(node: Node) -> bool:
 
 
 def _is_literal(node: Node) -> bool:
-    """Return whether an expression is a constant, or a list or map of constants."""
+    """Return whether an expression is a literal, or a list or map of literals."""
     kinds = {ast.kind(each) for each in ast.walk(node)}
     return kinds <= {"const_expr", "list_expr", "struct_expr"}
 

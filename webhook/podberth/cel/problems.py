@@ -71,7 +71,7 @@ class Vocabulary:
     functions: frozenset[str]
     """The functions that podberth adds to those of the engine."""
     fields: Mapping[str, Iterable[str]]
-    """The field names of each message type."""
+    """The field names of each message type, by the type's name."""
 
 
 def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]:

@@ -167,7 +167,7 @@ class _Builder:
         self._writes_times = False
         self._last_id = 0
         self._places: dict[int, int] = {}
-        """The index of a variable in the block, by identity."""
+        """The index of each variable in the program's list of variables, by the ``id()`` of its Lowered."""
         self._variables: list[Lowered] = []
 
     def add_variables(self, element: Lowered) -> None:
@@ -179,7 +179,7 @@ class _Builder:
                 self.add_variable(variable)
 
     def add_variable(self, variable: Lowered) -> None:
-        """Give a variable the next index."""
+        """Give the next free index to a variable."""
         self._places[id(variable)] = len(self._variables)
         self._variables.append(variable)
 

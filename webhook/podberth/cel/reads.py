@@ -49,7 +49,7 @@ class _Reader:
         self._found = found
 
     def visit(self, node: ast.Node, scope: Mapping[str, Path | None]) -> None:
-        """Record the paths that the expression reads."""
+        """Add the paths that an expression reads; ``scope`` has the variables of the loops around it."""
         path = self._resolve(node, scope)[0]
         if path:
             self._found.add(path)
@@ -121,9 +121,9 @@ class _Reader:
         return UNESCAPED.get(name, name) if holder.is_message else name
 
     def _loop(self, loop: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
-        """Record the reads of a loop. Return the path of its value, and whether a field may be added to the path.
+        """Record the reads of a loop; return the path of its value, and whether a field may be added to the path.
 
-        The path of a filter is that of its range. Any other loop makes a value, and has no path.
+        The path of a ``filter`` is that of the filtered list. Any other loop makes a value, and its path is None.
         """
         range_path, is_open = self._resolve(loop.iter_range, scope)
         element = range_path
@@ -149,7 +149,7 @@ class _Reader:
 
 
 def _named(name: str, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
-    """Return the path of a name's value, and whether a field may be added to the path."""
+    """Return the path of a variable's value, and whether a field may be added to the path; None for a made value."""
     if name.startswith("."):  # absolute: never a loop's variable
         return tuple(name[1:].split(".")), True
     # The checker resolves a declared name with dots (variables.x) to one identifier.
@@ -166,7 +166,7 @@ def _is_constant(node: ast.Node) -> bool:
 
 
 def _filter_condition(loop: ast.Node) -> ast.Node | None:
-    """Return the condition of a loop that the macro ``filter`` made: ``c ? r + [x] : r``; None for any other."""
+    """Return the condition of a loop that the macro ``filter`` expands to; None for any other loop."""
     added = ast.added(loop)
     if added is None or added.ident_expr.name != loop.iter_var or loop.loop_step.call_expr.function != "_?_:_":
         return None

@@ -147,13 +147,13 @@ class Checker:
     """Type-checks expressions against declared types."""
 
     def __init__(self, pool: DescriptorPool) -> None:
-        """Declare the functions with their names in policies; ``pool`` holds the message types."""
+        """Declare the functions under their names in policies; ``pool`` holds the message types."""
         self._pool = pool
         self._engines: dict[frozenset[tuple[str, CelType]], Any] = {}
         self._functions = [*declarations.functions(FUNCTIONS), *declarations.functions()]
         self._document = declarations.checked({})
         self.bodies = Bodies(declarations.run())
-        """The library functions that are written in CEL."""
+        """The compiler of the library functions that are written in CEL."""
 
     def check(self, source: str, variables: Mapping[str, CelType]) -> bytes:
         """Return the checked expression, serialised.

@@ -17,7 +17,7 @@ LINE_BYTES = 4 * LONGEST
 """The maximum number of bytes, in UTF-8, of a command line that podberth parses."""
 
 COMMANDS = ("shell.commands",)
-"""The path of the result of ``shell.commands()``: all its commands together have ``MOST_WORDS`` words."""
+"""The path of the result of ``shell.commands()``: all commands together have at most ``MOST_WORDS`` words."""
 
 _LISTS = {
     ("gpu", "requests"): GPU_REQUESTS,
@@ -34,7 +34,7 @@ class Bounds:
     """The maximum size of the value of an expression."""
 
     length: float = 0
-    """The number of entries of a list or map."""
+    """The number of entries, if the value is a list or map."""
     size: float = SCALAR_BYTES
     """The number of bytes of the value in one evaluation."""
     total: float = SCALAR_BYTES

@@ -28,7 +28,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """One element of a loop, and the value of the loop's body for it."""
+    """One element of a loop, with the result of the loop's body for it."""
 
     element: Any
     answer: Answer

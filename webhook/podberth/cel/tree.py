@@ -54,14 +54,14 @@ class Call(_Placed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Items(_Placed):
-    """A list literal."""
+    """A list literal with the trees of its items."""
 
     items: tuple["Tree", ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entries(_Placed):
-    """A map literal."""
+    """A map literal with the trees of its keys and values."""
 
     entries: tuple[tuple["Tree", "Tree"], ...]
 
@@ -72,7 +72,7 @@ class Entries(_Placed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop(_Placed):
-    """The expansion of a macro over a list or map."""
+    """The loop that a macro over a list or map expands to."""
 
     variables: tuple[str, ...]
     over: "Tree"

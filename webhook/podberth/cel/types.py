@@ -1,4 +1,4 @@
-"""The type of an expression's value, and the type that a caller wants."""
+"""The type of a CEL expression's value, and the type that a caller wants."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -9,7 +9,7 @@ _MESSAGE_PACKAGES = ("k8s.", "podberth.")
 
 @dataclass(frozen=True, slots=True)
 class CelType:
-    """A CEL type by its name in the language ("int", "list", "k8s.Pod") and its parameters."""
+    """A CEL type: its name in the language ("int", "list", "k8s.Pod") and its type parameters."""
 
     name: str
     parameters: tuple["CelType", ...] = ()
@@ -59,7 +59,7 @@ OPTIONAL = "optional_type"
 
 
 class Want(Enum):
-    """The type that a caller accepts for an expression's value; each member's value is its name in messages."""
+    """The type that a caller wants for an expression's value; the value of a member is the type's name in messages."""
 
     BOOL = "bool"
     STRING = "string"

@@ -138,7 +138,7 @@ class _Compared:
 
     def __init__(self, users: list[terms.KnownTerm], ours: list[dict[str, Any]]) -> None:
         self.too_many = ""
-        """The reason if there are too many pairs of terms to compare; else empty."""
+        """The message if there are too many pairs of terms to compare; else empty."""
         if len(users) * len(ours) > MAX_PAIRS:
             self.too_many = f"{len(users)} node affinity terms are too many to join {len(ours)} to"
         self.users = [] if self.too_many else users
@@ -155,7 +155,7 @@ class _Compared:
         return terms.product(self.users, self.ours)
 
     def possible(self, selector: dict[str, str]) -> list[dict[str, Any]]:
-        """Return podberth's terms that the nodeSelector does not contradict."""
+        """Return those of podberth's terms that the nodeSelector does not contradict."""
         given = terms.KnownTerm({}, selector)
         return [dict(each.term) for each in self.ours if given.contradiction(each) is None]
 
@@ -189,7 +189,7 @@ class _Compared:
 
 
 def phrase(ours: list[dict[str, Any]]) -> str:
-    """Return terms as text for users: ``gpu.product in (A, B) or !gpu.clique``."""
+    """Return terms as text for users, such as ``gpu.product in (A, B) or !gpu.clique``."""
     return " or ".join(" and ".join(map(_expression, terms.expressions(term))) for term in ours)
 
 

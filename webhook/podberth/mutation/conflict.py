@@ -18,7 +18,7 @@ class Conflict:
     path: str
     """The field, as a JSON Pointer or a similar text."""
     other: str
-    """The policy that wrote the field first."""
+    """The name of the policy that wrote the field first."""
     why: str = ""
     """The reason of the conflict; empty if the path alone explains it."""
 

@@ -45,7 +45,7 @@ PIPELINE: Final[tuple[Concern, ...]] = (
     json_patch.CONCERN,
 )
 CONCERNS: Final[Mapping[str, Concern]] = {concern.name: concern for concern in PIPELINE}
-"""The mutations by name."""
+"""All mutations by name."""
 ANYTHING: Final = tuple(concern.name for concern in PIPELINE if concern.anything)
 """The names of the mutations that can write any field."""
 _WROTE_AT = {concern.name: concern.wrote_at for concern in PIPELINE}

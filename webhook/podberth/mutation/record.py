@@ -33,14 +33,14 @@ class Found:
     """The result of reading a pod's record annotation."""
 
     there: bool = False
-    """Whether the pod has the annotation."""
+    """Whether the pod has the record annotation."""
     sent: bool | None = False
     """Whether the client sent the annotation with the pod; False if podberth wrote it in this request, None if
     unknown."""
     text: str = ""
     """The claims as the text that was sealed; empty if podberth did not seal it for this pod."""
     claims: Record = field(default_factory=dict, compare=False)
-    """The claims in ``text``, decoded."""
+    """The decoded claims of ``text``."""
 
     @property
     def standing(self) -> Record:

@@ -27,7 +27,7 @@ class Bearer(NamedTuple):
 
     namespace: str
     name: str
-    """The name, or the prefix of a generated name: the API server generates names after mutating webhooks."""
+    """The pod's name; for generateName its prefix, because the API server generates names after mutating webhooks."""
 
 
 def bearer_of(pod: Mapping[str, Any], namespace: str) -> Bearer:
@@ -51,11 +51,11 @@ class Sealer:
         return cls(tuple([hashlib.sha256(_PURPOSE + secret).digest() for secret in secrets]))
 
     def seal(self, bearer: Bearer, text: str) -> str:
-        """Return the seal of a record's text."""
+        """Return the seal of a record's text for the pod ``bearer``."""
         return _seal(self.keys[0], bearer, text)
 
     def believes(self, seal: str, bearer: Bearer, text: str) -> bool:
-        """Tell whether a seal is valid for this text and this pod, by one of the keys."""
+        """Tell whether a seal is valid for this text and the pod ``bearer``, under one of the keys."""
         given = seal.encode("utf-8", "surrogatepass")
         return any(hmac.compare_digest(_seal(key, bearer, text).encode(), given) for key in self.keys)
 
@@ -68,4 +68,4 @@ def _seal(key: bytes, bearer: Bearer, text: str) -> str:
 
 
 OFFLINE: Final = Sealer(Sealer.of(b"offline").keys, offline=True)
-"""The sealer for files. Its key is public, so no cluster accepts its seals."""
+"""The sealer for pods from files. Its key is public, so no cluster accepts its seals."""

@@ -1,9 +1,9 @@
-"""Conflicts of two policies that write one field with different values: the earlier value stays.
+"""Finds conflicts between policies that write different values to one field; the earlier value is kept.
 
-The record has the values of earlier policies. A conflict is found when the later policy is about to write: that part of
-its proposal is left out, and the user is warned. A policy that reads the earlier value, adds to a list or only states a
-preference is in no conflict. Each mutation's module finds its conflicts in the proposal; a mutation that can
-write any field is in conflict with the policies whose changes it undoes.
+The record has the values that earlier policies wrote. If a later policy is about to write another value, that part of
+its proposal is omitted, and the user gets a warning. A policy that reads the earlier value, adds to a list or only
+states a preference does not conflict. Each mutation's module finds its conflicts in the proposal; a mutation that can
+write any field conflicts with the policies whose changes it undoes.
 """
 
 from collections.abc import Iterable, Mapping

@@ -17,7 +17,7 @@ _POSITIVE = ("In", "Exists", "Gt", "Lt")
 
 
 def expressions(term: Term) -> list[dict[str, Any]]:
-    """Return the term's label expressions; empty if the field is absent or null."""
+    """Return the ``matchExpressions`` of a term; empty if the field is absent or null."""
     return list(term.get("matchExpressions") or ())
 
 

@@ -75,12 +75,12 @@ class CompiledMutation:
 
     @property
     def bounds(self) -> tuple[BoundExpression, ...]:
-        """All expressions of the entry."""
+        """All compiled expressions of the entry."""
         return (*self.leaves.values(), *(bound for bound in (self.when, self.reason) if bound is not None))
 
     @property
     def reads(self) -> frozenset[tuple[str, ...]]:
-        """The static access paths that the entry reads."""
+        """The static access paths that the entry's expressions read."""
         return frozenset().union(*(bound.reads for bound in self.bounds))
 
     @cached_property
@@ -105,7 +105,7 @@ class CompiledValidation:
 
     @property
     def reads(self) -> frozenset[tuple[str, ...]]:
-        """The static access paths that the entry reads."""
+        """The static access paths that the entry's expressions read."""
         return self.expression.reads | (self.message_expression.reads if self.message_expression else frozenset())
 
 
@@ -133,7 +133,7 @@ class CompiledPolicy:
         self._variables: dict[str, BoundExpression] = {}
         self._order = {item.name: index for index, item in enumerate(self.source.spec.variables)}
         self._begun: set[str] = set()
-        """The variables that are compiled, or that did not compile."""
+        """The names of the variables whose compilation has begun, and perhaps failed."""
 
     @property
     def name(self) -> str:
@@ -142,7 +142,7 @@ class CompiledPolicy:
 
     @cached_property
     def matches_statically(self) -> bool:
-        """Whether operation and resource alone decide whether the policy matches (``match.is_static``)."""
+        """Whether a request's operation and resource alone decide if the policy matches (``match.is_static``)."""
         return is_static(self.source)
 
     @cached_property

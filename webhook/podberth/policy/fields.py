@@ -97,7 +97,7 @@ def _like(pattern: str) -> WithJsonSchema:
 
 
 Expression: TypeAlias = Annotated[str, BeforeValidator(_expression), _like(r"\S")]
-"""The source of one CEL expression, of any type."""
+"""The source text of a CEL expression of any type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +135,9 @@ Subdomain: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_SUBDOMAIN
 QualifiedName: TypeAlias = Annotated[str, AfterValidator(_qualified), _like(f"^({SUBDOMAIN}/)?{_NAME.pattern}$")]
 ClaimTemplateName: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_TEMPLATE_NAME)), _like(f"^{SUBDOMAIN}$")]
 LabelValue: TypeAlias = Annotated[str, AfterValidator(_label_value), _like(f"^({_NAME.pattern})?$")]
-"""A value that a label can have: a policy that selects any other value would never apply."""
+"""A valid label value; a policy that selects any other value would never apply."""
 Key: TypeAlias = Annotated[str, AfterValidator(_qualified)]
-"""A qualified name; the schema only says that it is a string, because its pattern would cost too much."""
+"""A qualified name. The schema only declares a string, because the name's pattern would be too expensive there."""
 EnvName: TypeAlias = Annotated[str, AfterValidator(_env_name), _like(f"^{_ENV_NAME.pattern}$")]
 Identifier: TypeAlias = Annotated[str, AfterValidator(_identifier), _like(f"^{_IDENTIFIER.pattern}$")]
 Message: TypeAlias = Annotated[str, AfterValidator(_message), _like(r"^[^\n]*\S[^\n]*$")]

@@ -47,9 +47,9 @@ class ParsedPolicies:
 
 
 def parse_policies(texts: Iterable[tuple[str, str]]) -> ParsedPolicies:
-    """Parse policy files, given as (file name, text).
+    """Parse policy files, given as pairs of file name and text.
 
-    A policy with a problem is left out, and so is a second document of the same name; each is reported as a problem. A
+    A policy with a problem is omitted, and so is a second policy of the same name; both are reported as problems. A
     file without any document is a problem, too.
     """
     reader = _Reader()
@@ -99,7 +99,7 @@ def excess_of_document(document: object) -> str:
 
 
 class _Reader:
-    """Collects the content of the documents of several files."""
+    """Collects the policies, ConfigMaps and problems of the documents in several files."""
 
     def __init__(self) -> None:
         self.policies: dict[str, ParsedPolicy] = {}
@@ -108,7 +108,7 @@ class _Reader:
         self._seen: dict[tuple[str, ...], tuple[str, int]] = {}
 
     def read(self, file: str, document: PositionedDocument) -> None:
-        """Read one document."""
+        """Read one document and add its policy, ConfigMap or problems."""
         content, positions = document.document, document.positions
         if content.get("kind") == POLICY_KIND:
             self._read_policy(file, content, positions)

@@ -37,7 +37,7 @@ def suggest(name: str, known: Iterator[str] | tuple[str, ...]) -> str:
 
 
 def fields_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
-    """Return the field names, as documents spell them, of the model at ``path`` below ``model``."""
+    """Return the names of the fields, as documents spell them, of the part of ``model`` at ``path``."""
     annotation: Any = model
     for step in path:
         found = _model_in(annotation)
@@ -51,7 +51,7 @@ def fields_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the one model that an annotation holds: itself, or inside Optional and tuples."""
+    """Return the one model class in a type annotation: the annotation itself, or inside Optional and tuples."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)

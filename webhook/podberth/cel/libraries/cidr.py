@@ -1,6 +1,6 @@
 """Kubernetes' CIDR library (apiserver pkg/cel/library/cidr.go, Go's net/netip).
 
-A prefix keeps the bits of its address behind the mask; its text is "<canonical address>/<bits>".
+A CIDR prefix is represented by the text "<canonical address>/<bits>"; the address keeps its host bits.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Kubernetes' IP address library (apiserver pkg/cel/library/ip.go, Go's net/netip). An address's text is canonical."""
+"""Kubernetes' IP address library (apiserver pkg/cel/library/ip.go, Go's net/netip). An address is a canonical text."""
 
 from collections.abc import Callable
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address

@@ -19,7 +19,7 @@ IP = "net.IP"
 CIDR = "net.CIDR"
 
 OPAQUE: tuple[str, ...] = (QUANTITY, SEMVER, URL, FORMAT, IP, CIDR)
-"""The types that the libraries add, by upstream's names (apiserver pkg/cel)."""
+"""The names of the types that the libraries add to CEL, as in upstream (apiserver pkg/cel)."""
 
 # Operators that are not written as their names are: cel-spec doc/langdef.md, syntax.
 _SPACED: Mapping[str, str] = {"@in": "_ in _", "_?_:_": "_ ? _ : _", "_?._": "_.?_"} | {

@@ -52,7 +52,7 @@ class Amount(NamedTuple):
 
 
 def read(text: str) -> Amount:
-    """Return the amount of a text that ``Amount.text`` made."""
+    """Return the amount that a text of ``Amount.text`` represents."""
     digits, _, exponent = text.partition("e")
     return Amount(int(digits), int(exponent.removesuffix("d")), is_decimal=exponent.endswith("d"))
 

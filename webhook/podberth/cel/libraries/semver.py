@@ -14,7 +14,7 @@ _WORD: Final = re.compile(r"[0-9A-Za-z-]+")
 
 
 class Version(NamedTuple):
-    """A version without its build metadata."""
+    """A semantic version without its build metadata."""
 
     numbers: tuple[int, int, int]
     prerelease: tuple[str, ...]

@@ -44,7 +44,7 @@ def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
 
 
 def _missing(container: dict[str, Any], values: Mapping[str, object]) -> tuple[dict[str, str], set[str]]:
-    """Return the variables to add to a container, and the names that its envFrom may define."""
+    """Return the variables that a container lacks, and the names among ``values`` that its envFrom may define."""
     present = {str(item.get("name")) for item in _maps(container.get("env"))}
     prefixes = tuple(str(source.get("prefix") or "") for source in _maps(container.get("envFrom")))
     absent = {name: value for name, value in sorted(values.items()) if isinstance(value, str) and name not in present}

@@ -16,7 +16,7 @@ from ..containers import SIDES, containers
 _NAMES = ("container", "from", "to")
 _KEYS = (*_NAMES, "quantity")
 VISITS = tuple(("spec", kind) for kind in RESOURCED_LISTS)
-"""The lists of containers; the builder reads and writes their names and resources."""
+"""The lists of containers in a pod's spec, whose names and resources this mutation reads and writes."""
 
 
 def rewrite(draft: Draft, value: object) -> Change | None:
