@@ -36,7 +36,7 @@ def judge(matching: Matching) -> Judged:
 
 
 def _key(matching: Matching) -> Hashable:
-    """Return the cache key of the result: the values it depends on; None if these are too large or the whole pod."""
+    """Return the cache key of ``judge``: the values it depends on; None if they are too large or the whole pod."""
     question, under = matching.question, matching.under
     if question is None:
         return None

@@ -179,7 +179,7 @@ class Matching:
         return f"rollout: this workload is not among the first {rollout.percent} of 100"
 
     def _all_hold(self, policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -> bool:
-        """Return whether all matchConditions of a policy are true, given their results from the common evaluation.
+        """Return whether all matchConditions of a policy are true; ``answers`` are their results from the plan's batch.
 
         Raises:
             EvaluationError: no condition is false, and one of them failed.
@@ -199,7 +199,7 @@ class Matching:
             self.asking.watch.passed_over(policy, why)
 
     def _answers_of(self, index: int, policy: CompiledPolicy) -> Sequence[bool | EvaluationError] | None:
-        """Return the policy's results from the common evaluation; None if there are none, or they are outdated."""
+        """Return the policy's results from the plan's batch; None if there are none, or a write has outdated them."""
         span = self.plan.slices[index]
         outdated = self.under.written and meets(self.under.written, parts_of(policy.conditions_read))
         return None if span is None or outdated else self._answers[span]

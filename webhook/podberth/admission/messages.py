@@ -22,7 +22,7 @@ def line(policy: str, text: str) -> str:
 
 
 def whole(policy: str, text: str) -> str:
-    """Return the same line as ``line``, without the limit of its length."""
+    """Return "podberth <policy>: <text>" as one line of any length; the policy may be empty."""
     author = f"podberth {policy}" if policy else "podberth"
     return " ".join(f"{author}: {text}".split())
 

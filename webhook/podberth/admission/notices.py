@@ -54,7 +54,7 @@ class Regarding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """The text of one Event. Equal notices become one Event with a count."""
+    """The content of one Event: its object, reason and text. Equal notices become one Event with a count."""
 
     regarding: Regarding
     type: NoticeType

@@ -50,6 +50,6 @@ class Written:
 
     policy: str
     mutation: str
-    """The mutation's name in messages: its ``name``, or its index in the policy."""
+    """The mutation's ``name``, or its path in the policy if it has none, as in messages."""
     reason: str
     patch: Patch

@@ -143,7 +143,7 @@ class Writing:
         return self.draft.patch()
 
     def _final_record(self) -> Record:
-        """Return the record, without claims whose values a later policy has replaced."""
+        """Return the record, without changes whose values a later policy has replaced."""
         written = record.joined(record.held(self.draft, self.kept), self.record) if self.kept else self.record
         if not any(concern in pipeline.ANYTHING for concerns in written.values() for concern in concerns):
             return written

@@ -25,7 +25,7 @@ class Cost:
     microseconds: float
     line: int = 1
     column: int = 1
-    """The source column of the most expensive part, from 1."""
+    """The column, from 1, of the most expensive part in the source."""
     worst: float = 0.0
     advice: str = ""
     """Advice on a cheaper way to write the most expensive part."""

@@ -39,7 +39,7 @@ def run_name(name: str) -> str:
 
 
 def declarations(bind: Bind) -> list[Any]:
-    """Return the run-time environment's declarations; ``bind`` makes the callables that handle exceptions."""
+    """Return the declarations of library functions for the run-time environment; ``bind`` makes their callables."""
     rows = sorted((row for row in (*LIBRARIES, *INTERNAL) if row.call is not None), key=lambda row: row.name)
     return [
         cel.FunctionDecl(run_name(name), _overloads(run_name(name), list(group), bind))

@@ -130,7 +130,7 @@ class Meter:
         return found
 
     def _visit(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Do the same as ``visit``, but do not narrow the returned bounds by the type of the value."""
+        """Return the same bounds as ``visit``, not yet narrowed by the type of the value; the price is added."""
         self.sum += _PART * times
         match ast.kind(node):
             case "const_expr":

@@ -72,7 +72,7 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
 
 
 def known(draft: Draft) -> list[terms.KnownTerm]:
-    """Return the terms that the pod requires, parsed once so that they can be compared with many claims."""
+    """Return the terms that the pod requires, parsed once so that they can be compared with many recorded terms."""
     return [terms.KnownTerm(term, draft.get(("spec", "nodeSelector")) or {}) for term in draft.get(REQUIRED) or [{}]]
 
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Record: TypeAlias = dict[str, dict[str, Any]]
-"""The content of a record, by policy and concern: each value is a ``Change.wrote``. Policies are in the order of
-writing."""
+"""The content of a record by policy, in the order of writing, and mutation: each value is a ``Change.wrote``."""
 
 
 @dataclass(frozen=True, slots=True)

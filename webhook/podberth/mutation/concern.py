@@ -38,9 +38,9 @@ class Surroundings:
 
 
 class Present:
-    """A pod with which many claims of a record are compared; each list of the pod is read only once.
+    """A pod with which many recorded changes are compared; each list of the pod is read only once.
 
-    A record may have 100 claims (``kube.budget``), and the length of each list of the pod is bounded.
+    A record may have 100 changes (``kube.budget``), and the length of each list of the pod is bounded.
     """
 
     def __init__(self, draft: Draft) -> None:
@@ -89,17 +89,17 @@ class Concern:
     reads: Callable[[Leaves], Paths] = lambda _: ()
     """Returns the fields of ``gang`` and ``gpu`` that ``build`` reads besides the pod."""
     is_claim: Callable[[Any], bool]
-    """Tells whether a claim of a record has the form that ``build`` writes into ``Change.wrote``."""
+    """Tells whether a value in a record has the form that ``build`` writes into ``Change.wrote``."""
     holds: Holds
-    """Tells whether the pod still has the values of a claim of the record."""
+    """Tells whether the pod still has the values of a recorded change."""
     wrote_at: Callable[[Any, Path, object], bool] = lambda _wrote, _path, _value: False
-    """Tells whether a claim of the record wrote this value at this path; only for mutations of single fields."""
+    """Tells whether a recorded change wrote this value at this path; only for mutations of single fields."""
     conflicts: Callable[[ConflictCase], Answer] | None = None
     """Returns the conflicts with earlier policies, and the proposal without them. None: the mutation never
     conflicts."""
     restore: Restorer | None = None
-    """Restores claims on the draft of an updated pod from the pod before the update; returns whether it changed the
-    draft."""
+    """Restores recorded changes on the draft of an updated pod, from the pod before the update; returns whether the
+    draft changed."""
     decides: Decides = ""
     """The part of scheduling that the mutation decides. For pods of a group system, the system decides this part
     instead (``admission.gate``).
@@ -122,15 +122,15 @@ class Concern:
 
 
 def for_each(holds: Holds) -> Holds:
-    """Return a function that tells whether ``holds`` is true for every item of a claim, which is a list."""
+    """Return a function that tells whether ``holds`` is true for every item of a recorded change, a list."""
     return lambda there, wrote: all(holds(there, item) for item in wrote)
 
 
 def is_list_of_maps(value: Any) -> bool:
-    """Tell whether a claim is a non-empty list of maps."""
+    """Tell whether a value in a record is a non-empty list of maps."""
     return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
 def is_string_map(value: Any) -> bool:
-    """Tell whether a claim is a non-empty map of strings to strings."""
+    """Tell whether a value in a record is a non-empty map of strings to strings."""
     return isinstance(value, dict) and bool(value) and all(isinstance(item, str) for item in value.values())

@@ -34,7 +34,7 @@ class EarlierChanges:
         return None
 
     def patcher(self, path: Path) -> str | None:
-        """Return the first policy that wrote this path of a container's resources by ``jsonPatch`` or the like."""
+        """Return the first policy that wrote this path of a container's resources by a mutation of any field."""
         where = pointer(path)
         for name in self.record:
             if any("/resources" in each["path"] and _is_below(where, each["path"]) for each in self._anything(name)):

@@ -2,8 +2,8 @@
 
 Its value is ``{"<policy>": {"<concern>": <Change.wrote>}, "=": "<seal>"}`` as compact JSON, policies in the order in
 which they wrote, the seal last (``seal``). Any user can write an annotation, so only ``find`` reads records: it ignores
-a record without podberth's seal for this pod. An entry of the record, a claim, counts only if the pod still has the
-claimed values (``held``).
+a record without podberth's seal for this pod. Each ``Change.wrote`` in a record is called a claim; it counts only if
+the pod still has these values (``held``).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -38,13 +38,13 @@ class Found:
     """Whether the client sent the annotation with the pod; False if podberth wrote it in this request, None if
     unknown."""
     text: str = ""
-    """The claims as the text that was sealed; empty if podberth did not seal it for this pod."""
+    """The record's claims (policy, mutation, values) as sealed text; empty if podberth did not seal it for this pod."""
     claims: Record = field(default_factory=dict, compare=False)
-    """The decoded claims of ``text``."""
+    """The decoded claims of ``text``: the values that each policy wrote, by policy and mutation."""
 
     @property
     def standing(self) -> Record:
-        """The claims, if podberth wrote them earlier in this request; else empty, because a sent record may be a copy.
+        """The record, if podberth wrote it earlier in this request; else empty, because a sent record may be a copy.
 
         https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#reinvocation-policy
         """
@@ -59,7 +59,7 @@ _FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
 
 
 def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> Found:
-    """Read the record of a pod in this namespace; the result has claims only if podberth sealed them for this pod."""
+    """Read the record of a pod in this namespace; the result has claims only if podberth sealed it for this pod."""
     annotation = ((pod.get("metadata") or {}).get("annotations") or {}).get(APPLIED_ANNOTATION)
     sent = False if sealer.offline else _is_sent(pod)
     if annotation is None:
@@ -119,7 +119,7 @@ def sealed(text: str, seal: str) -> str:
 
 
 def _decoded(text: str) -> Record:
-    """Return the claims of a sealed record, without claims of mutations that this version of podberth does not know."""
+    """Return the record in a sealed text, without mutations that this version of podberth does not know."""
     try:
         decoded = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -131,7 +131,7 @@ def _decoded(text: str) -> Record:
 
 
 def _size(record: Record) -> int:
-    """Return the number of claims in a record; each item of a list counts as one claim."""
+    """Return the number of recorded changes; each item of a list counts as one."""
     lists = (
         part
         for concerns in record.values()
@@ -142,13 +142,13 @@ def _size(record: Record) -> int:
 
 
 def held(draft: Draft, record: Record) -> Record:
-    """Return the claims of ``record`` whose values the pod of ``draft`` still has."""
+    """Return the part of ``record`` whose values the pod of ``draft`` still has."""
     there = Present(draft)
     return _only(record, lambda concern, wrote: CONCERNS[concern].holds(there, wrote))
 
 
 def _only(record: Mapping[str, Any], keep: Callable[[str, Any], bool]) -> Record:
-    """Return the claims for which ``keep(concern, claim)`` is true; policies without such claims are left out."""
+    """Return the part of a record for which ``keep(mutation, wrote)`` is true, without policies that have none."""
     kept = {
         policy: {concern: wrote for concern, wrote in concerns.items() if keep(concern, wrote)}
         for policy, concerns in record.items()
@@ -166,10 +166,10 @@ def add(record: Record, policy: str, changes: Iterable[Change]) -> Record:
 
 
 def joined(first: Record, second: Record) -> Record:
-    """Return one record with the claims of both records.
+    """Return one record with the changes in both records.
 
-    Claims that are lists are joined without duplicates. If both records have a claim of a single value, the second
-    record's is used.
+    Lists are joined without duplicates. If both records have a single value at the same place, the second record's is
+    used.
     """
     both: Record = _joined(first, second)
     return both

@@ -11,7 +11,7 @@ from ..kube.shape import RESOURCED_LISTS
 def resources(
     draft: Draft, before: Draft, claims: Sequence[list[dict[str, Any]]], write: Callable[[Draft, Any], object]
 ) -> bool:
-    """Restore the old resources of each container for which ``write`` with the claims reproduces them."""
+    """Restore a container's old resources if ``write``, applied with the recorded changes, reproduces them."""
     trial = draft.fork()
     try:
         for wrote in claims:

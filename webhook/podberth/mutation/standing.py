@@ -63,7 +63,7 @@ def revived(before: Draft, after: Draft, _: Change, policy: str, known: Record) 
 
 
 def _by_others(known: Record, policy: str) -> Record:
-    """Return the record without the claims of ``policy``."""
+    """Return the record without the changes of ``policy``."""
     return {name: concerns for name, concerns in known.items() if name != policy}
 
 

@@ -57,7 +57,7 @@ class BoundExpression:
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledMutation:
-    """One entry of ``mutations``: its expressions by name ("" if it has only one), and its literals."""
+    """One compiled entry of ``mutations``: its expressions by name ("" if it has only one), and its literal values."""
 
     name: str
     concern: str

@@ -23,7 +23,7 @@ class SetUpError(EvaluationError):
 
 
 class NamespaceUnknownError(SetUpError):
-    """A namespaceSelector cannot be evaluated, because the request's namespace is unknown; this is not "no match"."""
+    """A namespaceSelector cannot be evaluated, because the request's namespace is unknown; this is an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,7 +39,7 @@ class ParsedPolicy:
 
 @dataclass(frozen=True, slots=True)
 class ParsedPolicies:
-    """The content of policy files. ``params`` is ConfigMaps by (namespace, name); ``problems`` is a bounded list."""
+    """The content of policy files. ``params`` has ConfigMaps by (namespace, name); ``problems`` is sorted and cut."""
 
     policies: tuple[ParsedPolicy, ...] = ()
     params: Mapping[tuple[str, str], dict[str, Any]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Refuses policies whose fields are valid, but not in this combination; most of these rules are upstream's.
+"""Refuses policies whose fields are valid one by one but not together, by upstream's rules and podberth's own.
 
 Source: pkg/apis/admissionregistration/validation/validation.go of kubernetes. Each check yields the path of a field in
 the document, with the problem there. ``model`` has already validated each field by itself.

@@ -47,7 +47,7 @@ class Amount(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The text that represents the amount in an evaluation."""
+        """The text that represents the amount while an expression is evaluated."""
         return f"{self.digits}e{self.exponent}{'d' if self.is_decimal else ''}"
 
 

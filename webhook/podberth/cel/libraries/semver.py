@@ -21,7 +21,7 @@ class Version(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The text that represents the version in an evaluation."""
+        """The text that represents the version while an expression is evaluated."""
         numbers = ".".join(map(str, self.numbers))
         return f"{numbers}-{'.'.join(self.prerelease)}" if self.prerelease else numbers
 
