@@ -47,7 +47,7 @@ class Footprint:
 
     gpu: tuple[str, ...]
     gang: tuple[str, ...]
-    """The fields of ``gang`` that are read, by their names in CEL."""
+    """``gpu`` and ``gang`` have the read fields of these CEL variables; ``requests.kind`` is each request's kind."""
     need: bool
     """Whether an expression calls a function that looks for nodes."""
     paths: tuple[tuple[str, ...], ...]
