@@ -1,6 +1,7 @@
-"""Admission: an AdmissionReview in, a decision and an answer out. Pure and total; the transport is elsewhere.
+"""Admission: takes an AdmissionReview, decides on it and returns the answer. It does no I/O; ``server`` has the HTTP.
 
-A review is read once: ``review`` reads the envelope, ``checked`` the shape of the pod, ``description`` what it asks for
-and belongs to. The stages follow in the order in which ``decide`` calls them: ``matching``, ``asking``, ``writing`` or
-``judging``, ``answering``. The stages share ``under_review``; ``snapshot`` has all else that a decision may read.
+A review is read once: ``review`` reads the envelope, ``checked`` the shape of the pod, ``description`` the accelerators
+and the gang of the pod. The stages follow in the order in which ``decide`` calls them: ``matching``, ``asking``,
+``writing`` or ``judging``, ``answering``. The stages share ``under_review``; ``snapshot`` has the policies and the
+state of the cluster, which a decision may also read.
 """

@@ -1,4 +1,4 @@
-"""Answering: the outcome of a review, from the decisions that were made."""
+"""Answering: makes the outcome of a review from the decisions of the policies."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,17 +9,17 @@ from .review import AdmissionRequest
 
 
 def unchanged(request: AdmissionRequest) -> Outcome:
-    """Return the admission, without a decision, of a request that no policy is asked about."""
+    """Return an outcome without decisions that admits the object unchanged; for requests to which no policy applies."""
     return Outcome(response=response.allowed(request.uid), verdict="allowed", patch=[])
 
 
 def unread(request: AdmissionRequest, why: str) -> Outcome:
-    """Return the one warning about an object that is not read, with the reason."""
+    """Return an outcome that admits an unread object, with one warning that says ``why`` podberth did not read it."""
     return of_warnings(request, [Decision("", "warn", why)], [messages.line("", why)])
 
 
 def of_warnings(request: AdmissionRequest, decisions: Sequence[Decision], lines: Sequence[str]) -> Outcome:
-    """Return the decisions of a review that is neither denied nor patched, with their lines in order of importance."""
+    """Return an outcome that admits the object with warnings; ``lines`` are the warnings, the most important first."""
     warnings = messages.within_budget(lines)
     return Outcome(
         response=response.allowed(request.uid, warnings),
@@ -31,14 +31,14 @@ def of_warnings(request: AdmissionRequest, decisions: Sequence[Decision], lines:
 
 
 def of_mutations(request: AdmissionRequest, decisions: Sequence[Decision], patch: Patch) -> Outcome:
-    """Return the outcome of /mutate: the patch, and the decisions of policies to write, to skip or to leave a field."""
+    """Return the outcome of /mutate: the decisions, the warnings about them, and the patch of the pod."""
     return of_patch(request, tuple(decisions), patch, messages.of_mutations(decisions, patch))
 
 
 def of_patch(
     request: AdmissionRequest, decisions: tuple[Decision, ...], patch: Patch, warnings: tuple[str, ...] = ()
 ) -> Outcome:
-    """Return an outcome with a patch, which may be empty, and finished warnings."""
+    """Return an outcome that admits the object with ``patch``, which may be empty, and with these warnings."""
     return Outcome(
         response=response.patched(request.uid, patch, warnings),
         verdict="mutated" if patch else "allowed",
@@ -49,7 +49,7 @@ def of_patch(
 
 
 def of_fault(request: AdmissionRequest, decisions: Sequence[Decision], policy: str, fault: str) -> Outcome:
-    """Return the denial by a policy with mutations that could not be asked, under failurePolicy Fail."""
+    """Return a denial of /mutate: a policy with failurePolicy Fail could not be evaluated; ``fault`` is the error."""
     text = messages.line(policy, f"cannot be applied: {fault} (failurePolicy Fail)")
     return Outcome(response=response.denied(request.uid, text), verdict="denied", decisions=tuple(decisions), patch=[])
 
@@ -57,7 +57,10 @@ def of_fault(request: AdmissionRequest, decisions: Sequence[Decision], policy: s
 def of_validations(
     request: AdmissionRequest, decisions: Sequence[Decision], reasons: Sequence[str], audit: Mapping[str, str]
 ) -> Outcome:
-    """Return the outcome of /validate: the first denial sets the reason and the code, all denials make the message."""
+    """Return the outcome of /validate; ``reasons`` has the reason of each denial.
+
+    The first denial sets the reason and the status code of the answer; the message joins the messages of all denials.
+    """
     lines = {
         action: [messages.line(item.policy, item.message) for item in decisions if item.action == action]
         for action in ("deny", "error", "warn")

@@ -1,7 +1,7 @@
-"""Asking: the answers of policies' expressions about the pod under review.
+"""Asking: evaluates the expressions of policies for the pod under review.
 
-An answer is remembered: a pod with an equal fingerprint gets the same answer. With a watch, nothing is remembered,
-because the watch has to see every evaluation.
+The results are cached: a pod with an equal fingerprint gets the cached result. If the decision is observed by a watch,
+nothing is cached, because the watch has to see every evaluation.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -20,20 +20,20 @@ _Answer = TypeVar("_Answer")
 
 
 class Asking:
-    """Evaluates the expressions of one plan's policies for the pod under review, or returns remembered answers."""
+    """Evaluates the expressions of one plan's policies for the pod under review, or returns cached results."""
 
     def __init__(self, plan: Plan, under: PodUnderReview, watch: Watch | None = None) -> None:
-        """Ask nothing yet."""
+        """Prepare for the evaluation; no expression is evaluated yet."""
         self.plan = plan
         self.under = under
         self.watch = watch
         self.asked: set[str] = set()
-        """The names of the policies that were asked for their mutations."""
+        """The names of the policies whose mutations have been evaluated."""
         self.asked_again: list[Footprint | None] = []
-        """The footprints of conditions that were asked again because of a write."""
+        """The footprints of the matchConditions that were evaluated again after a write."""
 
     def all_conditions(self) -> Sequence[bool | EvaluationError]:
-        """Return the answers of all conditions of the plan's batch, which are asked together."""
+        """Return the results of all matchConditions in the plan's batch, which are evaluated together."""
         batch = self.plan.batch
         if batch is None:
             return ()
@@ -41,10 +41,10 @@ class Asking:
         return self._recall(question, self.plan.batch_reads, lambda: batch.evaluate(self.under.activation(None)))
 
     def still_matches(self, policy: CompiledPolicy, params: Params | None) -> bool:
-        """Return whether the policy's conditions hold for the pod as it is now; used if ``all_conditions`` cannot tell.
+        """Return whether the policy's matchConditions are true for the pod in its present state, evaluated alone.
 
         Raises:
-            EvaluationError: as ``policy.evaluate.combine`` says.
+            EvaluationError: no condition is false, and one of them failed.
         """
         read = self.plan.condition_footprints[policy.name]
         self.asked_again.append(read)
@@ -52,10 +52,10 @@ class Asking:
         return self._recall(question, read, lambda: self._evaluation(policy, params).conditions())
 
     def mutations(self, policy: CompiledPolicy, params: Params | None) -> list[Asked]:
-        """Return the mutations that the policy wants of the pod as it is now.
+        """Return the mutations that the policy wants on the pod in its present state.
 
         Raises:
-            EvaluationError: as ``Evaluation.mutations`` says; then none of the policy's mutations applies.
+            EvaluationError: an expression of a mutation failed; then none of the policy's mutations applies.
         """
         self.asked.add(policy.name)
         question, read = (policy.name, id(params)), self.plan.footprints[policy.name]
@@ -65,24 +65,24 @@ class Asking:
     def mutations_after(
         self, policy: CompiledPolicy, params: Params | None, pod: dict[str, Any], paths: tuple[Path, ...]
     ) -> list[Asked]:
-        """Return the mutations that the policy would want of ``pod``, the result of its own writes at ``paths``.
+        """Return the mutations that the policy would want on ``pod``, the result of its own writes at ``paths``.
 
         Raises:
-            EvaluationError: as ``mutations`` says.
+            EvaluationError: an expression of a mutation failed.
         """
         later = Asking(self.plan, self.under.as_if(pod, paths))
         return later.mutations(policy, params) if later._evaluation(policy, params).conditions() else []
 
     def failures(self, policy: CompiledPolicy, params: Params | None) -> list[Failure]:
-        """Return the policy's validations that do not hold."""
+        """Return a failure for each validation of the policy that is false for the pod or could not be evaluated."""
         question, read = ("validations", policy.name, id(params)), self.plan.footprints[policy.name]
         return self._recall(question, read, lambda: self._evaluation(policy, params).failures())
 
     def audit_annotations(self, policy: CompiledPolicy, params: Params | None) -> Mapping[str, str]:
-        """Return the policy's audit annotations.
+        """Return the policy's audit annotations: the values by key.
 
         Raises:
-            EvaluationError: one has no value.
+            EvaluationError: the expression of an annotation failed.
         """
         return self._evaluation(policy, params).audit_annotations() if policy.audit_annotations else {}
 

@@ -1,8 +1,8 @@
-"""The objects that a review may wait for: made a moment ago, and not yet reported by the watch.
+"""The objects that a review may wait for: a Namespace or an owner that the API server's watch has not reported yet.
 
-A controller makes pods within milliseconds of their Job, and the maker of a Namespace fills it at once. A decision
-without them would be an error of a policy that reads the Namespace, or another preference for the first members of a
-gang than for the rest.
+A controller makes pods within milliseconds of their Job, and a user often creates pods right after their Namespace.
+Without the Namespace, a policy that reads it would fail. Without the owner, the first members of a gang could get other
+preferences than the rest.
 """
 
 from collections.abc import Callable
@@ -19,16 +19,16 @@ _LONGEST_FIELD = 253
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """The Namespace and the owner that a review needs, which the watch may not have reported yet."""
+    """The Namespace and the owner that a review needs; the watch may not have reported them yet."""
 
     namespace: str
     owner: OwnerReference | None
-    """The new pod's controller."""
+    """The ownerReference of the new pod's controller; None if the review needs no owner."""
 
 
 @dataclass(frozen=True, slots=True)
 class Awaited:
-    """Finds the objects that a review needs, that the snapshot lacks, and that a watch will soon report."""
+    """Finds the objects that a review needs and the snapshot lacks, if a watch will soon report them."""
 
     follows_owner: Callable[[str, str, str], bool]
     """Whether a watch will report the owner with this API group, kind and uid; False if the watch leaves it out."""
@@ -40,7 +40,7 @@ class Awaited:
         return sought if self.is_lacking(sought, snapshot) else None
 
     def is_lacking(self, sought: Sought, snapshot: Snapshot) -> bool:
-        """Tell whether a needed object is still unknown."""
+        """Tell whether the snapshot still lacks the Namespace or the owner in ``sought``."""
         if sought.namespace and snapshot.lacks_namespace(sought.namespace):
             return True
         owner = sought.owner
@@ -50,7 +50,7 @@ class Awaited:
 
 
 def _owner(review: AdmissionRequest) -> OwnerReference | None:
-    """Return the pod's controller; None if it has none, or one with a field that is too long (the pod is unchecked)."""
+    """Return the ownerReference of the pod's controller; None without a controller, or if a field of it is too long."""
     owner = controller(review.object)
     if owner is None or not owner.uid:
         return None

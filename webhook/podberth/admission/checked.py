@@ -1,6 +1,7 @@
-"""The check of a review's pod before anything else reads it: its size (``kube.budget``), then its shape.
+"""The first check of a review's pod: its size (``kube.budget``), then its shape.
 
-The size comes first, because every walk over a pod, the shape check included, takes time in proportion to the size.
+The size is checked first, because every walk over a pod, the shape check included, takes time in proportion to the
+size.
 """
 
 from collections.abc import Mapping
@@ -20,21 +21,21 @@ _ROOM_FOR_POLICIES = 65_536
 
 @dataclass(frozen=True, slots=True)
 class CheckedReview:
-    """A review with a checked pod: later stages rely on its size and shape."""
+    """A review whose pod has been checked. Later stages rely on the pod's size and shape."""
 
     request: AdmissionRequest
-    """The review. If it is beyond its bounds, its objects have their labels alone, which matching needs."""
+    """The review. If an object exceeds its bounds, both objects are reduced to their labels, which matching needs."""
     pod: dict[str, Any]
-    """The request's object."""
+    """The pod to decide on: the review's ``object``."""
     excess: str = ""
-    """The bound that one of the two objects exceeds, as a message; empty if none does."""
+    """The message about the bound that the object or the old object exceeds; empty if neither exceeds one."""
 
 
 def checked(request: AdmissionRequest) -> CheckedReview:
-    """Return the review after a check of its object and old object; objects beyond their bounds are outlined.
+    """Check the size and shape of the review's object and old object; objects that are too large lose all but labels.
 
     Raises:
-        ReviewError: one of the objects is no Pod; the message names the first wrong places.
+        ReviewError: one of the objects is not a Pod; the message names the first fields that are wrong.
     """
     if request.object is not None and (found := excess_of(request)):
         old = request.old_object
@@ -47,7 +48,7 @@ def checked(request: AdmissionRequest) -> CheckedReview:
 
 
 def excess_of(request: AdmissionRequest) -> str:
-    """Return the message about the bound that one of the review's two objects exceeds; empty if none does."""
+    """Return the message about a bound that the review's object or old object exceeds; empty if neither exceeds one."""
     found = excess(request.object, request.size_bytes)
     if found or request.old_object is None:
         return found
@@ -56,9 +57,10 @@ def excess_of(request: AdmissionRequest) -> str:
 
 
 def outgrown(pod: Mapping[str, Any], request: AdmissionRequest) -> str:
-    """Return the bound that a pod exceeds after the writes of policies, as a message; empty if it exceeds none.
+    """Return the message about a bound that a pod exceeds after policies wrote on it; empty if it exceeds none.
 
-    The record, which is written last, counts. With a pod beyond a bound, every policy would fail at the next review.
+    The size of the record annotation, which is written last, is included. If such a pod were stored, every policy would
+    fail at its next review.
     """
     near = request.size_bytes is not None and request.size_bytes > MAX_BYTES - _ROOM_FOR_POLICIES
     found = excess(pod, None if near else 0)
@@ -68,10 +70,10 @@ def outgrown(pod: Mapping[str, Any], request: AdmissionRequest) -> str:
 
 
 def checked_pod(request: AdmissionRequest) -> dict[str, Any]:
-    """Return the review's pod after a check of its shape, whatever its size.
+    """Return the review's pod after a check of its shape; its size is not checked.
 
     Raises:
-        ReviewError: the object is no Pod; the message names the first wrong places.
+        ReviewError: the object is not a Pod; the message names the first fields that are wrong.
     """
     problems = ["request.object: got null, want a Pod"] if request.object is None else shape_problems(request.object)
     if problems or request.object is None:

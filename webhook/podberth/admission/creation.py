@@ -1,4 +1,4 @@
-"""The review that the API server would send for a pod's creation; for questions before the pod exists."""
+"""Makes the review that the API server would send for a pod's creation, for decisions before the pod exists."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from ..errors import ReviewError
 from .review import API_VERSION, KIND, AdmissionRequest, decode_review
 
 AUTHOR = "author"
-"""The user who creates the pod, unless another is named: the author of a manifest, with no groups."""
+"""The default user name of such a review: the author of a manifest, who is in no groups."""
 DEFAULT_NAMESPACE = "default"
 
 
@@ -25,15 +25,16 @@ OF_A_CREATION: Mapping[str, Any] = {
     "operation": "CREATE",
     "options": _options("CREATE"),
 }
-"""The fields that every review of a pod's creation has in common."""
+"""The fields of a request that are the same for every creation of a pod."""
 
 _NOBODY = "00000000-0000-0000-0000-000000000000"
 
 
 def request_of(given: Mapping[str, Any]) -> AdmissionRequest:
-    """Return the creation of ``given["object"]``; other fields of an AdmissionReview's ``request`` replace its own.
+    """Return the request that creates ``given["object"]``; other fields of ``given`` replace fields of the request.
 
-    The namespace is that of the object, or ``default`` if the object names none.
+    ``given`` has fields of an AdmissionReview's ``request``. The namespace is the object's, or ``default`` if it has
+    none.
 
     Raises:
         ReviewError: the given fields do not make a valid review.

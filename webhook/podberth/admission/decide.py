@@ -1,9 +1,8 @@
-"""The decisions on pods: /mutate and /validate, each as its stages in order. Pure and total but for ReviewError.
+"""The decisions on pods: /mutate and /validate as their stages, in order. No function here does I/O.
 
 ``checked`` checks the pod, ``description`` reads its requests and its gang. Then ``matching`` finds the policies that
-apply, ``asking`` evaluates them, ``writing`` (or ``judging``) applies their answers, and ``answering``
-makes the outcome. /mutate denies for one reason only: a policy with mutations that could not be asked, under
-failurePolicy Fail.
+apply, ``asking`` evaluates them, ``writing`` (or ``judging``) applies their answers, and ``answering`` makes the
+outcome. /mutate denies for one reason only: a policy with mutations and failurePolicy Fail could not be evaluated.
 """
 
 from ..errors import EvaluationError
@@ -26,12 +25,12 @@ _SUB_RESOURCES = ("", "ephemeralcontainers")
 
 
 def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Outcome:
-    """Decide what policies write on a pod; a ``watch`` observes the decision, and then nothing is remembered.
+    """Decide what policies write on a pod; with a ``watch``, which observes it, nothing is cached.
 
-    An update gets back the fields that policies wrote on the pod and that the update lacks (``restore``).
+    In an update, fields that policies wrote on the pod and that the update lacks are restored (``restore``).
 
     Raises:
-        ReviewError: the review's object is no pod.
+        ReviewError: the review's object is not a pod.
     """
     if not _is_of_pods(request) or request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
         return answering.unchanged(request)
@@ -50,10 +49,10 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = 
 
 
 def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Outcome:
-    """Judge the final pod; a ``watch`` observes the decision, and then nothing is remembered.
+    """Evaluate the validations on the final pod; with a ``watch``, which observes the decision, nothing is cached.
 
     Raises:
-        ReviewError: the review's object is no pod.
+        ReviewError: the review's object is not a pod.
     """
     judged_here = _is_of_pods(request) and request.sub_resource in _SUB_RESOURCES
     if not judged_here or request.operation not in ("CREATE", "UPDATE"):
@@ -69,10 +68,10 @@ def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
 
 
 def afresh(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
-    """Decide on the creation of a pod as ``mutate`` does, but never return a remembered decision.
+    """Decide on the creation of a pod as ``mutate`` does, but without the cache of whole decisions.
 
     Raises:
-        ReviewError: the review's object is no pod.
+        ReviewError: the review's object is not a pod.
     """
     matching = _matching("mutate", request, snapshot)
     return _written(matching, Writing(matching.asking))
@@ -81,10 +80,10 @@ def afresh(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
 def traced(
     request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None
 ) -> tuple[Outcome, tuple[Written, ...]]:
-    """Decide on the creation of a pod as ``mutate`` does; return the outcome, and the writes of each mutation.
+    """Decide on the creation of a pod as ``mutate`` does; return the outcome and each mutation's writes.
 
     Raises:
-        ReviewError: the review's object is no pod.
+        ReviewError: the review's object is not a pod.
     """
     matching = _matching("mutate", request, snapshot, watch)
     writing = Writing(matching.asking, traced=True)
@@ -96,17 +95,20 @@ def _is_of_pods(request: AdmissionRequest) -> bool:
 
 
 def _matching(phase: Phase, request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Matching:
-    """Check and describe the pod; return the matching of policies with it.
+    """Check and describe the pod; return the object that matches policies with it.
 
     Raises:
-        ReviewError: the review's object is no pod.
+        ReviewError: the review's object is not a pod.
     """
     under = PodUnderReview(checked(request), snapshot)
     return Matching(Asking(snapshot.plan(phase, request), under, watch))
 
 
 def _written(matching: Matching, writing: Writing) -> Outcome:
-    """Let each matching policy write in turn: a later policy is matched with the pod as the earlier ones left it."""
+    """Return the outcome of /mutate after each matching policy has written on the pod, in the policies' order.
+
+    Each policy is matched with the pod as the earlier policies left it.
+    """
     request = matching.under.request
     for item in matching:
         fault = item if isinstance(item, Fault) else _write(matching.asking, item, writing)

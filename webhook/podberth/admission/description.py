@@ -1,7 +1,7 @@
-"""The one description of the pod under review: what it asks for, what it belongs to, what it tolerates and selects.
+"""The description of the pod under review: its accelerators, its gang, its tolerations and its node selection.
 
-The stages read the description instead of the pod. After a policy has written on the pod, those parts of the
-description are computed again that depend on the written fields.
+The stages read the description instead of the pod. After a policy has written on the pod, the parts of the description
+that depend on the written fields are computed again.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,7 +59,7 @@ _LONGEST_NAME = 253
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """The facts of a pod that decisions depend on."""
+    """The facts about a pod that decisions depend on."""
 
     gpu: GpuFacts
     """The accelerators that the pod asks for."""
@@ -68,23 +68,24 @@ class Description:
     need: Need
     """The pod's requirements of a node: devices, selection, tolerations."""
     concerned: bool
-    """Whether policies of scope GPU apply: the pod has accelerators or a gang, and speaks no system's dialect."""
+    """Whether policies of scope GPU apply: the pod has accelerators or a gang, and uses no GPU-sharing system's
+    keys."""
     comparable: bool
-    """Whether the description is small enough to be compared with that of another pod."""
+    """Whether the description is small enough to be compared with the descriptions of other pods."""
     review: ReviewContext
 
 
 def describe(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Description:
-    """Return the description of a pod that has just arrived in a namespace."""
+    """Return the description of a pod before any policy has written on it."""
     gang = gang_in(pod, namespace, snapshot)
     return _description(pod, _gpu(pod, namespace, snapshot, gang), gang, snapshot)
 
 
 def undescribed(snapshot: Snapshot) -> Description:
-    """Return the description of a pod that is too large to be read.
+    """Return the description of a pod that is too large for podberth to read.
 
-    Its requests are unknown, so every policy of scope GPU applies: a user cannot avoid the policies by hiding a GPU
-    among ten thousand containers.
+    The pod's requests are unknown, so every policy of scope GPU applies: a user cannot avoid the policies by hiding a
+    GPU among ten thousand containers.
     """
     need = Need()
     return Description(
@@ -100,7 +101,7 @@ def undescribed(snapshot: Snapshot) -> Description:
 def describe_again(
     before: Description, pod: dict[str, Any], written: Sequence[Path], namespace: str, snapshot: Snapshot
 ) -> Description:
-    """Return the description of ``pod``, which differs at the paths ``written`` from the pod described ``before``."""
+    """Return the description of ``pod``, which differs at the paths ``written`` from the pod that has ``before``."""
     if not meets(written, _ALL_PARTS) or (
         all(path[:2] == _TOLERATIONS for path in written)
         and own_tolerations(pod["spec"], snapshot.conventions) == before.need.tolerations
@@ -114,7 +115,7 @@ def describe_again(
 
 @cache
 def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
-    """Return the parts of a pod that the access paths ``reads`` of expressions depend on."""
+    """Return the fields of a pod that expressions with the access paths ``reads`` depend on."""
     parts: set[Path] = set()
     for name, *rest in reads:
         # The elements of a list are not distinguished; a path below an object also shows whether the object exists.
@@ -124,7 +125,7 @@ def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
 
 
 def meets(written: Iterable[Path], parts: Iterable[Path]) -> bool:
-    """Tell whether one of ``written`` lies on, above or below one of ``parts``."""
+    """Tell whether one of the paths ``written`` is equal to, above or below one of the paths ``parts``."""
     for path in written:
         for part in parts:
             if path[: len(part)] == part[: len(path)]:
@@ -133,7 +134,7 @@ def meets(written: Iterable[Path], parts: Iterable[Path]) -> bool:
 
 
 def gang_in(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Gang:
-    """Return a pod's gang, as far as the snapshot knows its owners and groups."""
+    """Return a pod's gang, computed from the pod and from the owners and groups that the snapshot knows."""
     native = snapshot.facts.native_groups.get(namespace, frozenset())
     gang = gang_of(pod, namespace, snapshot.owners, native, snapshot.facts.group_sizes, snapshot.devices)
     system = more_decisive(gang.system, _taken_over(pod, namespace, snapshot))
@@ -141,9 +142,10 @@ def gang_in(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Gang:
 
 
 def _taken_over(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> str:
-    """Return the system that takes over the pods of the namespace, if the pod is still the default scheduler's.
+    """Return the group system that places this namespace's pods by the conventions; ``plain`` if none does.
 
-    A Namespace that is unknown is matched by its name alone, with the label that the API server gives it.
+    A pod that names a scheduler of its own is not taken over. If the Namespace is unknown, its only known label is its
+    name, which the API server sets.
     """
     systems = snapshot.conventions.group_systems
     if not systems or (spec(pod).get("schedulerName") or DEFAULT_SCHEDULER) != DEFAULT_SCHEDULER:
@@ -158,9 +160,9 @@ _NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 
 
 def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:
-    """Return the needs of a gang's roles, with their numbers of pods; empty if all roles have the same need.
+    """Return the different needs among a gang's roles, each with its number of pods; empty if all needs are equal.
 
-    They come from the templates of the gang's owner, not from pods: so they are equal for all members.
+    The needs come from the pod templates of the gang's owner, so the result is equal for all members.
     """
     needs: dict[Need, int] = {}
     for role in gang.roles:
@@ -174,9 +176,10 @@ def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:
 
 
 def _counted(gpu: GpuFacts, snapshot: Snapshot) -> tuple[tuple[tuple[str, int], ...], bool]:
-    """Return the accelerators of a pod that are resources of nodes, and whether others come by a claim.
+    """Return the pod's extended resources that nodes list, and whether DeviceClasses serve some of its accelerators.
 
-    A resource that only DeviceClasses serve is no capacity of any node: the scheduler makes a claim for it (KEP-5004).
+    A resource that only DeviceClasses serve is in no node's capacity: the scheduler makes a ResourceClaim for it
+    (KEP-5004).
     """
     served = [name for name, _ in gpu.totals if _is_claimed(name, snapshot)]
     if not served:
@@ -191,7 +194,7 @@ def _is_claimed(resource: str, snapshot: Snapshot) -> bool:
 
 
 def _gpu(pod: dict[str, Any], namespace: str, snapshot: Snapshot, gang: Gang) -> GpuFacts:
-    """Return the accelerators that a pod of this gang asks for, as far as the snapshot knows its claims."""
+    """Return the accelerators that a pod asks for, by its resources and by the claims that the snapshot knows."""
     return gpu_facts(pod, namespace, snapshot.devices, believe_claims=gang.system not in ACCOUNTING)
 
 

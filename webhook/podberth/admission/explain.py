@@ -1,6 +1,6 @@
-"""The explanation of the decisions on a pod, with every value that they were made from.
+"""The explanation of the decisions on a pod, with the value of every expression.
 
-The deciding code reports while it decides (``policy.evaluate.Watch``, ``decide.traced``). Only the values of an
+The code that decides reports its steps to a watch (``policy.evaluate.Watch``, ``decide.traced``). Only the values of an
 expression's parts are evaluated separately, by the same engine with the same names (``cel.trace``).
 """
 
@@ -30,37 +30,37 @@ _DENIED = "not asked: the pod was denied before"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluated:
-    """One expression of a policy, with its value or error in the decision."""
+    """One expression of a policy, with the value or the error that it had in the decision."""
 
     path: str
-    """Its place in the policy, as people write it: ``spec.matchConditions[0].expression``."""
+    """The path of the expression in the policy, such as ``spec.matchConditions[0].expression``."""
     answer: Answer
     tree: Traced | None
-    """Its parts with their values; None for a literal."""
+    """The parts of the expression with their values; None if the expression is a literal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyExplained:
-    """One policy in one of the two reviews of a creation."""
+    """The explanation of one policy in one review, /mutate or /validate, of a pod's creation."""
 
     phase: Phase
     matched: bool
     why: str
     """The reason why the policy did not match; empty if it matched."""
     params: tuple[str, ...]
-    """The ConfigMaps that the policy was asked with, as ``namespace/name``."""
+    """The ConfigMaps with which the policy was evaluated, as ``namespace/name``."""
     expressions: tuple[Evaluated, ...]
-    """In the order in which they were asked; once for each params object."""
+    """The expressions in the order of their evaluation; each occurs once for each params object."""
     variables: tuple[Evaluated, ...]
-    """The variables that these expressions needed, in the policy's order."""
+    """The variables that the evaluation of these expressions needed, in the policy's order."""
     written: tuple[Written, ...]
-    """The writes of the policy's mutations."""
+    """The writes of the policy's mutations on the pod."""
     decisions: tuple[Decision, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
-    """One policy: in /mutate first, then in /validate; a review in which it has nothing to do is left out."""
+    """The explanations of one policy, in /mutate and then in /validate, without reviews for which it has no entries."""
 
     policy: str
     description: str
@@ -70,7 +70,7 @@ class Explained:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explanation:
-    """The creation of one pod. ``pod`` is as it would be stored; None where /mutate denied it."""
+    """The explanation of the creation of one pod. ``pod`` is the pod to be stored; None if /mutate denies it."""
 
     verdict: Verdict
     warnings: tuple[str, ...]
@@ -78,7 +78,7 @@ class Explanation:
     patch: Patch
     pod: dict[str, Any] | None
     policies: tuple[Explained, ...]
-    """In the order in which they are asked."""
+    """The policies in the order of their evaluation."""
 
 
 def explain(
@@ -86,11 +86,11 @@ def explain(
 ) -> Explanation:
     """Decide on the creation of a pod by /mutate and /validate, and explain the decisions of all policies or of one.
 
-    With ``policy`` only the policy of this name is explained. ``tracers`` keeps the tracers, by policy, for later calls
-    with the same policies; this call adds to it.
+    With ``policy`` only the policy of this name is explained. ``tracers`` caches tracers by policy name. The call adds
+    to it, and later calls with the same policies use it.
 
     Raises:
-        ReviewError: the review's object is no pod.
+        ReviewError: the review's object is not a pod.
     """
     explained = [each for each in snapshot.policies if policy in ("", each.name)]
     kept = {} if tracers is None else tracers
@@ -148,18 +148,18 @@ def _explained(
 
 @dataclass(slots=True, kw_only=True)
 class _Note:
-    """The observations of one policy in one review."""
+    """The observations about one policy in one review, while the review is decided."""
 
     matched: bool = False
     why: str = ""
     params: list[str] = field(default_factory=list)
     expressions: list[Evaluated] = field(default_factory=list)
     variables: dict[int, Evaluated] = field(default_factory=dict)
-    """The variables that were needed, by their place among the policy's variables."""
+    """The variables that were evaluated, by their index among the policy's variables."""
 
 
 class _Notes:
-    """The watch of one review."""
+    """The watch of one review: it collects the observations about each policy."""
 
     def __init__(self, snapshot: Snapshot, wanted: set[str], tracers: dict[str, Tracer]) -> None:
         self.of: dict[str, _Note] = {}

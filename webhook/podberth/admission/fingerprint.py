@@ -1,4 +1,4 @@
-"""Fingerprints: the values that expressions read of a pod. Pods with equal fingerprints get equal answers."""
+"""A fingerprint is the values of a pod that expressions read; pods with equal fingerprints get equal answers."""
 
 from collections.abc import Callable, Hashable, Mapping
 from operator import attrgetter
@@ -42,16 +42,16 @@ _GANG_FIELDS: Mapping[str, Callable[[Gang], Hashable]] = {
 
 
 def fact_of(description: Description, variable: str, field: str) -> Any:
-    """Return the value of a field of the variable ``gpu`` or ``gang``, by the field's name in CEL."""
+    """Return the value of a field of the CEL variable ``gpu`` or ``gang``; ``field`` is its name in CEL."""
     return _GPU_FIELDS[field](description.gpu) if variable == "gpu" else _GANG_FIELDS[field](description.gang)
 
 
 def fingerprint(
     pod: dict[str, Any], description: Description, read: Footprint | None
 ) -> tuple[Hashable, Hashable, Hashable, bytes] | None:
-    """Return the values of a footprint; None without a footprint, or if they are too large to be compared.
+    """Return the pod's values at the paths of a footprint; None without a footprint, or if the values are too large.
 
-    The values below the pod come last, as JSON.
+    The last value is JSON of the values at the footprint's paths below the pod.
     """
     if read is None or not description.comparable:
         return None
@@ -69,7 +69,7 @@ def fingerprint(
 
 
 def _resources(pod: dict[str, Any]) -> list[Any]:
-    """Return the fields of the containers that ``gpu_facts`` reads."""
+    """Return the names and resources of all containers, which ``gpu_facts`` reads."""
     pod_spec = spec(pod)
     return [
         [
@@ -81,10 +81,10 @@ def _resources(pod: dict[str, Any]) -> list[Any]:
 
 
 def _values(value: Any, tree: Tree) -> Any:
-    """Return the values at the leaves of ``tree``; two documents that differ there have different values.
+    """Return the values at the leaves of ``tree``; documents that differ at a leaf have different results.
 
-    The result is ``[]`` for an absent value, ``[value]`` at a leaf or where ``tree`` expects an object or a list and
-    finds another value, and a map for an object or a list.
+    The result is ``[]`` for an absent value, and ``[value]`` at a leaf. Above a leaf, an object or a list becomes a
+    map; any other value becomes ``[value]``.
     """
     first, below = tree[0]
     if first == ELEMENT and isinstance(value, list):

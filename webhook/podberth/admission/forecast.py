@@ -1,8 +1,9 @@
-"""Conflicts between the constants of policies, found when the policies are loaded, before any pod comes.
+"""Conflicts between constant values of policies, found when the policies are loaded, before there is a pod.
 
-An expression that reads nothing has one value. So a mutation of such expressions can be tried, by the rules of a review
-(``mutation.standing``), on a pod that has a gang and the resources that the policies would rewrite. ``policy.clashes``
-compares the mutations that need no values for this. Both modules report notes.
+An expression that reads nothing always has the same value. So a mutation of such expressions can be applied, by the
+rules of a review (``mutation.standing``), to an example pod that has a gang and the resources that the policies would
+rewrite. ``policy.clashes`` compares mutations by the texts of their expressions. Both modules report notes, never
+errors.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,9 +27,10 @@ from ..wellknown import GANG_LABEL
 def forecasts(
     parsed: Iterable[ParsedPolicy], policies: Iterable[CompiledPolicy], environment: Environment, review: ReviewContext
 ) -> tuple[Problem, ...]:
-    """Return a note for each constant that conflicts with an earlier policy's, at the place of the later one, sorted.
+    """Return sorted notes, one for each constant that conflicts with an earlier policy's, at the later policy's line.
 
-    ``policies`` are in order. A constant that its concern refuses has no note: the first pod will show the error.
+    ``policies`` are in the order of evaluation. A constant that its mutation refuses as invalid gets no note; the first
+    pod will show the error.
     """
     places = {item.policy.name: item for item in parsed}
     constants = [
@@ -59,7 +61,7 @@ def forecasts(
 def _constants(
     policy: CompiledPolicy, environment: Environment, review: ReviewContext
 ) -> Iterator[tuple[int, Proposal]]:
-    """Yield the constant mutations of a policy, with their places among its mutations."""
+    """Yield the mutations of a policy whose expressions are all constant, each with its index among the mutations."""
     for index, mutation in enumerate(policy.mutations):
         reads = mutation.facts or any(bound.reads for bound in mutation.leaves.values())
         if pipeline.CONCERNS[mutation.concern].forecast and not reads:
@@ -76,7 +78,7 @@ def _values(mutation: CompiledMutation, environment: Environment, review: Review
 
 
 def _pod(proposals: Iterable[Proposal]) -> dict[str, Any]:
-    """Return a member of a gang with the containers, and their resources, that the proposals would rewrite."""
+    """Return the example pod: a gang's member, with the containers and resources that the proposals would rewrite."""
     limits: dict[str, dict[str, str]] = {}
     for proposal in proposals:
         items = proposal.leaves[""] if proposal.concern == "resources" else ()

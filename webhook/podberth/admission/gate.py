@@ -1,4 +1,4 @@
-"""Group first, affinity second: mutations that are left to the pod's group system (docs/rules.md, rules 2 and 3)."""
+"""Keeps policies from deciding what the pod's group system decides, as placement (docs/rules.md, rules 2 and 3)."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ _OF_THE_POD = frozenset({"resources", "resourceClaims", "overhead"})
 
 
 def refusal(policy: CompiledPolicy, mutation: CompiledMutation, draft: Draft, known: GangFacts) -> str | None:
-    """Return why a mutation does not apply to a pod of a group system; None if it applies, "" for no message."""
+    """Return why a mutation does not apply to a group system's pod: "" if no message is needed; None if it applies."""
     system, concern = known.gang.system, CONCERNS[mutation.concern]
     if system == "plain" or concern.in_group(draft, known):
         return None
@@ -40,9 +40,9 @@ def refusal(policy: CompiledPolicy, mutation: CompiledMutation, draft: Draft, kn
 
 
 def overreach(system: str, written: Iterable[Path]) -> str:
-    """Return why writes on a pod that ``system`` schedules may not stay; empty if they may.
+    """Return why policies may not write these paths on a pod that ``system`` schedules; empty if they may.
 
-    It is for mutations that can write any field: only their result shows which paths they write.
+    The check is for mutations that can write any field, because only their result shows the paths that they write.
     """
     if system == "plain":
         return ""
@@ -53,7 +53,7 @@ def overreach(system: str, written: Iterable[Path]) -> str:
 
 
 def _advice(gang: Gang, draft: Draft) -> str:
-    """Return where the author asks the system for topology; empty where the pod asks already, or none can be given."""
+    """Return where to request topology from the system; empty if the pod requests it, or there is no such field."""
     row = _ROWS[gang.system]
     where = _OWN_TOPOLOGY.get((gang.system, gang.source), row.topology)
     has_asked = any(draft.get(path) is not None for path in (_POD_AFFINITY, *row.asked_at))

@@ -1,4 +1,4 @@
-"""The problems that ``group_checks`` finds in groups with the facts of a snapshot: warnings that no policy makes."""
+"""Calls ``group_checks`` with the facts of a snapshot; the problems become warnings that belong to no policy."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ def wrong_in_workload(
     namespace: str,
     snapshot: Snapshot,
 ) -> tuple[Wrong, ...]:
-    """Return the problems of the groups of a workload; ``made`` has its templates, each with the pod made from it."""
+    """Return the problems of a workload's groups; ``made`` has its pod templates, each with the pod made from it."""
     found = [
         _pods(template, pod, describe(pod, namespace, snapshot.with_owners(template.owners))) for template, pod in made
     ]
@@ -26,7 +26,7 @@ def wrong_in_workload(
 
 
 def wrong_in_pod(pod: dict[str, Any], description: Description, namespace: str, snapshot: Snapshot) -> list[str]:
-    """Return the problems of a Pod without an owner; a workload's review has those of the pods that it makes."""
+    """Return the problems of a Pod's groups; empty for a Pod with an owner, which is checked with its workload."""
     if not (description.concerned and names_a_group(pod)) or pods.controller(pod) is not None:
         return []
     document = {"apiVersion": "v1", "kind": "Pod", **pod}

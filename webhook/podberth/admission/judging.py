@@ -1,4 +1,4 @@
-"""Judging: the denials and warnings of validations. No other module lets a policy deny or warn.
+"""Judging: turns failed validations into denials and warnings. No other module lets a policy deny or warn.
 
 As in ValidatingAdmissionPolicy, every validation is evaluated for each policy and params object, and validationActions
 decide the effect of a failure. An error counts as a failure under failurePolicy Fail, and admits the pod under Ignore.
@@ -21,22 +21,22 @@ _ACTIONS: Mapping[str, Action] = {"Deny": "deny", "Warn": "warn", "Audit": "audi
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """The decisions of all policies on a pod."""
+    """The result of all policies' validations for one pod."""
 
     decisions: tuple[Decision, ...]
     reasons: tuple[str, ...]
-    """The reasons of the denials, in order."""
+    """The status reasons of the denials, such as ``Invalid``, in the order of the denials."""
     audit: Mapping[str, str]
-    """The values of audit annotations by key."""
+    """The values of the audit annotations by key; several values of one key are joined."""
 
 
 def judge(matching: Matching) -> Judged:
-    """Ask every policy that matches; the answer for a pod that is equal in everything they read is remembered."""
+    """Return the result of the validations of every matching policy; a cached one if the pod's inputs are equal."""
     return matching.under.snapshot.recall.answer(_key(matching), lambda: _judged(matching))
 
 
 def _key(matching: Matching) -> Hashable:
-    """Return the values that the judgement depends on; None if it depends on the whole pod, or they are too large."""
+    """Return the cache key of ``judge``: the values it depends on; None if they are too large or the whole pod."""
     question, under = matching.question, matching.under
     if question is None:
         return None
@@ -46,7 +46,7 @@ def _key(matching: Matching) -> Hashable:
 
 
 def _footprint(matching: Matching) -> Footprint | None:
-    """Return the footprint of the matching policies; None if they may read anything."""
+    """Return the paths that the matching policies' validations read; None if they may read anything."""
     policies = matching.policies()
     if policies is None:
         return None
@@ -67,7 +67,7 @@ def _judged(matching: Matching) -> Judged:
 
 
 def _judge(asking: Asking, item: Matched | Fault, audit: dict[str, list[str]]) -> Iterable[tuple[Decision, str]]:
-    """Yield the decisions of one policy, each with its reason; its audit annotations are added to ``audit``."""
+    """Yield the decisions of one policy, each with its status reason; add its audit annotations to ``audit``."""
     policy = item.policy
     audits = "Audit" in policy.source.spec.validation_actions
     if isinstance(item, Fault):
@@ -90,7 +90,7 @@ def _judge(asking: Asking, item: Matched | Fault, audit: dict[str, list[str]]) -
 
 
 def _enforce(failure: Failure, fault: Fault) -> Iterable[tuple[Decision, str]]:
-    """Yield the decisions that the policy's actions make of a failure; under Ignore an error only warns."""
+    """Yield a decision for each of the policy's validationActions; an error under failurePolicy Ignore only warns."""
     name = fault.policy.name
     if failure.error and not fault.fatal:
         yield Decision(name, "error", failure.message, fault=True), failure.reason

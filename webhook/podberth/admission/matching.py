@@ -1,8 +1,8 @@
 """Matching: which policies apply to the pod under review, and with which params.
 
-The order is upstream's: constraints, rollout, params, then the conditions with each params object. All conditions are
-evaluated together once. After a policy has written, the conditions of a later policy are evaluated again only if they
-read a part of the pod that was written.
+The order is upstream's: constraints, rollout, params, then the conditions with each params object. The conditions of
+all policies are first evaluated together. After a policy has written, the conditions of a later policy are evaluated
+again only if they read a part of the pod that was written.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -23,7 +23,7 @@ _CONDITION_FALSE = "matchConditions: one is false"
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """A policy that applies, with one of its params objects; ``params`` is None for a policy without params."""
+    """A policy that matches the pod, with one of its params objects; ``params`` is None for a policy without params."""
 
     policy: CompiledPolicy
     params: Params | None
@@ -31,25 +31,26 @@ class Matched:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A policy that could not be asked about this pod."""
+    """A policy that could not be evaluated for this pod, with the reason."""
 
     policy: CompiledPolicy
     message: str
     of_set_up: bool = False
-    """Whether an input of the policy is missing. Then it denies, whatever its validationActions: upstream's error of
-    configuration (plugin/policy/validating/dispatcher.go, addConfigError)."""
+    """Whether the params or the namespace of the policy are missing. Under failurePolicy Fail the policy then denies,
+    whatever its validationActions; upstream calls this an error of configuration
+    (plugin/policy/validating/dispatcher.go, addConfigError)."""
 
     @property
     def fatal(self) -> bool:
-        """Whether the policy's failurePolicy makes this a denial."""
+        """Whether the fault denies the pod: True if the policy's failurePolicy is Fail."""
         return self.policy.source.spec.failure_policy == "Fail"
 
 
 class Matching:
-    """The policies of one plan, in order; each is matched with the pod as the policies before it left it."""
+    """Matches the policies of one plan, in order; each with the pod as the policies before it left it."""
 
     def __init__(self, asking: Asking) -> None:
-        """Ask all conditions, unless the review is beyond its bounds."""
+        """Evaluate all matchConditions together, unless the review exceeds its bounds."""
         self.asking = asking
         self.under = asking.under
         self.plan = asking.plan
@@ -74,7 +75,7 @@ class Matching:
 
     @property
     def question(self) -> Hashable:
-        """The values that decide which policies match the pod as it came; None if the policies have to be asked."""
+        """A cache key that decides which policies match the unchanged pod; None if the match cannot be cached."""
         under, answers = self.under, self._answers
         if under.excess or self.asking.watch is not None or not all(isinstance(each, bool) for each in answers):
             return None
@@ -84,9 +85,9 @@ class Matching:
         return id(self.plan), tuple(answers), description.concerned, *facts
 
     def policies(self) -> list[CompiledPolicy] | None:
-        """Return the policies that match the pod as it came; None if ``question`` alone does not decide it.
+        """Return the policies that match the unchanged pod; None if ``question`` alone does not decide the match.
 
-        None as well if, within one snapshot, the answer of one of them depends on more than the pod: on its namespace.
+        The result is also None if a matching policy reads the pod's namespace, or ConfigMaps in that namespace.
         """
         found: list[CompiledPolicy] = []
         for policy, span in zip(self.plan.policies, self.plan.slices, strict=True):
@@ -112,7 +113,7 @@ class Matching:
         return policy.source.spec.scope == "All" or self.under.description.concerned
 
     def _matches(self, index: int, policy: CompiledPolicy) -> Iterator[Matched | Fault]:
-        """Yield the policy with each params object for which its conditions are true, or a fault for an error."""
+        """Yield the policy with each params object for which its matchConditions are true, or a fault for an error."""
         if why := self._other_request(policy):
             self._pass_over(policy, why)
             return
@@ -148,7 +149,7 @@ class Matching:
         yield Matched(policy, params)
 
     def _other_request(self, policy: CompiledPolicy) -> str:
-        """Return the constraint that excludes this request; empty if none does."""
+        """Return the name of the matchConstraints field that excludes this request; empty if none does."""
         if policy.matches_statically:
             return ""
         request = self.under.request
@@ -167,7 +168,7 @@ class Matching:
         return f"matchConstraints.{constraint}: not this request" if constraint else ""
 
     def _not_rolled_out(self, policy: CompiledPolicy) -> str:
-        """Return the message that the policy is not rolled out to the pod's workload yet; empty if it is."""
+        """Return a message if the policy's rollout does not include the pod's workload yet; empty if it does."""
         rollout = policy.source.spec.rollout
         if rollout is None:
             return ""
@@ -178,10 +179,10 @@ class Matching:
         return f"rollout: this workload is not among the first {rollout.percent} of 100"
 
     def _all_hold(self, policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -> bool:
-        """Combine the answers of a policy's conditions that were asked with all others.
+        """Return whether all matchConditions of a policy are true; ``answers`` are their results from the plan's batch.
 
         Raises:
-            EvaluationError: as ``combine`` says.
+            EvaluationError: no condition is false, and one of them failed.
         """
         if self.asking.watch is not None:
             activation = self.under.activation(None)
@@ -198,13 +199,13 @@ class Matching:
             self.asking.watch.passed_over(policy, why)
 
     def _answers_of(self, index: int, policy: CompiledPolicy) -> Sequence[bool | EvaluationError] | None:
-        """Return the policy's part of the answers of all conditions; None if it has no part or an outdated one."""
+        """Return the policy's results from the plan's batch; None if there are none, or a write has outdated them."""
         span = self.plan.slices[index]
         outdated = self.under.written and meets(self.under.written, parts_of(policy.conditions_read))
         return None if span is None or outdated else self._answers[span]
 
     def _params(self, policy: CompiledPolicy) -> list[Params | None]:
-        """Return the params objects: ``[None]`` for a policy without params, empty if they are missing and may be.
+        """Return the policy's params objects; ``[None]`` for a policy without params, empty if no ConfigMap is found.
 
         Raises:
             SetUpError: params are missing and parameterNotFoundAction is Deny.

@@ -1,7 +1,7 @@
-"""The messages that a user reads: one line each, bounded, the most important first (docs/rules.md, rule 14).
+"""The warnings and denials that a user reads: one bounded line each, the most important first (docs/rules.md, rule 14).
 
 The apiserver's budget: 4,096 runes of warnings for one request, all webhooks together; beyond it each is cut to 256
-(apiserver pkg/endpoints/filters/warning.go). podberth takes half and cuts itself.
+(apiserver pkg/endpoints/filters/warning.go). podberth uses half of it and shortens its own lines.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,7 +12,7 @@ from .outcome import Action, Decision
 MAX_LINE = 256
 MAX_TOTAL = 2048
 _RANKS = ("error", "conflict")
-"""The actions that come first among the warnings of /mutate."""
+"""The actions whose decisions come first among the warnings of /mutate."""
 
 
 def line(policy: str, text: str) -> str:
@@ -22,13 +22,13 @@ def line(policy: str, text: str) -> str:
 
 
 def whole(policy: str, text: str) -> str:
-    """Return the line as ``line`` does, but not cut."""
+    """Return "podberth <policy>: <text>" as one line of any length; the policy may be empty."""
     author = f"podberth {policy}" if policy else "podberth"
     return " ".join(f"{author}: {text}".split())
 
 
 def within_budget(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the lines in order, without repeats, up to MAX_TOTAL; a last line counts those that are left out."""
+    """Return the lines in order, without duplicates, up to MAX_TOTAL characters; a last line counts omitted lines."""
     unique = list(dict.fromkeys(lines))
     if sum(map(len, unique)) <= MAX_TOTAL:
         return tuple(unique)
@@ -43,7 +43,7 @@ def within_budget(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def of_mutations(decisions: Sequence[Decision], patch: Patch) -> tuple[str, ...]:
-    """Return the warnings of /mutate: errors first, then what was left out, and in one line what was changed."""
+    """Return the warnings of /mutate: errors first, then conflicts and skipped writes, and one line of all changes."""
     shown = sorted((item for item in decisions if item.action != "mutate"), key=lambda item: _rank(item.action))
     changed = changes(decisions) if patch else ""
     return within_budget(
@@ -52,9 +52,9 @@ def of_mutations(decisions: Sequence[Decision], patch: Patch) -> tuple[str, ...]
 
 
 def changes(decisions: Iterable[Decision], room: int = MAX_LINE) -> str:
-    """Return what all policies changed as one text of at most ``room`` characters, empty if they changed nothing.
+    """Return the changes of all policies as one text of at most ``room`` characters; empty if nothing changed.
 
-    Phrases that do not fit are counted.
+    The text ends with the number of changes that did not fit.
     """
     phrases = list(dict.fromkeys(" ".join(item.message.split()) for item in decisions if item.action == "mutate"))
     room -= len(line("", ""))
@@ -67,7 +67,7 @@ def changes(decisions: Iterable[Decision], room: int = MAX_LINE) -> str:
 
 
 def joined(lines: Sequence[str]) -> str:
-    """Return the message of a denial: the lines within the budget, one below the other."""
+    """Return the message of a denial: the lines, joined by newlines and cut to the budget."""
     return "\n".join(within_budget(lines))
 
 

@@ -1,8 +1,8 @@
-"""The notices about a decision: texts for Events, each with its object. ``cluster.events`` sends them.
+"""The notices about a decision: texts of Events, each with the object that the Event is about.
 
-A controller drops the warnings that the API server sends it, so nobody reads the warnings about a pod that a controller
-makes. A denial needs no notice: a ReplicaSet, Job, StatefulSet or DaemonSet reports it in an Event of its own
-(FailedCreate).
+``cluster.events`` publishes them. A controller drops the warnings that the API server sends it, so nobody reads the
+warnings about a pod that a controller makes. A denial needs no notice: a ReplicaSet, Job, StatefulSet or DaemonSet
+reports it in an Event of its own (FailedCreate).
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from .snapshot import Snapshot
 # Bytes, because Go counts bytes: NoteLengthLimit in kubernetes pkg/apis/core/validation/events.go.
 MAX_NOTE_BYTES = 1024
 _REASONS: Mapping[Action, str] = {"warn": "PolicyWarning", "error": "PolicyError"}
-"""The reasons of Events, for the decisions that kubectl shows as warnings."""
+"""The ``reason`` of the Event for each kind of decision that becomes an Event."""
 _LEFT_OUT: Final = "what it says of the pod is left out, for anybody may call podberth (docs/operating.md, Events)"
 _IN_OTHER_WORDS: Final[Mapping[Action, str]] = {
     "warn": f"it warns of a pod; {_LEFT_OUT}",
@@ -32,7 +32,7 @@ NoticeType: TypeAlias = Literal["Normal", "Warning"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Regarding:
-    """The object that an Event is about. ``namespace`` is empty for an object of the cluster."""
+    """The object that an Event is about. ``namespace`` is empty for a cluster-scoped object."""
 
     api_version: str
     kind: str
@@ -42,7 +42,7 @@ class Regarding:
 
     @property
     def can_exist(self) -> bool:
-        """Whether the API server accepts these names: an ownerReference may hold any text of any length."""
+        """Whether the API server would accept these names; an ownerReference may contain any text of any length."""
         return (
             (not self.namespace or is_label(self.namespace))
             and is_api_version(self.api_version)
@@ -54,26 +54,26 @@ class Regarding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """One text for an Event. Equal notices become one Event, which counts them."""
+    """The content of one Event: its object, reason and text. Equal notices become one Event with a count."""
 
     regarding: Regarding
     type: NoticeType
     reason: str
-    """One word in CamelCase."""
+    """The reason of the Event: one word in CamelCase."""
     action: str
-    """The action of the webhook, as the Event's ``action`` names it."""
+    """The value of the Event's ``action`` field: the action of the webhook."""
     note: str
-    """One line, of at most MAX_NOTE_BYTES."""
+    """The text of the Event: one line of at most MAX_NOTE_BYTES."""
 
 
 def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | None = None) -> tuple[Notice, ...]:
-    """Return the notices about /validate's ``outcome`` of ``request``; none for most reviews.
+    """Return the notices about the ``outcome`` of /validate; empty for most reviews.
 
-    There are none for a dry run, which has no side effects, for a pod without a controller, whose author reads the
-    warnings, and for an update, because the creation had the same warnings.
+    A dry run gets no notices, because it must have no side effects. Nor does a pod without a controller, whose author
+    sees the warnings, or an update, because the creation had the same warnings.
 
-    If the sender of the review is unknown, ``distrust`` is the snapshot: the notes then have the fixed texts of its
-    policies alone, and nothing of the pod.
+    If the sender of the review is unknown, ``distrust`` is the snapshot. The notices then contain only fixed messages
+    of its policies, and no text from the pod.
     """
     if not outcome.warnings or outcome.verdict == "denied" or request.operation != "CREATE" or request.dry_run:
         return ()
@@ -99,9 +99,10 @@ def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | No
 
 
 def is_founded(regarding: Regarding, snapshot: Snapshot) -> bool:
-    """Tell whether a notice may be about an object that an unknown sender has named.
+    """Tell whether an Event may be published about an object that an unauthenticated sender named.
 
-    The namespace must be known. If podberth follows objects of this kind, the object must be known, too.
+    The namespace must exist in the snapshot. If podberth watches objects of this kind, the object must exist there,
+    too.
     """
     if regarding.namespace not in snapshot.facts.namespaces:
         return False
@@ -113,19 +114,19 @@ def is_founded(regarding: Regarding, snapshot: Snapshot) -> bool:
 
 
 def _words(decision: Decision, distrust: Snapshot | None) -> str:
-    """Return the text of a decision; under ``distrust``, a general text unless it is a fixed message of the policy."""
+    """Return a decision's message; with ``distrust``, a general text unless it is a fixed message of the policy."""
     if distrust is None or decision.message in _own_words(decision.policy, distrust):
         return decision.message
     return _IN_OTHER_WORDS[decision.action]
 
 
 def _own_words(name: str, snapshot: Snapshot) -> set[str]:
-    """Return the fixed messages of a policy's validations: those that do not come from an expression."""
+    """Return the fixed messages of a policy's validations; messages that expressions compute are left out."""
     return {each.fixed_message for policy in snapshot.policies if policy.name == name for each in policy.validations}
 
 
 def note(text: str) -> str:
-    """Return a line, cut to the length that an Event may have."""
+    """Return a line, cut to the maximum length of an Event's note."""
     data = text.encode("utf-8", "replace")
     if len(data) <= MAX_NOTE_BYTES:
         return data.decode()

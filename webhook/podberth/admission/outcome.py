@@ -11,24 +11,24 @@ Verdict: TypeAlias = Literal["allowed", "mutated", "denied"]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One thing that one policy decided. ``message`` is the phrase for the user, without the policy's name.
+    """One decision of one policy. ``message`` is the phrase for the user, without the policy's name.
 
-    The action ``conflict``: an earlier policy wrote the field with another value, which stays. The action ``error``:
-    the policy failed on this pod, and its failurePolicy Ignore admits the pod.
+    The action ``conflict`` means that an earlier policy wrote another value, which is kept. The action ``error`` means
+    that the policy failed on this pod, and its failurePolicy Ignore admits the pod.
     """
 
     policy: str
     action: Action
     message: str
     fault: bool = False
-    """Whether the policy failed on this pod, whatever its failurePolicy is."""
+    """Whether the policy failed on this pod, under either failurePolicy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """The outcome of one review. ``response`` is the AdmissionReview to send; ``patch`` is [] if nothing changes.
 
-    Callers must not change it, because other reviews may share parts of it.
+    Callers must not modify an outcome, because the outcomes of other reviews may share its parts.
     """
 
     response: dict[str, Any]
@@ -46,10 +46,10 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The write of one mutation of one policy; ``patch`` turns the pod before the mutation into the pod after it."""
+    """The changes that one mutation of one policy made; ``patch`` is the difference that it made to the pod."""
 
     policy: str
     mutation: str
-    """The mutation's name, or its place in the policy, as messages have it."""
+    """The mutation's ``name``, or its path in the policy if it has none, as in messages."""
     reason: str
     patch: Patch

@@ -1,7 +1,8 @@
 """The review of a GPUPolicy before it is stored: a broken policy is denied with the messages of ``podberth lint``.
 
-Any client of the port may send any document. So its size is measured before it is read, and ``cel.bounds`` limits its
-expressions. The review runs apart from the reviews of pods, so that none of them waits for it (``server.judge``).
+Any client of the port may send any document. So the document's size is checked before it is parsed, and ``cel.bounds``
+limits its expressions. The review runs apart from the reviews of pods, so that none of them waits for it
+(``server.judge``).
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,15 +27,15 @@ _MOST_MISFITS = 5
 
 
 def validate_policy(request: AdmissionRequest, environment: Environment, late: Late = never) -> Outcome:
-    """Return the denial of a policy that does not compile, else the admission; other policies are not compared.
+    """Deny a GPUPolicy that does not compile, and admit any other; it is not compared with other policies.
 
     Args:
         request: the review.
-        environment: the names that expressions may use; it belongs to the calling thread.
-        late: called before each expression; it returns whether an answer would come too late.
+        environment: the names and functions that expressions may use; only the calling thread may use it.
+        late: called before each expression is compiled; it returns True once the deadline has passed.
 
     Raises:
-        ReviewError: the object is no GPUPolicy, or no object of Kubernetes at all.
+        ReviewError: the object is not a GPUPolicy, or not a Kubernetes object at all.
     """
     policy = request.object
     if request.kind != POLICY_KIND or policy is None:
@@ -58,7 +59,7 @@ def _denied(request: AdmissionRequest, found: Iterable[Problem]) -> Outcome:
 
 
 def _as_written(policy: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the policy as its author wrote it: without the fields that others added, keys in kubectl's order."""
+    """Return the policy without the fields that the API server and kubectl added, with keys in kubectl's order."""
     metadata = {key: value for key, value in (policy.get("metadata") or {}).items() if key not in _SERVERS}
     annotations = dict(metadata.pop("annotations", None) or {})
     annotations.pop(_LAST_APPLIED, None)

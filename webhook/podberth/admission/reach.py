@@ -1,6 +1,6 @@
 """The nodes that could run a pod, as the scheduler's filters would select them.
 
-Devices, taints, nodeSelector and required node affinity decide; CPU and memory are assumed to suffice.
+Devices, taints, nodeSelector and required node affinity are compared; CPU and memory are assumed to suffice.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,27 +20,27 @@ _REPELLING = frozenset({"NoSchedule", "NoExecute"})
 
 @dataclass(frozen=True, slots=True)
 class PodReach:
-    """The nodes that could run a pod, and those that its node affinity prefers most; empty if all are equal."""
+    """The nodes that could run a pod, and those with the highest preference; the latter is empty if all are equal."""
 
     nodes: tuple[str, ...]
     preferred: tuple[str, ...]
 
 
 class ReachableCluster:
-    """The nodes of a cluster."""
+    """An index of a cluster's nodes that returns the nodes on which a pod could run."""
 
     def __init__(self, nodes: Iterable[Node], conventions: Conventions | None = None) -> None:
-        """Index the nodes."""
+        """Index the nodes; ``conventions`` are the cluster's, by default the usual ones."""
         self._nodes = {node.name: node for node in nodes}
         self._index = TopologyIndex.build(self._nodes.values(), conventions)
 
     @property
     def node_count(self) -> int:
-        """The number of nodes."""
+        """The number of indexed nodes."""
         return len(self._nodes)
 
     def reach(self, pod: Mapping[str, Any]) -> PodReach:
-        """Return the nodes that could run a pod, in the order of their names."""
+        """Return the names of the nodes that could run a pod, sorted, and the preferred nodes among them."""
         spec = pod["spec"]
         # Declared GPU memory is left out: the scheduler knows nothing of it.
         need = Need(gpu_facts(pod).totals, selector=NodeSelection.of(spec))

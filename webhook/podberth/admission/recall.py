@@ -1,8 +1,9 @@
-"""The memory of answers: a policy's answer is used again for a pod that is equal in everything the policy reads.
+"""The cache of policies' answers: an answer is used again for a pod with equal values in all fields the policy reads.
 
-Pods differ in names, images and environment, but the policies of GPU clusters read requests and owners. An answer is a
-pure function of the values that the expressions read, and the compiler knows their paths. So an answer is remembered
-under the values at these paths, within one snapshot. A policy that reads the whole pod or the request is always asked.
+Pods differ in names, images and environment, but the policies of GPU clusters mostly read requests and owners. An
+answer is a pure function of the values that the expressions read, and the compiler knows their paths. So the values at
+these paths are the key of a cached answer, within one snapshot. A policy that reads the whole pod or the request is
+always evaluated.
 """
 
 from collections import OrderedDict
@@ -31,32 +32,32 @@ _OF_THE_NEED = frozenset({"topology", "mig"})
 _ELSEWHERE = frozenset({"params", "variables", "jsonpatch", "shell", "models"})
 _REQUESTS = "requests"
 _PART_OF_EACH = 3
-"""The length of ("requests", ELEMENT, <part>)."""
+"""The number of steps of the path ("requests", ELEMENT, <part>)."""
 _SHORTEST_PATH = 3
-"""The length of ("object", "spec", <field>): a shorter path is most of the pod."""
+"""The number of steps of the path ("object", "spec", <field>); the value at a shorter path is most of the pod."""
 
 
 Tree: TypeAlias = "tuple[tuple[str, Tree | None], ...]"
-"""The steps of paths, ELEMENT first, each with the tree below it; None below a last step."""
+"""Paths as a tree: each step with the tree below it, or None at a path's end; ELEMENT, for list items, comes first."""
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """The parts of a pod and its surroundings that the expressions of policies read."""
+    """The fields of a pod, and of the facts about it, that the expressions of policies read."""
 
     gpu: tuple[str, ...]
     gang: tuple[str, ...]
-    """The fields of ``gpu`` and ``gang`` by their names in CEL; ``requests.kind`` is the kind of each request."""
+    """``gpu`` and ``gang`` have the read fields of these CEL variables; ``requests.kind`` is each request's kind."""
     need: bool
-    """Whether an expression asks for nodes."""
+    """Whether an expression calls a function that looks for nodes."""
     paths: tuple[tuple[str, ...], ...]
-    """Paths below the pod."""
+    """The paths that are read, relative to the pod."""
     containers: bool = False
-    """Whether the names and resources of all containers are read, which ``gpu`` is computed from."""
+    """Whether the names and resources of all containers are read; ``gpu`` is computed from these."""
 
     @cached_property
     def tree(self) -> Tree:
-        """The paths as a tree; a path below another path is left out."""
+        """The paths as a tree; a path below another path is omitted."""
         root: dict[str, Any] = {}
         for path in sorted(self.paths, key=len):
             branch = root
@@ -75,7 +76,7 @@ def _tree(branch: Mapping[str, Any]) -> Tree:
 
 
 def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
-    """Return the footprint of static access paths; None if it is too large for a comparison to be worth it."""
+    """Return the footprint of an expression's access paths; None if it is too large for comparisons to pay off."""
     gpu: set[str] = set()
     gang: set[str] = set()
     paths: set[tuple[str, ...]] = set()
@@ -98,9 +99,9 @@ def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
 
 
 def _gpu_field(path: tuple[str, ...]) -> str:
-    """Return the field that a path below ``gpu`` reads; ``requests.kind`` if it reads one part of each request alone.
+    """Return the field of ``gpu`` that an access path reads; ``requests.kind`` for the path of each request's ``kind``.
 
-    ``requests.``, with nothing behind the dot, is the number of requests.
+    The result ``requests.``, with nothing after the dot, means that only the number of requests is read.
     """
     parts = path[1:]
     of_each = len(parts) >= _PART_OF_EACH and parts[:2] == (_REQUESTS, ELEMENT)
@@ -108,27 +109,27 @@ def _gpu_field(path: tuple[str, ...]) -> str:
 
 
 class Recall:
-    """Remembered answers, each under the inputs that it was computed from. All belong to one snapshot.
+    """A cache of answers within one snapshot; the key of an answer is the inputs that it was computed from.
 
-    A new answer is on trial: newer answers replace it, unless another pod needs it first. So an answer that only one
+    A new answer is kept on trial: newer answers evict it, unless another pod uses it first. So an answer that only one
     pod needs, such as one about the pod's name, neither fills the memory nor removes the answers that most pods share.
     """
 
     __slots__ = ("_kept", "_on_trial")
 
     def __init__(self) -> None:
-        """Remember nothing yet."""
+        """Make an empty cache."""
         self._kept: dict[Hashable, Any] = {}
         self._on_trial: OrderedDict[Hashable, Any] = OrderedDict()
 
     def __len__(self) -> int:
-        """Return how many answers are remembered."""
+        """Return the number of cached answers."""
         return len(self._kept) + len(self._on_trial)
 
     def answer(self, key: Hashable | None, ask: Callable[[], _Answer]) -> _Answer:
-        """Return the remembered answer of an equal key; else call ``ask`` and remember its answer, no exception.
+        """Return the cached answer for the key; else call ``ask`` and cache its answer. Exceptions are not cached.
 
-        Without a key (None) nothing is remembered. The answer must not be changed afterwards.
+        If the key is None, nothing is cached. Callers must not modify the answer.
         """
         if key is None:
             return ask()
@@ -139,7 +140,7 @@ class Recall:
         return found
 
     def find(self, key: Hashable, default: Any = None) -> Any:
-        """Return the answer that was kept under an equal key, or the default."""
+        """Return the answer that is cached under the key, or the default."""
         found = self._kept.get(key, _NOTHING)
         if found is not _NOTHING:
             return found
@@ -152,7 +153,7 @@ class Recall:
         return found
 
     def keep(self, key: Hashable, answer: object) -> None:
-        """Remember an answer that was not found; it must not be changed afterwards."""
+        """Cache an answer that ``find`` did not return; callers must not modify it afterwards."""
         if len(self._on_trial) >= _ON_TRIAL:
             self._on_trial.popitem(last=False)
         self._on_trial[key] = answer

@@ -1,10 +1,10 @@
-"""Whole decisions that are remembered, for pods that are equal in all inputs of the decision.
+"""The cache of whole decisions: a pod with equal inputs gets the decision on an earlier pod.
 
-``recall`` remembers single answers of policies; this module remembers decisions with their patches. The key of a
-decision has the values that the matching policies' expressions read of the pod as it came, and those that their
-concerns read and write (``Concern.visits``). A decision that read more than its key has is not kept: the draft knows
-every path that was read, the pod under review knows whether a fact changed, and ``asking`` knows whether a condition
-was asked again after a write.
+``recall`` caches single answers of policies; this module caches decisions with their patches. The key of a decision has
+the values that the matching policies' expressions read of the unchanged pod, and the values that their mutations read
+and write (``Concern.visits``). A decision that read more than its key has is not cached. The draft records every path
+that was read, the pod under review whether a fact changed, and ``asking`` whether a condition was evaluated again after
+a write.
 """
 
 from collections.abc import Hashable
@@ -37,16 +37,16 @@ _LONGEST_DECISION = 16 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """The inputs of a decision, equal for all pods that get the same answers to all conditions."""
+    """The inputs of a decision, which are equal for all pods with the same results of all matchConditions."""
 
     footprint: Footprint
     policies: frozenset[str]
-    """The policies that match the pod as it came."""
+    """The names of the policies that match the unchanged pod."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionKey:
-    """The inputs of one decision, with their values for one pod."""
+    """The cache key of a decision: its inputs, with their values for one pod."""
 
     values: Hashable
     inputs: Inputs
@@ -54,20 +54,20 @@ class DecisionKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeptDecision:
-    """A remembered decision."""
+    """A cached decision."""
 
     patch: Patch
-    """The patch, with the seal of the pod that it was made for."""
+    """The patch of the decision, with the seal for the pod that was decided on first."""
     record: str
-    """The text of the record in the patch, for which each pod gets a seal of its own; empty for none."""
+    """The record annotation's text in the patch, which is sealed again for each pod; empty if there is no record."""
     decisions: tuple[Decision, ...]
     warnings: tuple[str, ...]
 
     def again(self, under: PodUnderReview) -> Outcome:
-        """Return the decision for another pod of the same key.
+        """Return the decision for another pod with the same key.
 
         Raises:
-            UnprovedError: the patch does not apply to the pod (a bug).
+            UnprovedError: the patch does not apply to the pod, which is a bug.
         """
         patch = self.patch
         if self.record:
@@ -78,7 +78,7 @@ class KeptDecision:
 
 
 def key_of(matching: Matching) -> DecisionKey | None:
-    """Return the key of the decision on a pod that has just come; None if it has too many inputs to be remembered."""
+    """Return the cache key of the decision on an unchanged pod; None if the decision has too many inputs."""
     question, under = matching.question, matching.under
     # The write to ``managedFields`` depends on the place of the record there, which is not in the key.
     if question is None or under.found.sent is not False:
@@ -96,7 +96,7 @@ def key_of(matching: Matching) -> DecisionKey | None:
 
 
 def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writing) -> None:
-    """Remember a decision, unless it read more than its key has, has a fault or is too long."""
+    """Cache a decision, unless it read more than its key has, a policy failed in it, or it is too long."""
     faulty = any(each.action in ("deny", "error", "conflict") for each in outcome.decisions)
     if faulty or not _within(key.inputs.footprint, writing.draft) or not _expected(key.inputs, matching):
         return
@@ -115,7 +115,7 @@ def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writin
 
 
 def _with_record(patch: Patch, annotation: str) -> Patch:
-    """Return the patch with another record; the patch adds the record alone, or all annotations at once."""
+    """Return the patch with another record annotation; a patch adds this annotation alone, or all annotations."""
     return [
         {**each, "value": {**each["value"], record.PATH[-1]: annotation}}
         if each["path"] == _ANNOTATIONS
@@ -130,7 +130,7 @@ _ANNOTATIONS, _RECORD = pointer(record.PATH[:-1]), pointer(record.PATH)
 
 
 def _inputs(matching: Matching) -> Inputs | None:
-    """Return the inputs of the policies that match and of their concerns; None if they may be the whole pod."""
+    """Return the inputs of the decision: what matching policies and their mutations read; None if unbounded."""
     policies = matching.policies()
     if policies is None:
         return None
@@ -163,7 +163,7 @@ def _inputs(matching: Matching) -> Inputs | None:
 
 
 def _within(known: Footprint, draft: Draft) -> bool:
-    """Return whether the concerns read no path outside the footprint."""
+    """Return whether the mutations read only paths of the pod that are in the footprint."""
     places = frozenset(known.paths)
     return all(
         not places.isdisjoint(path[:length] for length in range(1, len(path) + 1))
@@ -173,9 +173,9 @@ def _within(known: Footprint, draft: Draft) -> bool:
 
 
 def _expected(inputs: Inputs, matching: Matching) -> bool:
-    """Return whether the facts and conditions that a write made to be computed again depend on the inputs alone.
+    """Return whether all facts and conditions that were computed again after a write depend only on the inputs.
 
-    A gang depends on all labels and annotations, and few of them are among the inputs.
+    A changed gang never does: it depends on all labels and annotations, and few of these are among the inputs.
     """
     known, changed = inputs.footprint, matching.under.changed_facts
     return (

@@ -1,8 +1,8 @@
-"""The answers to reviews: one of these functions builds each AdmissionReview that podberth sends.
+"""Builds the AdmissionReview responses that podberth sends.
 
-The rules of the API server are in kubernetes pkg/admission/plugin/webhook/request/admissionreview.go. An answer has
-both patch and patchType, or none of them. A denial with a code below 400 gets the code 400. Warnings become HTTP
-Warning headers.
+The rules of the API server are in kubernetes pkg/admission/plugin/webhook/request/admissionreview.go. A response has
+both patch and patchType, or neither. A denial with a code below 400 gets the code 400. Warnings become HTTP Warning
+headers.
 """
 
 import base64
@@ -20,12 +20,12 @@ CODES: Mapping[str, int] = {"Invalid": 422, "Unauthorized": 401, "Forbidden": 40
 
 
 def allowed(uid: str, warnings: Sequence[str] = (), audit: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the answer that admits the object as it is."""
+    """Return the response that admits the object unchanged."""
     return _review(uid, {"allowed": True}, warnings, audit)
 
 
 def patched(uid: str, patch: Patch, warnings: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the answer that admits the object with ``patch``; an empty patch is left out."""
+    """Return the response that admits the object with ``patch``; it has no patch field if ``patch`` is empty."""
     if not patch:
         return allowed(uid, warnings)
     try:
@@ -43,7 +43,7 @@ def denied(
     warnings: Sequence[str] = (),
     audit: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return the denial, with the message that the user will read."""
+    """Return the response that denies the object, with the message for the user."""
     status = {"status": "Failure", "message": message, "reason": reason, "code": CODES[reason]}
     return _review(uid, {"allowed": False, "status": status}, warnings, audit)
 

@@ -1,9 +1,9 @@
 """Restores podberth's writes in an update that lacks them; nothing else in an update is changed.
 
 A user may apply the manifest of a running pod again. Then ``kubectl apply`` sends the pod without podberth's additions:
-``tolerations`` and ``nodeSelectorTerms`` are atomic lists, and a rewritten resource key comes back. The apiserver would
-refuse each of these changes. Whatever the record says, only concerns with a ``restore`` are restored, and only to the
-values of the old pod. The apiserver judges updates that change these fields in any other way.
+``tolerations`` and ``nodeSelectorTerms`` are atomic lists. A resource name that podberth replaced is sent again, too.
+The apiserver would refuse each of these changes. Only mutations whose concern has a ``restore`` function are restored,
+and only to the values of the old pod. The apiserver judges updates that change these fields in any other way.
 """
 
 from typing import Any
@@ -21,10 +21,10 @@ from .snapshot import Snapshot
 
 
 def restored(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
-    """Decide on an update.
+    """Return the outcome of an update: a patch that restores podberth's writes, if some are missing.
 
     Raises:
-        ReviewError: an object of the review is no pod, or there is no pod before the update.
+        ReviewError: the object or the old object of the review is not a pod.
     """
     if request.old_object is None:
         raise ReviewError(400, "request.oldObject: got null, want the Pod before the update")
@@ -41,10 +41,10 @@ def restored(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
 
 
 def restore(draft: Draft, old: dict[str, Any], known: Record) -> list[tuple[str, str]]:
-    """Restore in the draft of the new pod the writes of policies on ``old`` that the record ``known`` has.
+    """Restore, in the draft of the updated pod, the writes that the record ``known`` lists for the pod ``old``.
 
     Returns:
-        Policy name and a phrase, for each concern restored.
+        The name of the policy and a phrase for the user, for each restored concern.
     """
     before = Draft(old)
     held = record.held(before, known)

@@ -1,6 +1,6 @@
-"""The envelope of an AdmissionReview (admission.k8s.io/v1), decoded and checked.
+"""Decodes and checks the envelope of an AdmissionReview (admission.k8s.io/v1).
 
-The object stays a plain dict; the code that reads it checks its shape (``checked``).
+The reviewed object stays a plain dict; ``checked`` checks its shape.
 
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#webhook-request-and-response
 """
@@ -33,11 +33,10 @@ _MOST_PROBLEMS = 5
 class AdmissionRequest:
     """``request`` of an AdmissionReview, decoded.
 
-    ``object`` and ``old_object`` are decoded JSON or None. ``envelope`` is the request as received without these two
-    and the uid: CEL's ``request``.
-    ``name`` is empty on creation by generateName. On creation it may hold any characters: the API server asks mutating
-    webhooks before it checks the name, and refuses a wrong one afterwards. Code that makes a path or an Event from a
-    name has to check it (``kube.api_path``, ``notices.Regarding``).
+    ``object`` and ``old_object`` are decoded JSON or None. ``envelope`` is the rest of the request without the uid; CEL
+    expressions see it as ``request``. ``name`` is empty on creation by generateName. On creation it may hold any
+    characters: the API server asks mutating webhooks before it checks the name, and refuses a wrong one afterwards.
+    Code that makes a path or an Event from a name has to check it (``kube.api_path``, ``notices.Regarding``).
     """
 
     uid: str
@@ -54,14 +53,15 @@ class AdmissionRequest:
     dry_run: bool
     envelope: Mapping[str, Any]
     size_bytes: int | None = None
-    """Length of the review's text, a bound for each object in it; None if the review did not come as text."""
+    """The length of the review's JSON text, which bounds the size of its objects; None if the review was not text."""
 
 
 def decode_review(document: object, size_bytes: int | None = None) -> AdmissionRequest:
-    """Return the request of an AdmissionReview v1; ``size_bytes`` is the length of its text.
+    """Return the request of an AdmissionReview v1; ``size_bytes`` is the length of its JSON text.
 
     Raises:
-        ReviewError: the document is no AdmissionReview; the message names the field, its value and the wanted one.
+        ReviewError: the document is not an AdmissionReview; the message names the field, its value and the expected
+            value.
     """
     review = _object(document, "body")
     if review.get("apiVersion") != API_VERSION or review.get("kind") != KIND:
@@ -108,13 +108,13 @@ def _check_values(request: AdmissionRequest) -> None:
 
 
 def _check_kinds(request: AdmissionRequest, kind: tuple[str, str, str]) -> None:
-    """Check that resource, kind and the objects are of one kind.
+    """Check that the request's resource, its kind and its objects belong to the same kind.
 
     The API server converts the objects to the kind that it names: apiserver
     pkg/admission/plugin/webhook/request/admissionreview.go.
 
     Raises:
-        ReviewError: they are of different kinds.
+        ReviewError: the kinds differ.
     """
     pods = (request.group, request.version, request.resource) == ("", "v1", "pods") and request.sub_resource in _PODS
     if pods and kind != _POD_KIND:
@@ -147,7 +147,7 @@ def _object(value: object, where: str) -> dict[str, Any]:
 
 
 def _text(holder: Mapping[str, Any], key: str, inside: str = "") -> str:
-    """Return a field that is a string; empty if it is absent or null."""
+    """Return the value of a string field; empty if the field is absent or null."""
     value: str = holder.get(key) or ""
     if len(value) > _LONGEST_TEXT:
         got = f"{len(value):,} characters"

@@ -1,4 +1,4 @@
-"""The choice of pods for a policy with a rollout percentage: whole gangs, and always the same pods."""
+"""Decides which pods a policy with a rollout percentage applies to: always whole gangs, and always the same pods."""
 
 import hashlib
 from itertools import dropwhile
@@ -17,11 +17,11 @@ _POD_TEMPLATE_HASH = "pod-template-hash"
 
 
 def rollout_key(policy: str, pod: dict[str, Any], namespace: str, snapshot: Snapshot, known: Record) -> str:
-    """Return the text that a policy's rollout hashes: the operator's object, the group, or the top owner, by name.
+    """Return the text to hash for a policy's rollout: the name of the pod's operator object, gang or top owner.
 
-    It has no uid and no pod-template-hash, so that a new revision gets the same answer. It has only fields that the
-    policy saw on /mutate, so that /validate agrees: no generated name, and no gang that this policy or a later one
-    wrote according to the record ``known``.
+    The text has no uid and no pod-template-hash, so that a new revision gets the same result. It depends only on fields
+    that the policy saw on /mutate, so that /validate gets the same result. So it has no generated name, and no gang
+    that, by the record ``known``, this policy or a later one wrote.
     """
     pod = _as_seen_by(policy, pod, snapshot, known)
     group = gang_in(pod, namespace, snapshot)
@@ -45,7 +45,7 @@ def rollout_key(policy: str, pod: dict[str, Any], namespace: str, snapshot: Snap
 
 
 def _as_seen_by(policy: str, pod: dict[str, Any], snapshot: Snapshot, known: Record) -> dict[str, Any]:
-    """Return the pod without the gang that, by the record, this policy or a later one has written."""
+    """Return the pod without gang fields that, by the record ``known``, this policy or a later one wrote."""
     draft = Draft(pod)
     wrote = record.held(draft, known)
     for each in dropwhile(lambda each: each.name != policy, snapshot.policies):
@@ -55,6 +55,6 @@ def _as_seen_by(policy: str, pod: dict[str, Any], snapshot: Snapshot, known: Rec
 
 
 def rolled_out(percent: int, policy: str, key: str) -> bool:
-    """Return whether a hash of policy and ``key``, from 0 to 99, is below ``percent``; equal keys get equal results."""
+    """Return whether the hash (0 to 99) of ``policy`` and ``key`` is below ``percent``: whether the policy applies."""
     digest = hashlib.sha256(f"{policy}\n{key}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(digest[:8], "big") % 100 < percent

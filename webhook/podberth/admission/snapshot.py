@@ -1,7 +1,7 @@
-"""All that a decision may know besides the review: policies, topology and the cluster's objects, at one moment.
+"""The inputs of a decision besides the review: policies, topology and the cluster's objects, at one moment.
 
-A snapshot is immutable; whoever learns something new makes another and swaps the reference. Caches in here hold only
-what follows from the snapshot itself.
+A snapshot is immutable; a change of the policies or of the cluster makes a new one. The caches of a snapshot hold only
+values that are computed from the snapshot itself.
 """
 
 from collections import ChainMap
@@ -43,8 +43,8 @@ _OWN_BINDINGS = frozenset({"params"})
 class Plan:
     """The policies that can match reviews of one resource and operation, in order.
 
-    ``batch`` asks the conditions of all policies at once; ``slices`` says which answers are whose. A policy whose
-    conditions read its own params is not part of it (slice None) and is asked alone.
+    ``batch`` evaluates the matchConditions of all policies at once; ``slices`` has the range of each policy's results.
+    A policy whose conditions read its params is not part of the batch: its slice is None, and it is evaluated alone.
     """
 
     policies: tuple[CompiledPolicy, ...]
@@ -52,9 +52,9 @@ class Plan:
     batch_reads: Footprint | None
     slices: tuple[slice | None, ...]
     footprints: Mapping[str, Footprint | None]
-    """The footprint of each policy's mutations (or validations), by the policy's name."""
+    """The paths that each policy's mutations (or validations) read, by the policy's name; None if too many."""
     condition_footprints: Mapping[str, Footprint | None]
-    """The footprint of each policy's conditions, by the policy's name."""
+    """The paths that each policy's matchConditions read, by the policy's name; None if too many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,32 +62,32 @@ class Snapshot:
     """The policies and the known state of the cluster at one moment."""
 
     policies: tuple[CompiledPolicy, ...]
-    """The policies, sorted by (order, name)."""
+    """The policies, sorted by their field ``order`` and then by name."""
     environment: Environment
     topology: TopologyIndex
-    """The index of the nodes; ``facts`` have no nodes."""
+    """The index of the known nodes; ``facts`` has no nodes."""
     facts: ClusterFacts
-    """The known facts of the cluster's other objects, with the ConfigMaps from the policies' files."""
+    """The known objects of the cluster other than nodes, with the ConfigMaps from the policies' files."""
     declared: Mapping[str, tuple[ClaimRequest, ...]]
-    """The requests of the policies' claim templates, by the names that are written on pods."""
+    """The device requests of the policies' claim templates, by the templates' names on pods."""
     conventions: Conventions
     notes: tuple[Problem, ...]
-    """Notes about the policies; no note stops a policy from being used."""
+    """Notes about the policies, for their authors; a policy with a note is used all the same."""
     sealer: Sealer = OFFLINE
-    """Seals the records that are written on pods, and verifies the records of pods that come."""
+    """Signs the records that are written on pods, and verifies the records on incoming pods."""
     predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Owners that will be made, by uid; they take precedence over the owners of the cluster."""
+    """Owners that do not exist yet, by their future uid; they take precedence over the cluster's owners."""
     owners: Mapping[str, Mapping[str, Any]] = field(init=False, repr=False, compare=False)
-    """Owners of gangs by uid."""
+    """The owners of gangs, by uid: those of the cluster and those in ``predicted``."""
     devices: KnownDevices = field(init=False, repr=False, compare=False)
-    """The requests of claims, those of the policies' templates included, and the resources of DeviceClasses."""
+    """The device requests of claims and of the policies' claim templates, and the resources of DeviceClasses."""
     plans: dict[tuple[Phase, Route], Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """Plans made so far; at most one for each phase, operation and resource that reviews name."""
+    """The plans made so far; there is at most one for each phase, operation and resource of reviews."""
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
-    """The answers that are remembered."""
+    """The cached answers of policies."""
 
     def __post_init__(self) -> None:
-        """Combine the owners and devices of the facts with those of the policies."""
+        """Compute the fields ``owners`` and ``devices`` from the facts and the policies."""
         # A cluster may have tens of thousands of owners. They are not copied to add the few of one workload.
         owners = ChainMap(cast("dict[str, Any]", self.predicted), *_layers(self.facts.owners))
         object.__setattr__(self, "owners", owners if self.predicted else self.facts.owners)
@@ -95,20 +95,19 @@ class Snapshot:
 
     @property
     def known_priority_classes(self) -> frozenset[str] | None:
-        """The PriorityClasses of the cluster; None if not all of them are known."""
+        """The names of the cluster's PriorityClasses; None if not all of them are known."""
         known = self.facts.priority_classes
         return known if SYSTEM_CLASS in known else None
 
     def with_owners(self, owners: Mapping[str, Mapping[str, Any]]) -> "Snapshot":
-        """Return the snapshot with more owners of gangs by uid; plans, and answers by gang, are shared."""
+        """Return the snapshot with additional owners of gangs, by uid; both share the plans and the cached answers."""
         return self._sharing(replace(self, predicted={**self.predicted, **owners}))
 
     def with_workloads(self, known: ClusterFacts) -> "Snapshot":
-        """Return the snapshot with these facts instead of its own, except Namespaces and ConfigMaps.
+        """Return the snapshot with the facts ``known`` instead of its own; Namespaces and ConfigMaps stay its own.
 
-        Plans are shared. Answers are shared too, because their keys have a pod's facts, with the requests of its claims
-        and the size of its gang. Served resources and groups, native groups and PriorityClasses are read outside the
-        answers.
+        Both snapshots share the plans. They share the cached answers unless a fact changed that is not part of the
+        answers' keys, such as the PriorityClasses. A pod's claims and the size of its gang are part of the keys.
         """
         changed = replace(self, facts=self.facts.with_workloads(known))
         if _seen_beside(changed) == _seen_beside(self):
@@ -124,7 +123,7 @@ class Snapshot:
         return known
 
     def with_topology(self, topology: TopologyIndex) -> "Snapshot":
-        """Return the snapshot with another topology; plans depend on policies alone and are shared, answers are not."""
+        """Return the snapshot with another topology; plans, which need only policies, are shared, answers are not."""
         return self._planned(replace(self, topology=topology))
 
     def with_objects(
@@ -132,20 +131,20 @@ class Snapshot:
         namespaces: Mapping[str, Mapping[str, Any]],
         config_maps: Mapping[tuple[str, str], Mapping[str, Any]],
     ) -> "Snapshot":
-        """Return the snapshot with the cluster's own objects; plans are shared, answers are not.
+        """Return the snapshot with the cluster's Namespaces and ConfigMaps; plans are shared, cached answers are not.
 
-        ConfigMaps are added to the known ones, and replace defaults of the same name.
+        The ConfigMaps are added to the known ones; they replace default params of the same name.
         """
         params = {**self.facts.config_maps, **config_maps}
         tables = {NAMESPACE_KIND: Table.of(namespaces), CONFIG_MAP: Table.of(params)}
         return self._planned(replace(self, facts=self.facts.with_tables(tables)))
 
     def with_sealer(self, sealer: Sealer) -> "Snapshot":
-        """Return the snapshot with other keys; plans are shared. Answers are not: they depend on the valid records."""
+        """Return the snapshot with another sealer; plans are shared, but not cached answers, which depend on seals."""
         return self._planned(replace(self, sealer=sealer))
 
     def lacks_namespace(self, name: str) -> bool:
-        """Return whether a review in that namespace needs its Namespace object, and the snapshot lacks it."""
+        """Return whether a review in the namespace needs its Namespace object, and the snapshot lacks it."""
         return name not in self.facts.namespaces and (
             bool(self.conventions.group_systems)
             or any(
@@ -155,7 +154,7 @@ class Snapshot:
         )
 
     def plan(self, phase: Phase, request: AdmissionRequest) -> Plan:
-        """Return the plan for a review; a plan is made once and kept."""
+        """Return the plan for a review's operation and resource; a plan is made once and cached."""
         route = (request.operation, request.group, request.version, request.resource, request.sub_resource)
         plan = self.plans.get((phase, route))
         if plan is None:
@@ -187,13 +186,13 @@ class Snapshot:
 
 
 def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
-    """Return whether a policy has entries for a phase, whatever the pod."""
+    """Return whether a policy has entries for the phase: mutations for /mutate, validations for /validate."""
     spec = policy.source.spec
     return bool(spec.mutations if phase == "mutate" else spec.validations or spec.audit_annotations)
 
 
 def for_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:
-    """Return, for each phase, the number of policies for which the API server must send every new pod."""
+    """Return, for each phase, the number of policies that need the reviews of all new pods, not only of GPU pods."""
     found = [
         each
         for each in policies
@@ -206,13 +205,13 @@ def for_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:
 
 
 def reads_topology(policy: CompiledPolicy) -> bool:
-    """Return whether an expression of a policy reads ``topology`` or ``mig``."""
+    """Return whether an expression of the policy reads the variable ``topology`` or ``mig``."""
     writes, judges = (each.reads for each in policy.mutations), (each.reads for each in policy.validations)
     return any(path[0] in {"topology", "mig"} for part in (policy.conditions_read, *writes, *judges) for path in part)
 
 
 class _Footprints(dict[str, Footprint | None]):
-    """The footprints of policies by name, each computed when it is first needed."""
+    """The footprints of policies by policy name; each is computed at its first use."""
 
     def __init__(
         self, reads: Callable[[CompiledPolicy], frozenset[tuple[str, ...]]], policies: Iterable[CompiledPolicy]
@@ -237,12 +236,12 @@ _CONDITIONS_READ: Callable[[CompiledPolicy], frozenset[tuple[str, ...]]] = attrg
 def load_snapshot(
     parsed: ParsedPolicies, facts: ClusterFacts, environment: Environment, conventions: Conventions
 ) -> Snapshot:
-    """Compile policies and index the cluster's nodes.
+    """Return a snapshot of the compiled policies and the cluster's facts.
 
     ConfigMaps in the policies' files are default params; a ConfigMap of the cluster with the same name replaces them.
 
     Raises:
-        PolicyError: a policy cannot be read or does not compile; all problems at once.
+        PolicyError: a policy cannot be parsed or does not compile; the error lists all problems.
     """
     snapshot, problems = load_working(parsed, facts, environment, conventions)
     if problems:
@@ -251,7 +250,7 @@ def load_snapshot(
 
 
 def with_notes(snapshot: Snapshot, parsed: Sequence[ParsedPolicy]) -> Snapshot:
-    """Return the snapshot with the notes about its policies."""
+    """Return the snapshot with notes about its policies, such as conflicts between them."""
     review = ReviewContext(snapshot.topology, Need(), snapshot.facts.class_resources)
     forecast = forecasts(parsed, snapshot.policies, snapshot.environment, review)
     return replace(snapshot, notes=tuple(sorted([*clashes(parsed), *forecast])))
@@ -265,10 +264,10 @@ def load_working(
     *,
     checked: bool = False,
 ) -> tuple[Snapshot, tuple[Problem, ...]]:
-    """Make a snapshot as ``load_snapshot`` does, from the policies that compile; return every problem of the others.
+    """Return a snapshot of the policies that compile, and all problems of the policies that do not.
 
-    It is for checks of manifests, which go on with the policies that work. The snapshot has no ``notes``. ``checked``
-    is passed to ``compile_policies``.
+    Checks of manifests use it, because they continue with the policies that work. The snapshot has no ``notes``.
+    ``checked`` is passed to ``compile_policies``.
     """
     policies, problems = compile_policies(parsed.policies, environment, checked=checked)
     params = {**parsed.params, **facts.config_maps}
@@ -285,7 +284,7 @@ def load_working(
 
 
 def _declared(policies: Iterable[CompiledPolicy]) -> dict[str, tuple[ClaimRequest, ...]]:
-    """Return the requests of the policies' claim templates, by the names that are written on pods."""
+    """Return the device requests of the policies' claim templates, by the templates' names on pods."""
     templates = (each for policy in policies for each in policy.source.spec.claim_templates)
     return {each.written_name: read_claim(each.document) for each in templates}
 
@@ -298,5 +297,5 @@ def _seen_beside(snapshot: Snapshot) -> tuple[object, ...]:
 
 
 def _layers(owners: Mapping[str, Mapping[str, Any]]) -> list[MutableMapping[str, Mapping[str, Any]]]:
-    """Return the maps that a map of owners consists of, so that chained maps stay one flat chain."""
+    """Return the maps that a map of owners is chained from; a map that is no chain is returned alone."""
     return owners.maps if isinstance(owners, ChainMap) else [cast("MutableMapping[str, Mapping[str, Any]]", owners)]

@@ -1,6 +1,6 @@
-"""The pod of one review after the writes so far, with its description and its variables in CEL.
+"""The state of one review: the pod with the writes so far, its description and its variables in CEL.
 
-Every stage of a decision gets this object; only ``writing`` changes it.
+All stages of a decision share this object; only ``writing`` modifies it.
 """
 
 from collections.abc import Mapping
@@ -20,36 +20,37 @@ from .snapshot import Snapshot
 
 
 class PodUnderReview:
-    """The pod under review. After a write, its description is computed again only when it is needed."""
+    """The pod under review. After a write, its description is computed again when it is next needed."""
 
     def __init__(self, review: CheckedReview, snapshot: Snapshot) -> None:
-        """Describe the pod; a pod beyond its bounds is not read."""
+        """Describe the pod; a pod that exceeds the size bounds is not read."""
         request, pod = review.request, review.pod
         self.request = request
         self.snapshot = snapshot
         self.pod = pod
-        """The pod as it is now."""
+        """The pod with the writes so far."""
         self.written: tuple[Path, ...] = ()
-        """The paths at which ``pod`` differs from the pod that came."""
+        """The paths at which ``pod`` differs from the pod in the request."""
         self.changed_facts: set[str] = set()
-        """The facts that a write changed: ``gpu``, ``gang``, both or none."""
+        """The CEL variables that a write changed: ``gpu``, ``gang``, both or none."""
         self.found = record.find(pod, request.namespace, snapshot.sealer)
-        """The record of the pod that came; none for a pod beyond its bounds."""
+        """The record annotation of the pod in the request; without claims for a pod that exceeds the size bounds."""
         self.native_groups = snapshot.facts.native_groups.get(request.namespace, frozenset())
-        """Names of the native PodGroups in the pod's namespace."""
+        """The names of the native PodGroups in the pod's namespace."""
         self._described = undescribed(snapshot) if review.excess else describe(pod, request.namespace, snapshot)
         self.beyond_bounds = bool(review.excess)
-        """Whether the pod is too large, so that nothing but its labels was read."""
+        """Whether the pod exceeds the size bounds, so that only its labels were read."""
         gpu, gang = self._described.gpu, self._described.gang
         self.excess = review.excess or beyond(GPUS, len(gpu.requests)) or beyond(DEVICES, len(gpu.claims))
-        """The reason why no expression is evaluated for this pod; empty for a pod within bounds (``kube.budget``)."""
+        """The reason why no expression is evaluated for this pod; empty if the pod is within the bounds
+        (``kube.budget``)."""
         self._sized_by_owner = gang.name if gang.sized_by_owner else ""
         self._undescribed: tuple[Path, ...] = ()
         self._activations: dict[int, Activation] = {}
 
     @cached_property
     def description(self) -> Description:
-        """The description of the pod as it is now."""
+        """The description of the pod with the writes so far."""
         if self._undescribed:
             before, namespace = self._described, self.request.namespace
             self._described = now = describe_again(before, self.pod, self._undescribed, namespace, self.snapshot)
@@ -62,7 +63,7 @@ class PodUnderReview:
 
     @property
     def gang_facts(self) -> GangFacts:
-        """The facts of the pod's gang as it is now, and of the groups that the pod may join."""
+        """The facts about the pod's gang, with the writes so far, and about the groups that the pod may join."""
         gang, facts, namespace = self.description.gang, self.snapshot.facts, self.request.namespace
         return GangFacts(
             gang=gang,
@@ -77,7 +78,7 @@ class PodUnderReview:
         )
 
     def wrote(self, pod: dict[str, Any], paths: tuple[Path, ...]) -> None:
-        """Replace the pod by ``pod``, which differs at ``paths``."""
+        """Set the pod to ``pod``, which differs from the present one at ``paths``."""
         self.pod = pod
         self.written += paths
         self._undescribed += paths
@@ -85,13 +86,13 @@ class PodUnderReview:
         self._activations = {}
 
     def as_if(self, pod: dict[str, Any], paths: tuple[Path, ...]) -> "PodUnderReview":
-        """Return the review of ``pod``, which differs from this pod at ``paths``; this pod stays as it is."""
+        """Return a copy of this object with ``pod``, which differs from this pod at ``paths``."""
         later = copy(self)
         later.wrote(pod, paths)
         return later
 
     def activation(self, params: Mapping[str, Any] | None) -> Activation:
-        """Return the variables for expressions; policies with the same params object, or with none, share them."""
+        """Return the values of the CEL variables with these params; cached for each params object."""
         known = self._activations.get(id(params))
         if known is not None:
             return known

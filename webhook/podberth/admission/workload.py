@@ -1,7 +1,7 @@
-"""/validate-workload: the decisions on a workload's pods, as warnings when the workload itself is applied.
+"""/validate-workload: warns, when a workload is applied, about the decisions that its pods will get.
 
-It never denies and never patches, because the pods get reviews of their own. A denial that a pod would get is a warning
-here.
+The endpoint never denies and never patches, because the pods get reviews of their own. A denial that a pod would get
+becomes a warning here.
 """
 
 from collections import Counter
@@ -31,20 +31,20 @@ _ONLY: Final = "only the first {} are judged, and groups and queues not at all; 
 _MANY: Final = f"got more than {MOST_ROLES} pod templates: {_ONLY}"
 _CHOOSING: Final = ("nodeSelector", "affinity", "tolerations")
 MOST_CHOICES: Final = 4
-"""The bound on different needs in the templates of one object: choices of nodes, with requests of accelerators.
-Each need is looked up among all classes of nodes, for every policy that asks, in up to 15 ms (``bench.hostile``). No
-workload among this repository's manifests and tests has more than three."""
+"""The maximum of different needs (node selection and accelerators) among the templates of one object. Finding the nodes
+for one need takes up to 15 ms for every policy that asks for them (``bench.hostile``). No workload among this
+repository's manifests and tests has more than three."""
 _UNLIKE: Final = f"got more than {MOST_CHOICES} choices of nodes in the pod templates: {_ONLY}"
 _LONGEST_PLACES: Final = 80
-"""The most characters for the names of the templates that share a line."""
+"""The maximum length, in characters, of the list of templates that one warning names."""
 _LONG: Final = f"got more than {ALL_ENTRIES:,} entries in the lists of all pod templates: {_ONLY}"
 
 
 def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
-    """Decide on one review of a workload.
+    """Return the outcome of one review of a workload: the admission, with warnings about its future pods.
 
     Raises:
-        ReviewError: a template of the workload is no pod template.
+        ReviewError: a template of the workload is not a pod template.
     """
     if not _concerns_pods(request):
         return answering.unchanged(request)
@@ -86,7 +86,7 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
 
 
 def _lines(made: Sequence[tuple[str, Sequence[Decision]]]) -> Iterator[tuple[Action, str]]:
-    """Yield each line about the pods of templates, with its action; what several templates share is one line."""
+    """Yield each warning with its action; a decision that several templates share becomes one warning."""
     said: dict[tuple[Decision, ...], list[str]] = {}
     for place, items in made:
         plain = [replace(item, fault=False) for item in items if item.action != "audit"]
@@ -104,15 +104,16 @@ def _lines(made: Sequence[tuple[str, Sequence[Decision]]]) -> Iterator[tuple[Act
 
 
 def _joined(places: Sequence[str]) -> str:
-    """Return the names of templates, not too many of them."""
+    """Return the names of the templates as one text; a list that is too long becomes the first name and a count."""
     text = " and ".join(filter(None, (", ".join(places[:-1]), places[-1])))
     return text if len(text) <= _LONGEST_PLACES else f"{places[0]} and {len(places) - 1} more"
 
 
 def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
-    """Return the templates to judge, and the message about those that are left out; empty if none is.
+    """Return the templates to decide on, and a message about omitted templates; empty if none is omitted.
 
-    Together the templates may have as many list entries as one pod. Reading stops at the first one that is left out.
+    The templates together may have as many list entries as one pod. Reading stops at the first template that is
+    omitted.
     """
     judged, entries, choices = list[Template](), 0, set[bytes]()
     for each in found:
@@ -130,7 +131,7 @@ def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
 
 
 def _choice(template: Template) -> bytes:
-    """Return a key for the need of a template's pods; templates with equal keys need one look-up among the nodes."""
+    """Return a key of the template's need; templates with equal keys need only one search among the nodes."""
     if template.too_large or template.problems:
         return b""
     spec, gpu = mapping_at(template.own, "spec"), gpu_facts(template.pod)
@@ -140,7 +141,7 @@ def _choice(template: Template) -> bytes:
 def decide_on(
     template: Template, request: AdmissionRequest, snapshot: Snapshot
 ) -> tuple[list[Decision], dict[str, Any]]:
-    """Return the decisions of the policies on a pod of a template, and the pod after their writes."""
+    """Return the decisions of all policies on a pod made from the template, and the pod after the policies' writes."""
     known = snapshot.with_owners(template.owners)
     pod_request = _pod_request(request, template.pod)
     mutated = mutate(pod_request, known)
@@ -151,14 +152,14 @@ def decide_on(
 
 
 def _concerns_pods(request: AdmissionRequest) -> bool:
-    """Return whether the review can change pods: a creation, or an update of the spec, of a known kind."""
+    """Return whether the review can affect pods: it creates a workload of a known kind, or changes its spec."""
     if request.operation not in ("CREATE", "UPDATE") or request.object is None or row_for(request.object) is None:
         return False
     return request.operation == "CREATE" or (request.old_object or {}).get("spec") != request.object.get("spec")
 
 
 def _place(template: Template, among: Counter[str]) -> str:
-    """Return a template's name: its role, or its path if others share the role; ``among`` counts templates by role."""
+    """Return a template's name for messages: its role, or its path if ``among`` has several templates of that role."""
     if among.total() == 1:
         return "template"
     named = template.role and among[template.role] == 1
@@ -166,7 +167,7 @@ def _place(template: Template, among: Counter[str]) -> str:
 
 
 def _pod_request(request: AdmissionRequest, pod: dict[str, Any]) -> AdmissionRequest:
-    """Return the review that the workload's controller would cause for ``pod``."""
+    """Return the request that creates ``pod``, as the workload's controller would send it."""
     envelope = {**request.envelope, **OF_A_CREATION, "name": ""}
     return replace(
         request,

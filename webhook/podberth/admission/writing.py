@@ -1,6 +1,6 @@
-"""Writing: applies the mutations of policies to a draft of the pod under review, and writes the record of them.
+"""Writing: applies the mutations of policies to a draft of the pod under review, and writes their record.
 
-Either all mutations of a policy apply, or none.
+The mutations of one policy are applied either all or not at all.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ from .outcome import Action, Decision, Written
 
 
 class _Chosen(NamedTuple):
-    """A change of node affinity, with the places of its decision and of its write."""
+    """A change of node affinity, with the indexes of its decision and of its entry among the writes."""
 
     change: Change
     decision: int
@@ -38,7 +38,7 @@ class _Chosen(NamedTuple):
 
 
 class _Step:
-    """The writes of one policy, until it is known whether all of them apply."""
+    """The writes of one policy, kept apart until all of its mutations are known to apply."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
@@ -50,11 +50,11 @@ class _Step:
 
     @property
     def touched(self) -> frozenset[Path]:
-        """The paths written."""
+        """The paths of the pod that the policy has written."""
         return self._before | self.draft.touched
 
     def take(self, draft: Draft, change: Change) -> None:
-        """Accept a change, whose decision comes next: ``draft``, this one or a fork of it, becomes the step's draft."""
+        """Accept the change of a mutation: ``draft``, this step's or a fork of it, becomes the step's draft."""
         if draft is not self.draft:
             self._before = self.touched
             self.draft = draft
@@ -63,16 +63,16 @@ class _Step:
             self.chosen.append(_Chosen(change, len(self.decisions), len(self.written) - 1))
 
     def note(self, policy: CompiledPolicy, action: Action, text: str) -> None:
-        """Add a decision, unless its text is empty."""
+        """Add a decision with this action and text; nothing is added if the text is empty."""
         if text:
             self.decisions.append(Decision(policy.name, action, text))
 
 
 class Writing:
-    """The writes of policies, in order, on the draft of one created pod."""
+    """Applies the writes of policies, in order, to the draft of one new pod."""
 
     def __init__(self, asking: Asking, *, traced: bool = False) -> None:
-        """Begin with the pod as it came; with ``traced``, the write of each mutation is kept."""
+        """Start with the unchanged pod; with ``traced``, the writes of each mutation are kept."""
         under = asking.under
         snapshot, request = under.snapshot, under.request
         self.asking = asking
@@ -81,12 +81,12 @@ class Writing:
         self.draft = Draft(under.pod)
         self.decisions: list[Decision] = []
         self.written: list[Written] = []
-        """The write of each mutation; empty unless traced."""
+        """The changes of each mutation; empty unless ``traced``."""
         self._chosen: list[_Chosen] = []
         self._own: Mapping[str, Any] = under.pod.get("spec") or {}
-        """The spec as it came."""
+        """The pod's spec in the request."""
         self.record_text = ""
-        """The record that was written, without its seal; empty for none."""
+        """The text of the record that was written, without its seal; empty if no record was written."""
         self.seal = partial(snapshot.sealer.seal, bearer_of(under.pod, request.namespace))
         self.surroundings = Surroundings(
             gang=lambda: under.gang_facts,
@@ -107,7 +107,7 @@ class Writing:
         self.step = _Step(self.draft)
 
     def write(self, matched: Matched, asked: Sequence[Asked]) -> Fault | None:
-        """Apply all mutations of one policy, or none."""
+        """Apply all mutations of one policy; if one fails, apply none and return the fault."""
         policy = matched.policy
         self.step = step = _Step(self.draft.fork())
         try:
@@ -132,25 +132,25 @@ class Writing:
         return None
 
     def fault(self, fault: Fault) -> None:
-        """Record the fault of a policy as its decision: a denial if the fault is fatal, else an error."""
+        """Record that a policy failed: as a denial under failurePolicy Fail, else as an error that admits the pod."""
         action: Action = "deny" if fault.fatal else "error"
         self.decisions.append(Decision(fault.policy.name, action, fault.message, fault=True))
 
     def finish(self) -> Patch:
-        """Write the record; return the whole patch. The messages get the numbers that hold after all policies."""
+        """Write the record annotation and return the patch of the pod; messages get their final counts of nodes."""
         self._count_nodes()
         self.record_text = record.write(self.draft, self._final_record(), self.under.found, self.seal)
         return self.draft.patch()
 
     def _final_record(self) -> Record:
-        """Return the record without claims that are no longer true: a later policy may have set a list as a whole."""
+        """Return the record, without changes whose values a later policy has replaced."""
         written = record.joined(record.held(self.draft, self.kept), self.record) if self.kept else self.record
         if not any(concern in pipeline.ANYTHING for concerns in written.values() for concern in concerns):
             return written
         return record.held(self.draft, written)
 
     def _apply(self, policy: CompiledPolicy, asked: Asked, step: _Step) -> None:
-        """Let one mutation write, and note the decision."""
+        """Apply one mutation to the policy's draft, and add the decision about it."""
         concern = asked.mutation.concern
         system = self.under.description.gang.system
         refused = refusal(policy, asked.mutation, step.draft, self.under.gang_facts)
@@ -189,15 +189,15 @@ class Writing:
             step.note(policy, "mutate", reason)
 
     def _came_too_early(self, policy: CompiledPolicy, awaits: Callable[[EarlierChanges, str], bool]) -> bool:
-        """Return whether the awaited change was missing on an earlier pass, because a later policy made it."""
+        """Return whether an earlier pass skipped the mutation because only a later policy made the awaited change."""
         earlier = pipeline.earlier(self.before)
         later = {each.name for each in self.under.snapshot.policies if each.source.sort_key > policy.source.sort_key}
         return any(name in later and awaits(earlier, name) for name in self.before)
 
     def _remaining(self, policy: CompiledPolicy, asked: Asked, step: _Step) -> Proposal | None:
-        """Return the part of a mutation that does not conflict with earlier policies; None: nothing is left.
+        """Return the part of a mutation without conflicts with earlier policies; None if nothing remains.
 
-        The conflicts are noted as decisions.
+        A decision is added for each conflict.
         """
         proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
         standing = stand(step.draft, proposal, policy.name, self.record, self.nodes)
@@ -208,7 +208,7 @@ class Writing:
         return standing.proposal
 
     def _prove_stable(self, matched: Matched, step: _Step) -> None:
-        """Check that a policy that can write any field wants no change of its own result.
+        """Check that a policy with mutations of any field would not change its own result again.
 
         Raises:
             EvaluationError: a second application would change the pod again, or fail.
@@ -233,24 +233,24 @@ class Writing:
         return pipeline.apply(draft, proposal, self.surroundings)
 
     def _record_with_step(self) -> Record:
-        """Return the record with the changes of the policy that is writing."""
+        """Return the record so far, with the changes of the policy that is being applied."""
         return record.add(self.record, "", self.step.changes)
 
     def _nodes_left(self, draft: Draft) -> int:
-        """Return how many known nodes could run the pod of a draft."""
+        """Return the number of known nodes that could run the draft's pod."""
         return self._nodes_of(draft.document["spec"], draft.document["spec"]).count
 
     def _nodes_of(self, chosen: Mapping[str, Any], tolerated: Mapping[str, Any]) -> NodeSet:
-        """Return the known nodes that the first spec selects and the second one tolerates."""
+        """Return the known nodes that the pod spec ``chosen`` selects and whose taints ``tolerated`` tolerates."""
         topology, conventions = self.under.snapshot.topology, self.under.snapshot.conventions
         selector, tolerations = NodeSelection.of(chosen), own_tolerations(tolerated, conventions)
         return topology.nodes(replace(self.under.description.need, selector=selector, tolerations=tolerations))
 
     def _count_nodes(self) -> None:
-        """Add to the messages about node affinity what it comes to: "prefers 12 of 40 nodes", "12 nodes fit (was 40)".
+        """Append numbers of nodes to node affinity's messages: "prefers 12 of 40 nodes", "12 nodes fit (was 40)".
 
-        What is required is counted once, for all policies together: without it, the pod fits those nodes that its own
-        terms select and its final tolerations allow.
+        Required terms of all policies are counted together, in one message. The number before is that of the nodes that
+        the pod's own terms select and its final tolerations allow.
         """
         if not self._chosen or not self.under.snapshot.topology.known:
             return

@@ -1,5 +1,6 @@
 """CEL: an expression is compiled and type-checked once, and evaluated on plain JSON.
 
-The only importer of the CEL runtime, and of protobuf with ``agent.pod_resources``; no other module sees their types.
-The names and functions of policies are declared here; nothing here knows policies.
+Only this package imports the CEL runtime. Only this package and ``agent.pod_resources`` import protobuf. No other
+module sees the types of either. The names and functions that expressions may use are declared here; this package knows
+nothing else about policies.
 """

@@ -1,10 +1,11 @@
-"""The checked expression as a tree: decoding, encoding, walking, and the checker's result for each part.
+"""The type-checked expression as a tree of protobuf messages: decodes, encodes and walks it, and reads its types.
 
 The engine serialises a compiled expression as ``google.protobuf.Any`` holding a ``cel.expr.CheckedExpr``. The messages
 are declared here as a table, in their own pool, so that no other package's copy of ``cel.expr`` can clash with them.
-Field numbers: cel-spec proto/cel/expr/checked.proto and syntax.proto; only they matter in the serialised form.
+The field numbers, which alone matter in the serialised form, are those of cel-spec's proto/cel/expr/checked.proto and
+syntax.proto.
 
-Nodes are protobuf messages without static types: ``Node`` stays inside ``cel``.
+A ``Node`` is a protobuf message without static types, and is not used outside ``cel``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +17,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from .types import DYN, CelType
 
 Node: TypeAlias = Any
-"""A ``cel.expr`` message: CheckedExpr, Expr or Type."""
+"""A ``cel.expr`` message of type CheckedExpr, Expr or Type."""
 Scalar: TypeAlias = bool | int | float | str | bytes | None
 
 # "type name = number" for each field. The type is a protobuf scalar, a message of this table, list(...) or map(...).
@@ -110,17 +111,17 @@ _TYPE_URL = "type.googleapis.com/cel.expr.CheckedExpr"
 
 
 def decode(serialized: bytes) -> Node:
-    """Return the CheckedExpr in the engine's serialised form.
+    """Return the CheckedExpr that the engine has serialised.
 
     Raises:
-        DecodeError: it is nested too deeply (protobuf reads 100 messages).
+        DecodeError: the expression is nested too deeply: protobuf reads at most 100 nested messages.
     """
     envelope = any_pb2.Any.FromString(serialized)
     return _CheckedExpr.FromString(envelope.value)
 
 
 def encode(checked: Node) -> bytes:
-    """Return the serialised form for the engine."""
+    """Return a CheckedExpr in the serialised form that the engine reads."""
     envelope = any_pb2.Any(type_url=_TYPE_URL, value=checked.SerializeToString(deterministic=True))
     return bytes(envelope.SerializeToString())
 
@@ -131,19 +132,19 @@ def new_checked() -> Node:
 
 
 def new_expression() -> Node:
-    """Return an Expr that is not set."""
+    """Return an empty Expr, whose kind is not set."""
     return _Expr()
 
 
 def copy_of(node: Node) -> Node:
-    """Return a copy that no longer belongs to its tree."""
+    """Return a copy of a node that is part of no tree."""
     copy = type(node)()
     copy.CopyFrom(node)
     return copy
 
 
 def put(checked: Node, node: Node, made: Node) -> None:
-    """Put an expression that was made here into the place of another one, whose number it gets."""
+    """Replace the expression ``node`` in its tree by ``made``, which gets the id of ``node``."""
     made.id = node.id
     node.CopyFrom(made)
     if node.id in checked.reference_map:
@@ -151,18 +152,18 @@ def put(checked: Node, node: Node, made: Node) -> None:
 
 
 def kind(node: Node) -> str:
-    """Return the kind of an Expr: "const_expr", "select_expr", ... ("" for one that is not set)."""
+    """Return the kind of an Expr, such as "const_expr" or "select_expr"; "" if the kind is not set."""
     return node.WhichOneof("which") or ""
 
 
 def constant(node: Node) -> Scalar:
-    """Return the value of a literal; None for null, and for any other expression."""
+    """Return the value of a literal; None for the literal null, and for an expression that is not a literal."""
     which = node.const_expr.WhichOneof("which")
     return None if which in (None, "null_value") else getattr(node.const_expr, which)
 
 
 def children(node: Node) -> Iterator[Node]:
-    """Yield the direct subexpressions of an expression."""
+    """Yield the direct subexpressions of an expression, in order."""
     match kind(node):
         case "select_expr":
             yield node.select_expr.operand
@@ -185,7 +186,7 @@ def children(node: Node) -> Iterator[Node]:
 def walk(node: Node) -> Iterator[Node]:
     """Yield the expression and all of its subexpressions, parents first.
 
-    Recursion is bounded: the parser refuses more than 32 levels, each of which is a few expressions at most.
+    The recursion is bounded, because the parser refuses more than 32 levels, each of a few expressions at most.
     """
     yield node
     for child in children(node):
@@ -193,7 +194,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 
 def size(node: Node) -> int:
-    """Return the number of expressions in an expression, including itself."""
+    """Return the number of nodes of an expression, including the expression itself."""
     return sum(1 for _ in walk(node))
 
 
@@ -203,12 +204,12 @@ def type_of(checked: Node, node: Node) -> CelType:
 
 
 def overloads(checked: Node, node: Node) -> list[str]:
-    """Return the ids of the overloads that a call may be of; none for an operator of the language."""
+    """Return the ids of the overloads that the checker allows for a call; empty for built-in operators."""
     return list(checked.reference_map[node.id].overload_id) if node.id in checked.reference_map else []
 
 
 def has_type(checked: Node, name: str) -> bool:
-    """Return whether any expression of the tree is of an abstract type of that name."""
+    """Return whether any expression of the tree has the abstract type of this name."""
     types = checked.type_map.values()
     return any(each.WhichOneof("which") == "abstract_type" and each.abstract_type.name == name for each in types)
 
@@ -240,7 +241,7 @@ def _type(node: Node) -> CelType:
 
 
 def position(checked: Node, node_id: int) -> tuple[int, int]:
-    """Return line and column, from 1, of an expression in its source (of a call: its parenthesis)."""
+    """Return line and column, from 1, of an expression in its source; for a call, those of its parenthesis."""
     info = checked.source_info
     offset = info.positions.get(node_id, 0)
     starts = [0, *(each for each in info.line_offsets if each <= offset)]
@@ -248,12 +249,12 @@ def position(checked: Node, node_id: int) -> tuple[int, int]:
 
 
 def functions(checked: Node) -> frozenset[str]:
-    """Return the names of the called functions and operators."""
+    """Return the names of all functions and operators that the expression calls."""
     return frozenset(node.call_expr.function for node in walk(checked.expr) if kind(node) == "call_expr")
 
 
 def added(loop: Node) -> Node | None:
-    """Return the element that ``map`` or ``filter`` adds, ``r + [x]`` or ``c ? r + [x] : r``; None for other loops."""
+    """Return the element that a ``map`` or ``filter`` loop adds to its result in each round; None for other loops."""
     step, accumulated = loop.loop_step.call_expr, loop.accu_var
     if step.function == "_?_:_":
         if step.args[2].ident_expr.name != accumulated:

@@ -1,4 +1,4 @@
-"""Library functions that are written in CEL: their source becomes the expression that replaces a call."""
+"""Library functions that are written in CEL: a call is replaced by the function's body, a CEL expression."""
 
 from typing import Any
 
@@ -9,18 +9,18 @@ from .ast import Node
 from .libraries import INTERNAL
 
 ARGUMENTS = ("a", "b", "c")
-"""The names of a body's operands, in order."""
+"""The names of the operands in a body, in order."""
 FOLD = "internal.fold"
-"""``internal.fold(list, initial, step)``: the last value of ``r``, which is ``step`` for each element ``v``. CEL has no
-macro for it."""
+"""The name of the macro ``internal.fold(list, initial, step)`` of bodies. Its value is ``r``, which starts as
+``initial`` and becomes ``step`` for each element ``v``. CEL has no such macro."""
 _RESULT, _ELEMENT = "r", "v"
 
 
 class Bodies:
-    """Compiles bodies, each at its first use."""
+    """Compiles the bodies of library functions, each at its first use."""
 
     def __init__(self, config: Any) -> None:
-        """Make an environment of the engine; ``config`` names the extensions that bodies may use."""
+        """Make the environment that compiles bodies; ``config`` names the CEL extensions that bodies may use."""
         dyn = cel.Type.DYN
         internal = {row.name: len(row.parameters) for row in INTERNAL} | {FOLD: 3}
         self._engine = cel.NewEnv(
@@ -35,7 +35,7 @@ class Bodies:
         self._known: dict[str, Node] = {}
 
     def apply(self, source: str, operands: list[Node]) -> Node:
-        """Return the expression that computes a body for its operands, each of which is evaluated once."""
+        """Return the expression of a body with these operands, each of which is evaluated only once."""
         body = self._known.get(source)
         if body is None:
             body = self._known[source] = self._compile(source)
@@ -73,7 +73,7 @@ def _loop_names(body: Node) -> set[str]:
 
 
 def _put(name: str, value: Node, body: Node) -> None:
-    """Put a literal or a name, which costs nothing to evaluate again, in the place of an argument's name."""
+    """Replace an argument's name in a body by a literal or a variable, which are free to evaluate repeatedly."""
     for node in list(ast.walk(body)):
         if ast.kind(node) == "ident_expr" and node.ident_expr.name == name:
             node.CopyFrom(value)
@@ -92,7 +92,7 @@ def _fold(items: Node, initial: Node, step: Node) -> Node:
 
 
 def _bind(name: str, value: Node, body: Node) -> Node:
-    """Return the expansion of the macro cel.bind: a loop over nothing whose result is the body."""
+    """Return the expansion of the macro ``cel.bind``: a loop over an empty list whose result is the body."""
     made = ast.new_expression()
     loop = made.comprehension_expr
     loop.iter_var, loop.accu_var = "#unused", name

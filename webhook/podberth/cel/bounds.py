@@ -1,10 +1,11 @@
-"""Bounds of the size of a policy, and of its growth at compilation (docs/adr/0040-bounds-of-compilation.md).
+"""Limits of a policy's size, and of its growth at compilation (docs/adr/0040-bounds-of-compilation.md).
 
-All bounds of a policy's text are here, each with its reason. A user who may store a policy, or reach the port that
-checks one, chooses the input of a compiler that keeps the interpreter lock: so sizes are checked before anything is
-parsed, and growth is counted before it is built. Parts are the nodes of checked expressions: literals, names, fields,
-calls. Measured on one core of a virtual Xeon: a part takes 27 us and 600 bytes to be checked, priced and loaded, a copy
-of one in another program 5 us and 250 bytes.
+A user who may store a policy, or reach the port that checks policies, chooses the input of a compiler that holds the
+interpreter lock. So sizes are checked before anything is parsed, and the growth by macros and library functions is
+counted before they are expanded. All these limits are here, each with its reason.
+
+A part is a node of a checked expression: a literal, name, field or call. On one core of a virtual Xeon, checking,
+pricing and loading a part takes 27 us and 600 bytes; a copy of a part in another program takes 5 us and 250 bytes.
 """
 
 import re
@@ -17,35 +18,39 @@ from .libraries.native import MACROS
 from .problems import TOO_DEEP, CelProblem
 
 MAX_TEXT_BYTES = 512 * 1024
-"""The limit for a file or an object with policies: reading YAML takes 10 us for each value, and two bytes may hold one.
-All shipped policies have 85 kB, the largest file of them 12."""
+"""The limit for a file or an object with policies. Reading YAML takes 10 us for each value, and a value may take only
+two bytes. All shipped policies have 85 kB; the largest file of them has 12 kB."""
 MAX_DEPTH = 100
-"""The limit for nested objects and lists in a document, as in any that podberth reads (``kube.json_text``)."""
+"""The limit for nested objects and lists in a document, the same as for all documents that podberth reads
+(``kube.json_text``)."""
 MAX_ENTRIES = 64
-"""The limit for variables, validations, mutations and the keys of one of these, each: upstream's bound of
-matchConditions (apiserver validation.go). Shipped policies have 30 variables at most."""
+"""The limit for each of: variables, validations, mutations, and the keys of one of these. Upstream has the same limit
+for matchConditions (apiserver validation.go). Shipped policies have 30 variables at most."""
 MAX_POLICY_BYTES = 64 * 1024
-"""The limit for all expressions of a policy together: ten times the largest shipped policy."""
+"""The limit for the size of all expressions of a policy together: ten times the largest shipped policy."""
 MAX_EXPRESSION_BYTES = 5 * 1024
-"""Upstream's bound of an audit annotation's expression (apiserver validation.go), here for every expression: five times
-the longest shipped one. The engine checks one for up to 35 ms, in one call that keeps the interpreter lock."""
+"""The limit for one expression: five times the longest shipped one. Upstream has it for audit annotations (apiserver
+validation.go). The engine takes up to 35 ms to check an expression, in one call that holds the interpreter lock."""
 MAX_NESTING = 32
-"""The limit for brackets: the engine's parser accepts no more levels (cel-cpp ParserOptions.max_recursion_depth)."""
+"""The limit for nested brackets: the engine's parser accepts no more levels (cel-cpp
+ParserOptions.max_recursion_depth)."""
 MAX_EXPRESSION_PARTS = 5_000
-"""The limit for one expression with its macros and library functions expanded: 15 times the largest shipped one."""
+"""The limit for the parts of one expression with its macros and library functions expanded: 15 times the largest
+shipped one."""
 MAX_PROGRAM_PARTS = 10_000
-"""The limit for one expression with all variables that it needs, each once: 13 times the largest shipped one. Loading a
-program of this size keeps the interpreter lock for 10 ms."""
+"""The limit for the parts of one expression and of all variables that it needs: 13 times the largest shipped one.
+Loading a program of this size holds the interpreter lock for 10 ms."""
 MAX_POLICY_PARTS = 20_000
-"""The limit for all expressions of a policy, and for all its programs, together: nine times the largest shipped policy,
-half a second."""
+"""The limit for the parts of all expressions and programs of a policy together: nine times the largest shipped policy.
+Compiling so many takes half a second."""
 MAX_SET_PARTS = 200_000
-"""The limit for all policies that are compiled together: twelve times the shipped library, 5 s and 100 MiB."""
+"""The limit for the parts of all policies that are compiled together: twelve times the shipped library. Compiling so
+many takes 5 s and 100 MiB."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """The growth of a call: how often receiver and arguments are written, and how many parts are added."""
+    """The growth of a call when it is expanded: the copies of its receiver and arguments, and the parts it adds."""
 
     receiver: int = 1
     arguments: int = 1
@@ -63,7 +68,7 @@ _EITHER = _Call(receiver=3, arguments=2, beside=50)
 
 
 def _calls() -> dict[str, _Call]:
-    """Return the calls that grow, by the last word of the function's name."""
+    """Return the calls that grow by expansion, by the last word of the function's name."""
     bodies = {row.name for row in LIBRARIES if row.body}
     either = {row.name for row in LIBRARIES if row.is_native} & bodies
     grown = {macro.name: _MACRO for macro in MACROS} | dict.fromkeys(bodies, _BODY) | dict.fromkeys(either, _EITHER)
@@ -89,42 +94,42 @@ _PIECE = re.compile(
 
 
 Late: TypeAlias = Callable[[], bool]
-"""Returns whether the time for compiling is over."""
+"""A function that returns True once the time for compilation is over."""
 
 
 def never() -> bool:
-    """Return False: there is no limit of time, and the size alone bounds the compilation."""
+    """Return False: the compilation has no time limit, and only the size of the policy bounds it."""
     return False
 
 
 @dataclass(slots=True)
 class Room:
-    """The number of parts that may still be compiled, and the message for when it is used up."""
+    """A budget of parts that may still be compiled, with the name of what the budget is for."""
 
     left: int
     whole: str
-    """The thing that has the bound: "the policy"."""
+    """The name, in messages, of what the budget is for, such as "the policy"."""
     most: int
     within: "Room | None" = None
-    """A larger room; the parts that are taken from this room are taken from the larger one, too."""
+    """The larger budget that includes this one; parts that are taken here are taken from it, too."""
 
     @classmethod
     def of_policy(cls, within: "Room | None" = None) -> "Room":
-        """Return the room of one policy; ``within`` is the room of its set, None if it is compiled alone."""
+        """Return the budget of one policy; ``within`` is the budget of all policies, None if it is compiled alone."""
         return cls(MAX_POLICY_PARTS, "the policy", MAX_POLICY_PARTS, within)
 
     @classmethod
     def of_set(cls) -> "Room":
-        """Return the room of policies that are compiled together."""
+        """Return the budget of all policies that are compiled together."""
         return cls(MAX_SET_PARTS, "all policies together", MAX_SET_PARTS)
 
     @classmethod
     def of_one(cls) -> "Room":
-        """Return the room of an expression that stands alone."""
+        """Return the budget of a single expression that is part of no policy."""
         return cls(MAX_PROGRAM_PARTS, "the expression", MAX_PROGRAM_PARTS)
 
     def take(self, parts: int) -> str:
-        """Take this many parts; return why they cannot be taken, or nothing."""
+        """Take this many parts from the budget; return a message if it has too few left, else an empty text."""
         if parts > self.left:
             return (
                 f"{self.whole} grows beyond {self.most:,} parts here, with variables written into each expression that "
@@ -135,7 +140,7 @@ class Room:
 
 
 def excess(source: str) -> CelProblem | None:
-    """Return why a source cannot be parsed: its length, its nesting, or the growth of its macros."""
+    """Return a problem if a source is too long, is nested too deeply or grows too much; None if it may be parsed."""
     size = len(source.encode(errors="replace"))
     if size > MAX_EXPRESSION_BYTES:
         return CelProblem(1, 1, f"got {size:,} bytes, want {MAX_EXPRESSION_BYTES:,} at most; {_SPLIT}")
@@ -143,7 +148,7 @@ def excess(source: str) -> CelProblem | None:
 
 
 def too_many_parts(parts: int) -> str:
-    """Return the message for an expression of at least this many parts; empty where that is within the bound."""
+    """Return the message for an expression of at least this many parts; empty if they are within the limit."""
     if parts <= MAX_EXPRESSION_PARTS:
         return ""
     return (
@@ -153,7 +158,7 @@ def too_many_parts(parts: int) -> str:
 
 
 def too_large(parts: int) -> str:
-    """Return the message for a program of this many parts; empty where that is within the bound."""
+    """Return the message for a program of this many parts; empty if they are within the limit."""
     if parts <= MAX_PROGRAM_PARTS:
         return ""
     return (
@@ -163,21 +168,22 @@ def too_large(parts: int) -> str:
 
 
 class _Scan:
-    """Reads the source once, with a stack of the open brackets.
+    """Estimates the number of an expression's parts in one pass over the source, with a stack of open brackets.
 
-    Its count is never below the number of parts that the expression grows to, and up to three times as large.
+    The estimate is never below the number of parts after expansion, and at most three times as high.
     """
 
     def __init__(self, source: str) -> None:
         self._source = source
         self._open: list[tuple[str, int, int]] = []
-        """For each bracket: the name before it, the parts of earlier operands, and those of its owner."""
+        """For each open bracket: the name before it, and the parts of the earlier operands and of the enclosing
+        call."""
         self._parts, self._operand, self._outside = 0, 0, 0
         self._name = ""
 
     @property
     def parts(self) -> int:
-        """The number of parts so far."""
+        """The estimated number of parts of the source read so far."""
         return self._outside + self._parts + self._operand
 
     def excess(self) -> CelProblem | None:

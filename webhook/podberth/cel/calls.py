@@ -1,10 +1,10 @@
-"""The engine's calls of podberth's functions: bound to the current review, without the engine's leaks.
+"""Binds podberth's functions to the current review for the engine, and frees the references that the engine leaks.
 
-cel-expr-python 0.1.3 keeps a reference to the tuple of operands that it makes for a call, and one to the result
-(cel_expr_python/py_cel_function.cc, Invoke): half a KiB a call, a GiB in a million reviews. Both are released here once
-the evaluation is over. One kind of callable in the standard library is given the tuple itself, the errcheck of a
-foreign function (https://docs.python.org/3/library/ctypes.html#ctypes._CFuncPtr.errcheck). So each of podberth's
-functions is the errcheck of one that does nothing.
+cel-expr-python 0.1.3 leaks, for each call, one reference to the tuple of operands and one to the result
+(cel_expr_python/py_cel_function.cc, Invoke): half a KiB for each call, a GiB in a million reviews. Both are released
+here once the evaluation is over. Only one kind of callable in the standard library gets the tuple itself: the errcheck
+of a foreign function (https://docs.python.org/3/library/ctypes.html#ctypes._CFuncPtr.errcheck). So each of podberth's
+functions is the errcheck of a foreign function that does nothing.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .functions import ReviewContext
 
 Bind: TypeAlias = Callable[[Callable[..., Any], int], Any]
-"""Makes the engine's callable from a function, which is given the review first, and its number of operands."""
+"""Returns the engine's callable for a function, whose first argument is the review, and its number of operands."""
 
 # Names of the stable ABI; the first takes nothing and changes nothing.
 _NOTHING = ("Py_IsInitialized", ctypes.pythonapi)
@@ -28,10 +28,10 @@ _OURS = 2
 
 
 def _whole(result: Any) -> Any:
-    """Return a result that the engine accepts unchanged.
+    """Return ``result`` if the engine accepts it unchanged.
 
     Raises:
-        LibraryError: it does not.
+        LibraryError: the engine would change the result.
     """
     if _has_nul(result):
         raise LibraryError("got a text with the character NUL in it, want one without")
@@ -39,7 +39,7 @@ def _whole(result: Any) -> Any:
 
 
 def _has_nul(result: Any) -> bool:
-    """Return whether a result has a text that the engine would truncate: its Python interface takes texts as C does."""
+    """Return whether a result contains a text with a NUL character, at which the engine would truncate the text."""
     if isinstance(result, str):
         return "\0" in result
     if isinstance(result, dict):
@@ -48,26 +48,26 @@ def _has_nul(result: Any) -> bool:
 
 
 class Calls:
-    """The slot in which functions find the current review, and leave an exception that is a bug.
+    """Holds the current review for podberth's functions, and an exception of a function, which is a bug.
 
-    Separate from the Runner, because the engine holds the functions: Python cannot see a cycle through the engine, and
-    every reload would leak a Runner.
+    This object is separate from the Runner, because the engine refers to the functions. Python cannot collect a
+    reference cycle through the engine, so every reload would leak a Runner.
     """
 
     __slots__ = ("_operands", "_results", "fault", "review")
 
     def __init__(self) -> None:
-        """Start without a review."""
+        """Start without a current review."""
         self.review: ReviewContext | None = None
         self.fault: BaseException | None = None
         self._operands: list[tuple[Any, ...]] = []
         self._results: list[Any] = []
 
     def bind(self, call: Callable[..., Any], operands: int) -> Any:
-        """Return a function of this many operands in the form that the engine calls.
+        """Return a callable for the engine that calls ``call`` with the current review and this many operands.
 
-        The engine turns an exception into an error value, and an error value may be absorbed (``false && error``).
-        Exceptions of podberth's functions are bugs: they are kept, and become the error of the whole evaluation.
+        The engine turns an exception into an error value, and an error value may be absorbed (``false && error``). An
+        exception of one of podberth's functions is a bug, so it is kept and becomes the error of the whole evaluation.
         """
 
         def answer(_: int, __: Any, given: tuple[Any, ...]) -> Any:
@@ -87,7 +87,7 @@ class Calls:
         return function
 
     def settle(self) -> None:
-        """Release the engine's references to the calls of a finished evaluation."""
+        """Free the references that the engine leaked in the calls of a finished evaluation."""
         kept = False
         while self._operands:
             given = self._operands.pop()

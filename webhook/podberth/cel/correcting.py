@@ -1,4 +1,4 @@
-"""Applies ``cel.corrections`` to a checked expression, in place."""
+"""Replaces the calls whose value in the engine differs from upstream's, by the table of ``cel.corrections``."""
 
 from collections.abc import Callable
 from typing import Final, TypeAlias
@@ -11,7 +11,7 @@ from .types import DYN, OPTIONAL, CelType
 from .typing import UNESCAPED
 
 Apply: TypeAlias = Callable[[Body, list[Node]], Node]
-"""Takes a body and the operands of a call: ``bodies.Bodies.apply``."""
+"""Returns the expression of a body with the operands of a call: ``bodies.Bodies.apply``."""
 
 _OBJECT: Final = "object"
 _OPTIONAL_FIELD: Final = "_?._"
@@ -22,21 +22,21 @@ _WHOLE = frozenset({"bool", "int", "uint", "double", "string", "bytes", "null_ty
 
 
 class Correcting:
-    """Corrects the calls and fields of one expression, children first."""
+    """Corrects the calls and fields of one expression in place, subexpressions first."""
 
     def __init__(self, checked: Node, apply: Apply, *, may_hold_optional: bool) -> None:
-        """``may_hold_optional``: some value in it may be an optional, or contain one."""
+        """Prepare; ``may_hold_optional`` says whether some value of the expression may be or contain an optional."""
         self._checked = checked
         self._apply = apply
         self._may_hold_optional = may_hold_optional
         self._guessed = guessed(checked)
         self.writes_times = False
-        """Whether it may write times as text that it has not read itself."""
+        """Whether the expression may write as text a time that was read by another expression."""
         self.grown = ast.size(checked.expr)
-        """The number of parts, including those that the corrections have added so far."""
+        """The number of the expression's nodes, including those that corrections have added so far."""
 
     def times_as_read(self) -> None:
-        """Replace ``string(timestamp(text))`` by a function of the text: only the text has the time's offset."""
+        """Replace ``string(timestamp(text))`` by a function of the text, because a timestamp loses its time zone."""
         for node in ast.walk(self._checked.expr):
             if ast.kind(node) != "call_expr" or node.call_expr.function != "string" or not node.call_expr.args:
                 continue
@@ -45,7 +45,7 @@ class Correcting:
                 self._replace(node, f"{TIME_TEXT}(a)", [ast.copy_of(read.call_expr.args[0])])
 
     def select(self, node: Node) -> bool:
-        """Correct ``a.b`` or ``has(a.b)``; return whether there was anything to correct."""
+        """Correct the field access ``a.b`` or ``has(a.b)``; return whether the node was replaced."""
         select = node.select_expr
         if ast.kind(select.operand) == "ident_expr" and select.operand.ident_expr.name == _OBJECT:
             return False  # the one field of its type that is always present
@@ -54,7 +54,7 @@ class Correcting:
         return self._corrected(node, body, [ast.copy_of(select.operand), self._field(node, select)])
 
     def call(self, node: Node) -> bool:
-        """Correct a call; return whether there was anything to correct."""
+        """Correct a call; return whether the node was replaced."""
         call = node.call_expr
         operands = list(ast.children(node))
         if call.function == _OPTIONAL_FIELD:
@@ -87,7 +87,7 @@ class Correcting:
         )
 
     def _type(self, node: Node) -> CelType:
-        """Return the type that an expression certainly has."""
+        """Return the type of an expression; dyn or optional(dyn) if the checker may have guessed it."""
         found = ast.type_of(self._checked, node)
         if node.id not in self._guessed:
             return found
@@ -101,16 +101,16 @@ class Correcting:
 
 
 def forget_offsets(node: Node) -> None:
-    """Make a program that writes times as text refuse times with an offset, which the text would lack."""
+    """Let ``timestamp(text)`` accept only UTC, in a program that writes times as text and would lose the zone."""
     if ast.kind(node) == "call_expr" and node.call_expr.function == INSTANT:
         node.call_expr.function = INSTANT_OF_UTC
 
 
 def guessed(checked: Node) -> frozenset[int]:
-    """Return the ids of expressions whose type the checker may have guessed: those made from a value of any type.
+    """Return the ids of the expressions whose type the checker may have guessed, from a value of type dyn.
 
-    For ``dyn(x)[?'a']['b']`` it knows that a value is absent or present, and concludes from ``['b']`` that it is a map.
-    At run time it may be of any type.
+    For ``dyn(x)[?'a']['b']`` the checker concludes from ``['b']`` that the optional holds a map. At run time the
+    optional may hold a value of any type.
     """
     nodes = list(reversed(list(ast.walk(checked.expr))))  # children first
     found: set[int] = set()
@@ -137,7 +137,7 @@ def _spreads(checked: Node, node: Node, found: set[int]) -> bool:
 
 
 def _names(checked: Node, loop: Node, found: set[int]) -> set[str]:
-    """Return the variables of a loop that have a guessed type."""
+    """Return the names of a loop's variables whose type the checker may have guessed."""
     names: set[str] = set()
     if _spreads(checked, loop.iter_range, found):
         names |= {loop.iter_var, loop.iter_var2}

@@ -1,8 +1,8 @@
-"""Native calls whose value in the engine differs from upstream's, and the CEL that replaces them (docs/adr/0044).
+"""Calls of engine functions whose value differs from upstream's, and the CEL that replaces them (docs/adr/0044).
 
-A correction is a body (``cel.bodies``). The static types of the operands select it; where the checker does not know
-them, the body tests them at run time. Upstream is cel-go 0.26 as kube-apiserver 1.36 configures it, and each value is
-captured from it (tests/captured/cel_libraries.txt).
+A correction is a body (``cel.bodies``), selected by the static types of the operands. If the checker does not know
+these types, the body tests them at run time. Upstream is cel-go 0.26 as kube-apiserver 1.36 configures it, and each
+corrected value was captured from that version (tests/captured/cel_libraries.txt).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,21 +19,21 @@ from .typing import NULLABLE
 
 @dataclass(frozen=True, slots=True)
 class NativeCall:
-    """A checked call of a native function of the engine: the types and literals that its correction depends on."""
+    """The properties of a call of an engine's function that its correction depends on: types and literals."""
 
     kinds: Sequence[CelType]
-    """The types of its operands, the receiver first."""
+    """The types of the operands; the receiver comes first."""
     may_hold_optional: bool
-    """Whether an optional may be in a value whose type does not show it."""
+    """Whether an operand may contain an optional although its static type does not show it."""
     listed: Sequence[CelType] | None = None
-    """The types of the items in the list literal that is its last operand; None where that is no literal."""
+    """The types of the items, if the last operand is a list literal; None if it is not."""
     literal: str | None = None
-    """The text literal that is its last operand; None where that is no literal."""
+    """The text, if the last operand is a text literal; None if it is not."""
 
 
 Body: TypeAlias = str
 Correct: TypeAlias = Callable[[NativeCall], Body]
-"""Returns the body for a call; empty where the engine's value is upstream's."""
+"""Returns the body that replaces a call; empty if the engine's value is the same as upstream's."""
 
 _DOUBLE, _DURATION, _TIMESTAMP = "double", "google.protobuf.Duration", "google.protobuf.Timestamp"
 _OF_DURATION, _OF_TIMESTAMP = "type({0}) == type(duration('0s'))", "type({0}) == type(timestamp(0))"
@@ -61,7 +61,7 @@ def _is_sure_map(kind: CelType) -> bool:
 
 
 def present(call: NativeCall) -> Body:
-    """Correct ``a.?b`` and ``a[?b]``."""
+    """Return the body for the optional access ``a.?b`` or ``a[?b]``."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return "" if _is_sure_map(kind.parameters[0]) else _IN_OPTIONAL
@@ -71,7 +71,7 @@ def present(call: NativeCall) -> Body:
 
 
 def item(call: NativeCall) -> Body:
-    """Correct ``a[b]``, and ``a.b``, which is ``a['b']`` of JSON."""
+    """Return the body for ``a[b]``, and for ``a.b``, which is ``a['b']`` on JSON."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return present(call)
@@ -79,7 +79,7 @@ def item(call: NativeCall) -> Body:
 
 
 def has(call: NativeCall) -> Body:
-    """Correct ``has(a.b)``."""
+    """Return the body for ``has(a.b)``."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return f"({_IN_OPTIONAL}).hasValue()" if present(call) else ""
@@ -95,7 +95,7 @@ _OF_NON_ZERO = f"{_OF_TIMESTAMP.format('a')} ? ({_OF_TIME}) : optional.ofNonZero
 
 
 def _by_kind(known: Mapping[str, Body], otherwise: Body) -> Correct:
-    """Return the correction of a function of one operand by the operand's type."""
+    """Return the correction of a function with one operand: the body in ``known`` for the operand's type."""
 
     def correct(call: NativeCall) -> Body:
         kind = call.kinds[0].name
@@ -114,9 +114,9 @@ _TYPES: Mapping[str, str] = {
 
 
 def _converts(native: Body, known: Mapping[str, Body], dyn: str = "") -> Correct:
-    """Return the correction of a conversion; ``known`` has the body for each type whose value in the engine is wrong.
+    """Return the correction of a conversion; ``known`` has the bodies for operand types that the engine gets wrong.
 
-    ``dyn`` is tested first where the checker does not know the type: the type of most values.
+    ``dyn`` names the type of most values; if the checker does not know the type, the body tests it first.
     """
     asked = " : ".join(f"{_TYPES[kind]} ? ({body})" for kind, body in known.items())
     return _by_kind(known, f"{dyn}{asked} : {native}")
@@ -218,4 +218,5 @@ CORRECTIONS: Final[Mapping[tuple[str, int], Correct]] = {
     ("matches", 2): _matches,
     ("sort", 1): _sorts("a", "a.sort()"),
 }
-"""By the name of a native function or operator and its number of operands; fields have their own functions."""
+"""The corrections by the name of the engine's function or operator and its number of operands. The corrections of
+fields are functions above."""

@@ -1,6 +1,6 @@
-"""The most that an expression costs, computed from its checked tree for the largest pod (docs/adr/0007-cost.md).
+"""The maximum cost of an expression, computed from its checked tree for the largest pod (docs/adr/0007-cost.md).
 
-Nothing is evaluated; ``cel.meter`` charges for the parts.
+The expression is not evaluated; ``cel.meter`` prices its parts.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,33 +12,35 @@ from .meter import Meter
 from .sizes import Bounds
 
 MAX_MICROSECONDS = 100_000
-"""The time that a policy may take of a worker, all its expressions together: the apiserver aims at 1 s for the whole
-request (sig-scalability, API call latency), and a worker answers 25 connections in turn."""
+"""The maximum time that all expressions of a policy together may occupy a worker. The apiserver aims at 1 s for the
+whole request (sig-scalability, API call latency), and a worker serves 25 connections in turn."""
 
 _RESULT_ADVICE = "all that the value refers to is copied, each time that it is named; make a smaller value"
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The most that one evaluation takes, and its most expensive part."""
+    """The maximum cost of one evaluation of an expression, with its most expensive part."""
 
     microseconds: float
     line: int = 1
     column: int = 1
-    """The column of the most expensive part in the source, from 1."""
+    """The column, from 1, of the most expensive part in the source."""
     worst: float = 0.0
     advice: str = ""
-    """A cheaper way to write the most expensive part."""
+    """Advice on a cheaper way to write the most expensive part."""
     value: Bounds = field(default_factory=Bounds)
-    """The largest size of its value."""
+    """The maximum size of the expression's value."""
     remembered: Mapping[str, float] = field(default_factory=dict)
-    """The part of the microseconds for answers that the review remembers, by question: paid once for each review."""
+    """The share of ``microseconds`` for answers that are cached within a review, by question; it is paid once for each
+    review."""
     handed: float = 0.0
-    """Microseconds that are not among these: handing the value to Python. A variable's value stays in the engine."""
+    """The microseconds for converting the value to Python, which ``microseconds`` does not include: a variable's value
+    is never converted."""
 
     @property
     def with_result(self) -> "Cost":
-        """The same with the price of handing over the value."""
+        """The cost that includes converting the value to Python."""
         whole = replace(self, microseconds=self.microseconds + self.handed, handed=0.0)
         if self.handed <= self.worst:
             return whole
@@ -46,7 +48,7 @@ class Cost:
 
 
 def total_of(costs: Iterable[Cost]) -> float:
-    """Return the most that several expressions of one review take, together."""
+    """Return the maximum total, in microseconds, of several expressions that are evaluated in one review."""
     total, known = 0.0, set[str]()
     for cost in costs:
         total += cost.microseconds - sum(price for asked, price in cost.remembered.items() if asked in known)
@@ -55,10 +57,10 @@ def total_of(costs: Iterable[Cost]) -> float:
 
 
 def cost_of(checked: Node, variables: Mapping[str, Bounds]) -> Cost:
-    """Return the cost of evaluating a checked expression.
+    """Return the maximum cost of evaluating a checked expression.
 
-    ``variables`` are bounds of ``variables.<name>``. Naming one costs nothing here: it is evaluated once, for all
-    expressions that name it, and has its own cost.
+    ``variables`` has the bounds of the value of each ``variables.<name>``. The use of a variable costs nothing here:
+    the variable is evaluated once for all expressions, and has its own cost.
     """
     meter = Meter(checked, variables)
     value = meter.visit(checked.expr, 1, {})
@@ -75,7 +77,7 @@ def cost_of(checked: Node, variables: Mapping[str, Bounds]) -> Cost:
 
 
 def too_expensive(total: float, cost: Cost) -> str:
-    """Return the message for a policy that costs ``total`` microseconds, with ``cost``'s most expensive part."""
+    """Return the message for a policy that costs ``total`` microseconds; ``cost`` has its most expensive part."""
     return (
         f"got up to {total / 1000:,.0f} ms for the largest pod, {cost.worst / 1000:,.0f} of them here, "
         f"want {MAX_MICROSECONDS // 1000} ms for the whole policy; {cost.advice}"

@@ -1,8 +1,8 @@
-"""Declares types, extensions and library functions to the engine: by its Python interface and by its document.
+"""Declares types, extensions and library functions to the engine: in Python, and in its configuration document.
 
-The document has declarations that the interface cannot make: extensions beyond strings and optional types, type
-parameters, and optional types (cel.Type("optional_type<int>") makes a type of that name that fits no overload). Reading
-it is slow (4 ms with all libraries in it), so it has nothing else.
+The document has the declarations that the engine's Python interface cannot express: extensions beyond strings and
+optional types, type parameters, and optional types (cel.Type("optional_type<int>") makes a type that matches no
+overload). Parsing the document is slow (4 ms with all libraries in it), so everything else is declared in Python.
 """
 
 import json
@@ -42,7 +42,7 @@ _IN_DOCUMENT = {name: rows for name, rows in _by_name(LIBRARIES).items() if _nee
 
 
 def functions(rows: Iterable[Overload] = LIBRARIES) -> list[Any]:
-    """Return the declarations of the functions that are not in the document."""
+    """Return the Python declarations of the functions that the configuration document does not declare."""
     return [
         cel.FunctionDecl(name, [_overload(row) for row in each])
         for name, each in _by_name(rows).items()
@@ -51,7 +51,7 @@ def functions(rows: Iterable[Overload] = LIBRARIES) -> list[Any]:
 
 
 def checked(optionals: Mapping[str, CelType]) -> Any:
-    """Return the document of the checking environment, with its variables of an optional type."""
+    """Return the document for the environment that checks types; ``optionals`` are its variables of optional types."""
     return _document(
         extensions=[{"name": name} for name in _CHECKED_EXTENSIONS],
         stdlib={"exclude_functions": [{"name": name} for name in _DECLARED_AGAIN]},
@@ -63,12 +63,12 @@ def checked(optionals: Mapping[str, CelType]) -> Any:
 
 
 def run() -> Any:
-    """Return the document of the environment that runs programs."""
+    """Return the document for the environment that runs programs."""
     return _document(extensions=[{"name": name} for name in _RUN_EXTENSIONS])
 
 
 def engine_type(found: CelType) -> Any:
-    """Return a type of the Python interface."""
+    """Return the Python interface's type for a CelType."""
     parameters = [engine_type(each) for each in found.parameters]
     match found.name:
         case "list":

@@ -1,7 +1,7 @@
-"""Library functions at run time: one function of the engine for each name, which finds the overload by its operands.
+"""Library functions at run time: one engine function for each name, which selects the overload by its operands.
 
-The engine distinguishes operands by kind only, and all opaque values are of one kind (messages). So overloads of equal
-kinds share a function, and the type of each message decides here.
+The engine selects overloads by the kind of operands only, and all opaque values are of one kind, messages. So overloads
+with equal kinds share a function, which selects the overload by the type of each message.
 """
 
 from collections.abc import Callable, Mapping
@@ -34,12 +34,12 @@ _KINDS: Mapping[str, Any] = {
 
 
 def run_name(name: str) -> str:
-    """Return the run-time name of a library function, which differs from all names of the engine."""
+    """Return the run-time name of a library function, which no function of the engine itself has."""
     return name if name.startswith("internal.") else f"library.{name}"
 
 
 def declarations(bind: Bind) -> list[Any]:
-    """Return the declarations for the run-time environment; ``bind`` guards against exceptions that are bugs."""
+    """Return the declarations of library functions for the run-time environment; ``bind`` makes their callables."""
     rows = sorted((row for row in (*LIBRARIES, *INTERNAL) if row.call is not None), key=lambda row: row.name)
     return [
         cel.FunctionDecl(run_name(name), _overloads(run_name(name), list(group), bind))

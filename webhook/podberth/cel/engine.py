@@ -1,8 +1,8 @@
 """Compilation and evaluation of CEL (docs/adr/0002-cel-engine.md).
 
-An expression is checked against the types of ``cel.typing`` and then runs on plain dicts. An Environment belongs to one
-thread: the functions find their review in its slot. More threads would not help, because the engine never releases the
-interpreter lock; more processes do. Environments are independent.
+An expression is type-checked against ``cel.typing`` and then evaluated on plain dicts. Only one thread may use an
+Environment, because it holds the current review for its functions. More threads would not be faster, because the engine
+never releases the interpreter lock; more processes are. Environments are independent.
 """
 
 import re
@@ -55,36 +55,37 @@ __all__ = [
 _VARIABLES = VARIABLES_PREFIX.rstrip(".")
 _NAMES = frozenset(VARIABLES)
 _OURS: Mapping[str, Mapping[str, object]] = {"mig": {}, "jsonpatch": {}, "shell": {}, "models": {}}
-"""Names that exist only for their functions."""
+"""Variables that have no fields: expressions use them only to call their functions."""
 _WORD = re.compile(r"\w+")
 _FUNCTION_NAMES = frozenset(row.name for row in FUNCTIONS) | frozenset(row.name for row in LIBRARIES)
 _ABORTED = "[ABORTED]"
 
 
 class CompileError(Exception):
-    """An expression that is no CEL, does not type-check, or has an unusable type; ``problems`` holds all faults."""
+    """An expression is not CEL, does not type-check, or has an unusable type; ``problems`` lists all errors."""
 
     def __init__(self, problems: tuple[CelProblem, ...]) -> None:
-        """Keep the problems; the message is one line each."""
+        """Keep the problems; the message has one line for each."""
         super().__init__("\n".join(f"{each.line}:{each.column}: {each.message}" for each in problems))
         self.problems = problems
 
 
 class Expression:
-    """A compiled expression. Immutable; evaluating it changes nothing."""
+    """A compiled expression. The object is immutable; evaluating it changes nothing."""
 
     def __init__(self, source: str, want: Want, lowered: Lowered, *, runner: Runner, costs: Mapping[str, Cost]) -> None:
-        """Made by ``Environment.compile``."""
+        """Keep the compiled parts; only ``Environment.compile`` calls this."""
         self.costs = costs
-        """The most that evaluating costs: of the expression itself by "", of each variable that it needs by name."""
+        """The maximum costs of an evaluation: of the expression itself under "", and of each variable that it needs by
+        name."""
         self.source = source
         self.want = want
         self.type: CelType = lowered.type
-        """The type of its value according to the checker; ``optional_type(T)`` where it may be absent."""
+        """The type that the checker found for the value; ``optional_type(T)`` if the value may be absent."""
         self.reads = lowered.reads
-        """The paths that it reads: see ``cel.reads``; including those that its functions read."""
+        """The paths that the expression and its functions read (``cel.reads``)."""
         self.functions: frozenset[str] = lowered.functions
-        """The functions and operators that it calls, by name."""
+        """The names of the functions and operators that the expression calls."""
         self._is_optional = lowered.type.name == OPTIONAL
         self._loaded: Any = None
         self._lowered = lowered
@@ -92,17 +93,17 @@ class Expression:
 
     @property
     def parts(self) -> int:
-        """The number of its parts (``cel.bounds``), without its variables."""
+        """The number of parts (``cel.bounds``) of the expression, without those of its variables."""
         return self._lowered.parts
 
     def load(self, room: Room) -> None:
-        """Make the program, with the variables that the expression needs. A variable itself has none.
+        """Make the program that evaluates the expression and the variables it needs; not called for variables.
 
         Args:
-            room: the parts of the program are taken from it before it is made.
+            room: the budget from which the program's parts are taken before it is made.
 
         Raises:
-            CompileError: it would be larger than the bound or than the room, or is nested too deeply.
+            CompileError: the program would exceed the limit or the budget, or is nested too deeply.
         """
         parts = self._lowered.parts_in_all
         if message := too_large(parts) or room.take(parts):
@@ -117,11 +118,12 @@ class Expression:
     def evaluate(self, activation: Activation) -> Any:
         """Return the value as plain Python: None, bool, int, float, str, list, dict.
 
-        None means "no change": null, or an optional that is absent. Where ``want`` is ANY, a timestamp is a datetime, a
-        duration a timedelta and bytes a bytearray, and Nodes are a number that only this review knows.
+        None stands for null or an absent optional, which mean "no change". If ``want`` is ANY, a timestamp becomes a
+        datetime, a duration a timedelta, and bytes a bytearray. Nodes become a number that is valid only in this
+        review.
 
         Raises:
-            EvaluationError: it has no value, or not the wanted type.
+            EvaluationError: the evaluation failed, or the value does not have the wanted type.
         """
         if self._loaded is None:  # a variable that is evaluated alone
             self._loaded = self._program()
@@ -140,18 +142,18 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Conditions that are evaluated together, by one program."""
+    """Match conditions that one program evaluates together."""
 
     _expressions: tuple[Expression, ...]
     _loaded: Any
-    """None where they do not fit in one program."""
+    """The program; None if the conditions are too large for one program."""
     _runner: Runner
 
     def evaluate(self, activation: Activation) -> list[bool | EvaluationError]:
-        """Return the conditions' values, in order; an error in the place of one that has none.
+        """Return the values of the conditions, in order; a condition that fails has an error instead of a value.
 
-        An element that fails fails the whole program, and all share the limit of 10,000 iterations: then they are
-        evaluated one by one, so that each has the value that it has alone.
+        If one condition fails, or all together exceed 10,000 iterations, the whole program fails. Then the conditions
+        are evaluated one by one, so that each gets the value that it has alone.
         """
         if self._loaded is not None:
             try:
@@ -162,12 +164,13 @@ class Batch:
 
 
 class Environment:
-    """The names and functions that expressions may use. Making one takes 30 ms; it belongs to one thread."""
+    """The names and functions that expressions may use. It takes 30 ms to make, and only one thread may use it."""
 
     def __init__(self, schema: PodSchema, *, deadline: Callable[[], Late] = lambda: never) -> None:
-        """Declare the types of a schema, podberth's own types, and the functions.
+        """Declare the types of the Pod schema, podberth's own types, and the functions.
 
-        ``deadline`` starts to count the time that the policies of one set may take to compile.
+        A call of ``deadline`` starts the time limit for compiling one set of policies, and returns the check of that
+        limit.
         """
         self.schema = schema
         self.deadline = deadline
@@ -185,20 +188,20 @@ class Environment:
         names: frozenset[str] | None = None,
         room: Room | None = None,
     ) -> Expression:
-        """Check an expression and make it ready to run.
+        """Type-check an expression and return it compiled.
 
         Args:
             source: the expression.
-            want: what its value must be.
-            variables: what ``variables.<key>`` is. An expression (of this Environment) becomes part of the program: it
-                is evaluated when it is first needed, and once; nothing has to be bound. For a type alone, the value is
-                bound under "variables.<key>" in the activation.
-            names: the names that it may use, of ``typing.VARIABLES`` and "variables"; None: all.
-            room: its parts are taken from it, and no program is made yet: that is ``Expression.load``'s. None: an
-                expression that stands alone.
+            want: the type that its value must have.
+            variables: an expression or a type for each ``variables.<key>``. An expression of this Environment becomes
+                part of the program, and is evaluated at most once, when it is first needed. The value of a type must be
+                bound as "variables.<key>" in the activation.
+            names: the names that it may use, from ``typing.VARIABLES`` and "variables"; None means all.
+            room: the budget from which its parts are taken; ``Expression.load`` makes the program later. None means an
+                expression that is part of no policy.
 
         Raises:
-            CompileError: with every problem the checker found.
+            CompileError: the expression does not compile; the error has every problem that the checker found.
         """
         allowed = _NAMES | {_VARIABLES} if names is None else names
         given = dict(variables or {}) if _VARIABLES in allowed else {}
@@ -225,26 +228,26 @@ class Environment:
         return expression
 
     def parts(self, source: str, variables: Mapping[str, CelType | Expression]) -> SubExpression | None:
-        """Return an expression as a tree of its parts, each of which ``compile`` accepts; None for a literal.
+        """Return an expression as a tree of its parts, each of which can be compiled alone; None for a literal.
 
         Raises:
-            CompileError: as ``compile`` does.
+            CompileError: the expression does not compile.
         """
         return parts_of(self._checked(source, variables), source)
 
     def tree(self, source: str, variables: Mapping[str, CelType | Expression]) -> Tree:
-        """Return an expression as plain values, for analysis.
+        """Return an expression's syntax tree as plain Python values, for analysis.
 
         Raises:
-            CompileError: as ``compile`` does.
+            CompileError: the expression does not compile.
         """
         return tree_of(self._checked(source, variables))
 
     def batch(self, expressions: Sequence[Expression]) -> Batch:
-        """Join conditions to one program.
+        """Return a batch that evaluates several conditions by one program.
 
         Raises:
-            ValueError: one of them is no condition.
+            ValueError: one of the expressions is not a condition.
         """
         for each in expressions:
             if each.want is not Want.BOOL:
@@ -255,9 +258,10 @@ class Environment:
         return Batch(tuple(expressions), self._runner.load(serialized), self._runner)
 
     def activation(self, bindings: Mapping[str, object], review: ReviewContext) -> Activation:
-        """Bind names to plain JSON values. A missing name is null; ``topology`` and ``mig`` belong to the review.
+        """Return the names of an evaluation bound to plain JSON values; a missing name is null.
 
-        Values must not change while the activation is in use.
+        ``topology`` and ``mig`` are taken from ``review``. Callers must not modify the values while the activation is
+        in use.
         """
         return self._runner.activation({**bindings, **_OURS, "topology": {"known": review.index.known}}, review)
 
@@ -287,11 +291,11 @@ class Environment:
             raise CompileError(explain(str(error), source, words)) from error
 
     def _parsed(self, source: str, named: Mapping[str, CelType]) -> bytes:
-        """Return the checked expression; a failure inside the parser itself is tried once more.
+        """Return the checked expression, serialised; an internal failure of the parser is retried once.
 
-        The parser catches its own exceptions and reports them as ABORTED, without a message: seen once in some ten
-        thousands of compilations of correct sources, and never twice for the same source. Problems of a source are
-        reported each time.
+        The parser reports its own exceptions as ABORTED, without a message. This happened once in tens of thousands of
+        compilations of correct sources, and never twice for the same source. Problems of a source are reported each
+        time.
         """
         try:
             return self._checker.check(source, named)

@@ -1,10 +1,10 @@
-"""Functions of policies beyond CEL itself: questions to the topology index and to the MIG tables.
+"""podberth's own CEL functions: queries of the topology index and of the MIG tables.
 
-Each function is a row of a table, bound to plain Python over the current review. The functions are total: any argument
-that type-checks gets an answer, so an exception here is a bug. A new function is a new row; nothing else knows it.
+Each function is a row of a table, bound to plain Python over the current review. Each function returns a value for all
+arguments that type-check, so an exception here is a bug. A new function needs only a new row.
 
-The answer of ``topology.nodes`` is a number in CEL, the index of the node set in the review, and its fields are
-functions of that number. So a question costs one call, and terms are converted for CEL only where they are used.
+In CEL, the result of ``topology.nodes`` is a number: the index of the node set in the review. Its fields are functions
+of that number, so node selector terms are converted for CEL only if they are used.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -30,20 +30,20 @@ _NVIDIA_GPU = "nvidia.com/gpu"
 
 @dataclass(frozen=True)
 class ReviewContext:
-    """The current review for functions: the cluster, and the pod's need of a node."""
+    """The inputs of podberth's functions in one review: the cluster, and the pod's requirements of a node."""
 
     index: TopologyIndex
     need: Need
     class_resources: frozenset[str] = frozenset()
-    """Extended resources that DeviceClasses serve: no node lists them, and yet they are available."""
+    """The extended resources that DeviceClasses serve: they are available although no node lists them."""
     members: int = 0
-    """The number of the gang's pods that ask for accelerators; 0: unknown."""
+    """The number of the gang's pods that ask for accelerators; 0 if it is unknown."""
     roles: Roles = ()
-    """The needs of the gang's roles, if they differ; else empty."""
+    """The needs of the gang's roles, each with its number of pods; empty if all roles have the same need."""
     _sets: list[NodeSet] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def handle(self, nodes: NodeSet) -> int:
-        """Return the number of a node set within this review. Equal questions get equal numbers."""
+        """Return the number that represents a node set in this review's expressions; equal sets have equal numbers."""
         # The index remembers its answers, so identity is equality; a review has a handful of questions.
         for number, known in enumerate(self._sets):
             if known is nodes:
@@ -52,23 +52,23 @@ class ReviewContext:
         return len(self._sets) - 1
 
     def nodes(self, handle: int) -> NodeSet:
-        """Return the node set with a number."""
+        """Return the node set that the number ``handle`` represents."""
         return self._sets[handle]
 
     @cached_property
     def mig_nodes(self) -> NodeSet:
-        """The nodes that the pod selects and can reach, whatever its requests."""
+        """The nodes that the pod selects and whose taints it tolerates, whatever devices it requests."""
         return self.index.nodes(replace(self.need, requests=(), per_container=0, memory_mib=0))
 
     @cached_property
     def gpu_nodes(self) -> NodeSet:
-        """The nodes on which a pod with its selection that asks for one whole GPU could run."""
+        """The nodes that could run a pod with this pod's node selection that requests one whole GPU."""
         return self.index.nodes(replace(self.need, requests=((_NVIDIA_GPU, 1),), per_container=1, memory_mib=0))
 
     def levels_of_gang(self) -> tuple[str, str]:
-        """Return the narrowest level with a domain that holds the gang, and the narrowest whose every domain does.
+        """Return the narrowest level with a domain that fits the gang, and the narrowest whose domains all fit it.
 
-        Empty if there is no such level.
+        A text is empty if there is no such level.
         """
         if self.roles:
             return self.index.levels(self.roles) if self.need.requests else ("", "")
@@ -78,17 +78,17 @@ class ReviewContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Function(Overload):
-    """A member function of policies; its id is the name of the run-time function, too."""
+    """A member function of podberth's; its overload id is also the name of the run-time function."""
 
     call: Callable[..., Any]
-    """Called with the review and the operands whose types are in ``CARRIED``."""
+    """The implementation, called with the review and those operands whose types are in ``CARRIED``."""
     reads: tuple[tuple[str, ...], ...] = ()
-    """The access paths that the answer depends on beside the operands."""
+    """The access paths that the function's result depends on besides its operands."""
 
 
 CARRIED = frozenset({"int", "string", "list(string)", NODES.name})
-"""Operand types whose value reaches Python. The others (topology, mig, gpu) only name the question; the review has
-their values."""
+"""The operand types whose values are passed to the Python function. Operands of other types (topology, mig, gpu) are
+not passed, because the review has their values."""
 
 # ``topology.nodes`` answers for the current pod, so it reads the pod's own selection of nodes beside ``gpu``.
 _CHOICE = tuple(("object", *path) for path in CHOSEN_BY)
@@ -109,7 +109,7 @@ def _smallest(review: ReviewContext, memory_mib: int, slices: int = 0) -> dict[s
 
 
 def _profile(name: str = "", memory_mib: int = 0) -> dict[str, Any]:
-    """Return the MigProfile of a name in any spelling; if the text names no profile, one with ``exist`` False."""
+    """Return the MigProfile with this name, in any spelling; ``exist`` is False if there is no such profile."""
     try:
         profile = mig.parse(name)
     except ValueError:
@@ -145,7 +145,7 @@ def _fits(review: ReviewContext, names: list[Any]) -> bool:
 
 
 def _suggested(review: ReviewContext, name: str) -> Iterator[str]:
-    """Yield profiles of the cluster, then those that exist, each the best first, in the requested form."""
+    """Yield similar profiles of the cluster, then other existing ones, best match first, spelled like ``name``."""
     is_shared = name.startswith(mig.RESOURCE_PREFIX) and name.endswith(mig.SHARED_SUFFIX)
     offers = filter(_is_shared_mig, review.index.offered) if is_shared else review.mig_nodes.mig_offers
     seen: set[str] = set()
@@ -166,7 +166,7 @@ def _is_shared_mig(resource: str) -> bool:
 
 
 def _are_texts(found: list[Any]) -> bool:
-    """Return whether a list holds only strings: an element of a dyn list may be of any type."""
+    """Return whether all elements of a list are strings; elements of a list of dyn may be of any type."""
     return all(isinstance(each, str) for each in found)
 
 
@@ -176,7 +176,7 @@ def _named(_: ReviewContext, name: str) -> dict[str, Any]:
 
 
 def _row(signature: str, call: Callable[..., Any], reads: tuple[tuple[str, ...], ...] = ()) -> Function:
-    """Return the function of a signature as policies see it: "Receiver.name(type, type): type"."""
+    """Return the Function with a signature as policies see it, such as "Receiver.name(type, type): type"."""
     path, _, rest = signature.partition("(")
     inside, _, result = rest.rpartition("): ")
     receiver, _, name = path.rpartition(".")
@@ -267,4 +267,4 @@ NODES_FIELDS: Mapping[str, Callable[[NodeSet], Any]] = MappingProxyType(
         "missingLabel": lambda nodes: nodes.placement.missing_label,
     }
 )
-"""The fields of Nodes (typed in ``cel.typing``) with their sources."""
+"""The fields of the type Nodes (declared in ``cel.typing``), each with the function that computes it."""

@@ -1,8 +1,8 @@
-"""The bounds that a condition puts on texts: in ``t.size() <= 8 && t.matches(...)`` the pattern searches 8 characters.
+"""The limits that conditions set on texts: in ``t.size() <= 8 && t.matches(...)``, ``t`` has at most 8 characters.
 
-The engine evaluates the second operand of ``&&`` and ``||`` only if the first does not decide, and one branch of
-``? :`` (cel-cpp runtime, short-circuiting). After an error in the condition the second operand is evaluated, too. Then
-the text either has the bound all the same, or has no value that could be read.
+The engine evaluates the second operand of ``&&`` and ``||`` only if the first does not decide the result, and only one
+branch of ``? :`` (cel-cpp runtime, short-circuiting). If the condition fails, the second operand is evaluated, too.
+Then the text is either within the limit all the same, or has no value to read.
 """
 
 from collections.abc import Mapping
@@ -11,18 +11,18 @@ from . import ast, patterns
 from .ast import Node
 
 _CHARACTER_BYTES = 4
-"""The most bytes of a character in UTF-8; ``size()`` counts characters (cel-spec doc/langdef.md, size)."""
+"""The maximum number of bytes of a character in UTF-8; ``size()`` counts characters (cel-spec doc/langdef.md, size)."""
 _TURNED: Mapping[str, str] = {"_<_": "_>_", "_<=_": "_>=_", "_>_": "_<_", "_>=_": "_<=_", "_==_": "_==_"}
-"""A comparison with its operands exchanged."""
+"""Each comparison operator with the operator that is equivalent when the operands are swapped."""
 _OPPOSITE: Mapping[str, str] = {"_<_": "_>=_", "_<=_": "_>_", "_>_": "_<=_", "_>=_": "_<_", "_!=_": "_==_"}
 _MOST: Mapping[str, int] = {"_<_": -1, "_<=_": 0, "_==_": 0}
-"""Comparisons with a number that bound a size, and what the bound is beside the number."""
+"""The comparisons that limit a size, each with the difference between the limit and the compared number."""
 
 
 def longest_texts(checked: Node, condition: Node, *, holds: bool) -> Mapping[str, float]:
-    """Return the most bytes of texts, by their names, if the condition does not have the opposite value of ``holds``.
+    """Return the maximum bytes of texts, by variable name, where ``condition`` is ``holds`` or failed.
 
-    The names are those of loop variables, and of variables as ``variables.<name>``.
+    The names are those of loop variables, and ``variables.<name>`` for a policy's variables.
     """
     call = condition.call_expr
     match call.function:
@@ -68,7 +68,7 @@ def _sized(checked: Node, function: str, left: Node, right: Node) -> Mapping[str
 
 
 def _is_named_text(checked: Node, node: Node) -> bool:
-    """Return whether a node is a name of a text; a value of any type could be a list of long texts."""
+    """Return whether a node is a variable of type string; a variable of type dyn could hold a list of long texts."""
     return ast.kind(node) == "ident_expr" and ast.type_of(checked, node).name == "string"
 
 

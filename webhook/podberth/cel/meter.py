@@ -1,12 +1,12 @@
-"""The price of each part of a checked expression, with the largest size of its value; ``cel.cost`` has the totals.
+"""Prices each part of a checked expression, and computes the maximum size of its value, for ``cel.cost``.
 
-Every part is charged for each time that it can run, including nested loops. A list or map of the pod has the length
-that ``kube.budget`` allows, a string any length, and all strings of one pod together are no longer than the pod. The
-engine stops an evaluation after 10,000 iterations, which bounds every loop. For some that is too much: a list that
-``map`` or ``filter`` makes is copied for each added element.
+A part is priced for each time that it can run, including nested loops. A list or map of the pod is assumed to have the
+maximum length that ``kube.budget`` allows. All strings of a pod together are no longer than the pod. The engine stops
+an evaluation after 10,000 iterations, which bounds every loop. But 10,000 can be too many: ``map`` and ``filter`` copy
+their list for each element that they add.
 
-The prices are measured (``cel.prices``): microseconds of one idle core, for each function on the worst known input.
-They compare functions, and do not describe a machine's speed.
+The prices are measurements (``cel.prices``) in microseconds of one idle core, for each function on its worst known
+input. They serve to compare functions, and are no statement about a machine's speed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,15 +55,17 @@ _MIG_NODES = frozenset({"smallest", "nearest", "suggestions", "capacity", "fits"
 _NARROWING = frozenset({"withLinkDomain", "gpuNodes"})
 _LEVELS = frozenset({"narrowestLevel", "narrowestSafeLevel"})
 _ANSWERS: Mapping[str, str] = dict.fromkeys(_MIG_NODES - _NARROWING, "mig") | dict.fromkeys(_LEVELS, "levels")
-"""Answers that are computed once for several functions."""
+"""The results that several functions share within a review: each function with the shared result's name."""
 _TEXT_FUNCTIONS = frozenset({"commands", "flag"})
 
 _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 _SAME = frozenset({"orValue", "or", "value", "optional.of", "optional.ofNonZeroValue", "dyn", "string", "bytes"})
 _FREE = frozenset({"_&&_", "_||_", "_?_:_", "!_", "@not_strictly_false"})
-"""Operators that read only a bool; all() and exists() expand to the last of them. Their price is that of a part."""
+"""The operators that read only booleans, and cost no more than any part. ``all()`` and ``exists()`` expand to the last
+one."""
 _CHOICES: Mapping[str, tuple[bool, ...]] = {"_&&_": (True,), "_||_": (False,), "_?_:_": (True, False)}
-"""Operators whose first operand decides whether the others are evaluated, with its value if they are."""
+"""The operators whose first operand decides whether the others are evaluated: for each other operand, the value of the
+first for which it is evaluated."""
 _OURS = frozenset(row.name for row in FUNCTIONS)
 _FOLDS = frozenset(row.name for row in LIBRARIES if row.body and row.parameters[0].startswith("list("))
 _CALLED = frozenset(row.name for row in LIBRARIES if not row.is_native) - _FOLDS
@@ -82,26 +84,26 @@ _REGEX_ADVICE = (
     "a pattern is compiled each time; ask ==, startsWith(), endsWith() or contains(), or first what is cheap"
 )
 _LEAST_BYTES = 10
-"""Bytes of a value in a structure that the API server sends, with its key: `{"name":"A"}`."""
+"""The minimum number of bytes of a value in a pod's JSON, with its key: `{"name":"A"}`."""
 _TEXT_ADVICE = "a text of any length is read or made each time; compare first, or take it out of the loop"
 
 
 class Meter:
-    """Sums up the price of one tree."""
+    """Computes the price of one expression's tree."""
 
     def __init__(self, checked: Node, variables: Mapping[str, Bounds]) -> None:
-        """``variables`` are bounds of ``variables.<name>``."""
+        """Prepare; ``variables`` has the bounds of the value of each ``variables.<name>``."""
         self._checked = checked
         self._variables = variables
         self.sum = 0.0
-        """Microseconds so far."""
+        """The sum of the prices so far, in microseconds."""
         self.worst: tuple[float, int, str] = (0.0, 0, "")
-        """The most expensive part: its microseconds, the id of its node, and a cheaper way to write it."""
+        """The most expensive part: its microseconds, the id of its node, and advice on a cheaper way to write it."""
         self.remembered: dict[str, float] = {}
-        """The microseconds for answers that the review remembers, by question."""
+        """The microseconds for results that are cached within a review, by query."""
 
     def result_price(self, value: Bounds) -> float:
-        """Return the price of the value of the whole expression, which becomes plain Python and is checked."""
+        """Return the price of converting the expression's final value to Python and checking it."""
         node = self._checked.expr
         handed = self._handed(node, value, 1)
         if ast.type_of(self._checked, node).name in _PLAIN:
@@ -110,7 +112,7 @@ class Meter:
         return handed + _CHECKED * min(within, MOST_VALUES)
 
     def _handed(self, node: Node, value: Bounds, times: float) -> float:
-        """Return the price of handing a value to Python ``times`` times: all that it refers to is copied."""
+        """Return the price of converting a value to Python ``times`` times; the conversion copies everything in it."""
         kind = ast.type_of(self._checked, node).name
         if kind in _SCALARS:
             return 0.0
@@ -118,7 +120,7 @@ class Meter:
         return byte * value.bytes_at(times) + _HANDED * times * value.values
 
     def visit(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Charge for an expression that is evaluated ``times`` times; return the bounds of its value."""
+        """Add the price of an expression that is evaluated ``times`` times; return the bounds of its value."""
         found = self._visit(node, times, scope)
         kind = ast.type_of(self._checked, node)
         if kind.name in _PLAIN:
@@ -128,7 +130,7 @@ class Meter:
         return found
 
     def _visit(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Do the same, without what the type of the value says about its size."""
+        """Return the same bounds as ``visit``, not yet narrowed by the type of the value; the price is added."""
         self.sum += _PART * times
         match ast.kind(node):
             case "const_expr":
@@ -169,7 +171,7 @@ class Meter:
     def _where(
         self, condition: Node, times: float, scope: Mapping[str, Bounds], *, holds: bool
     ) -> Mapping[str, Bounds]:
-        """Return the scope of what is evaluated only if a condition is not the opposite of ``holds``."""
+        """Return the scope, narrowed for an expression that is evaluated if ``condition`` is ``holds`` or failed."""
         inside = dict(scope)
         for name, longest in longest_texts(self._checked, condition, holds=holds).items():
             of_policy = name.partition(".")[2]
@@ -180,7 +182,7 @@ class Meter:
         return inside
 
     def _read(self, node: Node, path: tuple[str, ...], times: float) -> Bounds:
-        """Return the bounds of the value at a path: of the pod, or of a value that is no longer than a pod."""
+        """Return the bounds of the value at a path: in the pod, or in another object that is no larger than a pod."""
         scalar = ast.type_of(self._checked, node).name in _SCALARS
         size = SCALAR_BYTES if scalar else most_bytes(path)
         return Bounds(most(path), size, times * size, times, path, whole=times, has_parts=True)
@@ -236,14 +238,14 @@ class Meter:
         return self._result(node, values, times)
 
     def _charge_answer(self, node: Node, times: float) -> None:
-        """Charge for a field of Nodes: the answer that is computed once for each node set, and each reading of it."""
+        """Add the price of a field of Nodes: of computing it once for each node set, and of each read."""
         name = node.select_expr.field
         price = field_price(name)
         self._charge(node, price.call * times, _LOOP_ADVICE)
         self._charge_first(node, "placement" if name in _PLACEMENT else name, times, price.first)
 
     def _charge_first(self, node: Node, what: str, times: float, price: float) -> None:
-        """Charge for an answer that a review computes once for each node set, of which there are few."""
+        """Add the price of a result that a review computes only once for each of its few node sets."""
         if not price:
             return
         asked = node.select_expr.operand if ast.kind(node) == "select_expr" else node
@@ -255,7 +257,7 @@ class Meter:
             self.remembered[key] = charged
 
     def _charge_plain(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
-        """Charge for a call, the texts that it reads and the lists that it reads."""
+        """Add the price of a call, by the bytes of the texts and the entries of the lists that it reads."""
         function = node.call_expr.function
         price = price_of(function)
         charged = price.call * times
@@ -279,7 +281,7 @@ class Meter:
         self._charge(node, charged, _TEXT_ADVICE if price.byte else _LOOP_ADVICE)
 
     def _charge_bytes(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
-        """Charge for a function of the engine or of a library."""
+        """Add the price of a function of the engine or of a library, by the bytes that it reads."""
         function = node.call_expr.function
         price = price_of(function)
         read = [value.bytes_at(times) for value in values]
@@ -320,7 +322,7 @@ class Meter:
                 self._charge_plain(node, nodes, values, times)
 
     def _charge_listed(self, node: Node, nodes: Sequence[Node], values: Sequence[Bounds], times: float) -> None:
-        """Charge for a function of lists."""
+        """Add the price of a function of lists."""
         function = node.call_expr.function
         price = price_of(function)
         if function == "_+_":
@@ -349,10 +351,11 @@ class Meter:
     def _charge_compared(
         self, node: Node, listed: Node, left: tuple[float, float], right: tuple[float, float], times: float
     ) -> None:
-        """Charge for lists and objects that are compared, each of one list with each of another.
+        """Add the price of comparing each element of one list with each element of another.
 
-        ``left`` and ``right`` are the lists' bytes and lengths. Two elements are compared as far as the shorter one
-        goes. Texts are a part of the price of a pair: their first difference ends the comparison.
+        ``left`` and ``right`` are the bytes and the length of each list. The comparison of two elements ends with the
+        shorter one. The comparison of two texts ends at their first difference, so its price is part of the price of a
+        pair.
         """
         kind = ast.type_of(self._checked, listed)
         elements = kind.parameters[0].name if kind.name == "list" else kind.name
@@ -421,7 +424,7 @@ class Meter:
         return result
 
     def _growing(self, step: Node, added: Node, rounds: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Charge for the step of ``map`` or ``filter``; return the bounds of the added element."""
+        """Add the price of one round of ``map`` or ``filter``; return the bounds of the element that it adds."""
         if ast.kind(step) == "call_expr" and step.call_expr.function == "_?_:_":
             condition = step.call_expr.args[0]
             self.visit(condition, rounds, scope)
@@ -430,13 +433,13 @@ class Meter:
 
 
 def _pattern(node: Node, size: float) -> Pattern:
-    """Return the pattern that an expression is; of one that is no literal the worst of that size."""
+    """Return the regular expression in a literal; for other expressions, the most expensive one of ``size`` bytes."""
     literal = ast.kind(node) == "const_expr"
     return patterns.read(node.const_expr.string_value) if literal else patterns.unread(size)
 
 
 def _sets(asked: Node) -> float:
-    """Return the number of node sets that a question in a loop asks about."""
+    """Return the number of node sets that a query in a loop may ask about."""
     narrowed = 1.0
     for node in ast.walk(asked):
         call = node.call_expr
@@ -446,7 +449,7 @@ def _sets(asked: Node) -> float:
 
 
 def _spelled(node: Node) -> str:
-    """Return a text that two questions share only if they have the same answer within a review."""
+    """Return a text for a query; two queries with the same text have the same result within a review."""
     match ast.kind(node):
         case "ident_expr":
             return str(node.ident_expr.name)

@@ -1,7 +1,8 @@
-"""Values of types that CEL does not have, as the engine holds them: messages around their text.
+"""Values of types that CEL does not have: the engine holds them as protobuf messages with the value's text.
 
-The engine has no opaque types, but it has messages: they keep their type through lists, maps and ``dyn``, are equal
-where their text is, and are passed to Python functions and back. The checker sees the same names without any field.
+The engine has no opaque types, but messages serve as such. A message keeps its type in lists, maps and ``dyn``, equals
+another if their texts are equal, and can be passed to Python functions and back. The checker declares the same type
+names without fields.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from .typing import descriptor_pool
 POOL = descriptor_pool(
     {name: {"text": "string"} | ({"signs": "list(double)"} if name == QUANTITY else {}) for name in OPAQUE}
 )
-"""The message types of a program's environment: all other values are JSON."""
+"""The message types of the environment that runs programs; all other values there are JSON."""
 
 _CLASSES: Mapping[str, Any] = {
     name: message_factory.GetMessageClass(POOL.FindMessageTypeByName(name)) for name in OPAQUE
@@ -25,7 +26,7 @@ _CLASSES: Mapping[str, Any] = {
 
 
 def wrap(kind: str, value: Any) -> Any:
-    """Return a function's result for the engine: a text of an opaque type becomes a value of that type."""
+    """Return a function's result in the engine's form: the text of an opaque type becomes a message of that type."""
     made = _CLASSES.get(kind)
     if made is None:
         return value
@@ -36,7 +37,7 @@ def wrap(kind: str, value: Any) -> Any:
 
 
 def unwrap(operand: Any) -> tuple[str, Any]:
-    """Return the opaque type of an operand and its text; of any other operand "" and itself."""
+    """Return the type name and the text of an opaque value; for any other operand, "" and the operand itself."""
     if isinstance(operand, Message):
         name = operand.DESCRIPTOR.full_name
         if name in _CLASSES:

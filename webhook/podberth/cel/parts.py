@@ -1,9 +1,9 @@
-"""An expression's parts in its author's text: the checked tree, with the source text of every part.
+"""The parts of an expression as a tree, each with its text in the author's source.
 
-The checker keeps one position for each part: an operand's first character, an operator, a call's parenthesis. The
-position and the brackets around it give the whole text, which is an expression again: it can be compiled alone. The
-expansion of a macro is no part; the parts are its receiver, and those in its body without a loop variable. Nothing is
-evaluated here.
+The checker keeps one position for each part: an operand's first character, an operator, or a call's parenthesis. This
+module finds the whole text of the part from its position and the brackets around it. The text is an expression that can
+be compiled alone. The parts of a macro are its receiver, and the parts of its body that use no loop variable. Nothing
+is evaluated here.
 """
 
 import re
@@ -19,7 +19,7 @@ from .typing import VARIABLES
 # ---- tokens: cel-spec doc/langdef.md, Syntax, as far as the text of a part needs them --------------------------------
 
 CLOSING: Final[Mapping[str, str]] = {"(": ")", "[": "]", "[?": "]", "{": "}"}
-"""The closing bracket of each opening one."""
+"""The closing bracket for each opening bracket."""
 
 _SPACE = r"(?P<space>\s+|//[^\n]*)"
 _RAW = r"""(?:[rR][bB]?|[bB][rR])(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"[^"\n]*"|'[^'\n]*')"""
@@ -31,7 +31,7 @@ _TOKEN = re.compile(rf"{_SPACE}|{_RAW}|{_QUOTED}|{_NAME}|{_NUMBER}|\.\?|\[\?|&&|
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A piece of the source; offsets count characters from 0, ``end`` is behind the last."""
+    """A token of the source; offsets count characters from 0, and ``end`` is the offset behind the last character."""
 
     text: str
     start: int
@@ -39,7 +39,7 @@ class Token:
 
 
 def tokens_of(source: str) -> list[Token]:
-    """Return the tokens in order, without blanks and comments."""
+    """Return the tokens of the source in order, without white space and comments."""
     return [
         Token(found.group(), found.start(), found.end())
         for found in _TOKEN.finditer(source)
@@ -59,12 +59,12 @@ _PER_ELEMENT = frozenset({"all", "exists", "exists_one", "existsOne", "filter", 
 _VARIABLE_AND_BODY = 2
 
 Span: TypeAlias = tuple[int, int]
-"""First and last token."""
+"""The indexes of the first and the last token of a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class MacroLoop:
-    """A macro that evaluates its body for each element; ``range`` is the list or map. All are source texts."""
+    """A macro that evaluates ``body`` for each element of ``range``, a list or map; all fields are source texts."""
 
     range: str
     variable: str
@@ -75,18 +75,19 @@ class MacroLoop:
 class SubExpression:
     """An expression within an expression.
 
-    ``path`` is a name with fields and indexes behind it: its children are the values on the way. The children of
-    ``and``, ``or`` and ``choice`` are the operands in order, and not all of them are needed. The first child of a
-    ``macro`` is its receiver, the others are in its body. Literals are no parts, and neither is a bare ``object`` or
-    the like, which holds everything.
+    The kind ``path`` is a name with fields and indexes; its children are the values of the shorter paths. The children
+    of the kinds ``and``, ``or`` and ``choice`` are the operands in order; some of them may not be evaluated. The first
+    child of a ``macro`` is its receiver, and the others are parts of its body. Literals are not parts, nor are bare
+    variables such as ``object``, whose value would be too large.
     """
 
     text: str
     kind: Kind
     children: tuple["SubExpression | None", ...]
-    """The parts within this part. None is an operand that is a literal: it keeps the indexes of the others right."""
+    """The parts within this part. An operand that is a literal is None, so that the indexes of the other operands are
+    right."""
     variable: str = ""
-    """The name of the policy's variable; empty for any other part."""
+    """The name of the policy's variable, if the part is one; else empty."""
     loop: MacroLoop | None = None
 
 
@@ -94,14 +95,14 @@ def parts_of(checked: Node, source: str) -> SubExpression | None:
     """Return the expression as a tree of its parts; None for a literal.
 
     Args:
-        checked: the checked expression, before it is lowered.
-        source: its text.
+        checked: the checked expression, before ``program.lower`` rewrites it.
+        source: the text of the expression.
     """
     return _Reader(checked, source).read(checked.expr)
 
 
 class _Reader:
-    """Finds the text of each part of one expression."""
+    """Finds the source text of each part of one expression."""
 
     def __init__(self, checked: Node, source: str) -> None:
         self.source = source
@@ -112,7 +113,7 @@ class _Reader:
         self.opening = {last: first for first, last in self.closing.items()}
 
     def read(self, node: Node) -> SubExpression | None:
-        """Return one part with those within it."""
+        """Return a node as a part, with the parts within it; None if the node is not a part."""
         kind = ast.kind(node)
         if not kind or _is_literal(node) or (kind == "ident_expr" and node.ident_expr.name in VARIABLES):
             return None
@@ -126,7 +127,7 @@ class _Reader:
         return self._part(node, "path" if _is_path(node) else "other", inner)
 
     def _lazy(self, kind: Kind, operands: Sequence[Node]) -> Iterator[SubExpression | None]:
-        """Yield the operands in order; those of ``a && b && c`` are three, as they are read, not one and a pair."""
+        """Yield the operands of an operator in order, as parts; ``a && b && c`` has three operands, not two."""
         for operand in operands:
             part = self.read(operand)
             if part is not None and part.kind == kind != "choice":
@@ -144,7 +145,7 @@ class _Reader:
     # ---- macros -----------------------------------------------------------------------------------------------------
 
     def _macro(self, node: Node) -> int | None:
-        """Return the token of a macro's parenthesis where the node is the expansion of one."""
+        """Return the index of the parenthesis of the macro whose expansion the node is; None if it is no expansion."""
         token = self._token(node)
         if token is None or self.tokens[token].text != "(":
             return None
@@ -157,16 +158,16 @@ class _Reader:
         return self._part(node, "macro", (operand, *free), self._loop(target, parenthesis))
 
     def _target(self, node: Node, parenthesis: int) -> Node:
-        """Return the receiver of a macro: ``optMap`` reads its value, ``sortBy`` binds it to a name."""
+        """Return the receiver of a macro, which each macro's expansion has in a different place."""
         if ast.kind(node) == "call_expr":
             return node.call_expr.args[0].call_expr.target
         loop = node.comprehension_expr
         return loop.accu_init if self._token(loop.iter_range) == parenthesis else loop.iter_range
 
     def _free(self, node: Node, done: Span, macros: frozenset[int], bound: frozenset[str]) -> Iterator[SubExpression]:
-        """Yield the largest parts of a macro's body without a loop variable.
+        """Yield the largest parts of a macro's body that use no loop variable.
 
-        ``done`` is the text of the receiver, which an expansion may contain twice.
+        ``done`` is the receiver's span, which is skipped: an expansion may contain the receiver twice.
         """
         macro = self._macro(node)
         macros |= frozenset() if macro is None else {macro}
@@ -190,7 +191,7 @@ class _Reader:
         return MacroLoop(over, variable, body)
 
     def _arguments(self, parenthesis: int) -> list[Span]:
-        """Return the spans between the commas of a call."""
+        """Return the spans of the arguments of a call: the texts between its commas."""
         end = self.closing[parenthesis]
         found: list[Span] = []
         start = at = parenthesis + 1
@@ -204,7 +205,7 @@ class _Reader:
     # ---- the text of a part -----------------------------------------------------------------------------------------
 
     def span(self, node: Node) -> Span:
-        """Return the tokens of a part, including the parentheses around its operands."""
+        """Return the span of a part, including the parentheses around its operands."""
         token, macro = self._token(node), self._macro(node)
         operands = _operands(node) if macro is None else [self._target(node, macro)]
         inner = [self.span(child) for child in operands if self._token(child) is not None]
@@ -212,7 +213,7 @@ class _Reader:
         return self._balanced(min([start, *(each for each, _ in inner)]), max([end, *(each for _, each in inner)]))
 
     def _own(self, node: Node, token: int) -> Span:
-        """Return the tokens of a part that do not belong to its operands."""
+        """Return the span of those tokens of a part that do not belong to its operands."""
         text = self.tokens[token].text
         if text == "(":  # a call, has(), or a macro; the name of a called function may have dots
             start = token - 1
@@ -232,7 +233,7 @@ class _Reader:
         return token > 0 and self.tokens[token].text == "."
 
     def _balanced(self, start: int, end: int) -> Span:
-        """Return the span extended by the brackets that are opened or closed in it."""
+        """Return the span, extended until every bracket in it has its counterpart in it, too."""
         for at in range(start, end + 1):
             end = max(end, self.closing.get(at, end))
         for at in range(end, start - 1, -1):
@@ -247,7 +248,7 @@ class _Reader:
 
 
 def _closing(tokens: Sequence[Token]) -> dict[int, int]:
-    """Return the index of each closing bracket by that of its opening one."""
+    """Return the index of each closing bracket's token, by the index of its opening bracket."""
     found: dict[int, int] = {}
     waiting: list[int] = []
     for number, token in enumerate(tokens):
@@ -259,7 +260,7 @@ def _closing(tokens: Sequence[Token]) -> dict[int, int]:
 
 
 def _operands(node: Node) -> Iterator[Node]:
-    """Yield the direct operands, without the field's name of ``.?name``, which has no text of its own."""
+    """Yield the direct operands of a node, without the field name of ``.?name``, which has no source text."""
     children = list(ast.children(node))
     if ast.kind(node) == "call_expr" and node.call_expr.function == _OPTIONAL_FIELD:
         children = children[:1]
@@ -267,7 +268,7 @@ def _operands(node: Node) -> Iterator[Node]:
 
 
 def _is_opt_map(node: Node) -> bool:
-    """Return whether a choice is the expansion of ``optMap`` or ``optFlatMap``: ``x.hasValue() ? ... : none``."""
+    """Return whether ``a ? b : c`` is the expansion of ``optMap`` or ``optFlatMap``: ``x.hasValue() ? ... : none``."""
     choice = ast.kind(node) == "call_expr" and node.call_expr.function == "_?_:_"
     return choice and node.call_expr.args[0].call_expr.function == "hasValue"
 
@@ -277,7 +278,7 @@ def _has_target(node: Node) -> bool:
 
 
 def _is_literal(node: Node) -> bool:
-    """Return whether an expression is a constant, or a list or map of constants."""
+    """Return whether an expression is a literal, or a list or map of literals."""
     kinds = {ast.kind(each) for each in ast.walk(node)}
     return kinds <= {"const_expr", "list_expr", "struct_expr"}
 

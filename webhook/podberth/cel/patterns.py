@@ -1,8 +1,9 @@
 """The cost of compiling and searching a regular expression, estimated from its text.
 
-RE2 compiles a pattern to a program, where repetitions are written out and a class of Unicode is hundreds of steps. It
-searches by a table of states that it makes on the way. Where a pattern may be at several of its places at once, there
-are more states than it keeps, and it goes over the text with all places at once instead (re2/dfa.cc, "bail").
+RE2 compiles a pattern to a program, in which repetitions are expanded and a Unicode class takes hundreds of steps. RE2
+searches with a DFA, whose states it computes during the search. If a search can be at many places of the pattern at
+once, the DFA has more states than RE2 keeps. Then RE2 falls back to a slower simulation of all places at once
+(re2/dfa.cc, "bail").
 """
 
 import re
@@ -12,21 +13,22 @@ from typing import Final
 # Steps as the price of a pattern's byte counts them, each measured by itself: `a` is one.
 _CLASS: Final = 5
 _NEGATED: Final = 20
-"""Steps of a class that is not ASCII alone: ``.``, ``\\W``, ``[^a]``, a class with other letters."""
+"""The steps of a class with characters beyond ASCII: ``.``, ``\\W``, ``[^a]``, a class with other letters."""
 _UNICODE: Final = 6_000
-"""Steps of a class such as ``\\pL``, to read the tables of Unicode; several in one class take 1.7 ms."""
+"""The steps of a Unicode class such as ``\\pL``, whose tables RE2 reads; several in one class take 1.7 ms."""
 _FOLDED: Final = 8
-"""The factor after ``(?i)``, where each letter is a class."""
+"""The factor for the steps after ``(?i)``, which makes each letter a class."""
 _OPTIONAL: Final = 12
-"""Steps of a repetition that may be absent, besides those of the repeated part."""
+"""The additional steps of a repetition that may match nothing."""
 _MOST_REPEATS: Final = 1_000
-"""RE2 takes no more (re2/regexp.cc, kMaxRepeat)."""
+"""The maximum number of repetitions that RE2 accepts (re2/regexp.cc, kMaxRepeat)."""
 _ENDLESS: Final = 1e12
-"""More than any program: repetitions of repetitions are multiplied, and may come to more than a number holds."""
+"""The upper limit for steps: nested repetitions multiply them, possibly beyond the range of a number."""
 _UNREAD: Final = _UNICODE / len(r"\pL")
-"""Steps of a byte of a pattern that is known only when it is evaluated: the worst there are."""
+"""The maximum steps for each byte of a pattern, for patterns that are only known at evaluation."""
 _FEW: Final = 8
-"""Characters of several kinds in a pattern whose states are all kept: two to the power of these, and no more."""
+"""The maximum number of character classes in a pattern for which RE2 keeps all states of its DFA: two to the power of
+this number."""
 
 _TOKEN: Final = re.compile(
     r"(?P<unicode>\\[pP](?:\{[^}]*\}|.))"
@@ -44,22 +46,23 @@ _TOKEN: Final = re.compile(
 )
 
 _END: Final = re.compile(r"(?<!\\)(?:\\\\)*\$\Z")
-"""The end of the text, and not the character. With a flag such as ``(?m)`` it may be the end of a line, and behind
-``\\Q`` it is the character."""
+"""Matches a pattern whose last character is an unescaped ``$``, the end of the text. With a flag such as ``(?m)``,
+``$`` may be the end of a line, and after ``\\Q`` a literal dollar sign."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """The properties of a regular expression that its price depends on."""
+    """The properties of a regular expression that determine its price."""
 
     steps: float
-    """The size of its compiled program, as the bytes of a pattern of letters that compiles to the same size."""
+    """The size of the compiled program, as the length of a pattern of letters alone with a program of that size."""
     places: float
-    """The number of places in the pattern that a search may have reached at once; 0: a table holds all its states."""
+    """The number of places of the pattern at which a search may be at once; 0 if RE2 keeps all states of the DFA."""
     reach: float = float("inf")
-    """The most bytes of a text that a search reads: not all of them if the pattern has to match from the beginning."""
+    """The maximum number of bytes of a text that a search reads; limited if the pattern must match from the
+    beginning."""
     longest: float = float("inf")
-    """The most bytes of a text that matches: bounded where the text has to fit from the beginning to the end."""
+    """The maximum number of bytes of a text that matches; limited if the pattern must match the whole text."""
 
 
 @dataclass(slots=True)
@@ -67,17 +70,17 @@ class _Group:
     steps: float = 0
     characters: float = 0
     wide: float = 0
-    """Characters of several kinds: a search can be at several of these at once."""
+    """The number of character classes; a search can be at several of these at once."""
     endless: bool = False
 
 
 def unread(size: float) -> Pattern:
-    """Return the worst pattern of so many bytes."""
+    """Return the properties of the most expensive pattern of ``size`` bytes."""
     return Pattern(size * _UNREAD, size * _UNREAD)
 
 
 def read(text: str) -> Pattern:
-    """Return the properties of a literal pattern. An invalid pattern may give any: it is an error elsewhere."""
+    """Return the properties of a literal pattern; for an invalid one, which is refused elsewhere, arbitrary ones."""
     groups, last, whole_ways = [_Group()], _Group(), 1
     folded = _FOLDED if "(?" in text and re.search(r"\(\?[a-zA-Z]*i", text) else 1
     for token in _TOKEN.finditer(text):
@@ -121,7 +124,7 @@ def _add(group: _Group, more: _Group) -> None:
 
 
 def _repeat(group: _Group, last: _Group, token: "re.Match[str]") -> None:
-    """Write a repetition out: ``a{1000}`` is a thousand."""
+    """Count the steps of a repetition as RE2 expands it: ``a{1000}`` has the steps of a thousand ``a``."""
     if token["often"]:
         group.endless |= token["often"] != "?"
         group.steps += 1
@@ -137,7 +140,7 @@ def _repeat(group: _Group, last: _Group, token: "re.Match[str]") -> None:
 
 
 def _number(digits: str) -> int:
-    """Return how often something is repeated; of more than RE2 takes, which is an error, that and one more."""
+    """Return a repetition's count; for a count that RE2 refuses, the smallest such count."""
     return min(int(digits[:5]), _MOST_REPEATS + 1)
 
 

@@ -1,8 +1,8 @@
 """The cost of the functions and operations of an expression, from the measurements in ``data/turns.json``.
 
-``python -m bench.cel_prices --write`` writes it (docs/adr/0040-bounds-of-compilation.md). Its figures are *turns*: one
-turn is the time of one round of ``lists.range(1000).all(i, i >= 0)``, measured in the same run, so that the figures
-compare functions on any machine. A bound is in microseconds of one idle core.
+``python -m bench.cel_prices --write`` writes this file (docs/adr/0040-bounds-of-compilation.md). Its unit is the
+*turn*: the time of one round of ``lists.range(1000).all(i, i >= 0)``, measured in the same run. So the figures are
+comparable between machines. Prices here are in microseconds of one idle core.
 """
 
 import json
@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from importlib import resources
 
 TURN_MICROSECONDS = 0.1
-"""On an idle core of a virtual Xeon: the copies of `map` over 1,000 elements take 13 ms there (docs/adr/0007-cost.md),
-and 0.13 turns each by the table. With neighbours on the core it is 0.13 to 0.15."""
+"""The microseconds of one turn on an idle core of a virtual Xeon. The copies that `map` makes over 1,000 elements take
+13 ms there (docs/adr/0007-cost.md), and 0.13 turns each by the table. On a core that others use, a turn takes 0.13 to
+0.15 us."""
 
 SAFETY = 1.25
-"""The factor for the measurements: the least of several tries on warm caches is less than on a busy worker. The inputs
-are the worst that are known, so it is small."""
+"""The safety factor for the measurements, which are the best of several tries with warm caches; a busy worker is
+slower. The factor is small, because the measured inputs are the worst known ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,25 +25,26 @@ class Price:
     """The cost of one function or operation of an expression, in microseconds of one idle core."""
 
     call: float
-    """A call, beside the data that it reads."""
+    """The price of one call, besides the data that it reads."""
     byte: float
-    """A byte of the texts that it reads."""
+    """The price of each byte of the texts that a call reads."""
     entry: float
-    """An entry of the lists that it reads."""
+    """The price of each entry of the lists that a call reads."""
     first: float
-    """The first call of a review on the largest cluster; the answer is remembered."""
+    """The price of the first call in a review, on the largest cluster; later calls return the cached result."""
 
 
 TURNS: Mapping[str, tuple[float, float, float, float]] = {
     name: tuple(row)
     for name, row in json.loads(resources.files(__package__).joinpath("data", "turns.json").read_bytes()).items()
 }
-"""A call, a byte of text, an entry of a list, and the first call of a review on the largest cluster."""
+"""For each function or operation, in turns: the price of a call, of a byte, of a list entry, and of the first call."""
 
 PRICES: Mapping[str, Price] = {
     name: Price(*(SAFETY * TURN_MICROSECONDS * turns for turns in row)) for name, row in TURNS.items()
 }
-"""The prices by the function's name in a checked expression, ``Nodes.<field>`` for fields of Nodes, and OPERATIONS."""
+"""The prices by name: of a function in a checked expression, of a field of Nodes (``Nodes.<field>``), or of an
+operation in OPERATIONS."""
 
 OPERATIONS: Mapping[str, str] = {
     "part": "anything that is evaluated",
@@ -58,19 +60,19 @@ OPERATIONS: Mapping[str, str] = {
     "structure": "a byte of a part of the pod, of any structure, that it hands to Python",
     "checked": "a value that is checked and ordered, to be written into a pod",
 }
-"""The entries of the table beside functions. The price of each is its ``entry``."""
+"""The entries of the table that are not functions, each with its unit. The price of one unit is ``Price.entry``."""
 
 
 WITHIN_MACROS: Mapping[str, str] = {"@sortByAssociatedKeys": "sort"}
-"""Functions that only macros call, with the function whose price they have."""
+"""The functions that only expansions of macros call, each with the function whose price applies."""
 _HIGHEST = Price(*(max(getattr(each, part) for each in PRICES.values()) for part in ("call", "byte", "entry", "first")))
 
 
 def price_of(name: str) -> Price:
-    """Return the price of a function or operation; the highest of all for one that was not measured."""
+    """Return the price of a function or operation; if it was not measured, the highest of all prices."""
     return PRICES.get(WITHIN_MACROS.get(name, name), _HIGHEST)
 
 
 def field_price(name: str) -> Price:
-    """Return the price of a field of Nodes."""
+    """Return the price of reading this field of a Nodes value."""
     return price_of(f"Nodes.{name}")

@@ -1,7 +1,7 @@
-"""The engine's errors in words and at the place that help the author, at compilation and at evaluation.
+"""Rewrites the engine's errors, of compilation and evaluation, into messages and positions that help the author.
 
-The engine's texts are parsed here and nowhere else (cel-expr-python 0.1.3, cel-cpp's checker). An unknown text passes
-through unchanged.
+Only this module parses the engine's texts (cel-expr-python 0.1.3, cel-cpp's checker). An unknown text passes through
+unchanged.
 """
 
 import re
@@ -47,12 +47,13 @@ _TAIL = re.compile(r"[\w.\s]*")
 _TOO_DEEP = re.compile(r"recursion (?:depth|limit)")
 
 TOO_DEEP = "nested too deeply; got more than 32 levels, want fewer (a + b + c + ... nests too); split it with variables"
-"""cel-cpp's parser limit; deserialisation has a similar one (protobuf's 100 nested messages)."""
+"""The message for an expression beyond the nesting limit of cel-cpp's parser, or that of protobuf (100 nested
+messages)."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class CelProblem:
-    """One problem of an expression. Line and column count from 1 within its source."""
+    """One problem of an expression. Line and column count from 1 in the expression's source."""
 
     line: int
     column: int
@@ -61,20 +62,20 @@ class CelProblem:
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """The names that the author could have meant."""
+    """The names that an author may have meant, for suggestions after a misspelt name."""
 
     names: frozenset[str]
-    """Variables that are available."""
+    """The variables that the expression may use."""
     forbidden: frozenset[str]
-    """Variables that exist, but not in this place."""
+    """The variables that exist, but that this expression may not use."""
     functions: frozenset[str]
-    """The functions that podberth adds to the engine's."""
+    """The functions that podberth adds to those of the engine."""
     fields: Mapping[str, Iterable[str]]
-    """The field names of each message type."""
+    """The field names of each message type, by the type's name."""
 
 
 def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]:
-    """Return the problems in the engine's error of a compilation, sorted. There is at least one."""
+    """Return the problems that the engine's compilation error ``text`` reports, sorted; there is at least one."""
     found: set[CelProblem] = set()
     for match in _ENTRY.finditer(text):
         line, column, said = int(match[1]), int(match[2]), match[3]
@@ -89,13 +90,13 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
 
 
 def unwanted(found: CelType, want: Want) -> CelProblem:
-    """Return the problem of a well-typed expression of an unusable type."""
+    """Return the problem of an expression whose type is not the one that the field wants."""
     hint = "; write string(...)" if want is Want.STRING else "; take its .terms" if found == NODES else ""
     return CelProblem(1, 1, f"got {found}, want {want.value}{hint}")
 
 
 def _say(said: str, words: Vocabulary) -> tuple[str, str]:
-    """Return the message, and the name in the source that it is about ("" if none)."""
+    """Return podberth's message for an engine's message, and the source's name that it is about ("" if none)."""
     if match := _FIELD.search(said):
         field, message = match["field"], match["message"]
         known = [name for name in words.fields.get(message, ()) if not name.startswith("__")]
@@ -144,7 +145,7 @@ def _meant(name: str, known: Iterable[str]) -> str:
 
 
 def _placed(source: str, line: int, column: int, name: str, message: str) -> CelProblem:
-    """Move from the engine's position at a dot or a parenthesis to the name that is meant."""
+    """Return the problem at the position of ``name``; the engine reports that of a dot or a parenthesis near it."""
     lines = source.split("\n")
     if not 1 <= line <= len(lines):
         return CelProblem(1, 1, message)
@@ -153,7 +154,7 @@ def _placed(source: str, line: int, column: int, name: str, message: str) -> Cel
 
 
 def _find(text: str, index: int, name: str) -> int:
-    """Return the position in a line of the name that the engine means by an index, or that index."""
+    """Return the index at which ``name`` stands near ``index`` in a line; ``index`` if it does not."""
     lead = _LEAD.match(text, index)
     if lead and text.startswith(name, lead.end()):  # a field: at the dot
         return lead.end()
@@ -183,7 +184,7 @@ _FAILURES: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 def failure(text: str) -> str:
-    """Return the engine's error of an evaluation, shortened."""
+    """Return a shortened form of the engine's error of an evaluation."""
     said = _STATUS.sub("", _STATUS.sub("", text)).strip()
     for pattern, words in _FAILURES:
         if pattern.search(said):

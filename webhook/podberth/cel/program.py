@@ -1,7 +1,7 @@
-"""The program that runs, made from checked expressions: functions resolved, variables shared, several joined.
+"""Makes the programs that run from checked expressions: resolves functions, shares variables, joins expressions.
 
-Type checking sees objects with declared fields; at run time there is plain JSON, and a node set is a number. This
-module replaces one by the other, once, at compile time. Nothing is evaluated here.
+Type checking sees objects with declared fields; at run time there is plain JSON, and a node set is a number. At compile
+time, this module rewrites expressions from the first form to the second. Nothing is evaluated here.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,39 +27,39 @@ VARIABLES_PREFIX = "variables."
 _BY_ID = {row.id: row for row in FUNCTIONS}
 _LIBRARY = {row.id: row for row in LIBRARIES}
 _MAKE_OPTIONALS = frozenset(row.name for row in (*NATIVE, *LIBRARIES) if OPTIONAL in row.result) - {"_[_]"}
-"""Functions that make optionals, and not only read one: the type of a call with a dyn operand does not show it."""
+"""The functions that make optionals. The static type of such a call does not show the optional if an operand is dyn."""
 _RANGE = "lists.range"
 _BLOCK = "cel.@block"
-"""The engine's own construct (cel-cpp, common subexpressions): a list of lazily evaluated, remembered values, and an
-expression that names them @index0, @index1, ..."""
+"""The name of the engine's construct for common subexpressions (cel-cpp): a list of values that are evaluated lazily
+and only once, and an expression that refers to them as @index0, @index1, ..."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Lowered:
-    """One expression in its run-time form, still naming its variables, with its properties."""
+    """One expression in its run-time form, with its properties. It refers to its variables by name."""
 
     checked: Node
     variables: Mapping[str, "Lowered"]
-    """The variables it may name that are expressions themselves; others are looked up at run time."""
+    """Those available variables that are expressions; the values of others are bound at run time."""
     type: CelType
     reads: frozenset[Path]
     functions: frozenset[str]
     may_hold_optional: bool
-    """Whether its value may contain an optional."""
+    """Whether the expression's value may be or contain an optional."""
     writes_times: bool
-    """Whether it may write times as text that were read elsewhere: see ``correcting.forget_offsets``."""
+    """Whether the expression may write as text a time that was read elsewhere (see ``correcting.forget_offsets``)."""
     parts: int
-    """The number of its expressions, without its variables."""
+    """The number of the expression's nodes, without those of its variables."""
 
     @property
     def named(self) -> list["Lowered"]:
-        """The variables that it names, in the order of their names."""
+        """The variables that the expression refers to, sorted by name."""
         names = {path[1] for path in self.reads if len(path) > 1 and path[0] == VARIABLES_PREFIX.rstrip(".")}
         return [self.variables[name] for name in sorted(names) if name in self.variables]
 
     @property
     def parts_in_all(self) -> int:
-        """The number of expressions of its program: its own and those of the variables that it needs, each once."""
+        """The number of nodes in the expression's program: its own, and those of each variable that it needs."""
         found, waiting = {id(self): self}, [self]
         while waiting:
             new = {id(each): each for each in waiting.pop().named if id(each) not in found}
@@ -69,15 +69,15 @@ class Lowered:
 
 
 def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tuple[Lowered, list[CelProblem]]:
-    """Rewrite a checked expression, in place, to the one that runs on plain JSON.
+    """Rewrite a checked expression in place to its run-time form, which works on plain JSON.
 
     Args:
-        checked: the expression, with the checker's types.
+        checked: the expression, with the types that the checker found.
         variables: the variables that are expressions themselves.
-        apply: makes an expression from the body of a library function.
+        apply: returns the expression of a library function's body for given operands.
 
     Returns:
-        The expression, and its problems.
+        The rewritten expression, and the problems that prevent its use.
     """
     kind, functions = ast.type_of(checked, checked.expr), ast.functions(checked)
     roots = (*VARIABLES, VARIABLES_PREFIX.rstrip("."))
@@ -120,15 +120,16 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
 
 
 def field_function(name: str) -> str:
-    """Return the run-time name of the function for a field of Nodes."""
+    """Return the run-time name of the function that computes a field of Nodes."""
     return f"nodes_field_{name}"
 
 
 def assemble(elements: Iterable[Lowered], *, as_list: bool) -> bytes:
-    """Join expressions to one serialised program; variables that several of them name are evaluated once.
+    """Return one serialised program of several expressions; a variable that they share is evaluated only once.
 
-    With ``as_list`` the program's value is the list of theirs. Otherwise there is one element, and its value is the
-    program's, except that an optional becomes a list of at most one: the engine cannot return an optional.
+    With ``as_list``, the program's value is the list of the expressions' values. Otherwise there is one expression, and
+    the program has its value. An optional then becomes a list of at most one item, because the engine cannot return an
+    optional.
     """
     builder = _Builder()
     roots = list(elements)
@@ -148,7 +149,7 @@ def assemble(elements: Iterable[Lowered], *, as_list: bool) -> bytes:
 
 
 def assemble_alone(variable: Lowered) -> bytes:
-    """Return a program that has the variable alone; the variables that its expression names are not included.
+    """Return a serialised program of the variable alone, without the variables that its expression refers to.
 
     If the engine cannot read the expression in this program, it cannot read any program that needs the variable.
     """
@@ -159,18 +160,18 @@ def assemble_alone(variable: Lowered) -> bytes:
 
 
 class _Builder:
-    """Copies expressions into one tree, where every node has its own number."""
+    """Copies several expressions into one tree, in which every node has its own id."""
 
     def __init__(self) -> None:
         self.checked = ast.new_checked()
         self._writes_times = False
         self._last_id = 0
         self._places: dict[int, int] = {}
-        """The index of a variable in the block, by identity."""
+        """The index of each variable in the program's list of variables, by the ``id()`` of its Lowered."""
         self._variables: list[Lowered] = []
 
     def add_variables(self, element: Lowered) -> None:
-        """Give every variable that the element names, directly or not, an index; its own variables come first."""
+        """Give an index to every variable that the element uses, directly or not; a variable follows those it uses."""
         self._writes_times = self._writes_times or element.writes_times
         for variable in element.named:
             if id(variable) not in self._places:
@@ -178,12 +179,12 @@ class _Builder:
                 self.add_variable(variable)
 
     def add_variable(self, variable: Lowered) -> None:
-        """Give a variable the next index."""
+        """Give the next free index to a variable."""
         self._places[id(variable)] = len(self._variables)
         self._variables.append(variable)
 
     def body(self) -> Node:
-        """Write the block's list of variables, if there are any; return the node for the program's own expression."""
+        """Write the list of variables, if any, into the program; return the node for the program's expression."""
         root = self.checked.expr
         if not self._variables:
             root.id = self._next()
@@ -199,7 +200,7 @@ class _Builder:
         return body
 
     def copy(self, element: Lowered, target: Node) -> None:
-        """Copy an expression, renumbered, with its variables replaced by their indexes."""
+        """Copy an expression into ``target``, with new node ids and with its variables replaced by their indexes."""
         target.CopyFrom(element.checked.expr)
         references = element.checked.reference_map
         for node in ast.walk(target):
@@ -238,7 +239,7 @@ def _lower_select(checked: Node, node: Node) -> None:
 
 
 def _lower_call(checked: Node, node: Node, reads: set[Path], apply: Apply) -> str:
-    """Replace a call of podberth's functions by its implementation; return why that is impossible, or nothing."""
+    """Replace a call of a podberth function by its implementation; return a problem, or an empty text."""
     call = node.call_expr
     operands = list(ast.children(node))
     overloads = ast.overloads(checked, node)
@@ -259,10 +260,11 @@ def _lower_call(checked: Node, node: Node, reads: set[Path], apply: Apply) -> st
 
 
 def _lower_library(checked: Node, node: Node, rows: list[Overload], apply: Apply) -> None:
-    """Replace a call of a library by its implementation; ``rows`` are the overloads that its types allow.
+    """Replace a call of a library function by its implementation; ``rows`` are the overloads that the types allow.
 
-    Several are left where an operand is dyn. Functions in Python find theirs at run time, and bodies of one function
-    fit all their overloads; between the engine's own (for strings) and a body (for lists) the receiver's type decides.
+    If an operand is dyn, there may be several overloads. A function in Python selects its overload at run time, and a
+    CEL body is the same for all overloads. Between the engine's own function (for strings) and a body (for lists), the
+    type of the receiver decides at run time.
     """
     operands = list(map(ast.copy_of, ast.children(node)))
     by_body = [row for row in rows if row.body]

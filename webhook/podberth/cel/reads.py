@@ -1,4 +1,4 @@
-"""The paths that an expression reads, known without evaluating it."""
+"""Finds the paths of fields that an expression reads, without evaluating it."""
 
 from collections.abc import Mapping
 from typing import TypeAlias
@@ -9,24 +9,29 @@ from .types import OPTIONAL
 from .typing import UNESCAPED
 
 Path: TypeAlias = tuple[str, ...]
-"""Field names from a variable on: ("object", "spec", "nodeName"); ELEMENT for each element of a list."""
+"""A variable and the fields below it, such as ("object", "spec", "nodeName"); ELEMENT stands for each list item."""
 
 _ONLY_NAMED = frozenset({("nodes", "gpu"), ("narrowestLevel", "gang"), ("narrowestSafeLevel", "gang")})
-"""Functions with the argument that only names the question; ``functions`` has the paths that they read."""
+"""The functions whose argument is not read as a value, with that argument; ``functions`` has the paths that they
+read."""
 _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
-"""Operators whose constant string argument is a field: a['x'], a[?'x'] and a.?x."""
+"""The operators whose constant string argument is a field name: a['x'], a[?'x'] and a.?x."""
 
 
 def reads(checked: ast.Node) -> frozenset[Path]:
     """Return the paths that an expression reads.
 
-    ``topology.nodes(gpu)`` reads ``topology`` alone: its argument only names the question, the review has the answer;
-    the gang of ``topology.narrowestLevel(gang)`` is the same. A constant string key counts as a field, ``has()`` counts
-    as reading, ``variables.x`` is ("variables", "x"). A path ends where a key is not constant, or where a value is made
-    rather than read. An element of a list, at any index, and the variable of a loop over one stand for all elements; a
-    filtered list stands for the list; the variable of a loop over anything else for that value. A path includes
-    everything below it, except for the field "", which nothing has: it stands for the presence of the object, or the
-    number of elements. Names of types are among the variables.
+    A path includes everything below it. It ends at a key that is not constant, or at a value that the expression makes.
+    ``has()`` counts as reading, a constant string key is a field, and ``variables.x`` is ("variables", "x"). The names
+    of types are among the variables.
+
+    ELEMENT stands for an element of a list at any index, and for the variable of a loop over a list. The path of a
+    filtered list is that of the list. The variable of a loop over any other value has the path of that value.
+
+    The field "", which no object has, stands for the presence of the object, or for the number of elements.
+
+    ``topology.nodes(gpu)`` and ``topology.narrowestLevel(gang)`` read only ``topology``: the review, not the argument,
+    has the values.
     """
     found: set[Path] = set()
     _Reader(checked, found).visit(checked.expr, {})
@@ -37,14 +42,14 @@ _POD = "object"
 
 
 class _Reader:
-    """Collects the paths of one tree. A scope maps a loop's variables to their paths; None is a made value."""
+    """Collects the paths of one tree. A scope maps a loop's variables to their paths; None if a value was made."""
 
     def __init__(self, checked: ast.Node, found: set[Path]) -> None:
         self._checked = checked
         self._found = found
 
     def visit(self, node: ast.Node, scope: Mapping[str, Path | None]) -> None:
-        """Record the paths that the expression reads."""
+        """Add the paths that an expression reads; ``scope`` has the variables of the loops around it."""
         path = self._resolve(node, scope)[0]
         if path:
             self._found.add(path)
@@ -52,7 +57,7 @@ class _Reader:
     def _resolve(self, node: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
         """Return the path of an expression's value, and whether a field may be added to it.
 
-        All other paths on the way are recorded. None: the expression makes a value, and all of its reads are recorded.
+        All other paths that the expression reads are recorded. If the expression makes a value, its path is None.
         """
         match ast.kind(node):
             case "ident_expr":
@@ -101,7 +106,7 @@ class _Reader:
         return (*path, ELEMENT), True
 
     def _count(self, node: ast.Node, scope: Mapping[str, Path | None]) -> None:
-        """Record the reads of a size: for a list the number of its elements, for any other value all of it."""
+        """Record the read of ``size()``: of a list the number of elements, of any other value the whole value."""
         path, is_open = self._resolve(node, scope)
         if path:
             self._found.add((*path, ELEMENT, "") if is_open and self._is_list(node) else path)
@@ -110,15 +115,15 @@ class _Reader:
         return ast.type_of(self._checked, node).name == "list"
 
     def _field(self, operand: ast.Node, name: str) -> str:
-        """Return the field of a name; where podberth's types are declared, CEL's reserved words are escaped."""
+        """Return the JSON name of a field; on declared types, expressions escape CEL's reserved words."""
         kind = ast.type_of(self._checked, operand)
         holder = kind.parameters[0] if kind.name == OPTIONAL and kind.parameters else kind
         return UNESCAPED.get(name, name) if holder.is_message else name
 
     def _loop(self, loop: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
-        """Record the reads of a loop. Return the path of its value, and whether a field may be added to the path.
+        """Record the reads of a loop; return the path of its value, and whether a field may be added to the path.
 
-        The path of a filter is that of its range. Any other loop makes a value, and has no path.
+        The path of a ``filter`` is that of the filtered list. Any other loop makes a value, and its path is None.
         """
         range_path, is_open = self._resolve(loop.iter_range, scope)
         element = range_path
@@ -144,7 +149,7 @@ class _Reader:
 
 
 def _named(name: str, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
-    """Return the path of a name's value, and whether a field may be added to the path."""
+    """Return the path of a variable's value, and whether a field may be added to the path; None for a made value."""
     if name.startswith("."):  # absolute: never a loop's variable
         return tuple(name[1:].split(".")), True
     # The checker resolves a declared name with dots (variables.x) to one identifier.
@@ -161,7 +166,7 @@ def _is_constant(node: ast.Node) -> bool:
 
 
 def _filter_condition(loop: ast.Node) -> ast.Node | None:
-    """Return the condition of a loop that the macro ``filter`` made: ``c ? r + [x] : r``; None for any other."""
+    """Return the condition of a loop that the macro ``filter`` expands to; None for any other loop."""
     added = ast.added(loop)
     if added is None or added.ident_expr.name != loop.iter_var or loop.loop_step.call_expr.function != "_?_:_":
         return None

@@ -1,7 +1,8 @@
-"""The engine's own objects: declaring functions and types to it, running a program, reading its value.
+"""Wraps the engine's objects: declares functions and types, runs programs, and converts their values to Python.
 
 All workarounds for cel-expr-python 0.1.3 are here, in ``cel.calls`` or in ``cel.program``
-(docs/adr/0002-cel-engine.md). It has no type information, so its objects are ``Any``; they do not leave ``cel``.
+(docs/adr/0002-cel-engine.md). The engine has no type information, so its objects are ``Any``; they are not used outside
+``cel``.
 """
 
 import ctypes
@@ -38,19 +39,20 @@ _REMEMBERED = 64
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Activation:
-    """The names of one review bound to their values. Converted to the engine's own form on first use, once."""
+    """The variables of one review with their values, which are converted to the engine's form at the first use."""
 
     engine: Any
     review: ReviewContext
     bindings: Mapping[str, object]
-    """The names with their given values."""
+    """The values of the variables, by name, as plain Python."""
 
 
 def _keep_none() -> None:
-    """Make None immortal, as it is from Python 3.12 on (PEP 683).
+    """Make None immortal on Python 3.11, as it is from Python 3.12 on (PEP 683).
 
-    cel-expr-python 0.1.3 drops a reference to None for every null that it converts. On 3.11 that ends the process after
-    some ten thousand nulls ("none_dealloc"); a count that large outlives it.
+    cel-expr-python 0.1.3 releases one reference too many to None for every null that it converts. On 3.11 this crashes
+    the process after some ten thousand nulls ("none_dealloc"). This function raises the reference count so far that it
+    never reaches zero.
     """
     if sys.version_info < (3, 12):
         # ob_refcnt is the first field of every object: https://docs.python.org/3.11/c-api/structures.html#c.PyObject
@@ -61,10 +63,10 @@ _keep_none()
 
 
 class Runner:
-    """The environment in which programs run, on plain JSON, with the functions bound to the current review."""
+    """Runs programs on plain JSON, with podberth's functions bound to the current review."""
 
     def __init__(self, names: Iterable[str]) -> None:
-        """Bind the functions; ``names`` are those that an activation binds."""
+        """Declare the functions; ``names`` are the variables that each activation binds."""
         self._calls = Calls()
         self._names: Mapping[str, Any] = dict.fromkeys(names)
         self._engine = cel.NewEnv(
@@ -79,22 +81,22 @@ class Runner:
         )
 
     def load(self, serialized: bytes) -> Any:
-        """Return the program, or None where it is nested more deeply than protobuf reads (100 messages)."""
+        """Return the program; None if it is nested more deeply than the 100 messages that protobuf reads."""
         try:
             return self._engine.deserialize(serialized)
         except RuntimeError:
             return None
 
     def activation(self, bindings: Mapping[str, object], review: ReviewContext) -> Activation:
-        """Bind names to values; a missing one is null."""
+        """Return an activation that binds these values for a review; a missing variable is null."""
         named = {**self._names, **bindings}
         return Activation(self._engine.Activation(named), review, named)
 
     def run(self, loaded: Any, activation: Activation) -> Any:
-        """Evaluate a program and return its value as the engine holds it, including an error.
+        """Evaluate a program and return the engine's value object, which may be a CEL error.
 
         Raises:
-            EvaluationError: the engine gave up: budget exhausted, a value that CEL does not have.
+            EvaluationError: the engine stopped: it exceeded its iterations, or got a value that CEL does not have.
         """
         self._calls.review = activation.review
         try:
@@ -109,10 +111,10 @@ class Runner:
         return value
 
     def _raise_fault(self) -> None:
-        """Raise the exception of a function, if there was one: a bug, whose error no ``||`` absorbs.
+        """Raise EvaluationError if one of podberth's functions raised an exception, which is a bug.
 
-        It is an error of the policy, to which its failurePolicy applies, and not of the review, which would have no
-        answer.
+        ``||`` and ``&&`` do not absorb this error. The policy's failurePolicy applies to it, so the review still gets
+        an answer.
         """
         fault, self._calls.fault = self._calls.fault, None
         if isinstance(fault, Exception):
@@ -142,22 +144,22 @@ class Runner:
 
 
 class Checker:
-    """Checks sources against declared types."""
+    """Type-checks expressions against declared types."""
 
     def __init__(self, pool: DescriptorPool) -> None:
-        """Declare the functions with their names in policies; ``pool`` holds the message types."""
+        """Declare the functions under their names in policies; ``pool`` holds the message types."""
         self._pool = pool
         self._engines: dict[frozenset[tuple[str, CelType]], Any] = {}
         self._functions = [*declarations.functions(FUNCTIONS), *declarations.functions()]
         self._document = declarations.checked({})
         self.bodies = Bodies(declarations.run())
-        """The library functions that are written in CEL."""
+        """The compiler of the library functions that are written in CEL."""
 
     def check(self, source: str, variables: Mapping[str, CelType]) -> bytes:
         """Return the checked expression, serialised.
 
         Raises:
-            RuntimeError: with the engine's text of all problems.
+            RuntimeError: the expression does not type-check; the message is the engine's text of all problems.
         """
         return bytes(self._engine(variables).compile(source).serialize())
 
@@ -184,12 +186,12 @@ def plain(value: Any, *, may_hold_optional: bool = False) -> Any:
     """Return an evaluated value as plain Python.
 
     Args:
-        value: as ``Runner.run`` returns it.
-        may_hold_optional: an optional may be inside a list or map. Converting a map with one ({'a': optional.of(1)})
-            crashes the engine and the process with it, so the value is checked first.
+        value: the value that ``Runner.run`` returned.
+        may_hold_optional: whether a list or map may contain an optional. Then the value is checked first, because
+            converting a map with an optional ({'a': optional.of(1)}) crashes the process.
 
     Raises:
-        EvaluationError: it is an error, or contains an optional.
+        EvaluationError: the value is an error, or contains an optional.
     """
     # An error's plain value is a string, and an optional's type is ERROR too.
     is_error = value.type() == cel.Type.ERROR

@@ -1,4 +1,4 @@
-"""The largest sizes of an expression's values, for the largest pod: the basis of ``cel.cost``."""
+"""The maximum sizes of the values in an expression, for the largest possible pod; ``cel.cost`` is based on them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,16 +8,16 @@ from ..kube.paths import ELEMENT
 from ..workload.command_line import LONGEST, MOST_WORDS
 
 MAX_ITERATIONS = 10_000
-"""cel-cpp's fixed budget of one evaluation, all loops together."""
+"""The number of iterations, of all loops together, that cel-cpp allows in one evaluation."""
 
 SCALAR_BYTES = 40
-"""The longest text of a number, a boolean or a time."""
+"""The maximum number of bytes of a number, a boolean or a time as text."""
 
 LINE_BYTES = 4 * LONGEST
-"""The longest command line that is read, in UTF-8."""
+"""The maximum number of bytes, in UTF-8, of a command line that podberth parses."""
 
 COMMANDS = ("shell.commands",)
-"""The path of the result of ``shell.commands()``: all its commands together have ``MOST_WORDS`` words."""
+"""The path of the result of ``shell.commands()``: all commands together have at most ``MOST_WORDS`` words."""
 
 _LISTS = {
     ("gpu", "requests"): GPU_REQUESTS,
@@ -25,52 +25,55 @@ _LISTS = {
     COMMANDS: MOST_WORDS,
     (*COMMANDS, ELEMENT): MOST_WORDS,
 }
-"""The most entries of values that are no part of the pod; with ELEMENT, of all elements together."""
+"""The maximum number of entries of lists outside the pod; for a path that ends with ELEMENT, of all elements
+together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The largest size of a value."""
+    """The maximum size of the value of an expression."""
 
     length: float = 0
-    """The number of entries of a list or map."""
+    """The number of entries, if the value is a list or map."""
     size: float = SCALAR_BYTES
-    """The bytes of one value."""
+    """The number of bytes of the value in one evaluation."""
     total: float = SCALAR_BYTES
-    """The bytes of the values of all ``times`` evaluations together."""
+    """The number of bytes of the values in all ``times`` evaluations together."""
     times: float = 1
     path: tuple[str, ...] | None = None
-    """The path that the value is read from, as in ``cel.reads``; None: the expression makes the value."""
+    """The path from which the value is read (``cel.reads``); None if the expression makes the value."""
     whole: float = 1
-    """How often all ``times`` evaluations together use the whole value at the path; a loop over it is one use."""
+    """The number of uses of the whole value at the path in all ``times`` evaluations together; a loop over the value is
+    one use."""
     element: "Bounds | None" = None
-    """The largest entry of a list that the expression makes."""
+    """The bounds of the largest element of a list that the expression makes."""
     values: float = 1
-    """The values in it, itself included; a part of the pod counts as one."""
+    """The number of nested values, including the value itself; a part of the pod counts as one."""
     has_parts: bool = False
-    """Whether it is, or holds, a part of the pod that may hold others: any structure of that size."""
+    """Whether the value is or contains an object or list of the pod, which may have any structure of its size."""
 
     def bytes_at(self, times: float) -> float:
-        """Return the total bytes if the value is used ``times`` times."""
+        """Return the total number of bytes if the value is used ``times`` times."""
         return self.total if times <= self.times else times * self.size
 
     def whole_at(self, times: float) -> float:
         """Return how often the whole value at the path is used if one element is used ``times`` times.
 
-        More uses than there are elements may all be of the largest: ``c.args.all(a, c.env.all(e, …))``.
+        If there are more uses than elements, all uses may be of the largest element, as in ``c.args.all(a, c.env.all(e,
+        …))``.
         """
         return self.whole if times <= self.times else times
 
 
 def rounds(through: Bounds, times: float) -> float:
-    """Return the total rounds of a loop that is started ``times`` times."""
+    """Return the total number of rounds of a loop that is started ``times`` times."""
     # Started once for each element of a loop around it, it visits the pod's total and not the product.
     begun = times if through.path is None else min(times, through.whole_at(times))
     return min(begun * through.length, MAX_ITERATIONS)
 
 
 def entry_of(through: Bounds, turns: float, times: float) -> Bounds:
-    """Return the bounds of each element of a loop."""
+    """Return the bounds of an element of ``through``, the list or map of a loop that has ``turns`` rounds in total."""
     if through.path is None:
         entry = through.element or Bounds(length=ENTRIES, size=through.size)
         total = min(turns * entry.size, through.bytes_at(times))
@@ -81,7 +84,7 @@ def entry_of(through: Bounds, turns: float, times: float) -> Bounds:
 
 
 def most_bytes(path: tuple[str, ...]) -> int:
-    """Return the most bytes of the value at a path, as JSON."""
+    """Return the maximum number of bytes of the value at a path, as JSON."""
     below = path[1:] if path[0] in ("object", "oldObject") else ()
     if below[: len(ANNOTATIONS.path)] == ANNOTATIONS.path:
         # Counted in characters. Texts of multi-byte characters have fewer of them where bytes take the time, and the
@@ -91,7 +94,7 @@ def most_bytes(path: tuple[str, ...]) -> int:
 
 
 def most(path: tuple[str, ...]) -> float:
-    """Return the most entries of the value at a path."""
+    """Return the maximum number of entries of the list or map at a path."""
     if path[0] in ("object", "oldObject"):
         below = LARGEST.get(path[1:])
         if below is not None:
@@ -101,7 +104,7 @@ def most(path: tuple[str, ...]) -> float:
 
 
 def largest(values: Sequence[Bounds]) -> Bounds | None:
-    """Return bounds that hold for each of several values."""
+    """Return bounds that each of several values keeps; None if there are no values."""
     if not values:
         return None
     paths = {value.path for value in values}

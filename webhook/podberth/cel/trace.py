@@ -1,7 +1,7 @@
-"""The value of every part of an expression: each is evaluated alone, by the same engine, with the same names.
+"""Computes the value of each part of an expression, by evaluating the part alone with the same variables.
 
-For people who ask for reasons; nothing is decided with it. A part that the engine did not need, because another operand
-decided the value, is reported as not evaluated.
+The values explain a decision to people; no decision depends on them. A part that the engine did not need, because
+another operand decided the value, is reported as not evaluated.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from .engine import NODES, Activation, CompileError, Environment, Expression, Wa
 from .parts import MacroLoop, SubExpression
 
 MAX_ELEMENTS = 5
-"""The most elements of a loop that are shown; a reader who needs more asks a smaller question."""
+"""The maximum number of elements of a loop that are shown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,13 +21,14 @@ class Answer:
     """The result of an expression: a value as plain Python, or an error."""
 
     value: Any = None
-    """None: null, an optional that is absent, an error, or not evaluated. For Nodes: their number."""
+    """The value; None for null, an absent optional, an error, or an expression that was not evaluated. For Nodes, the
+    value is a map with the number of nodes."""
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Element:
-    """One element of a loop, and the value of the loop's body for it."""
+    """One element of a loop, with the result of the loop's body for it."""
 
     element: Any
     answer: Answer
@@ -35,42 +36,42 @@ class Element:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traced:
-    """One part: its text, its answer, and the parts within it.
+    """One part of an expression: its text, its result, and the parts within it.
 
-    Not asked: the engine did not need it; then it has neither value nor parts.
+    ``asked`` is False if the engine did not need the part; then it has neither a value nor parts.
     """
 
     text: str
     answer: Answer = Answer()
     asked: bool = True
     variable: str = ""
-    """The name of the policy's variable; empty for any other part."""
+    """The name of the policy's variable, if the part is one; else empty."""
     parts: tuple["Traced", ...] = ()
     elements: tuple[Element, ...] = ()
-    """The first elements of a loop."""
+    """The first elements of the loop, if the part is one."""
     more: int = 0
-    """The number of elements that are left out."""
+    """The number of the loop's elements that are not shown."""
 
 
 class Tracer:
-    """Traces the expressions of one policy; compiled parts are kept for the next review."""
+    """Traces the expressions of one policy; compiled parts are cached for later reviews."""
 
     def __init__(self, environment: Environment, variables: Mapping[str, Expression]) -> None:
-        """``variables`` are the policy's own."""
+        """Prepare to trace; ``variables`` are the compiled variables of the policy."""
         self._environment = environment
         self._variables = variables
         self._parts: dict[str, SubExpression | None] = {}
         self._compiled: dict[str, Expression | None] = {}
 
     def trace(self, source: str, activation: Activation) -> Traced | None:
-        """Return the parts of a policy's expression with their values; None for a literal."""
+        """Return the tree of an expression's parts, with their values; None if the expression is a literal."""
         if source not in self._parts:
             self._parts[source] = self._environment.parts(source, self._variables)
         part = self._parts[source]
         return None if part is None else self._trace(part, activation)
 
     def reached(self, source: str, activation: Activation) -> dict[str, Answer]:
-        """Return the variables that evaluating an expression needed, and those that they needed, with their values."""
+        """Return the values of the variables that the evaluation of an expression needed, directly or indirectly."""
         found: dict[str, Answer] = {}
         waiting = [source]
         while waiting:
@@ -82,7 +83,7 @@ class Tracer:
         return found
 
     def answer(self, source: str, activation: Activation) -> Answer | None:
-        """Return the result of a text that is evaluated alone; None where it cannot be."""
+        """Return the result of evaluating a part's source text alone; None if it cannot be evaluated alone."""
         if source not in self._compiled:
             self._compiled[source] = self._compile(source)
         expression = self._compiled[source]
@@ -119,7 +120,7 @@ class Tracer:
         return Traced(text=part.text, answer=answer, variable=part.variable, parts=parts, elements=elements, more=more)
 
     def _operands(self, part: SubExpression, activation: Activation) -> list[tuple[SubExpression | None, bool]]:
-        """Return the direct parts, with whether the engine needs them; it evaluates from left to right."""
+        """Return the direct parts of a part, each with whether the engine, from left to right, needs its value."""
         first = part.children[0] if part.children else None
         if first is None or part.kind not in ("and", "or", "choice", "macro"):
             return [(child, True) for child in part.children]
@@ -142,7 +143,7 @@ class Tracer:
         return None if answer is None else answer.value
 
     def _elements(self, loop: MacroLoop, activation: Activation) -> tuple[tuple[Element, ...], int]:
-        """Evaluate a loop's body for the first elements, one by one."""
+        """Return the values of a loop's body for the first elements, and the number of the remaining elements."""
         listed = f"({loop.range}).map({loop.variable}, {loop.variable})"
         everything = self.answer(listed, activation)
         if everything is None or not isinstance(everything.value, list):
@@ -156,5 +157,5 @@ class Tracer:
 
 
 def _asked(tree: Traced) -> list[Traced]:
-    """Return the tree's own part and all below that were evaluated."""
+    """Return the root of the tree and all parts below it that were evaluated."""
     return [tree, *(found for part in tree.parts if part.asked for found in _asked(part))] if tree.asked else []

@@ -1,7 +1,7 @@
-"""A checked expression as plain values, for code that analyses it and evaluates nothing.
+"""The syntax tree of a checked expression as plain Python values, for code that analyses expressions.
 
-Macros are expanded, as the checker leaves them. Two equal parts are equal values, wherever they stand. The engine's own
-messages (``ast``) stay inside this package; this tree may leave it.
+Macros are expanded, as the checker leaves them. Two equal parts at different positions are equal values. Unlike the
+engine's messages (``ast``), this tree may be used outside the package ``cel``.
 """
 
 from collections.abc import Iterator
@@ -17,27 +17,27 @@ from .typing import UNESCAPED
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Placed:
     line: int = field(default=1, compare=False)
-    """Its line in the source, from 1 (of a call: its parenthesis, of an operator: itself)."""
+    """The line of the part in the source, from 1; for a call the line of its parenthesis, for an operator its own."""
     column: int = field(default=1, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Literal(_Placed):
-    """A constant."""
+    """A literal."""
 
     value: Scalar
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Name(_Placed):
-    """A variable: ``object``, ``variables.x``, or that of a loop."""
+    """The name of a variable: ``object``, ``variables.x``, or a loop variable."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select(_Placed):
-    """A field; with ``asks`` it is ``has()``: whether the field is present."""
+    """The access to a field; with ``asks``, the macro ``has()``, which returns whether the field is present."""
 
     operand: "Tree"
     field: str
@@ -46,7 +46,7 @@ class Select(_Placed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call(_Placed):
-    """A function or an operator; for a member, the first operand is the receiver."""
+    """A call of a function or an operator; the first operand of a member function is the receiver."""
 
     function: str
     operands: tuple["Tree", ...]
@@ -54,45 +54,45 @@ class Call(_Placed):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Items(_Placed):
-    """A list literal."""
+    """A list literal with the trees of its items."""
 
     items: tuple["Tree", ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entries(_Placed):
-    """A map literal."""
+    """A map literal with the trees of its keys and values."""
 
     entries: tuple[tuple["Tree", "Tree"], ...]
 
     def get(self, key: str) -> "Tree | None":
-        """Return the value of a constant key; None where there is none."""
+        """Return the tree of the value with this constant key; None if the map has no such key."""
         return next((value for name, value in self.entries if isinstance(name, Literal) and name.value == key), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Loop(_Placed):
-    """The expansion of a macro over a list or map."""
+    """The loop that a macro over a list or map expands to."""
 
     variables: tuple[str, ...]
     over: "Tree"
     parts: tuple["Tree", ...]
-    """Start, condition, step and result."""
+    """The trees of the start value, the condition, the step and the result."""
 
 
 OPTIONAL_ITEMS: Final = "[?]"
-"""The function of a list with optional items: its length is unknown."""
+"""The name of the function for a list with optional items, whose length is unknown."""
 
 Tree: TypeAlias = Literal | Name | Select | Call | Items | Entries | Loop
 
 
 def tree_of(checked: Node) -> Tree:
-    """Return the tree of a checked expression, before it is lowered."""
+    """Return the tree of a checked expression, before ``program.lower`` rewrites it."""
     return _read(checked, checked.expr)
 
 
 def children(tree: Tree) -> tuple[Tree, ...]:
-    """Return the direct subexpressions."""
+    """Return the direct subexpressions of an expression."""
     match tree:
         case Select():
             return (tree.operand,)
@@ -119,7 +119,7 @@ def plain(tree: Tree | None) -> object:
     """Return the value of a literal, or of a list or map of literals.
 
     Raises:
-        ValueError: its value is not constant.
+        ValueError: the expression is not constant.
     """
     match tree:
         case Literal():
@@ -138,7 +138,7 @@ def _read(checked: Node, node: Node) -> Tree:
 
 
 def _part(checked: Node, node: Node) -> Tree:  # noqa: PLR0911 - one for each kind of part
-    """Return the tree of an expression, without its own position."""
+    """Return the tree of an expression, without the position of the expression itself."""
     read = partial(_read, checked)
     match ast.kind(node):
         case "const_expr":

@@ -1,4 +1,4 @@
-"""The type of an expression's value, and the type that a caller wants."""
+"""The type of a CEL expression's value, and the type that a caller wants."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -9,28 +9,28 @@ _MESSAGE_PACKAGES = ("k8s.", "podberth.")
 
 @dataclass(frozen=True, slots=True)
 class CelType:
-    """A CEL type by its name in the language ("int", "list", "k8s.Pod") and its parameters."""
+    """A CEL type: its name in the language ("int", "list", "k8s.Pod") and its type parameters."""
 
     name: str
     parameters: tuple["CelType", ...] = ()
 
     def __str__(self) -> str:
-        """Return the format of CEL's own messages: ``list(map(string, dyn))``."""
+        """Return the type as CEL's own messages write it: ``list(map(string, dyn))``."""
         return f"{self.name}({', '.join(map(str, self.parameters))})" if self.parameters else self.name
 
     @property
     def is_message(self) -> bool:
-        """Return whether it is an object with declared fields."""
+        """Whether the type is a message: an object with declared fields."""
         return self.name.startswith(_MESSAGE_PACKAGES)
 
     @property
     def is_parameter(self) -> bool:
-        """Return whether it stands for any type: a capital letter, in the declaration of a function."""
+        """Whether the type is a type parameter: a capital letter in a function's declaration, which is any type."""
         return len(self.name) == 1
 
 
 def parse(text: str) -> CelType:
-    """Return the type of a text in ``CelType.__str__``'s format."""
+    """Return the type that a text in the format of ``CelType.__str__`` denotes."""
     name, bracket, inside = text.strip().partition("(")
     if not bracket:
         return CelType(name)
@@ -53,12 +53,13 @@ LIST = CelType("list", (DYN,))
 MAP = CelType("map", (STRING, DYN))
 POD = CelType("k8s.Pod")
 NODES = CelType("podberth.Nodes")
-"""A question to the topology index. At run time it is a number, so no JSON: see cel.functions."""
+"""The type of a query's result from the topology index. At run time it is a number (``cel.functions``), so its fields
+are not JSON."""
 OPTIONAL = "optional_type"
 
 
 class Want(Enum):
-    """The type that a caller accepts for an expression's value; each member's value is its name in messages."""
+    """The type that a caller wants for an expression's value; the value of a member is the type's name in messages."""
 
     BOOL = "bool"
     STRING = "string"
@@ -74,8 +75,9 @@ _SCALARS = {Want.STRING: STRING, Want.INT: INT}
 def accepts(want: Want, found: CelType) -> bool:
     """Return whether a value of the found type can have the wanted type.
 
-    A condition must certainly be bool, as in ValidatingAdmissionPolicy, which refuses dyn. Elsewhere dyn passes and the
-    value is checked, and null or an absent optional means "no change".
+    A condition must have the static type bool, as in ValidatingAdmissionPolicy, which refuses dyn. For any other wanted
+    type, dyn is accepted and the value is checked at evaluation. Null or an absent optional is accepted, too; they mean
+    "no change".
     """
     if want is Want.BOOL:
         return found == BOOL

@@ -1,7 +1,7 @@
-"""The types of the names in an expression: message types from the Pod schema and a table of podberth's.
+"""The types of the names in an expression: message types from the Pod schema, and podberth's own types.
 
-Message types exist for type checking alone. At run time every value is plain JSON, so nothing here makes values. Field
-names are JSON's own.
+Message types are used only for type checking. At run time every value is plain JSON, so this module makes no values.
+Field names are those of the JSON.
 """
 
 import json
@@ -46,16 +46,16 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
         "models": "podberth.Models",
     }
 )
-"""The names that an expression may use, beside ``variables``, and their message types."""
+"""The variables that an expression may use, besides ``variables``, with their message types."""
 
 NULLABLE: frozenset[str] = frozenset({"k8s.Pod", "k8s.Namespace", "k8s.ConfigMap"})
-"""Message types of names that may be null: a created object has no ``oldObject``, and a policy without a paramRef no
-``params``. Every other value of a message type is a map."""
+"""The message types of variables that may be null: a created object has no ``oldObject``, and a policy without a
+paramRef no ``params``. Every other value of a message type is a map."""
 
 # apiserver pkg/cel/escaping.go: reserved words of CEL have this form in field names. Here are those that occur.
 _ESCAPED: Mapping[str, str] = {"namespace": "__namespace__"}
 UNESCAPED: Mapping[str, str] = {spelling: name for name, spelling in _ESCAPED.items()}
-"""Field names by upstream's escaped form, which this engine's parser does not need."""
+"""The field names by their escaped forms in upstream, which the engine's parser does not need."""
 
 _SCALARS: Mapping[str, "descriptor_pb2.FieldDescriptorProto.Type.ValueType"] = {
     "bool": descriptor_pb2.FieldDescriptorProto.TYPE_BOOL,
@@ -75,7 +75,7 @@ _JSON: Mapping[str, str] = {
 def messages(schema: PodSchema) -> dict[str, Fields]:
     """Return every message type that an expression may use, by name, with its fields and their types.
 
-    Definitions keep the last part of their name (``k8s.Container``), which people know.
+    The name of a type is the last part of its definition's name, such as ``k8s.Container``.
 
     Raises:
         ValueError: two definitions would share a name.
@@ -97,7 +97,7 @@ def messages(schema: PodSchema) -> dict[str, Fields]:
 
 
 def descriptor_pool(types: Mapping[str, Fields]) -> DescriptorPool:
-    """Return a new pool with a protobuf message for each type, as the CEL checker needs it."""
+    """Return a new descriptor pool with a protobuf message for each type, for the CEL checker."""
     pool = DescriptorPool()
     pool.AddSerializedFile(struct_pb2.DESCRIPTOR.serialized_pb)
     # The packages refer to each other only from podberth to k8s, if at all; one file each keeps them apart.
@@ -158,7 +158,7 @@ def _add_field(message: descriptor_pb2.DescriptorProto, owner: str, name: str, s
 
 
 def _set_type(field: descriptor_pb2.FieldDescriptorProto, spelled: str) -> None:
-    """Give a field a scalar type or a message; a list or map inside a list or map is dyn to protobuf's checker."""
+    """Set a field's type to a scalar or a message; a list or map inside a list or map is dyn in protobuf."""
     if spelled in _SCALARS:
         field.type = _SCALARS[spelled]
         return

@@ -1,4 +1,4 @@
-"""Whether an evaluated value has the type that its reader relies on."""
+"""Checks whether an evaluated value has the type that its field wants."""
 
 import math
 from collections.abc import Mapping
@@ -28,14 +28,15 @@ _NAMES: Mapping[type, str] = {
 _MAX_DEPTH = 100
 
 MOST_VALUES = 20_000
-"""The most values, nested ones included, of a map or list that is written into a pod: a term of node affinity may name
-10,000 nodes (``kube.budget``). Checking one value takes 0.5 us."""
+"""The maximum number of values, including nested ones, in a map or list that is written into a pod. A term of node
+affinity may name 10,000 nodes (``kube.budget``). Checking one value takes 0.5 us."""
 
 
 def misfit(plain: Any, want: Want) -> str:
-    """Return why a value has not the wanted type; empty if it has.
+    """Return a message if a value does not have the wanted type; empty if it has.
 
-    Null means "no change", except where a bool is wanted. Maps must be JSON throughout: they end in a manifest.
+    Null is accepted as "no change", unless a bool is wanted. Maps must consist of JSON values, because they are written
+    into a manifest.
     """
     if want is Want.ANY or (plain is None and want is not Want.BOOL):
         return ""
@@ -50,10 +51,10 @@ def misfit(plain: Any, want: Want) -> str:
 
 
 def ordered(plain: Any) -> Any:
-    """Return JSON with the keys of every map in order.
+    """Return a JSON value with the keys of every map sorted.
 
-    CEL's maps have no order, so equal expressions over equal pods would give different bytes. Call ``misfit`` first: it
-    bounds the depth.
+    CEL's maps have no order, so equal expressions over equal pods would give different bytes. Callers must call
+    ``misfit`` first, which limits the depth.
     """
     if isinstance(plain, dict):
         return {key: ordered(plain[key]) for key in sorted(plain)}
@@ -61,7 +62,7 @@ def ordered(plain: Any) -> Any:
 
 
 def _no_json(plain: Any) -> str:
-    """Return the parts of a value that no manifest can hold; iterative, because a pod may be nested deeply."""
+    """Return a message if a value is not JSON or exceeds the limits, else empty; recursion is avoided for depth."""
     waiting: list[tuple[Any, int]] = [(plain, 0)]
     seen = 0
     while waiting:

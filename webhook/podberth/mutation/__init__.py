@@ -1,4 +1,4 @@
-"""Writes the proposals of policies on a pod and records them. If two policies want one field, it decides who wins.
+"""Writes the changes that policies propose on a pod, and records them. The earlier of two conflicting policies wins.
 
-``concerns`` has a module for each mutation; ``pipeline`` has the tuple of all mutations.
+``concerns`` has a module for each mutation; ``pipeline`` lists all mutations.
 """

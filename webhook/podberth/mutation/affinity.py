@@ -1,4 +1,4 @@
-"""Node affinity: podberth's required terms are joined with the user's, preferred terms are added to the user's."""
+"""Node affinity: joins podberth's required terms with the user's terms, and adds preferred terms to the user's."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ NODE_AFFINITY = ("spec", "affinity", "nodeAffinity")
 REQUIRED = (*NODE_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 PREFERRED = (*NODE_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
 VISITS = (("spec", "affinity"), ("spec", "nodeSelector"))
-"""The fields that the builders read and write for any policy."""
+"""The fields of a pod that the functions below read and write for any policy."""
 RESTRICTING = (REQUIRED, ("spec", "nodeSelector"))
 """The fields in which a pod restricts its choice of nodes."""
 # core/v1 NodeSelectorRequirement
@@ -27,28 +27,28 @@ MAX_PAIRS = 4096
 
 @dataclass(frozen=True, slots=True)
 class Opposition:
-    """Two expressions that no node meets together, as text."""
+    """Two expressions of node affinity, as text, that no node satisfies together."""
 
     mine: str
     theirs: str
     place: str
-    """The field of the pod that has ``theirs``."""
+    """The field of the pod that contains the user's expression ``theirs``."""
 
     def __str__(self) -> str:
-        """Return the message for the user, which follows the policy's name."""
+        """Return the message for the user, which is printed after the policy's name."""
         return f"it wants {self.mine}, and the pod's {self.place} says {self.theirs}"
 
 
 def require(draft: Draft, value: object) -> Change | Skipped | None:
-    """Restrict the pod to the nodes of ``value`` (nodeSelectorTerms, ORed): the product with the user's terms.
+    """Restrict the pod to the nodes that ``value``, a list of nodeSelectorTerms, selects among the user's choice.
 
     Returns:
-        The change; None if the user's own selector and terms imply podberth's already. Skipped if no node
-        could be left, because every term of the user contradicts all of podberth's; if the user requires node affinity
-        without a term; or if the product would have more than MAX_TERMS terms.
+        The change; None if the user's own selector and terms imply podberth's already. Skipped in three cases: every
+        term of the user contradicts all of podberth's, so no node could match; the user requires node affinity without
+        a term; or the result would have more than MAX_TERMS terms.
 
     Raises:
-        EvaluationError: ``value`` is no list of terms.
+        EvaluationError: ``value`` is not a list of terms.
     """
     ours = _terms(value, "nodeAffinity.required")
     users = draft.get(REQUIRED)
@@ -72,15 +72,17 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
 
 
 def known(draft: Draft) -> list[terms.KnownTerm]:
-    """Return the terms that the pod requires; they can be compared with the terms of many claims."""
+    """Return the terms that the pod requires, parsed once so that they can be compared with many recorded terms."""
     return [terms.KnownTerm(term, draft.get(("spec", "nodeSelector")) or {}) for term in draft.get(REQUIRED) or [{}]]
 
 
 def is_required(draft: Draft, value: object, users: list[terms.KnownTerm]) -> bool:
-    """Tell whether the pod requires ``value`` already, so ``require`` would do nothing; ``users`` is its ``known``.
+    """Tell whether the pod already requires ``value``, so that ``require`` would change nothing.
+
+    ``users`` has the terms that the pod requires, as ``known`` returns them.
 
     Raises:
-        EvaluationError: ``value`` is no list of terms.
+        EvaluationError: ``value`` is not a list of terms.
     """
     ours, required = _terms(value, "nodeAffinity.required"), draft.get(REQUIRED)
     wanted = _Compared(users, ours)
@@ -90,14 +92,14 @@ def is_required(draft: Draft, value: object, users: list[terms.KnownTerm]) -> bo
 
 
 def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:
-    """Prefer the nodes of ``value`` (a list of nodeSelectorTerms) with ``weight`` (1 to 100) each.
+    """Make the pod prefer the nodes of ``value``, a list of nodeSelectorTerms, each with ``weight`` (1 to 100).
 
     Returns:
         The change. None if the pod prefers all terms already, whatever the weight, or if its required terms imply them.
         Skipped if its required terms contradict all of them.
 
     Raises:
-        EvaluationError: ``value`` is no list of terms.
+        EvaluationError: ``value`` is not a list of terms.
     """
     ours = _terms(value, "nodeAffinity.preferred")
     wanted = _Compared(known(draft), ours)
@@ -114,10 +116,10 @@ def prefer(draft: Draft, value: object, weight: int) -> Change | Skipped | None:
 
 
 def partly_opposed(draft: Draft, value: object) -> Opposition | None:
-    """Return the first contradiction of a term of ``value`` with the pod's own terms; None if there is none.
+    """Return the first contradiction between a term of ``value`` and the pod's own terms; None if there is none.
 
     Raises:
-        EvaluationError: ``value`` is no list of terms.
+        EvaluationError: ``value`` is not a list of terms.
     """
     return next(_Compared(known(draft), _terms(value, "nodeAffinity.required")).contradictions(), None)
 
@@ -126,17 +128,17 @@ def opposed(draft: Draft, value: object, where: str = "nodeAffinity.required") -
     """Return the first contradiction if every term of ``value`` contradicts the pod's own terms; else None.
 
     Raises:
-        EvaluationError: ``value`` is no list of terms.
+        EvaluationError: ``value`` is not a list of terms.
     """
     return _Compared(known(draft), _terms(value, where)).opposition()
 
 
 class _Compared:
-    """The comparison of the pod's required terms with podberth's; each term of the user is read once."""
+    """Compares the terms that the pod requires with podberth's; each term of the user is parsed once."""
 
     def __init__(self, users: list[terms.KnownTerm], ours: list[dict[str, Any]]) -> None:
         self.too_many = ""
-        """The reason if there are too many pairs of terms to compare; else empty."""
+        """The message if there are too many pairs of terms to compare; else empty."""
         if len(users) * len(ours) > MAX_PAIRS:
             self.too_many = f"{len(users)} node affinity terms are too many to join {len(ours)} to"
         self.users = [] if self.too_many else users
@@ -144,24 +146,24 @@ class _Compared:
 
     @property
     def is_given(self) -> bool:
-        """Whether each term of the user implies a term of podberth's; False if there are too many to compare."""
+        """Whether each term of the user implies one of podberth's; False if there are too many pairs to compare."""
         return not self.too_many and all(any(map(user.implies, self.ours)) for user in self.users)
 
     @property
     def joined(self) -> list[dict[str, Any]]:
-        """The product of the user's terms and podberth's."""
+        """The terms that select exactly the nodes that both the user's and podberth's terms select."""
         return terms.product(self.users, self.ours)
 
     def possible(self, selector: dict[str, str]) -> list[dict[str, Any]]:
-        """Return podberth's terms that the nodeSelector does not contradict."""
+        """Return those of podberth's terms that the nodeSelector does not contradict."""
         given = terms.KnownTerm({}, selector)
         return [dict(each.term) for each in self.ours if given.contradiction(each) is None]
 
     def opposition(self) -> Opposition | None:
         """Return the first contradiction if every term of the user contradicts all of podberth's; else None.
 
-        A term that implies one of podberth's does not contradict it, whatever else it has: podberth's own writes look
-        like this. Too many pairs to compare are no contradiction.
+        A term that implies one of podberth's terms contradicts nothing, as the terms do that podberth wrote itself. If
+        there are too many pairs to compare, the result is None.
         """
         first: Opposition | None = None
         for each in self._compared():
@@ -171,7 +173,7 @@ class _Compared:
         return first
 
     def contradictions(self) -> Iterator[Opposition]:
-        """Yield the contradiction of each pair of a user's term and one of podberth's that has one."""
+        """Yield the contradiction of each pair of a user's term and a podberth term that contradict each other."""
         return filter(None, self._compared())
 
     def _compared(self) -> Iterator[Opposition | None]:
@@ -187,7 +189,7 @@ class _Compared:
 
 
 def phrase(ours: list[dict[str, Any]]) -> str:
-    """Return terms as text for users: ``gpu.product in (A, B) or !gpu.clique``."""
+    """Return terms as text for users, such as ``gpu.product in (A, B) or !gpu.clique``."""
     return " or ".join(" and ".join(map(_expression, terms.expressions(term))) for term in ours)
 
 

@@ -1,6 +1,6 @@
 """The fields that no policy may write (docs/rules.md, rules 1 and 11).
 
-The check is for mutations that can write any field (``operations``); the builders of others write none of these fields.
+The check is for mutations that can write any field (``operations``); all other mutations write none of these fields.
 """
 
 from collections.abc import Iterator
@@ -34,13 +34,13 @@ _LONGEST_VALUE = 256
 
 
 def take(draft: Draft, document: dict[str, Any], concern: str) -> Change | None:
-    """Make the draft equal to ``document``, and return the change; None if it was equal.
+    """Make the draft equal to ``document``, and return the change; None if they were equal already.
 
     Returns:
-        The change as RFC 6902 operations, without values of more than _LONGEST_VALUE bytes.
+        The change as RFC 6902 operations; values of more than _LONGEST_VALUE bytes are omitted.
 
     Raises:
-        EvaluationError: the document is no Pod any more, or differs in a field that no policy may write.
+        EvaluationError: the document is not a valid Pod, or differs in a field that no policy may write.
     """
     trial = draft.fork()
     trial.become(document)
@@ -70,7 +70,7 @@ def _short(operation: dict[str, Any]) -> dict[str, Any]:
 
 
 def _hosts(draft: Draft) -> Iterator[str]:
-    """Yield the expressions of node affinity that name a host, by its label or by the node's name."""
+    """Yield the expressions of node affinity that name one host, by its hostname label or by the node's name."""
     preferred = [item.get("preference") or {} for item in draft.get(affinity.PREFERRED) or ()]
     for term in (*(draft.get(affinity.REQUIRED) or ()), *preferred):
         # matchFields can match the node's name alone (core/v1 NodeSelectorTerm).

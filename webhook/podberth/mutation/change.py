@@ -1,19 +1,20 @@
-"""The proposal of a policy and the change that a builder makes from it: JSON for the record, a summary for users."""
+"""The proposal of a policy, and the change that is made from it: JSON for the record, and a summary for users."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 Record: TypeAlias = dict[str, dict[str, Any]]
-"""The claims of a record by policy and concern, each a ``Change.wrote``; policies in the order in which they wrote."""
+"""The content of a record by policy, in the order of writing, and mutation: each value is a ``Change.wrote``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One concern's edit of one pod.
+    """The change that one mutation made to one pod.
 
-    ``wrote`` is JSON that has exactly what was added, so that the record can be compared with the pod and replayed.
-    ``describe`` returns a phrase ("tolerates nvidia.com/gpu:NoSchedule") for policies that give no reason.
+    ``wrote`` is JSON of exactly the values that were written, so that the record can be compared with the pod and
+    applied again. ``describe`` returns a phrase ("tolerates nvidia.com/gpu:NoSchedule") for policies that give no
+    reason.
     """
 
     concern: str
@@ -23,7 +24,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A mutation that is left out on purpose, with the reason for the user."""
+    """The result of a mutation that podberth deliberately did not apply, with the reason for the user."""
 
     concern: str
     reason: str
@@ -31,8 +32,8 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """The values that a policy wants for one concern: evaluated leaves and literals."""
+    """The values that a policy wants to write by one mutation: results of its expressions, and literals."""
 
     concern: str
     leaves: Mapping[str, Any]
-    """The values by name: "" for the only leaf of a concern, the key for a label, an annotation or a variable."""
+    """The values by name: "" for the only value of a mutation; else the key of a label, annotation or variable."""

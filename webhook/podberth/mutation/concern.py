@@ -1,4 +1,4 @@
-"""The description that each module of ``concerns`` gives of its mutation, and the arguments of its functions."""
+"""The interface of a mutation, which each module of ``concerns`` implements, and the arguments of its functions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,45 +18,45 @@ _Value = TypeVar("_Value")
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The facts that builders need besides the pod."""
+    """The facts besides the pod that a mutation may read."""
 
     gang: Callable[[], GangFacts]
-    """Returns the facts of the gang of the pod as it is by now, and of the groups that it may join."""
+    """Returns the facts about the pod's gang, after the writes so far, and about the groups that it may join."""
     default_priority_class: str
-    """The cluster's global default; empty if none is known."""
+    """The name of the cluster's default PriorityClass; empty if none is known."""
     priority_classes: frozenset[str] | None
-    """The classes that the cluster has; None if not all of them are known."""
+    """The names of the cluster's PriorityClasses; None if not all of them are known."""
     schema: PodSchema
     devices: KnownDevices = NO_DEVICES
-    """The devices that claims ask for."""
+    """The devices that the known ResourceClaims and claim templates ask for."""
     namespace: str = ""
-    """The namespace of the review."""
+    """The namespace of the pod under review."""
     nodes_left: Callable[[Draft], int] = lambda _: 0
     """Returns the number of known nodes that could run the pod of a draft; 0 if no node is known."""
     record: Callable[[], Record] = dict
-    """Returns the record so far, with the changes of the policy itself."""
+    """Returns the record so far, including the changes of the policy that is being applied."""
 
 
 class Present:
-    """The pod that many claims of a record are compared with; each of its lists is read once.
+    """A pod with which many recorded changes are compared; each list of the pod is read only once.
 
-    A record may make 100 claims (``kube.budget``), and each list of the pod has its own bound.
+    A record may have 100 changes (``kube.budget``), and the length of each list of the pod is bounded.
     """
 
     def __init__(self, draft: Draft) -> None:
-        """Take the pod; nothing of it is read yet."""
+        """Keep the pod's draft; no list is read yet."""
         self.draft = draft
         self._values: dict[Callable[[Draft], Any], Any] = {}
         self._items: dict[int, tuple[list[Any], frozenset[bytes]]] = {}
 
     def read(self, reader: Callable[[Draft], _Value]) -> _Value:
-        """Return the result of a function that reads the pod; each function is called once."""
+        """Return the result of ``reader`` for the pod; it is called once, and the result is cached."""
         if reader not in self._values:
             self._values[reader] = reader(self.draft)
         return cast("_Value", self._values[reader])
 
     def has(self, items: list[Any], item: Any) -> bool:
-        """Tell whether a list of the pod has an item; the list is read once for all calls."""
+        """Tell whether ``items``, a list of the pod, contains ``item``; the list is indexed once for all calls."""
         found = self._items.get(id(items))
         if found is None:
             found = self._items[id(items)] = (items, frozenset(map(key_of, items)))
@@ -69,63 +69,68 @@ Decides: TypeAlias = Literal["placement", "grouping", "accounting", ""]
 Restorer: TypeAlias = Callable[[Draft, Draft, Sequence[Any]], bool]
 Paths: TypeAlias = tuple[tuple[str, ...], ...]
 Leaves: TypeAlias = Mapping[str, tuple[str, str] | None]
-"""The leaves of an entry by name. For a leaf that is a single fact, such as ``gang.size``, the fact; else None."""
+"""The expressions of an entry by name: the path of the one fact that it reads, as ``gang.size``, or None for others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concern:
-    """One mutation. Its expressions are those of its field in ``policy.model.Mutation``."""
+    """The description of one mutation. ``policy.model.Mutation`` has its field and the field's expressions."""
 
     name: str
-    """The key in an entry of ``mutations``, and in the record."""
+    """The name of the mutation's field in an entry of ``mutations``, and in the record."""
     build: Builder
-    """Checks the leaves that it uses, and edits the draft; returns the change, or None if there is none.
+    """Checks the values of the entry's expressions and edits the draft; returns the change, or None if nothing changed.
 
-    Raises EvaluationError for a wrong value of the policy; the draft may be half edited then."""
+    Raises EvaluationError if a value is invalid; the draft may then be partly edited."""
     visits: Callable[[Leaves], Paths | None] = lambda _: None
-    """Returns the paths of the pod that ``build`` reads or writes for any policy with these leaves.
+    """Returns the paths of the pod that ``build`` may read or write for an entry with these expressions.
 
-    None if these may be all fields of the containers or of the pod."""
+    None means any field of the containers or of the pod."""
     reads: Callable[[Leaves], Paths] = lambda _: ()
-    """Returns the facts of ``gang`` and ``gpu`` that ``build`` reads besides the pod."""
+    """Returns the fields of ``gang`` and ``gpu`` that ``build`` reads besides the pod."""
     is_claim: Callable[[Any], bool]
-    """Whether a claim of a record has the form that ``build`` gives to ``Change.wrote``."""
+    """Tells whether a value in a record has the form that ``build`` writes into ``Change.wrote``."""
     holds: Holds
-    """Whether the pod still has the values of a claim in the record."""
+    """Tells whether the pod still has the values of a recorded change."""
     wrote_at: Callable[[Any, Path, object], bool] = lambda _wrote, _path, _value: False
-    """Whether a claim wrote a value at a path; for mutations of single fields only."""
+    """Tells whether a recorded change wrote this value at this path; only for mutations of single fields."""
     conflicts: Callable[[ConflictCase], Answer] | None = None
-    """Returns the conflicts with other policies, and the proposal without them; None: the mutation has no conflicts."""
+    """Returns the conflicts with earlier policies, and the proposal without them. None: the mutation never
+    conflicts."""
     restore: Restorer | None = None
-    """Restores claims on the draft of an updated pod, given the pod before; tells whether it did anything."""
+    """Restores recorded changes on the draft of an updated pod, from the pod before the update; returns whether the
+    draft changed."""
     decides: Decides = ""
-    """The part of scheduling that it decides. A group system decides this part for its own pods (``admission.gate``).
+    """The part of scheduling that the mutation decides. For pods of a group system, the system decides this part
+    instead (``admission.gate``).
 
-    Placement is written once. By the second pass other policies have narrowed the choice of nodes, so the same
-    expression has another value, and a reinvocation must change nothing."""
+    Mutations that decide placement write only once. On a reinvocation, other policies have restricted the nodes, so the
+    same expression has another value; but a reinvocation must change nothing."""
     awaits: Callable[[EarlierChanges, str], bool] | None = None
-    """Tells whether a policy made the change that this mutation needs first. If a later policy made it on an earlier
-    pass, the mutation is left out on this pass, too."""
+    """Tells whether a policy made the change that must precede this mutation. If a later policy made that change on an
+    earlier pass, the mutation is skipped on this pass, too."""
     in_group: Callable[[Draft, GangFacts], bool] = lambda _draft, _facts: False
-    """Whether the mutation applies even if a group system schedules the pod."""
+    """Tells whether the mutation applies to this pod although a group system schedules it."""
     forecast: bool = False
-    """Whether ``admission.forecast`` tries its constants on an example pod, to find conflicts before any pod comes."""
+    """Whether ``admission.forecast`` applies constant values to an example pod, to find conflicts before pods
+    arrive."""
     anything: bool = False
-    """Whether it can write any field (``operations``). It is in conflict with the policies whose changes it undoes.
+    """Whether the mutation can write any field (``operations``). It conflicts with the policies whose changes it
+    undoes.
 
-    If its builder returns ``Skipped``, the draft may be half edited."""
+    If its builder returns ``Skipped``, the draft may be partly edited."""
 
 
 def for_each(holds: Holds) -> Holds:
-    """Return the function that tells whether ``holds`` is true for each item of a claim."""
+    """Return a function that tells whether ``holds`` is true for every item of a recorded change, a list."""
     return lambda there, wrote: all(holds(there, item) for item in wrote)
 
 
 def is_list_of_maps(value: Any) -> bool:
-    """Tell whether a claim is a list of maps that is not empty."""
+    """Tell whether a value in a record is a non-empty list of maps."""
     return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
 def is_string_map(value: Any) -> bool:
-    """Tell whether a claim is a map of strings that is not empty."""
+    """Tell whether a value in a record is a non-empty map of strings to strings."""
     return isinstance(value, dict) and bool(value) and all(isinstance(item, str) for item in value.values())

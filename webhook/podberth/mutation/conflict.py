@@ -1,4 +1,4 @@
-"""Conflicts of a proposal with earlier policies, and the functions that find them for ``standing``."""
+"""Conflicts of a proposal with earlier policies, and the input of the functions that find them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -13,28 +13,28 @@ from .narrowing import NodeChoice
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A field to which a policy would give another value than an earlier policy did."""
+    """A field to which a policy would give another value than an earlier policy gave it."""
 
     path: str
-    """A JSON Pointer, or a text close to one."""
+    """The field, as a JSON Pointer or a similar text."""
     other: str
-    """The policy that wrote the field first."""
+    """The name of the policy that wrote the field first."""
     why: str = ""
-    """The reason, if the path alone does not say it."""
+    """The reason of the conflict; empty if the path alone explains it."""
 
     def __str__(self) -> str:
-        """Return the message for the user, which follows the later policy's name."""
+        """Return the message for the user, which is printed after the later policy's name."""
         why = f"{self.why}; " if self.why else ""
         return f"conflict with policy {self.other} at {self.path}: {why}{self.other} comes first and its value stays"
 
 
 Answer: TypeAlias = tuple[list[Conflict], Proposal | None]
-"""The conflicts of a proposal, and the rest of it that may be built; None: nothing."""
+"""The conflicts of a proposal, and the rest of the proposal that may be applied; None if nothing remains."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConflictCase:
-    """A proposal, to be compared with the changes of earlier policies."""
+    """A proposal that is to be compared with the changes of earlier policies."""
 
     draft: Draft
     proposal: Proposal
@@ -43,16 +43,16 @@ class ConflictCase:
 
     @property
     def value(self) -> Any:
-        """The proposal's one leaf."""
+        """The value of the proposal's only expression."""
         return self.proposal.leaves[""]
 
     @property
     def items(self) -> list[Any]:
-        """The items of the proposal's one leaf; empty if it is no list: the builder will refuse it."""
+        """The items of the proposal's only value; empty if this value is not a list, which ``build`` will refuse."""
         return self.value if isinstance(self.value, list) else []
 
     def fields(self, wanted: Mapping[Path, object]) -> list[Conflict]:
-        """Return a conflict for each field that has another policy's value instead of the wanted one."""
+        """Return a conflict for each field in which another policy wrote a value other than the wanted one."""
         found: list[Conflict] = []
         for path, value in wanted.items():
             present = self.draft.get(path)
@@ -62,7 +62,7 @@ class ConflictCase:
         return found
 
     def by_item(self, conflict_of: Callable[[dict[str, Any]], Conflict | None]) -> Answer:
-        """Return the conflicts of the list's items, and the proposal with the items that have none."""
+        """Return the conflicts of the proposal's items, and the proposal with only the items without conflicts."""
         found = {
             index: conflict
             for index, item in enumerate(self.items)
@@ -71,7 +71,7 @@ class ConflictCase:
         return list(found.values()), self.kept([item for index, item in enumerate(self.items) if index not in found])
 
     def kept(self, items: list[Any]) -> Proposal | None:
-        """Return the proposal with only these items of its list; None if there are none."""
+        """Return the proposal with only these items of its list; None if ``items`` is empty."""
         if not isinstance(self.value, list) or len(items) == len(self.value):
             return self.proposal
         return replace(self.proposal, leaves={"": items}) if items else None

@@ -1,4 +1,4 @@
-"""The containers that mutations may write on."""
+"""Iterates over the containers of a pod that mutations may change."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ SIDES = ("limits", "requests")
 def containers(draft: Draft) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Yield each container, init container and sidecar with its path.
 
-    A change of a list during the iteration is seen only if none of the list's containers was yielded before.
+    If a list is changed during the iteration, the change is seen only before the list's first container is yielded.
     """
     for kind in RESOURCED_LISTS:
         for index, container in enumerate(draft.get(("spec", kind)) or ()):

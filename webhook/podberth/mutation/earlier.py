@@ -1,4 +1,4 @@
-"""The changes of policies so far, from the record; they can be searched by path or by item of a list."""
+"""The changes that policies made to the pod so far, from the record; searchable by path or by list item."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from .change import Record
 
 @dataclass(frozen=True, slots=True)
 class EarlierChanges:
-    """The changes of policies so far; made by ``pipeline.earlier``."""
+    """The changes that policies made to the pod so far; ``pipeline.earlier`` makes this object."""
 
     record: Record
     anything: Collection[str]
-    """The concerns that can write any field."""
+    """The names of the mutations that can write any field."""
     wrote_at: Mapping[str, Callable[[Any, Path, object], bool]]
-    """``Concern.wrote_at`` by concern."""
+    """The function ``Concern.wrote_at`` of each mutation, by the mutation's name."""
 
     def by(self, concern: str) -> Iterator[tuple[str, Any]]:
-        """Yield the policies with a claim of a concern, each with its claim."""
+        """Yield the policies that made changes by this mutation, each with its recorded change."""
         return ((name, concerns[concern]) for name, concerns in self.record.items() if concern in concerns)
 
     def writer(self, path: Path, present: object) -> str | None:
-        """Return the first policy that wrote the present value at a path; None if no policy did."""
+        """Return the first policy that wrote the value ``present`` at a path; None if no policy did."""
         where = pointer(path)
         for name, concerns in self.record.items():
             if any(self.wrote_at[concern](wrote, path, present) for concern, wrote in concerns.items()):
@@ -34,7 +34,7 @@ class EarlierChanges:
         return None
 
     def patcher(self, path: Path) -> str | None:
-        """Return the first policy whose operations wrote the value at a path of a container's resources."""
+        """Return the first policy that wrote this path of a container's resources by a mutation of any field."""
         where = pointer(path)
         for name in self.record:
             if any("/resources" in each["path"] and _is_below(where, each["path"]) for each in self._anything(name)):
@@ -42,18 +42,18 @@ class EarlierChanges:
         return None
 
     def operations(self, policy: str, path: Path) -> list[Mapping[str, Any]]:
-        """Return the operations of a policy at, above or below a path."""
+        """Return the recorded JSON Patch operations of a policy at, above or below a path."""
         where = pointer(path)
         return [
             each for each in self._anything(policy) if _is_below(each["path"], where) or _is_below(where, each["path"])
         ]
 
     def removals(self) -> list[tuple[str, Mapping[str, Any]]]:
-        """Return the operations that removed a field, each with its policy's name."""
+        """Return the recorded operations that removed a field, each with its policy's name."""
         return [(name, each) for name in self.record for each in self._anything(name) if each["op"] == "remove"]
 
     def item_writer(self, path: Path, items: Sequence[Any], item_name: str) -> str | None:
-        """Return the first policy whose operations wrote the item with this name in the list at a path."""
+        """Return the first policy whose operations wrote the item named ``item_name`` in the list at a path."""
         for policy in self.record:
             for each in self._anything(policy):
                 if not _is_below(each["path"], pointer(path)):

@@ -1,7 +1,7 @@
-"""Checks of the values of a policy's expressions, before builders use them.
+"""Checks the values of a policy's expressions before mutations use them.
 
-The compiler has checked the types of the expression; values of dynamic type are checked here, at review time. Each
-check raises EvaluationError with the name of the leaf, the value that it got, and the value that it wants.
+The compiler has checked the static types; values of dynamic type are checked here, at review time. Each check raises
+EvaluationError with the name of the field, the value that it has, and the value that it should have.
 """
 
 import re
@@ -17,7 +17,7 @@ _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?")
 
 
 def maps(value: object, leaf: str) -> list[dict[str, Any]]:
-    """Return ``value`` as a list of maps."""
+    """Return ``value`` as a list of maps; raise EvaluationError if it is none."""
     if not isinstance(value, list):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a list of maps")
     for position, item in enumerate(value):
@@ -27,35 +27,35 @@ def maps(value: object, leaf: str) -> list[dict[str, Any]]:
 
 
 def fields(item: Mapping[str, Any], leaf: str, allowed: Collection[str]) -> None:
-    """Refuse a key that ``allowed`` does not have."""
+    """Raise EvaluationError if ``item`` has a key that is not in ``allowed``."""
     for key in item:
         if key not in allowed:
             raise EvaluationError(f"{leaf}: unknown key {key!r}; want one of {', '.join(sorted(allowed))}")
 
 
 def text(value: object, leaf: str) -> str:
-    """Return ``value`` as a string that is not empty."""
+    """Return ``value`` as a non-empty string; raise EvaluationError if it is none."""
     if not isinstance(value, str) or not value:
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a string that is not empty")
     return value
 
 
 def number(value: object, leaf: str) -> int:
-    """Return ``value`` as a whole number; a bool is no number."""
+    """Return ``value`` as a whole number; raise EvaluationError for any other value, a bool included."""
     if not isinstance(value, int) or isinstance(value, bool):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a whole number")
     return value
 
 
 def items(value: object, leaf: str) -> list[Any]:
-    """Return ``value`` as a list; null is an empty list."""
+    """Return ``value`` as a list; null becomes an empty list, and any other value raises EvaluationError."""
     if value is not None and not isinstance(value, list):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a list")
     return value or []
 
 
 def object_name(value: object, where: str) -> str:
-    """Return ``value`` as the name of an object (a DNS-1123 subdomain)."""
+    """Return ``value`` as an object's name; raise EvaluationError if it is not a DNS-1123 subdomain."""
     if not isinstance(value, str) or not is_subdomain(value):
         wanted = "lower-case letters, digits, '-' and '.'"
         raise EvaluationError(f"{where}: got {kind(value)}, want an object's name: {wanted}")
@@ -63,18 +63,18 @@ def object_name(value: object, where: str) -> str:
 
 
 def label_value(value: object, where: str) -> str:
-    """Return ``value`` as a label value."""
+    """Return ``value`` as a label value; raise EvaluationError if it is not a valid one."""
     if not isinstance(value, str) or not is_label_value(value):
         raise EvaluationError(f"{where}: got {kind(value)}, want a label value of at most {MAX_LABEL_VALUE} characters")
     return value
 
 
 def is_label_value(text: str) -> bool:
-    """Tell whether ``text`` is a label value."""
+    """Tell whether ``text`` is a valid label value."""
     return len(text) <= MAX_LABEL_VALUE and _LABEL_VALUE.fullmatch(text) is not None
 
 
 def kind(value: object) -> str:
-    """Return the JSON type of a value for a message, with the value itself if it is short."""
+    """Return the JSON type of a value, as a word for messages; a short value is included."""
     names = {dict: "a map", list: "a list", bool: str(value).lower(), type(None): "null"}
     return names.get(type(value)) or repr(value)[:40]

@@ -1,4 +1,4 @@
-"""Labels and annotations: each is set if the user has not set it."""
+"""The mutations ``labels`` and ``annotations``: set each key if the user has not set it."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ from .conflict import Answer, ConflictCase
 def concern(field: str, word: str, check: Callable[[str, object], object] = lambda _key, _value: None) -> Concern:
     """Return the concern of ``metadata.labels`` or ``metadata.annotations``; ``word`` is ``label`` or ``annotation``.
 
-    ``check`` raises EvaluationError for a value that may not be written.
+    ``check`` raises EvaluationError if a key and its value may not be written.
     """
 
     def build(draft: Draft, values: Mapping[str, object]) -> Change | None:

@@ -1,6 +1,6 @@
-"""Fields of the spec that name another object: each is set if the user has not set it.
+"""Mutations of spec fields that name another object: the field is set if the user has not set it.
 
-A default of the API server does not count as set by the user.
+A default value of the API server does not count as set by the user.
 """
 
 from collections.abc import Container
@@ -15,9 +15,10 @@ PRIORITY_CLASS = ("spec", "priorityClassName")
 
 
 def concern(field: str, *, default: str = "", build: Builder | None = None, decides: Decides = "") -> Concern:
-    """Return the concern of a field of the spec.
+    """Return the mutation that writes a name into this field of the spec.
 
-    ``default`` is the name that the API server fills in. ``build`` is for a mutation that writes more than the name.
+    ``default`` is the name that the API server fills in. ``build`` replaces the standard function, for mutations that
+    write more than the name.
     """
     path = ("spec", field)
 
@@ -42,7 +43,7 @@ def wanted(draft: Draft, field: str, value: object, default: str) -> str:
     ``default`` is the name that the API server fills in.
 
     Raises:
-        EvaluationError: ``value`` is no object's name.
+        EvaluationError: ``value`` is not an object's name.
     """
     if value == "":
         return ""
@@ -52,7 +53,7 @@ def wanted(draft: Draft, field: str, value: object, default: str) -> str:
 
 
 def put(draft: Draft, field: str, name: str) -> Change | None:
-    """Write a name and return the change; an empty name changes nothing."""
+    """Write the name into the field and return the change; None if the name is empty."""
     if not name:
         return None
     draft.set(("spec", field), name)
@@ -60,8 +61,8 @@ def put(draft: Draft, field: str, name: str) -> Change | None:
 
 
 def unknown_class(name: object, known: Container[str] | None) -> str:
-    """Return why a PriorityClass is not written (the API server would refuse the pod); empty if it may be written.
+    """Return a message if the API server would refuse a pod with this PriorityClass, which is unknown; else empty.
 
-    ``known`` are the classes that the cluster has; None: not all of them are known.
+    ``known`` has the cluster's PriorityClasses; None means that not all of them are known.
     """
     return "" if not name or known is None or name in known else f"the cluster has no PriorityClass {name}"

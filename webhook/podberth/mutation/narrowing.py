@@ -1,7 +1,7 @@
-"""The cause of node affinity that leaves no node: the earlier policy that does not fit together with a later one.
+"""Finds the earlier policy whose node affinity, together with a later policy's, excludes every node.
 
-Terms that contradict each other are found by a comparison of the terms. Terms that no known node meets together are
-found by a count of the nodes. If the user's own terms alone leave no node, no policy is the cause.
+Contradictions are found by comparing the terms. Terms that no known node satisfies together are found by counting
+nodes. If the user's own terms alone exclude every node, no policy is the cause.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -19,28 +19,28 @@ Left: TypeAlias = Callable[[Draft], int]
 
 @dataclass(frozen=True, slots=True)
 class NodeChoice:
-    """The facts about a pod's choice of nodes that are not in the pod."""
+    """The facts, besides the pod, that the search for conflicting node affinity needs."""
 
     left: Left
     before: Record = field(default_factory=dict)
-    """The record that the pod came in with: the changes of an earlier pass."""
+    """The record that the pod arrived with: the changes of an earlier pass of the same request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """An earlier policy with terms that leave no node for the terms of a later policy."""
+    """An earlier policy whose terms, together with those of a later policy, exclude every node."""
 
     policy: str
     why: str
 
 
 def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes: NodeChoice) -> Rival | None:
-    """Return the first policy that, with those before it, leaves no node for the terms of ``leaves``; None: none does.
+    """Return the first policy whose terms, with those before it, exclude all nodes of ``leaves``; None if none.
 
-    Preferred terms exclude no node: for these, only a policy that requires the opposite of all terms is returned.
+    If ``leaves`` has preferred terms, only a policy whose required terms contradict all of them is returned.
 
     Raises:
-        EvaluationError: the leaf is no list of terms.
+        EvaluationError: the value is not a list of terms.
     """
     before = _requirements(others)
     side = "required" if "required" in leaves else "preferred"
@@ -70,7 +70,7 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
 
 
 def _requirements(others: EarlierChanges) -> dict[str, list[dict[str, Any]]]:
-    """Return the terms that each policy requires, in the policies' order; empty if it wrote them by operations."""
+    """Return the terms that each policy required, in order; an empty list if it wrote them by ``operations``."""
     found: dict[str, list[dict[str, Any]]] = {}
     for name, concerns in others.record.items():
         theirs = concerns.get("nodeAffinity", {}).get("required", [])
@@ -82,8 +82,8 @@ def _requirements(others: EarlierChanges) -> dict[str, list[dict[str, Any]]]:
 def _without(draft: Draft, rivals: Collection[str], came_with: Collection[str]) -> Draft:
     """Return the pod with the node affinity that the user alone requires.
 
-    If one of the rivals wrote its terms on an earlier pass (``came_with``), the user's terms are no longer known: then
-    the pod requires nothing.
+    If one of ``rivals`` wrote its terms on an earlier pass (``came_with``), the user's own terms are unknown. Then the
+    returned pod has no required node affinity.
     """
     own = Draft(draft.original).get(affinity.REQUIRED)
     base = draft.fork()

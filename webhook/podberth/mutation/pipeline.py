@@ -1,7 +1,7 @@
-"""The mutations, in the order of the policy reference.
+"""The list of all mutations, in the order of docs/policy.md, and the function that applies one.
 
-All proposals of one policy apply, or none: the caller passes a fork of its draft and keeps it only if nothing was
-raised.
+A policy's mutations apply all or not at all: the caller passes a fork of its draft, and keeps it only if no mutation
+raises an error.
 """
 
 from collections.abc import Mapping
@@ -45,21 +45,21 @@ PIPELINE: Final[tuple[Concern, ...]] = (
     json_patch.CONCERN,
 )
 CONCERNS: Final[Mapping[str, Concern]] = {concern.name: concern for concern in PIPELINE}
-"""The mutations by name."""
+"""All mutations by name."""
 ANYTHING: Final = tuple(concern.name for concern in PIPELINE if concern.anything)
-"""The mutations that can write any field."""
+"""The names of the mutations that can write any field."""
 _WROTE_AT = {concern.name: concern.wrote_at for concern in PIPELINE}
 
 
 def apply(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
-    """Let the proposal's builder edit the draft, and return its result; None if there was nothing to do.
+    """Apply a proposal to the draft and return the change; None if there was nothing to change.
 
     Raises:
-        EvaluationError: the builder refuses a leaf's value; the draft may be half edited then.
+        EvaluationError: a value of the proposal is invalid; the draft may then be partly edited.
     """
     return CONCERNS[proposal.concern].build(draft, proposal, surroundings)
 
 
 def earlier(record: Record) -> EarlierChanges:
-    """Return the changes of policies in a record, in a form that can be searched."""
+    """Return the changes in a record as an object that can be searched."""
     return EarlierChanges(record, ANYTHING, _WROTE_AT)

@@ -1,8 +1,9 @@
-"""The record: an annotation on the pod that says which policy wrote what.
+"""The record: an annotation on the pod that lists which policy wrote which values.
 
-``{"<policy>": {"<concern>": <Change.wrote>}, "=": "<seal>"}`` as compact JSON, policies in the order in which they
-wrote, the seal last (``seal``). Any user can write an annotation, so only ``find`` reads records: it ignores a record
-without podberth's seal for this pod. A claim counts if the pod still has the claimed values (``held``).
+Its value is ``{"<policy>": {"<concern>": <Change.wrote>}, "=": "<seal>"}`` as compact JSON, policies in the order in
+which they wrote, the seal last (``seal``). Any user can write an annotation, so only ``find`` reads records: it ignores
+a record without podberth's seal for this pod. Each ``Change.wrote`` in a record is called a claim; it counts only if
+the pod still has these values (``held``).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -29,20 +30,21 @@ _TAIL_LENGTH = len(_BEFORE_SEAL) + SEAL_LENGTH + len(_BEHIND_SEAL)
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The record that was found on a pod."""
+    """The result of reading a pod's record annotation."""
 
     there: bool = False
-    """Whether the pod has the annotation."""
+    """Whether the pod has the record annotation."""
     sent: bool | None = False
-    """Whether the sender of the pod wrote the annotation (not podberth, in this request); None if that is unknown."""
+    """Whether the client sent the annotation with the pod; False if podberth wrote it in this request, None if
+    unknown."""
     text: str = ""
-    """The claims as sealed text; empty if podberth did not seal them for this pod."""
+    """The record's claims (policy, mutation, values) as sealed text; empty if podberth did not seal it for this pod."""
     claims: Record = field(default_factory=dict, compare=False)
-    """The claims in ``text``, decoded."""
+    """The decoded claims of ``text``: the values that each policy wrote, by policy and mutation."""
 
     @property
     def standing(self) -> Record:
-        """The claims that podberth wrote earlier in the same request; a sealed record from elsewhere may be a copy.
+        """The record, if podberth wrote it earlier in this request; else empty, because a sent record may be a copy.
 
         https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#reinvocation-policy
         """
@@ -57,7 +59,7 @@ _FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
 
 
 def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> Found:
-    """Return the record on a pod in this namespace; it has claims only if podberth sealed it for this pod."""
+    """Read the record of a pod in this namespace; the result has claims only if podberth sealed it for this pod."""
     annotation = ((pod.get("metadata") or {}).get("annotations") or {}).get(APPLIED_ANNOTATION)
     sent = False if sealer.offline else _is_sent(pod)
     if annotation is None:
@@ -69,7 +71,7 @@ def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> Found:
 
 
 def _is_sent(pod: Mapping[str, Any]) -> bool | None:
-    """Tell whether the sender of a new pod wrote the record; None if ``managedFields`` do not show it.
+    """Tell whether the client that creates the pod sent the record; None if ``managedFields`` do not show it.
 
     The API server notes the fields of the request in ``managedFields`` before it calls webhooks, whatever
     ``managedFields`` the request itself has. It does not note the fields that webhooks add (apiserver
@@ -83,7 +85,7 @@ def _is_sent(pod: Mapping[str, Any]) -> bool | None:
 
 
 def _names_the_record(entry: Any) -> bool | None:
-    """Tell whether an entry of ``managedFields`` names the record; None if it is no valid entry."""
+    """Tell whether an entry of ``managedFields`` includes the record annotation; None if the entry is invalid."""
     fields = entry.get(_FIELDS[0]) if isinstance(entry, dict) else None
     for step in _FIELDS[1:]:
         if not isinstance(fields, dict):
@@ -95,14 +97,14 @@ def _names_the_record(entry: Any) -> bool | None:
 
 
 def _disown(draft: Draft) -> None:
-    """Remove the record from ``managedFields``, so that it no longer counts as written by the sender."""
+    """Remove the record annotation from ``managedFields``, so that it no longer counts as sent by the client."""
     for index, entry in enumerate((draft.document.get("metadata") or {}).get("managedFields") or ()):
         if isinstance(entry, dict):
             draft.remove(("metadata", "managedFields", index, *_FIELDS))
 
 
 def _unsealed(annotation: str) -> tuple[str, str]:
-    """Return the text and the seal of a record; both empty if it has no seal, or is longer than podberth's records."""
+    """Return the text and the seal of a record; both empty if it is too long or has no seal."""
     start = len(annotation) - _TAIL_LENGTH
     if start < 1 or len(annotation) > RECORD.most:
         return "", ""
@@ -112,12 +114,12 @@ def _unsealed(annotation: str) -> tuple[str, str]:
 
 
 def sealed(text: str, seal: str) -> str:
-    """Return the annotation of a record's text and its seal; the text is a JSON object that is not empty."""
+    """Return the annotation's value from the text of a record, a non-empty JSON object, and its seal."""
     return f"{text[:-1]}{_BEFORE_SEAL}{seal}{_BEHIND_SEAL}"
 
 
 def _decoded(text: str) -> Record:
-    """Return the claims of a sealed record, without claims of a later version that this version does not know."""
+    """Return the record in a sealed text, without mutations that this version of podberth does not know."""
     try:
         decoded = orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -129,7 +131,7 @@ def _decoded(text: str) -> Record:
 
 
 def _size(record: Record) -> int:
-    """Return the number of claims of a record: one for each item of a list, one for any other concern."""
+    """Return the number of recorded changes; each item of a list counts as one."""
     lists = (
         part
         for concerns in record.values()
@@ -140,13 +142,13 @@ def _size(record: Record) -> int:
 
 
 def held(draft: Draft, record: Record) -> Record:
-    """Return the claims of ``record`` whose values the pod of ``draft`` still has."""
+    """Return the part of ``record`` whose values the pod of ``draft`` still has."""
     there = Present(draft)
     return _only(record, lambda concern, wrote: CONCERNS[concern].holds(there, wrote))
 
 
 def _only(record: Mapping[str, Any], keep: Callable[[str, Any], bool]) -> Record:
-    """Return the claims for which ``keep`` is true, without policies that have none."""
+    """Return the part of a record for which ``keep(mutation, wrote)`` is true, without policies that have none."""
     kept = {
         policy: {concern: wrote for concern, wrote in concerns.items() if keep(concern, wrote)}
         for policy, concerns in record.items()
@@ -156,7 +158,7 @@ def _only(record: Mapping[str, Any], keep: Callable[[str, Any], bool]) -> Record
 
 
 def add(record: Record, policy: str, changes: Iterable[Change]) -> Record:
-    """Return ``record`` with a policy's changes; several changes of one concern are joined."""
+    """Return ``record`` with a policy's changes added; several changes by one mutation are combined."""
     concerns = dict(record.get(policy, {}))
     for change in changes:
         concerns[change.concern] = _joined(concerns.get(change.concern), change.wrote)
@@ -164,19 +166,20 @@ def add(record: Record, policy: str, changes: Iterable[Change]) -> Record:
 
 
 def joined(first: Record, second: Record) -> Record:
-    """Return one record with the claims of both.
+    """Return one record with the changes in both records.
 
-    The items of a list are joined. If both records claim a single value, the second record's claim is returned.
+    Lists are joined without duplicates. If both records have a single value at the same place, the second record's is
+    used.
     """
     both: Record = _joined(first, second)
     return both
 
 
 def write(draft: Draft, record: Record, found: Found, seal: Callable[[str], str]) -> str:
-    """Write ``record`` on the pod in place of the one that was ``found``; an empty one removes a false record.
+    """Write ``record`` on the pod in place of the record ``found`` there; an empty record removes a forged one.
 
-    A record that is too large to be read again is not written. If the sender wrote the old record, ``managedFields`` no
-    longer name it, so that the next pass of the same request trusts podberth's record.
+    A record that is too large to be read again is not written. If the client sent the old record, its entry in
+    ``managedFields`` is removed, so that a reinvocation in this request trusts podberth's record.
 
     Returns:
         The text that was sealed; empty if no record was written.

@@ -1,4 +1,4 @@
-"""Functions that several mutations share to restore the writes of podberth on an updated pod."""
+"""Functions that several mutations share, which restore podberth's writes on an updated pod."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from ..kube.shape import RESOURCED_LISTS
 def resources(
     draft: Draft, before: Draft, claims: Sequence[list[dict[str, Any]]], write: Callable[[Draft, Any], object]
 ) -> bool:
-    """Apply ``write`` again to those containers that then have the same resources as before the update."""
+    """Restore a container's old resources if ``write``, applied with the recorded changes, reproduces them."""
     trial = draft.fork()
     try:
         for wrote in claims:
@@ -31,7 +31,7 @@ def resources(
 
 
 def unordered(value: Any) -> str:
-    """Return a text that is equal for values that differ in the order of lists: affinity terms are ORed or summed."""
+    """Return a text that ignores the order of lists, for comparing affinity: the order of its terms has no meaning."""
     if isinstance(value, dict):
         items = (f"{key!r}:{unordered(item)}" for key, item in value.items() if item not in (None, {}, []))
         return f"{{{','.join(sorted(items))}}}"

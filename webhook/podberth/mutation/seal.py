@@ -1,6 +1,6 @@
 """The seal of a record: it proves that a holder of the key wrote the record for this pod.
 
-A seal covers the text of a record as it is in the annotation, so a record by another author is not even parsed.
+The seal is computed from the annotation's text, so a record by another author is rejected before it is parsed.
 """
 
 import hashlib
@@ -15,47 +15,47 @@ _PURPOSE: Final = b"podberth.io/applied v1"
 # 128 bits: an attacker has one guess for each review. HMAC-SHA-256 may be cut to half its length (RFC 2104, 5).
 _SEAL_BYTES: Final = 16
 SEAL_LENGTH: Final = 22
-"""Characters of a seal: base64url without padding."""
+"""The length of a seal in characters: base64url without padding."""
 LEAST_KEY_BYTES: Final = 16
-"""The least length of a secret: that of a seal."""
+"""The minimum length of a secret in bytes: the length of a seal."""
 RECORD_KEY: Final = "record.key"
-"""The name of the key in the data of a Secret, and of its file in a directory."""
+"""The key of the secret in the data of a Secret, and the name of its file in a directory."""
 
 
 class Bearer(NamedTuple):
-    """The pod that a record is written for, as far as it is known when the pod is created."""
+    """The identity of the pod that a record is written for, as known when the pod is created."""
 
     namespace: str
     name: str
-    """The name, or the prefix of a generated name: the API server generates names after mutating webhooks."""
+    """The pod's name; for generateName its prefix, because the API server generates names after mutating webhooks."""
 
 
 def bearer_of(pod: Mapping[str, Any], namespace: str) -> Bearer:
-    """Return the bearer of a record on ``pod``; ``namespace`` is the review's."""
+    """Return the identity of ``pod`` for its record; ``namespace`` is the namespace of the review."""
     metadata = pod.get("metadata") or {}
     return Bearer(namespace, metadata.get("generateName") or metadata.get("name") or "")
 
 
 @dataclass(frozen=True, slots=True)
 class Sealer:
-    """Seals records, and verifies seals."""
+    """Computes and verifies the seals of records."""
 
     keys: tuple[bytes, ...] = field(repr=False)
-    """The first key makes seals; seals of any of the keys are accepted."""
+    """The keys: the first one makes seals; a seal that was made with any of them is valid."""
     offline: bool = False
-    """Whether pods come from files. Then there is no API server to show who wrote a field (``record.Found.sent``)."""
+    """Whether the pods are read from files. Then no API server shows who wrote a field (``record.Found.sent``)."""
 
     @classmethod
     def of(cls, *secrets: bytes) -> "Sealer":
-        """Return the sealer of a cluster whose secrets are these, the newest first; secrets may have any length."""
+        """Return the sealer of a cluster with these secrets, the newest first; secrets may have any length."""
         return cls(tuple([hashlib.sha256(_PURPOSE + secret).digest() for secret in secrets]))
 
     def seal(self, bearer: Bearer, text: str) -> str:
-        """Return the seal of a record's text."""
+        """Return the seal of a record's text for the pod ``bearer``."""
         return _seal(self.keys[0], bearer, text)
 
     def believes(self, seal: str, bearer: Bearer, text: str) -> bool:
-        """Tell whether a seal is valid for this text and this pod, by one of the keys."""
+        """Tell whether a seal is valid for this text and the pod ``bearer``, under one of the keys."""
         given = seal.encode("utf-8", "surrogatepass")
         return any(hmac.compare_digest(_seal(key, bearer, text).encode(), given) for key in self.keys)
 
@@ -68,4 +68,4 @@ def _seal(key: bytes, bearer: Bearer, text: str) -> str:
 
 
 OFFLINE: Final = Sealer(Sealer.of(b"offline").keys, offline=True)
-"""The sealer for files. Its key is public, so no cluster accepts its seals."""
+"""The sealer for pods from files. Its key is public, so no cluster accepts its seals."""

@@ -1,9 +1,9 @@
-"""Conflicts of two policies that write one field with different values: the earlier value stays.
+"""Finds conflicts between policies that write different values to one field; the earlier value is kept.
 
-The record has the values of earlier policies. A conflict is found when the later policy is about to write: that part of
-its proposal is left out, and the user is warned. A policy that reads the earlier value, adds to a list or only states a
-preference is in no conflict. Each mutation's module finds its conflicts in the proposal; a mutation that can
-write any field is in conflict with the policies whose changes it undoes.
+The record has the values that earlier policies wrote. If a later policy is about to write another value, that part of
+its proposal is omitted, and the user gets a warning. A policy that reads the earlier value, adds to a list or only
+states a preference does not conflict. Each mutation's module finds its conflicts in the proposal; a mutation that can
+write any field conflicts with the policies whose changes it undoes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,18 +20,19 @@ from .pipeline import CONCERNS, earlier
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """The result of the comparison: the conflicts, and the rest of the proposal."""
+    """The result of comparing a proposal with earlier policies: the conflicts, and the rest of the proposal."""
 
     conflicts: tuple[Conflict, ...]
     proposal: Proposal | None
-    """The part that may be built; None: nothing."""
+    """The part of the proposal that may be applied; None if nothing remains."""
 
 
 def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: NodeChoice) -> Standing:
-    """Compare a proposal with the values that other policies wrote.
+    """Return the conflicts of a policy's proposal with values that other policies wrote, and the rest of the proposal.
 
     Raises:
-        EvaluationError: a leaf's value is wrong. Other wrong values are found later, by the builder.
+        EvaluationError: a value of the proposal is invalid. Some invalid values are only found later, when the proposal
+            is applied.
     """
     others = _by_others(known, policy)
     conflicts_of = CONCERNS[proposal.concern].conflicts
@@ -42,7 +43,7 @@ def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: N
 
 
 def undone(before: Draft, after: Draft, change: Change, policy: str, known: Record) -> Conflict | None:
-    """Return the first change of an earlier policy that this change undoes; None if it undoes none."""
+    """Return a conflict for the first change of an earlier policy that ``change`` undoes; None if it undoes none."""
     claimed = record.held(before, _by_others(known, policy))
     kept = record.held(after, claimed)
     for name, concerns in claimed.items():
@@ -53,7 +54,7 @@ def undone(before: Draft, after: Draft, change: Change, policy: str, known: Reco
 
 
 def revived(before: Draft, after: Draft, _: Change, policy: str, known: Record) -> Conflict | None:
-    """Return the first field that an earlier policy removed and this change writes again; None if there is none."""
+    """Return a conflict for the first field that an earlier policy removed and this change restores; None if none."""
     for name, each in earlier(_by_others(known, policy)).removals():
         claim: Record = {name: {"jsonPatch": [each]}}
         if record.held(before, claim) and not record.held(after, claim):
@@ -62,11 +63,11 @@ def revived(before: Draft, after: Draft, _: Change, policy: str, known: Record) 
 
 
 def _by_others(known: Record, policy: str) -> Record:
-    """Return the record of all policies but one."""
+    """Return the record without the changes of ``policy``."""
     return {name: concerns for name, concerns in known.items() if name != policy}
 
 
 def _place(operations: Iterable[Mapping[str, Any]], concern: str) -> str:
-    """Return the written paths that name a concern; all of them if none does."""
+    """Return the written paths that contain the mutation's name, or all written paths if none does, for a message."""
     paths = [each["path"] for each in operations]
     return ", ".join([path for path in paths if f"/{concern}" in path] or paths)

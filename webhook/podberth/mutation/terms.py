@@ -1,23 +1,23 @@
-"""Node selector terms as logic: implications, contradictions, and the product of two lists of terms.
+"""Logic of node selector terms: implication, contradiction, and the intersection of two lists of terms.
 
-A term is a conjunction of expressions, and a list of terms is a disjunction (core/v1 NodeSelector). The result depends
-on the expressions alone, not on known nodes or labels.
+A term is a conjunction of expressions, and a list of terms is a disjunction (core/v1 NodeSelector). Results depend on
+the expressions alone, not on the known nodes or their labels.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 Term: TypeAlias = Mapping[str, Any]
-"""NodeSelectorTerm: ``{"matchExpressions": [...], "matchFields": [...]}``, both optional."""
+"""A NodeSelectorTerm: ``{"matchExpressions": [...], "matchFields": [...]}``; both keys are optional."""
 
 # The scheduler reads Gt and Lt as 64-bit integers (apimachinery pkg/labels, strconv.ParseInt).
 _MOST_DIGITS = 18
 _POSITIVE = ("In", "Exists", "Gt", "Lt")
-"""Operators that a node without the label never satisfies."""
+"""The operators that never match a node without the label."""
 
 
 def expressions(term: Term) -> list[dict[str, Any]]:
-    """Return the term's label expressions; empty if the field is absent or null."""
+    """Return the ``matchExpressions`` of a term; empty if the field is absent or null."""
     return list(term.get("matchExpressions") or ())
 
 
@@ -27,12 +27,12 @@ def is_empty(term: Term) -> bool:
 
 
 class Fact:
-    """An expression that is true for a node, with its values in a form for fast look-ups."""
+    """A node selector expression, with its values in a set for fast look-ups."""
 
     __slots__ = ("_known", "expression", "key", "operator", "values")
 
     def __init__(self, expression: Mapping[str, Any]) -> None:
-        """Read an expression, which may have no values."""
+        """Parse an expression, which may have no values."""
         self.expression = expression
         self.key: str | None = expression.get("key")
         self.operator: str | None = expression.get("operator")
@@ -40,13 +40,13 @@ class Fact:
         self._known: frozenset[str] | None = None
 
     def has(self, value: str) -> bool:
-        """Tell whether the expression has the value; a pod may list thousands of values."""
+        """Tell whether the expression lists the value; the look-up is fast even among thousands of values."""
         if self._known is None:
             self._known = frozenset(self.values)
         return value in self._known
 
     def is_met_by(self, value: str) -> bool:
-        """Tell whether a label with this value meets the expression."""
+        """Tell whether a label with this value satisfies the expression."""
         if self.operator in ("In", "NotIn"):
             return self.has(value) == (self.operator == "In")
         if self.operator not in ("Gt", "Lt") or len(self.values) != 1:
@@ -58,16 +58,16 @@ class Fact:
 
 
 class KnownTerm:
-    """The facts that are true of every node of a term that also meets the pod's nodeSelector, by label key.
+    """The expressions that every node of a user's term satisfies, by label key: the term's, and the nodeSelector's.
 
-    A term may have a thousand expressions, and is compared with every term of podberth's. So an expression is compared
-    only with those on its own key, and each result is kept.
+    A term may have a thousand expressions, and is compared with each of podberth's terms. So an expression is compared
+    only with those of the same label key, and each result is cached.
     """
 
     __slots__ = ("_by_key", "_implied", "_selector", "term")
 
     def __init__(self, term: Term, selector: Mapping[str, str] | None = None) -> None:
-        """Take a term and ``spec.nodeSelector``."""
+        """Parse a term and ``spec.nodeSelector``."""
         self.term = term
         self._selector = selector or {}
         self._by_key: dict[Any, list[Fact]] = {}
@@ -77,28 +77,28 @@ class KnownTerm:
         self._implied: dict[int, tuple[Fact, bool]] = {}
 
     def about(self, key: Any) -> list[Fact]:
-        """Return the known facts about a label, those of the term first."""
+        """Return the expressions about a label: those of the term first, then those of the nodeSelector."""
         own = self._by_key.get(key, [])
         if key not in self._selector:
             return own
         return [*own, Fact({"key": key, "operator": "In", "values": [self._selector[key]]})]
 
     def says(self, fact: Fact) -> bool:
-        """Tell whether one of the known facts alone implies ``fact``."""
+        """Tell whether a single known expression implies ``fact``."""
         found = self._implied.get(id(fact))
         if found is None:
             found = self._implied[id(fact)] = (fact, any(_implies(mine, fact) for mine in self.about(fact.key)))
         return found[1]
 
     def implies(self, other: "WantedTerm") -> bool:
-        """Tell whether every node that meets this term meets ``other``; False for an empty ``other``."""
+        """Tell whether every node that matches this term also matches ``other``; False if ``other`` is empty."""
         own = self.term.get("matchFields") or ()
         if is_empty(other.term) or any(each not in own for each in other.term.get("matchFields") or ()):
             return False
         return all(map(self.says, other.facts))
 
     def contradiction(self, other: "WantedTerm") -> tuple[Mapping[str, Any], Mapping[str, Any]] | None:
-        """Return an expression of ``other`` and a known one that contradict each other; None if no two do."""
+        """Return an expression of ``other`` and one of this term that contradict each other; None if there are none."""
         return next(
             (
                 (wanted.expression, mine.expression)
@@ -111,23 +111,24 @@ class KnownTerm:
 
 
 class WantedTerm:
-    """A term of podberth's, to be compared with the known facts."""
+    """A term of podberth's, parsed for comparison with the user's terms."""
 
     __slots__ = ("facts", "term")
 
     def __init__(self, term: Term) -> None:
-        """Read the expressions of the term."""
+        """Parse the expressions of the term."""
         self.term = term
         self.facts = [Fact(each) for each in term.get("matchExpressions") or ()]
 
 
 def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm]) -> list[dict[str, Any]]:
-    """Return the terms that select exactly what both lists select.
+    """Return the terms that select exactly the nodes that both lists select.
 
-    A user's term that implies one of podberth's stays as it is. Any other is joined with each term of podberth's, but
-    not with those that contradict it. A joined term that another joined term includes is left out. If all terms
-    contradict the user's, the first is joined nevertheless: the result selects no node, but keeps the user's
-    expressions. An empty term, which selects no node, stays as well. The order of keys is kept.
+    A user's term that implies one of podberth's stays as it is. Any other user's term is joined with each term of
+    podberth's that does not contradict it. A joined term is omitted if another joined term selects all of its nodes. If
+    all of podberth's terms contradict a user's term, the first is joined nevertheless: the result selects no node, but
+    keeps the user's expressions. An empty term, which selects no node, stays as well. The order of a term's keys is
+    kept.
     """
     result: list[dict[str, Any]] = []
     for known in users:
@@ -140,7 +141,7 @@ def product(users: Iterable[KnownTerm], ours: Sequence[WantedTerm]) -> list[dict
 
 
 def _widest(known: KnownTerm, possible: Sequence[WantedTerm]) -> list[dict[str, Any]]:
-    """Return a term joined with each of podberth's, without terms that another includes; the first of equals stays."""
+    """Return the user's term joined with each of podberth's, except joined terms whose nodes another one selects."""
     added = [[fact for fact in other.facts if not known.says(fact)] for other in possible]
     joined = [_join(known.term, other, more) for other, more in zip(possible, added, strict=True)]
     return [
@@ -159,7 +160,7 @@ _Joined: TypeAlias = tuple[Mapping[str, Any], Sequence[Fact]]
 
 
 def _includes(one: _Joined, other: _Joined) -> bool:
-    """Tell whether ``one`` selects all nodes that ``other`` selects; both add facts to the same term."""
+    """Tell whether ``one`` selects all nodes that ``other`` selects; both are joined with the same user's term."""
     (wide, added), (narrow, more) = one, other
     own = narrow.get("matchFields") or ()
     return all(each in own for each in wide.get("matchFields") or ()) and all(
@@ -193,7 +194,7 @@ def _implies(one: Fact, other: Fact) -> bool:
 
 
 def _excludes(one: Fact, other: Fact) -> bool:
-    """Tell whether no value of the label, nor its absence, satisfies both."""
+    """Tell whether two expressions exclude each other: no label value, and no absence of the label, satisfies both."""
     if one.key != other.key:
         return False
     if "DoesNotExist" in (one.operator, other.operator):

@@ -1,4 +1,4 @@
-"""The policy engine: GPUPolicy documents are parsed, matched, compiled and evaluated.
+"""The policy engine: parses, compiles, matches and evaluates GPUPolicy documents.
 
-``mutation`` and ``admission`` apply its decisions; this room does not depend on them.
+``mutation`` and ``admission`` apply its decisions; this package does not import them.
 """

@@ -1,7 +1,8 @@
 """Claim templates that a policy declares: the spec of a ResourceClaimTemplate, as resource.k8s.io/v1 defines it.
 
-A template has no expressions: the object is the same for all pods. ``adminAccess`` is left out, because no policy
-should give pods access to devices in use. Names and docstrings are those of the documentation, as in ``model``.
+A template has no expressions: the object is the same for all pods. The field ``adminAccess`` is left out, because no
+policy should give pods access to devices in use. The names and docstrings of fields appear in the documentation, as
+those of ``model`` do.
 """
 
 import hashlib
@@ -19,8 +20,8 @@ _MOST_ALTERNATIVES = 8
 _MOST_DEVICES = 2**31 - 1
 
 _DIGITS = 8
-"""Digits of the digest in a name: among 10,000 specs, two are equal in one of a hundred clusters (10,000^2 / 2 / 16^8).
-"""
+"""The number of hexadecimal digits of the digest in a name. Among 10,000 specs, two have the same digest in one of a
+hundred clusters (10,000^2 / 2 / 16^8)."""
 
 
 class CelSelector(Model):
@@ -171,11 +172,11 @@ class ClaimTemplate(Model):
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The spec as it was written."""
+        """The spec as the policy's document has it."""
         return self.spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     @cached_property
     def written_name(self) -> str:
-        """The object's name. Another spec is another object, because the spec of an existing object cannot change."""
+        """The name of the ResourceClaimTemplate, with a digest of the spec, since an object's spec is immutable."""
         digest = hashlib.sha256(orjson.dumps(self.document, option=orjson.OPT_SORT_KEYS)).hexdigest()
         return f"{self.name}-{digest[:_DIGITS]}"

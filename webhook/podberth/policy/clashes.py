@@ -1,10 +1,10 @@
-"""Static search for two policies that write one field from different expressions.
+"""Finds, without evaluating anything, two policies that write the same field from different expressions.
 
-The search covers mutations in which each expression is the value of one field: labels, annotations, variables, single
-fields of the spec, a gang's name and size. ``admission.forecast`` compares those mutations whose expressions have to be
-evaluated first. Whether one pod ever matches both policies depends on their conditions, which cannot be decided in
-general: so a clash is a note, never a refusal. On a pod that both match, the policy that comes first wins and the user
-is warned (``mutation.standing``).
+The search covers mutations in which each expression is the value of one field: labels, annotations, environment
+variables, single fields of the spec, and a gang's name and size. ``admission.forecast`` compares mutations whose
+expressions must be evaluated first. Whether one pod ever matches both policies depends on their conditions, which
+cannot be decided in general: so a clash is a note, never a refusal. On a pod that both policies match, the first
+policy's value is kept and the user gets a warning (``mutation.standing``).
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ _SCALARS = frozenset({Want.STRING, Want.INT})
 
 
 def clashes(parsed: Iterable[ParsedPolicy]) -> tuple[Problem, ...]:
-    """Return a note for each field that an earlier policy writes from another expression, at its place, sorted."""
+    """Return sorted notes, one at each field that an earlier policy writes from a different expression."""
     first: dict[Path, tuple[str, set[str]]] = {}
     notes: list[Problem] = []
     for item in sorted(parsed, key=lambda item: item.policy.sort_key):
@@ -35,12 +35,12 @@ def clashes(parsed: Iterable[ParsedPolicy]) -> tuple[Problem, ...]:
 
 
 def comes_first(winner: str) -> str:
-    """Return the message of the note at the later of two policies."""
+    """Return the message of a note at the later of two policies; ``winner`` is the earlier one."""
     return f"policy {winner} writes it too and comes first; on a pod that both match, its value stays"
 
 
 def _fields(item: ParsedPolicy) -> Iterator[tuple[Path, Path, str]]:
-    """Yield the fields that a policy names: the path in the document, the field, and the text of the expression."""
+    """Yield the fields that a policy writes: the path in its document, the pod's field, and the expression's text."""
     for index, mutation in enumerate(item.policy.spec.mutations):
         leaves, literals = leaves_of(mutation)
         if not literals and all(leaf.want in _SCALARS for leaf in leaves):

@@ -1,6 +1,6 @@
 """Compiles a parsed policy for evaluation: every expression is compiled and type-checked once.
 
-All problems of all policies are reported together, each at its place in the file. Nothing is evaluated here.
+All problems of all policies are reported together, each with its line in the file. Nothing is evaluated here.
 """
 
 import re
@@ -33,8 +33,8 @@ _SNAPSHOT_NAMES = frozenset({"topology", "mig", "namespaceObject", "params"})
 def depends_on_snapshot(path: tuple[str, ...]) -> bool:
     """Return whether the value at a static access path depends on the cluster's state, not on the pod alone.
 
-    A gang's size may come from its owner or its PodGroup, and a claim's devices from the claim or its template; a
-    snapshot may or may not have these objects.
+    A gang's size may come from its owner or PodGroup, and a claim's devices from the claim or its template. The
+    snapshot may not have these objects yet.
     """
     if path[:2] == ("gpu", "claims"):
         return path[3:] != ("name",)
@@ -43,21 +43,21 @@ def depends_on_snapshot(path: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class BoundExpression:
-    """An expression with its variables; each variable is evaluated once, when it is first needed."""
+    """An expression with the variables that it needs; each variable is evaluated once, when it is first needed."""
 
     expression: Expression
     reads: frozenset[tuple[str, ...]]
-    """Static access paths of the expression and of its variables."""
+    """The static access paths that the expression and its variables read."""
 
     @property
     def reads_snapshot(self) -> bool:
-        """Return whether the expression reads the snapshot, so that its value can change for an unchanged pod."""
+        """Whether the expression reads the state of the cluster, so that its value can change for an unchanged pod."""
         return any(map(depends_on_snapshot, self.reads))
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompiledMutation:
-    """One entry of ``mutations``: its leaves by name ("" for a concern with one leaf), and its literals."""
+    """One compiled entry of ``mutations``: its expressions by name ("" if it has only one), and its literal values."""
 
     name: str
     concern: str
@@ -65,32 +65,33 @@ class CompiledMutation:
     reason: BoundExpression | None
     leaves: Mapping[str, BoundExpression]
     facts: Mapping[str, tuple[str, str]]
-    """Leaves that are one scalar field of ``gpu`` or ``gang``, such as ``gang.name``: they need no evaluation."""
+    """The expressions that are just one scalar field of ``gpu`` or ``gang``, such as ``gang.name``; their values are
+    read without CEL."""
     literals: Mapping[str, Any]
     nullable: frozenset[str]
-    """The leaves that may be null without the entry being left out."""
+    """The names of the expressions for which null is a valid value; null in any other makes the entry do nothing."""
     templates: Mapping[str, str]
-    """For resourceClaims: the claim templates that the policy declares, with the names of their objects."""
+    """For the mutation ``resourceClaims``: the policy's claim templates, each with the name of its object."""
 
     @property
     def bounds(self) -> tuple[BoundExpression, ...]:
-        """All expressions of the entry."""
+        """All compiled expressions of the entry."""
         return (*self.leaves.values(), *(bound for bound in (self.when, self.reason) if bound is not None))
 
     @property
     def reads(self) -> frozenset[tuple[str, ...]]:
-        """The static access paths that the entry reads."""
+        """The static access paths that the entry's expressions read."""
         return frozenset().union(*(bound.reads for bound in self.bounds))
 
     @cached_property
     def reads_snapshot(self) -> bool:
-        """Return whether the written value depends on the cluster's state."""
+        """Whether the value that the entry writes depends on the cluster's state."""
         return any(bound.reads_snapshot for bound in self.bounds) or any(map(depends_on_snapshot, self.facts.values()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompiledValidation:
-    """One entry of ``validations``."""
+    """One compiled entry of ``validations``."""
 
     expression: BoundExpression
     message: str
@@ -99,12 +100,12 @@ class CompiledValidation:
 
     @property
     def fixed_message(self) -> str:
-        """The message of a failure without a messageExpression: the author's own words, equal for all pods."""
+        """The message of a failure if there is no messageExpression; it is the same for all pods."""
         return self.message or f"failed expression: {self.expression.expression.source.strip()}"
 
     @property
     def reads(self) -> frozenset[tuple[str, ...]]:
-        """The static access paths that the entry reads."""
+        """The static access paths that the entry's expressions read."""
         return self.expression.reads | (self.message_expression.reads if self.message_expression else frozenset())
 
 
@@ -112,14 +113,14 @@ _Part = TypeVar("_Part")
 
 
 class CompiledPolicy:
-    """A policy ready for evaluation. ``source`` holds everything that is not an expression.
+    """A policy that is ready for evaluation. ``source`` has all fields that are not expressions.
 
-    Each part is compiled when it is first needed, which for a checked policy is always before it is used. A part of an
-    unchecked policy that does not compile raises PolicyError.
+    Each part is compiled when it is first used; ``check`` compiles all of them. If the policy was not checked, a part
+    that does not compile raises PolicyError at its first use.
     """
 
     def __init__(self, parsed: ParsedPolicy, environment: Environment, room: Room) -> None:
-        """Called by ``compile_policies``; compiled expressions come from ``room``."""
+        """Prepare; only ``compile_policies`` calls this. The size of compiled expressions is taken from ``room``."""
         self.source: GPUPolicy = parsed.policy
         self._parsed = parsed
         self._environment = environment
@@ -132,7 +133,7 @@ class CompiledPolicy:
         self._variables: dict[str, BoundExpression] = {}
         self._order = {item.name: index for index, item in enumerate(self.source.spec.variables)}
         self._begun: set[str] = set()
-        """The variables that are compiled, or that did not compile."""
+        """The names of the variables whose compilation has begun, and perhaps failed."""
 
     @property
     def name(self) -> str:
@@ -141,12 +142,12 @@ class CompiledPolicy:
 
     @cached_property
     def matches_statically(self) -> bool:
-        """Whether operation and resource alone decide whether the policy matches (``match.is_static``)."""
+        """Whether a request's operation and resource alone decide if the policy matches (``match.is_static``)."""
         return is_static(self.source)
 
     @cached_property
     def conditions(self) -> tuple[tuple[str, BoundExpression], ...]:
-        """The matchConditions by name."""
+        """The compiled matchConditions, each with its name."""
         found = (
             (
                 item.name,
@@ -163,24 +164,24 @@ class CompiledPolicy:
 
     @cached_property
     def variables(self) -> Mapping[str, BoundExpression]:
-        """The variables by name."""
+        """The compiled variables by name."""
         self._part(map(self._variable, self._order))
         return self._variables
 
     @cached_property
     def mutations(self) -> tuple[CompiledMutation, ...]:
-        """The entries of ``mutations``, without the leaves that do not compile."""
+        """The compiled entries of ``mutations``, without the expressions that do not compile."""
         return self._part(self._mutation(index, item) for index, item in enumerate(self.source.spec.mutations))
 
     @cached_property
     def validations(self) -> tuple[CompiledValidation, ...]:
-        """The entries of ``validations``."""
+        """The compiled entries of ``validations``."""
         found = (self._validation(index, item) for index, item in enumerate(self.source.spec.validations))
         return self._part(each for each in found if each is not None)
 
     @cached_property
     def audit_annotations(self) -> tuple[tuple[str, BoundExpression], ...]:
-        """The auditAnnotations by key."""
+        """The compiled auditAnnotations, each with its key."""
         found = (
             (item.key, self._bound(("auditAnnotations", index, "valueExpression"), item.value_expression, Want.STRING))
             for index, item in enumerate(self.source.spec.audit_annotations)
@@ -189,14 +190,15 @@ class CompiledPolicy:
 
     @cached_property
     def reads_namespace(self) -> bool:
-        """Whether any expression reads namespaceObject; True also if any text of the policy has the name in it."""
+        """Whether an expression may read namespaceObject: whether the name occurs in any text of the policy."""
         return "namespaceObject" in self.source.spec.model_dump_json()
 
     @cached_property
     def cost_microseconds(self) -> float:
-        """The most that one review of its expressions costs (``cel.cost``), each with the variables that it needs.
+        """The maximum time that the policy's expressions take in one review (``cel.cost``), in microseconds.
 
-        A review is one of /mutate or one of /validate; each evaluates the conditions.
+        The time includes variables. It is that of the more expensive review, /mutate or /validate, both of which
+        evaluate the conditions.
         """
         self._compile()
         phases = (("matchConditions", "mutations"), ("matchConditions", "validations", "auditAnnotations"))
@@ -206,7 +208,7 @@ class CompiledPolicy:
         )
 
     def check(self, late: Late) -> tuple[Problem, ...]:
-        """Compile everything and compute its cost; return the problems. ``late`` is called before each expression."""
+        """Compile all expressions and compute their cost; return the problems. ``late`` is called before each one."""
         self._checking, self._late = True, late
         self._compile()
         self._checking, self._late = False, never
@@ -217,7 +219,7 @@ class CompiledPolicy:
         _ = self.conditions, self.variables, self.mutations, self.validations, self.audit_annotations
 
     def _price(self) -> None:
-        """Refuse a policy that could occupy a worker for too long, at the most expensive part of its expressions."""
+        """Report a problem at the most expensive part of the policy, if it could occupy a worker for too long."""
         if self.cost_microseconds > MAX_MICROSECONDS:
             found = [(path, _costs(path, each)[""]) for path, each in self._priced]
             path, cost = max(found, key=lambda each: each[1].worst)
@@ -304,7 +306,7 @@ class CompiledPolicy:
         return BoundExpression(expression, expression.reads.union(*within))
 
     def _before(self, path: Path, source: str) -> dict[str, Expression | CelType]:
-        """Return the variables that an expression may use; those that it names are compiled first."""
+        """Return the variables that the expression at ``path`` may use; those that it refers to are compiled first."""
         of_variable = path[0] == "variables"
         seen = [name for name, index in self._order.items() if not of_variable or ("variables", index) < path[:2]]
         for name in sorted(set(_WORD.findall(source)).intersection(seen), key=self._order.__getitem__):
@@ -316,7 +318,7 @@ class CompiledPolicy:
 
 
 def _costs(path: Path, expression: Expression) -> Mapping[str, Cost]:
-    """Return the costs of the expression at a path and of its variables, with its conversion to Python."""
+    """Return the costs of an expression, including its conversion to Python, and of its variables."""
     costs = expression.costs
     return costs if path[0] == "variables" else {**costs, "": costs[""].with_result}
 
@@ -324,17 +326,19 @@ def _costs(path: Path, expression: Expression) -> Mapping[str, Cost]:
 def compile_policies(
     parsed: Iterable[ParsedPolicy], environment: Environment, *, checked: bool = False, late: Late | None = None
 ) -> tuple[tuple[CompiledPolicy, ...], tuple[Problem, ...]]:
-    """Compile policies and sort them by (order, name).
+    """Compile policies and sort them by their field ``order``, then by name.
 
     Args:
         parsed: the policies.
         environment: the names and functions that their expressions may use.
-        checked: the same policies compiled without problems before, so each part is compiled only when it is used.
-        late: called before each expression; True when the time is over. None: the environment limits the time.
+        checked: whether the same policies compiled before without problems. Then each part is compiled only when it is
+            used.
+        late: called before each expression; returns True when the time is over. If None, the environment limits the
+            time.
 
     Returns:
-        The policies that compiled, and every problem of the others, sorted. A caller that wants all or nothing reads
-        the problems first.
+        The policies that compiled, and every problem of the others, sorted. A caller that accepts no broken policy must
+        check that there are no problems.
     """
     compiled: list[CompiledPolicy] = []
     problems: list[Problem] = []

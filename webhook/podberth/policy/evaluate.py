@@ -1,7 +1,7 @@
-"""The evaluation of one policy for one state of one pod, with the error semantics of ValidatingAdmissionPolicy.
+"""Evaluates one policy's expressions for one pod, with the error semantics of ValidatingAdmissionPolicy.
 
-This module evaluates the expressions; ``admission`` acts on the results. An error is never "no match": it is raised,
-and the caller applies the policy's failurePolicy.
+This module evaluates the expressions; ``admission`` acts on the results. An error never counts as "no match". It is
+raised as EvaluationError, and the caller applies the policy's failurePolicy.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,12 +17,12 @@ from .compile import BoundExpression, CompiledMutation, CompiledPolicy, Compiled
 MAX_AUDIT_VALUE_BYTES = 10 * 1024
 
 Params: TypeAlias = Mapping[str, Any]
-"""A ConfigMap."""
+"""A params object of a policy: a ConfigMap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A mutation that applies to this pod: the entry, its evaluated leaves (none is None), its reason."""
+    """A mutation that applies to this pod: the entry, the values of its expressions, and its reason for the user."""
 
     mutation: CompiledMutation
     leaves: Mapping[str, Any]
@@ -31,7 +31,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A validation that is false for this pod, or that could not be evaluated (then ``error`` is True)."""
+    """A validation that is false for this pod; ``error`` is True if the validation could not be evaluated."""
 
     message: str
     reason: str
@@ -39,26 +39,26 @@ class Failure:
 
 
 class Watch(Protocol):
-    """An observer of a decision, called by the code that decides, so that it reports the decision itself.
+    """An observer of a decision, which the deciding code calls at each step.
 
-    The server has none. A watch changes nothing: it may keep the objects that it is given, and must not change them.
+    The server uses no watch. A watch may keep the objects that it is given, but must not modify them.
     """
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
-        """Record that a policy does not apply; ``why`` begins with the field that decides it."""
+        """Record that a policy does not apply; ``why`` begins with the name of the field that excludes the pod."""
 
     def matched(self, policy: CompiledPolicy, params: Params | None) -> None:
-        """Record that a policy is about to be asked, with a params object."""
+        """Record that a policy matches, and will now be evaluated with this params object."""
 
     def answered(
         self, policy: CompiledPolicy, bound: BoundExpression, activation: Activation, answer: Any | EvaluationError
     ) -> None:
-        """Record the value or the error of an expression, with the names that it was evaluated with."""
+        """Record an expression's value or error, with the variables for which it was evaluated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The policy's expressions over one pod and one params object, which ``activation`` binds."""
+    """Evaluates the policy's expressions for one pod and one params object, which ``activation`` binds."""
 
     policy: CompiledPolicy
     activation: Activation
@@ -68,7 +68,7 @@ class Evaluation:
         """Return the expression's value as plain Python.
 
         Raises:
-            EvaluationError: it has none.
+            EvaluationError: the evaluation failed.
         """
         if self.watch is None:
             return bound.expression.evaluate(self.activation)
@@ -81,10 +81,10 @@ class Evaluation:
         return answer
 
     def conditions(self) -> bool:
-        """Return whether the matchConditions are true, evaluated one by one.
+        """Return whether all matchConditions are true; they are evaluated one by one.
 
         Raises:
-            EvaluationError: see ``combine``.
+            EvaluationError: no condition is false, and one of them failed.
         """
         answers: list[bool | EvaluationError] = []
         for _, bound in self.policy.conditions:
@@ -95,10 +95,10 @@ class Evaluation:
         return combine(self.policy, answers)
 
     def mutations(self) -> list[Asked]:
-        """Return the mutations that apply, in the policy's order, without the leaves that are facts.
+        """Return the mutations that apply, in the policy's order, without values of ``CompiledMutation.facts``.
 
         Raises:
-            EvaluationError: a ``when``, a leaf or a reason has no value; then none of the policy's mutations applies.
+            EvaluationError: an expression of an entry failed; then none of the policy's mutations applies.
         """
         asked = (self._ask(mutation) for mutation in self.policy.mutations)
         return [entry for entry in asked if entry is not None]
@@ -118,14 +118,14 @@ class Evaluation:
         return Asked(mutation=mutation, leaves={**leaves, **mutation.literals}, reason=reason)
 
     def failures(self) -> list[Failure]:
-        """Return the validations that are false; all are evaluated, whatever earlier ones returned (as VAP does)."""
+        """Return the validations that are false or failed; all of them are evaluated, as upstream does."""
         return [failure for item in self.policy.validations if (failure := self._fail(item)) is not None]
 
     def audit_annotations(self) -> dict[str, str]:
-        """Return the audit annotations, long ones truncated; a null or blank value leaves its key out.
+        """Return the audit annotations by key; long values are truncated, and null or blank ones are omitted.
 
         Raises:
-            EvaluationError: a value expression has no value.
+            EvaluationError: a value expression failed.
         """
         values = {key: (self.value(bound) or "").strip().encode() for key, bound in self.policy.audit_annotations}
         return {key: value[:MAX_AUDIT_VALUE_BYTES].decode(errors="ignore") for key, value in values.items() if value}
@@ -139,7 +139,7 @@ class Evaluation:
         return Failure(self._message(item), item.reason)
 
     def _message(self, item: CompiledValidation) -> str:
-        """Return the failure's text; a messageExpression that errors or is blank falls back, as upstream."""
+        """Return the message of a failure; the fixed message if messageExpression fails or is blank, as upstream."""
         if item.message_expression is not None:
             try:
                 text = self.value(item.message_expression)
@@ -151,12 +151,12 @@ class Evaluation:
 
 
 def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -> bool:
-    """Combine the answers of a policy's matchConditions: any false is false, even beside errors; else an error counts.
+    """Return whether all matchConditions are true; False if any is false, even if another one failed.
 
-    apiserver pkg/admission/plugin/webhook/matchconditions/matcher.go
+    Source: apiserver pkg/admission/plugin/webhook/matchconditions/matcher.go
 
     Raises:
-        EvaluationError: no condition is false and one has no value.
+        EvaluationError: no condition is false, and one of them failed.
     """
     if False in answers:  # an error is equal to nothing but itself
         return False
@@ -167,7 +167,7 @@ def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -
 
 
 def _named(mutation: CompiledMutation, value: Any) -> Any:
-    """Return a leaf's value with the object names of the policy's own claim templates."""
+    """Return the value, with names of the policy's own claim templates replaced by the names of their objects."""
     if not (mutation.templates and isinstance(value, list)):
         return value
     names = mutation.templates

@@ -1,7 +1,7 @@
-"""Whether a policy of ``scope: All`` receives its pods: the webhook configurations need entries for them.
+"""Tells whether the webhook configurations send all new pods, as policies of ``scope: All`` need them.
 
-The shipped entries send pods with GPUs and pods of gangs, by a match condition ``gpu-or-gang``. An entry for creations
-of pods without that condition sends the others too (manifests/components/all-pods).
+The shipped entries send pods with GPUs and pods of gangs, by a match condition ``gpu-or-gang``. An entry for pod
+creations without that condition sends all other pods, too (manifests/components/all-pods).
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +15,7 @@ _NARROWED_BY: Final = "gpu-or-gang"
 
 
 def entries_wanted(policy: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the kinds of webhook configuration in which a GPUPolicy needs an entry for every pod; empty if none."""
+    """Return the kinds of webhook configuration that must send every new pod for this GPUPolicy; empty if none."""
     spec, annotations = policy.get("spec") or {}, policy["metadata"].get("annotations")
     if spec.get("scope") != "All" or not needs_every_pod(annotations or {}):
         return ()
@@ -27,12 +27,12 @@ def entries_wanted(policy: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def needs_every_pod(annotations: Mapping[str, str]) -> bool:
-    """Return whether a policy of scope All needs all pods: True, unless its annotation says otherwise."""
+    """Return whether a policy of scope All needs the reviews of all pods: True unless its annotation denies it."""
     return annotations.get(NEEDS_EVERY_POD_ANNOTATION) != "false"
 
 
 def sends_every_pod(configuration: Mapping[str, Any]) -> bool:
-    """Return whether a webhook configuration has an entry for created pods without GPUs."""
+    """Return whether a webhook configuration has an entry that sends new pods without GPUs."""
     return any(
         _of_new_pods(entry.get("rules") or ())
         and not any(each.get("name") == _NARROWED_BY for each in entry.get("matchConditions") or ())
@@ -41,7 +41,7 @@ def sends_every_pod(configuration: Mapping[str, Any]) -> bool:
 
 
 def _of_new_pods(rules: Iterable[Mapping[str, Any]] | None) -> bool:
-    """Return whether rules name the creation of pods; None is the default rules, which name it."""
+    """Return whether the rules include the creation of pods; None stands for the default rules, which do."""
     if rules is None:
         return True
     wanted = {"operations": "CREATE", "apiGroups": "", "resources": "pods"}

@@ -1,6 +1,6 @@
-"""The base of the documents' models, and the kinds of text in them, each validated alone: names, messages, expressions.
+"""The base class of the policy models, and types of their text fields (names, messages, expressions).
 
-``refusals`` checks them against each other.
+Each type validates one field alone; ``refusals`` checks fields against each other.
 """
 
 import re
@@ -28,7 +28,7 @@ MAX_TEMPLATE_NAME = MAX_SUBDOMAIN - 9
 
 
 class Model(BaseModel):
-    """A part of a document: camelCase in the document, unknown fields are refused."""
+    """The base class of all parts of a document. Fields are in camelCase there, and unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=False)
 
@@ -43,7 +43,7 @@ def _expression(value: object) -> object:
 
 
 def _subdomain_of(most: int) -> Callable[[str], str]:
-    """Return the validator of a DNS-1123 subdomain of at most that many characters."""
+    """Return a function that validates a DNS-1123 subdomain of at most ``most`` characters."""
 
     def subdomain(value: str) -> str:
         if not is_subdomain(value, most):
@@ -92,25 +92,26 @@ def _message(value: str) -> str:
 
 
 def _like(pattern: str) -> WithJsonSchema:
-    """Return the JSON Schema of a text that matches a pattern; the field's validator checks more, as lengths."""
+    """Return the JSON Schema of a text that matches a pattern; the field's validator checks more, such as lengths."""
     return WithJsonSchema({"type": "string", "pattern": pattern})
 
 
 Expression: TypeAlias = Annotated[str, BeforeValidator(_expression), _like(r"\S")]
-"""The source of one CEL expression, of any type."""
+"""The source text of a CEL expression of any type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gives:
-    """The type of value that an expression must give; ``compile`` checks it."""
+    """The type that the value of a field's CEL expressions must have; ``compile`` checks it."""
 
     want: Want
     may_be_null: bool = False
-    """Whether null is the same as no expression; if not, an entry with a null writes nothing."""
+    """Whether a null value counts as if the expression were absent; otherwise, an entry with a null value writes
+    nothing."""
 
 
 def gives(field: FieldInfo) -> Gives | None:
-    """Return the type of the values of a field's CEL expressions; None if the field holds no expression."""
+    """Return the type that a field's CEL expressions must have; None if the field holds no expression."""
     return _gives((field.annotation, *field.metadata))
 
 
@@ -134,9 +135,9 @@ Subdomain: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_SUBDOMAIN
 QualifiedName: TypeAlias = Annotated[str, AfterValidator(_qualified), _like(f"^({SUBDOMAIN}/)?{_NAME.pattern}$")]
 ClaimTemplateName: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_TEMPLATE_NAME)), _like(f"^{SUBDOMAIN}$")]
 LabelValue: TypeAlias = Annotated[str, AfterValidator(_label_value), _like(f"^({_NAME.pattern})?$")]
-"""A value that a label can have: a policy that selects any other value would never apply."""
+"""A valid label value; a policy that selects any other value would never apply."""
 Key: TypeAlias = Annotated[str, AfterValidator(_qualified)]
-"""A qualified name; the schema only says that it is a string, because its pattern would cost too much."""
+"""A qualified name. The schema only declares a string, because the name's pattern would be too expensive there."""
 EnvName: TypeAlias = Annotated[str, AfterValidator(_env_name), _like(f"^{_ENV_NAME.pattern}$")]
 Identifier: TypeAlias = Annotated[str, AfterValidator(_identifier), _like(f"^{_IDENTIFIER.pattern}$")]
 Message: TypeAlias = Annotated[str, AfterValidator(_message), _like(r"^[^\n]*\S[^\n]*$")]

@@ -1,8 +1,8 @@
-"""Whether a policy matches a request: matchConstraints, with upstream's semantics.
+"""Tells whether a policy's matchConstraints match a request, with upstream's semantics.
 
 Source: the apiserver's pkg/admission/plugin/policy/matching/matching.go and pkg/admission/plugin/webhook/predicates
-(rules, namespace, object). The part that needs only names is separate, so that a server can group its policies
-by it once. Expressions, scope and params are not read here.
+(rules, namespace, object). ``applies_statically`` needs only the operation and the resource, so that a server can group
+its policies once. Expressions, scope and params are not read here.
 """
 
 from collections.abc import Mapping
@@ -14,21 +14,24 @@ from ..kube.selector import label_selector_matches
 from .model import GPUPolicy, LabelSelector, Rule
 
 Route: TypeAlias = tuple[str, str, str, str, str]
-"""Operation, group, version, resource and subresource: the fields of a request that rules without names and scope read.
-"""
+"""A request's operation, API group, version, resource and subresource: the fields that a rule without names and scope
+depends on."""
 
 
 class SetUpError(EvaluationError):
-    """An input of the policy is missing: its params, or the request's namespace."""
+    """An input that the policy needs is missing: its params, or the request's namespace."""
 
 
 class NamespaceUnknownError(SetUpError):
-    """A namespaceSelector cannot be evaluated: the request's namespace is unknown. Never the same as no match."""
+    """A namespaceSelector cannot be evaluated, because the request's namespace is unknown; this is an error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchRequest:
-    """The fields of an admission request that constraints read. ``name`` is empty before generateName has run."""
+    """The fields of an admission request that matchConstraints depend on.
+
+    ``name`` is empty if the API server has yet to generate the name.
+    """
 
     operation: str
     group: str
@@ -42,7 +45,7 @@ class MatchRequest:
 
 
 def applies_statically(policy: GPUPolicy, route: Route) -> bool:
-    """Return whether some request of this operation and resource can match the policy, whatever its content."""
+    """Return whether the policy can match a request of this operation and resource."""
     constraints = policy.spec.match_constraints
     for rule in constraints.exclude_resource_rules:
         if not rule.resource_names and rule.scope == "*" and _covers(rule, route):
@@ -51,7 +54,7 @@ def applies_statically(policy: GPUPolicy, route: Route) -> bool:
 
 
 def is_static(policy: GPUPolicy) -> bool:
-    """Return whether ``applies_statically`` decides the match alone: no selector, no name, no scope."""
+    """Return whether ``applies_statically`` alone decides the match: the policy has no selector, name or scope."""
     constraints = policy.spec.match_constraints
     rules = (*constraints.resource_rules, *constraints.exclude_resource_rules)
     by_rule = all(rule.scope == "*" and not rule.resource_names for rule in rules)
@@ -59,14 +62,13 @@ def is_static(policy: GPUPolicy) -> bool:
 
 
 def mismatch(policy: GPUPolicy, request: MatchRequest, namespaces: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the field name of the constraint that does not match; empty where the policy matches the request.
+    """Return the field name of the constraint that does not match; empty if the policy matches the request.
 
     ``namespaces`` holds the Namespace objects by name. An exclusion takes precedence over an inclusion. An absent
-    object matches no objectSelector but the empty one; for an update, either object may match.
+    object matches only the empty objectSelector. For an update, a match of the old or the new object suffices.
 
     Raises:
-        NamespaceUnknownError: all else matches, and the namespaceSelector needs the labels of a namespace that is not
-        known.
+        NamespaceUnknownError: all other constraints match, and the labels that the namespaceSelector needs are unknown.
     """
     constraints = policy.spec.match_constraints
     if any(_rule_matches(rule, request) for rule in constraints.exclude_resource_rules):
@@ -93,7 +95,7 @@ def _among(allowed: tuple[str, ...], value: str) -> bool:
 
 
 def _resource_matches(item: str, resource: str, sub_resource: str) -> bool:
-    """Match ``pods`` (no subresource), ``pods/*`` (pods and all their subresources), ``*`` (all but subresources)."""
+    """Return whether a rule's ``item`` matches: ``pods``, ``pods/*`` (with subresources), ``*`` (no subresources)."""
     wanted, _, sub = item.partition("/")
     return wanted in ("*", resource) and sub in ("*", sub_resource)
 
@@ -106,7 +108,7 @@ def _rule_matches(rule: Rule, request: MatchRequest) -> bool:
 
 
 def _in_scope(rule: Rule, request: MatchRequest) -> bool:
-    """Return whether a rule's scope fits: a Namespace is of cluster scope, though its request names it as namespace.
+    """Return whether a rule's scope matches the request; a request for a Namespace object is of cluster scope.
 
     Source: rules.go.
     """

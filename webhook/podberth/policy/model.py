@@ -2,9 +2,9 @@
 
 Names, defaults and limits are those of ValidatingAdmissionPolicy and MutatingAdmissionPolicy
 (admissionregistration.k8s.io/v1) wherever these have the same field. A field with CEL holds its source here;
-compilation checks its type. This module refuses faults of one field, ``refusals`` faults between several. ``parse``
-adds files, places and words for the author. The docstring of a field is its row in docs/policy.md and its description
-in the JSON Schema.
+compilation checks its type. This module refuses invalid values of single fields, and ``refusals`` invalid combinations
+of fields. ``parse`` adds file names, positions and messages for the author. The docstring of a field is also its
+description in docs/policy.md and in the JSON Schema.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,12 +62,12 @@ class LabelSelector(Model):
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The selector as its JSON, which ``kube.selector`` reads."""
+        """The selector as JSON, the form that ``kube.selector`` reads."""
         return self.model_dump(mode="json", by_alias=True)
 
     @property
     def empty(self) -> bool:
-        """Whether it selects everything."""
+        """Whether the selector selects everything."""
         return not self.match_labels and not self.match_expressions
 
 
@@ -150,7 +150,7 @@ class ParamRef(Model):
 
     @property
     def selector(self) -> dict[str, Any] | None:
-        """The selector as its JSON."""
+        """The label selector as JSON; None if there is none."""
         return self.label_selector.document if self.label_selector is not None else None
 
 
@@ -234,36 +234,36 @@ class Mutation(Model):
 
     @cached_property
     def written(self) -> dict[str, Any]:
-        """The values that the entry sets, by concern; exactly one in a policy that was not refused."""
+        """The values of the entry's mutation fields, by concern; a valid entry has exactly one."""
         values = ((concern, getattr(self, field)) for concern, field in CONCERNS.items())
         return {concern: value for concern, value in values if value is not None}
 
     @property
     def concern(self) -> str:
-        """The one concern of the entry."""
+        """The name of the entry's one mutation field."""
         return next(iter(self.written))
 
 
 CONCERNS: Mapping[str, str] = {
     field.alias or name: name for name, field in Mutation.model_fields.items() if name not in ("name", "when", "reason")
 }
-"""The concerns of mutations, with the field's name here; each entry has exactly one."""
+"""The mutation fields by their names in documents, each with the name of its field in ``Mutation``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One CEL expression of a mutation: its name for the builder, its place below the entry, its source and type."""
+    """One CEL expression of a mutation: its name for ``mutation``, its path in the entry, its source and its type."""
 
     name: str
     path: Path
     source: str
     want: Want
     may_be_null: bool = False
-    """Whether the entry applies even if the value is null; if not, an entry with a null is skipped."""
+    """Whether the entry applies even if the value is null; otherwise, a null value skips the entry."""
 
 
 def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
-    """Return the expressions and the literals of a mutation entry, without the fields that it does not have."""
+    """Return the expressions and the literals of a mutation entry, each by name; absent fields are left out."""
     concern, value = next(iter(item.written.items()))
     if isinstance(value, BaseModel):
         fields = list(_fields(value))
@@ -282,7 +282,7 @@ def leaves_of(item: Mutation) -> tuple[Sequence[Leaf], Mapping[str, Any]]:
 
 
 def _fields(value: BaseModel) -> Iterator[tuple[str, Any, Gives | None]]:
-    """Yield the fields that a part of a mutation has: name, value, and the type that an expression must give."""
+    """Yield the fields that are set in a part of a mutation: name, value, and the wanted type of its expression."""
     for name, field in type(value).model_fields.items():
         given = getattr(value, name)
         if given is not None:
@@ -327,7 +327,7 @@ class Rollout(Model):
 # ---- the object ----------------------------------------------------------------------------------------------------
 
 DEFAULT_ORDER = 1000
-"""Behind the shipped policies, which use the hundreds below."""
+"""The default order: after the shipped policies, which have 100 to 700."""
 
 
 class Spec(Model):
@@ -407,5 +407,5 @@ class GPUPolicy(Model):
 
     @property
     def sort_key(self) -> tuple[int, str]:
-        """Policies run in this order."""
+        """The sort key (order, name), by which policies are evaluated."""
         return self.spec.order, self.metadata.name

@@ -1,7 +1,7 @@
-"""Parses policy files; reports every problem of every document with its line and column, in the author's terms.
+"""Parses policy files, and reports every problem of every document with its line and column.
 
-A file holds GPUPolicy documents and the ConfigMaps that are their default params. Expressions are compiled in
-``compile``, with the positions that a ParsedPolicy has. No file is opened here.
+A file holds GPUPolicy documents and the ConfigMaps that are their default params. ``compile`` compiles the expressions,
+and uses the positions in ParsedPolicy. This module opens no file.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,20 +26,20 @@ _EMPTY: Final = f"got no document, want a {POLICY_KIND}, or params; delete the f
 
 @dataclass(frozen=True, slots=True)
 class ParsedPolicy:
-    """A policy with the positions of its values."""
+    """A policy with the positions of its values in the file."""
 
     policy: GPUPolicy
     file: str
     positions: Positions
 
     def problem(self, path: Path, line: int, column: int, message: str) -> Problem:
-        """Return a problem at ``line`` and ``column`` (from 1) of the expression at ``path``, keys as written."""
+        """Return a problem at ``line`` and ``column`` (from 1) within the expression at ``path`` in the document."""
         return Problem(self.file, *self.positions.within(path, line, column), render_path(path), message)
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedPolicies:
-    """The content of policy files: ``params`` are ConfigMaps by (namespace, name), ``problems`` sorted and capped."""
+    """The content of policy files. ``params`` has ConfigMaps by (namespace, name); ``problems`` is sorted and cut."""
 
     policies: tuple[ParsedPolicy, ...] = ()
     params: Mapping[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
@@ -47,9 +47,9 @@ class ParsedPolicies:
 
 
 def parse_policies(texts: Iterable[tuple[str, str]]) -> ParsedPolicies:
-    """Parse policy files, given as (file name, text).
+    """Parse policy files, given as pairs of file name and text.
 
-    A policy with a problem is left out, and so is a second document of the same name; each is reported as a problem. A
+    A policy with a problem is omitted, and so is a second policy of the same name; both are reported as problems. A
     file without any document is a problem, too.
     """
     reader = _Reader()
@@ -67,7 +67,7 @@ def parse_policies(texts: Iterable[tuple[str, str]]) -> ParsedPolicies:
 
 
 def excess_of_text(text: str) -> str:
-    """Return why a text is too large to be read; empty if it is not."""
+    """Return a message if a policy file's text is too large to be parsed; else empty."""
     size = len(text.encode(errors="replace"))
     if size <= MAX_TEXT_BYTES:
         return ""
@@ -75,9 +75,10 @@ def excess_of_text(text: str) -> str:
 
 
 def excess_of_document(document: object) -> str:
-    """Return why a document is too large, or nested too deeply, to be written as text and read; empty if it is not.
+    """Return a message if a document is too large, or nested too deeply, to be written as YAML; else empty.
 
-    No YAML is shorter than its content, so a document within the limit may have a text slightly above it.
+    The size of the content is compared with the limit. The YAML is longer than the content, so it may slightly exceed
+    the limit.
     """
     size, level, depth = 0, [document], 0
     while level:
@@ -98,7 +99,7 @@ def excess_of_document(document: object) -> str:
 
 
 class _Reader:
-    """Collects the content of the documents of several files."""
+    """Collects the policies, ConfigMaps and problems of the documents in several files."""
 
     def __init__(self) -> None:
         self.policies: dict[str, ParsedPolicy] = {}
@@ -107,7 +108,7 @@ class _Reader:
         self._seen: dict[tuple[str, ...], tuple[str, int]] = {}
 
     def read(self, file: str, document: PositionedDocument) -> None:
-        """Read one document."""
+        """Read one document and add its policy, ConfigMap or problems."""
         content, positions = document.document, document.positions
         if content.get("kind") == POLICY_KIND:
             self._read_policy(file, content, positions)

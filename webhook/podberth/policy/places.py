@@ -1,4 +1,4 @@
-"""The places of a compiled policy's expressions in its document."""
+"""Lists a compiled policy's expressions with their paths in the document."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from .model import leaves_of
 class Placed:
     """One expression: its path in the document, its source, and its compiled form.
 
-    The compiled form is None for a scalar field of ``gpu`` or ``gang``, which is not evaluated
+    The compiled form is None if the expression is just a scalar field of ``gpu`` or ``gang``, which needs no evaluation
     (``CompiledMutation.facts``).
     """
 
@@ -20,7 +20,7 @@ class Placed:
     source: str
     bound: BoundExpression | None
     mutation: int | None = None
-    """The index of the mutation that it belongs to; None outside mutations."""
+    """The index of the mutation that the expression belongs to; None if it belongs to none."""
 
 
 def expressions_of(policy: CompiledPolicy) -> Iterator[Placed]:

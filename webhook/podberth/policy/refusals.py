@@ -1,7 +1,7 @@
-"""Refusals of policies with valid fields that do not fit together: upstream's refusals, and podberth's.
+"""Refuses policies whose fields are valid one by one but not together, by upstream's rules and podberth's own.
 
-Source: pkg/apis/admissionregistration/validation/validation.go of kubernetes. Each check yields paths from the
-document's root, keys as written, with the problem there. ``model`` has validated each field by itself.
+Source: pkg/apis/admissionregistration/validation/validation.go of kubernetes. Each check yields the path of a field in
+the document, with the problem there. ``model`` has already validated each field by itself.
 """
 
 import re
@@ -38,7 +38,7 @@ _SPEC: Path = ("spec",)
 
 
 def refusals(policy: GPUPolicy) -> list[Refusal]:
-    """Return every refusal of ``policy``."""
+    """Return all problems of a policy's combination of fields; empty if there are none."""
     return [refusal for check in _CHECKS for refusal in check(policy.spec)]
 
 
@@ -163,7 +163,7 @@ def _node_affinity(item: Mutation, path: Path) -> Iterator[Refusal]:
 
 
 def _system(item: Mutation, path: Path) -> Iterator[Refusal]:
-    """Refuse a literal that names no system; other expressions are checked when a pod is decided."""
+    """Refuse a string literal that is not a group system's name; other expressions are checked for each pod."""
     literal = _LITERAL.fullmatch((item.gang and item.gang.system) or "")
     if literal and literal["text"] not in ("", *JOINED):
         yield (*path, "gang", "system"), f"got {literal['text']!r}, want one of {', '.join(JOINED)}"
@@ -252,7 +252,7 @@ def _rule(rule: Rule, path: Path) -> Iterator[Refusal]:
 
 
 def _resources(resources: tuple[str, ...], path: Path) -> Iterator[Refusal]:
-    """Refuse a wildcard beside a name that it covers, as upstream does (validateResources)."""
+    """Refuse a resource list with a wildcard and a name that the wildcard includes, as upstream (validateResources)."""
     if "*/*" in resources and len(resources) > 1:
         yield path, "got '*/*' and more, want '*/*' alone"
         return

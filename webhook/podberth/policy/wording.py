@@ -1,6 +1,6 @@
-"""pydantic's errors in podberth's words: ``got X, want Y``, with the nearest name for a misspelled one.
+"""Rewrites pydantic's errors as ``got X, want Y``, with the most similar name for a misspelled one.
 
-This module knows pydantic's error types and nothing of policies; it explains the suite's documents too.
+This module knows pydantic's error types but nothing about policies; ``suite`` uses it for its documents, too.
 """
 
 import difflib
@@ -14,11 +14,11 @@ from ..kube.positions import Path
 from ..kube.scalars import kind_of
 
 Finding: TypeAlias = tuple[Path, bool, str]
-"""The path, whether the problem is the key at the path (else the value), and the message."""
+"""The path of the problem, whether the key at the path is wrong (otherwise the value is), and the message."""
 
 
 def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]:
-    """Yield the problems of a document that ``model`` refused."""
+    """Yield the problems for which pydantic refused a document as ``model``."""
     for details in error.errors(include_url=False):
         path = tuple(step for step in details["loc"] if step != "[key]")
         of_key = path != details["loc"]
@@ -31,13 +31,13 @@ def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]
 
 
 def suggest(name: str, known: Iterator[str] | tuple[str, ...]) -> str:
-    """Return `` did you mean`` with the nearest of the known names; empty if none is near."""
+    """Return a "did you mean" text with the most similar known name; empty if no known name is similar."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def fields_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
-    """Return the field names, as documents spell them, of the model at ``path`` below ``model``."""
+    """Return the names of the fields, as documents spell them, of the part of ``model`` at ``path``."""
     annotation: Any = model
     for step in path:
         found = _model_in(annotation)
@@ -51,7 +51,7 @@ def fields_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """Return the one model that an annotation holds: itself, or inside Optional and tuples."""
+    """Return the one model class in a type annotation: the annotation itself, or inside Optional and tuples."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((found for part in get_args(annotation) if (found := _model_in(part)) is not None), None)
@@ -69,7 +69,7 @@ def _message(details: ErrorDetails) -> str:
 
 
 def shown(value: object) -> str:
-    """Show a value for a message: a scalar as itself, anything else by its kind."""
+    """Return a value as text for a message: a scalar as it is, any other value as the name of its type."""
     if isinstance(value, bool | int | float):
         return repr(value).lower()
     return repr(value)[:80] if isinstance(value, str) else kind_of(value)

@@ -1,4 +1,4 @@
-"""Kubernetes' CEL libraries, one file each, under upstream's names and semantics (apiserver pkg/cel/library)."""
+"""Kubernetes' CEL libraries, one module each, with upstream's names and semantics (apiserver pkg/cel/library)."""
 
 from . import cidr, conversions, format, ip, lists, native, optionals, quantity, regex, semver, text, url  # noqa: A004 - the library's own name
 from .overload import LibraryError, Overload, overload
@@ -22,7 +22,7 @@ LIBRARIES: tuple[Overload, ...] = (
     *semver.OVERLOADS,
     *optionals.OVERLOADS,
 )
-"""All library functions that policies can call."""
+"""All functions of these libraries, which policies can call."""
 
 INTERNAL: tuple[Overload, ...] = (
     overload("internal_fail", "internal.fail(string): dyn", _fail),
@@ -32,4 +32,4 @@ INTERNAL: tuple[Overload, ...] = (
     *conversions.INTERNAL,
     *text.INTERNAL,
 )
-"""Further functions for bodies; policies cannot name them."""
+"""Additional functions that only the CEL bodies of library functions can call; policies cannot."""

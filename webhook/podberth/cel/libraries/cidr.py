@@ -1,6 +1,6 @@
 """Kubernetes' CIDR library (apiserver pkg/cel/library/cidr.go, Go's net/netip).
 
-A prefix keeps the bits of its address behind the mask; its text is "<canonical address>/<bits>".
+A CIDR prefix is represented by the text "<canonical address>/<bits>"; the address keeps its host bits.
 """
 
 import re
@@ -15,10 +15,10 @@ _BITS: Final = re.compile(r"0|[1-9][0-9]{0,2}")
 
 
 def parse(text: str) -> str:
-    """Return the prefix's text.
+    """Return the canonical text of a CIDR prefix.
 
     Raises:
-        LibraryError: it is no prefix.
+        LibraryError: the text is not a CIDR prefix.
     """
     said = f'network address parse error during conversion from string: "{text}"'
     address, slash, bits = text.rpartition("/")

@@ -1,8 +1,8 @@
-"""Upstream's conversions: numbers and times are read and written as by Go's standard library.
+"""Conversions of numbers and times from and to text, with the results of Go's standard library, as upstream.
 
-The engine's conversions accept and write other texts. So a text is read here first and passed to the engine in a form
-that it reads equally; the engine's output is read here and written again. Sources: cel-go common/types, and Go's
-strconv and time, which that calls.
+The engine's own conversions accept and write other texts. So this module reads a text first, and passes it to the
+engine in a form that the engine reads as the same value. It also rewrites the engine's output. Sources: cel-go
+common/types, and Go's strconv and time, which cel-go calls.
 """
 
 import math
@@ -39,7 +39,7 @@ def _unsigned(text: str) -> str:
 
 
 def double_of(text: str) -> float:
-    """Return the result of strconv.ParseFloat for a text."""
+    """Return the double that Go's strconv.ParseFloat reads from a text."""
     if _DECIMAL.fullmatch(text):
         found = float(text.replace("_", ""))
     elif _HEXADECIMAL.fullmatch(text):
@@ -59,7 +59,7 @@ def double_of(text: str) -> float:
 
 
 def double_text(value: float) -> str:
-    """Return a double as Go's ``%g`` writes it: the shortest text that reads as the same value."""
+    """Return a double as Go's ``%g`` writes it: the shortest text that denotes the same value."""
     if not math.isfinite(value):
         return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
     sign, digits, _ = Decimal(repr(value)).as_tuple()
@@ -73,7 +73,7 @@ def double_text(value: float) -> str:
 
 
 def _plain(value: float) -> str:
-    """Return a number without an exponent, the shortest text that reads as the same value (strconv: 'f', -1)."""
+    """Return the shortest text without an exponent that denotes the same number (strconv: 'f', -1)."""
     return format(Decimal(repr(value)), "f").removesuffix(".0")
 
 
@@ -87,7 +87,7 @@ _NO_DURATION: Final = "type conversion error from 'string' to 'google.protobuf.D
 
 
 def _nanoseconds(text: str) -> int:
-    """Return the nanoseconds of a duration as Go reads it."""
+    """Return the nanoseconds of a duration text, read as by Go's time.ParseDuration."""
     unsigned = text[1:] if text[:1] in ("+", "-") else text
     if unsigned == "0":
         return 0
@@ -110,14 +110,14 @@ def _nanoseconds(text: str) -> int:
 
 
 def _duration(text: str) -> str:
-    """Return a duration that Go reads as the engine reads it."""
+    """Return a duration text, read as by Go, in a form that the engine reads as the same duration."""
     nanoseconds = _nanoseconds(text)
     seconds, rest = divmod(abs(nanoseconds), _NANOS)
     return f"{'-' if nanoseconds < 0 else ''}{seconds}.{rest:09d}s"
 
 
 def _duration_text(text: str) -> str:
-    """Return Go's text for a duration that the engine has written: its seconds as a double."""
+    """Return a duration as Go writes it, from the engine's text, which has the seconds as a double."""
     nanoseconds = _nanoseconds(text)
     seconds, rest = divmod(abs(nanoseconds), _NANOS)
     value = seconds + rest / 1e9
@@ -145,24 +145,24 @@ _LOST_ZONE: Final = (
 
 
 class _Time(NamedTuple):
-    """A time in a text."""
+    """A time that was read from a text."""
 
     local: datetime
-    """The local clock, without a zone."""
+    """The local date and time, without a time zone."""
     nanos: str
-    """Nine digits after the second."""
+    """The fraction of the second: nine digits of nanoseconds."""
     ahead: int
-    """The minutes by which the local time is ahead of UTC."""
+    """The UTC offset in minutes; positive if the local time is ahead of UTC."""
 
     @property
     def offset(self) -> str:
-        """The local offset in RFC 3339's format."""
+        """The UTC offset in the format of RFC 3339."""
         hours, minutes = divmod(abs(self.ahead), 60)
         return f"{'-' if self.ahead < 0 else '+'}{hours:02d}:{minutes:02d}" if self.ahead else "Z"
 
     @property
     def instant(self) -> str:
-        """The same time in UTC, in a form that the engine reads."""
+        """The same time in UTC, as a text that the engine reads."""
         return f"{_clock(self.local - timedelta(minutes=self.ahead))}.{self.nanos}Z"
 
 
@@ -187,7 +187,7 @@ def _time(text: str) -> _Time:
 
 
 def _instant_of_utc(text: str) -> str:
-    """Return a time in a form that the engine reads, in a program that writes times as text."""
+    """Return a time in UTC as a text that the engine reads; raise LibraryError for a time with an offset."""
     found = _time(text)
     if found.ahead:
         raise LibraryError(_LOST_ZONE.format(offset=found.offset))
@@ -195,7 +195,7 @@ def _instant_of_utc(text: str) -> str:
 
 
 def _time_text(text: str) -> str:
-    """Return Go's text for the time in a text."""
+    """Return the time in a text as Go writes it."""
     found = _time(text)
     nanos = found.nanos.rstrip("0")
     return f"{_clock(found.local)}{'.' if nanos else ''}{nanos}{found.offset}"
@@ -203,7 +203,7 @@ def _time_text(text: str) -> str:
 
 INSTANT: Final = "internal.instant"
 INSTANT_OF_UTC: Final = "internal.instantOfUtc"
-"""The replacement of ``INSTANT`` in a program that writes times as text."""
+"""The name of the function that replaces ``INSTANT`` in a program that writes times as text."""
 TIME_TEXT: Final = "internal.timeText"
 INTERNAL: tuple[Overload, ...] = (
     overload("internal_signed", "internal.signed(string): string", _signed),

@@ -1,7 +1,7 @@
 """Kubernetes' format library (apiserver pkg/cel/library/format.go): named formats. A format's text is its name.
 
-The problems are in upstream's words: apimachinery pkg/util/validation and pkg/api/validate/content, kube-openapi
-pkg/validation/strfmt.
+The messages about invalid texts are upstream's: apimachinery pkg/util/validation and pkg/api/validate/content,
+kube-openapi pkg/validation/strfmt.
 """
 
 import re
@@ -47,7 +47,7 @@ _VALUE_WORDS: Final = (
 
 
 def _regex_error(words: str, pattern: str, *examples: str) -> str:
-    """Return RegexError's message."""
+    """Return the message of apimachinery's validation.RegexError."""
     shown = " or ".join(f"'{each}', " for each in examples)
     return f"{words} (e.g. {shown}regex used for validation is '{pattern}')"
 
@@ -135,7 +135,7 @@ def _said(words: str, holds: Callable[[str], object]) -> Callable[[str], list[st
 
 
 def _prefixed(problems: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
-    """Return the same for a prefix of a name, which may end in a dash (maskTrailingDash)."""
+    """Return the check ``problems`` for a prefix of a name, which may also end in a dash (maskTrailingDash)."""
     return lambda text: problems(f"{text[:-2]}a" if len(text) > 1 and text.endswith("-") else text)
 
 
@@ -156,7 +156,7 @@ FORMATS: Mapping[str, Callable[[str], list[str]]] = MappingProxyType(
         "datetime": _said("invalid datetime", _is_datetime),
     }
 )
-"""The problems of a text for each named format."""
+"""The function that returns the problems of a text, for each named format."""
 
 
 def _named(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Kubernetes' IP address library (apiserver pkg/cel/library/ip.go, Go's net/netip). An address's text is canonical."""
+"""Kubernetes' IP address library (apiserver pkg/cel/library/ip.go, Go's net/netip). An address is a canonical text."""
 
 from collections.abc import Callable
 from ipaddress import AddressValueError, IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
@@ -17,10 +17,10 @@ _BROADCAST: Final = IPv4Address("255.255.255.255")
 
 
 def parse(text: str) -> Address:
-    """Return the address, as parseIPAddr does: without a zone, and no IPv4 address within an IPv6 one.
+    """Return the address, as upstream's parseIPAddr does, which refuses zones and IPv4-mapped IPv6 addresses.
 
     Raises:
-        LibraryError: it is no such address.
+        LibraryError: the text is not such an address.
     """
     if "%" in text:
         raise LibraryError(f'IP address "{text}" with zone value is not allowed')
@@ -31,10 +31,10 @@ def parse(text: str) -> Address:
 
 
 def parse_any(text: str) -> Address:
-    """Return the address; one of IPv4 may be within one of IPv6.
+    """Return the address; IPv4-mapped IPv6 addresses are accepted.
 
     Raises:
-        LibraryError: it is no address, or has a zone.
+        LibraryError: the text is not an address, or has a zone.
     """
     try:
         return IPv6Address(text) if ":" in text else IPv4Address(text)
@@ -57,7 +57,7 @@ def _is_link_local_multicast(address: Address) -> bool:
 
 
 def _is_global_unicast(address: Address) -> bool:
-    """Return netip's answer: private addresses count, a broadcast does not."""
+    """Return the result of netip's IsGlobalUnicast: True for private addresses, False for the broadcast address."""
     kept_off = address.is_multicast or int(address) == 0 or address == _BROADCAST
     return not (kept_off or _is_loopback(address) or _is_link_local(address))
 

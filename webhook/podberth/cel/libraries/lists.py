@@ -1,7 +1,8 @@
 """Kubernetes' lists library (apiserver pkg/cel/library/lists.go).
 
-All in CEL, so that every element keeps its type and its precision. The additions of 1.34 (cel-go ext.Lists version 3:
-slice, flatten, distinct, reverse, sort, sortBy, lists.range) and the sets library are the engine's own extensions.
+All functions here are written in CEL, so that every element keeps its type and its precision. The additions of 1.34
+(cel-go ext.Lists version 3: slice, flatten, distinct, reverse, sort, sortBy, lists.range) and the sets library are the
+engine's own extensions.
 """
 
 from typing import Final
@@ -32,7 +33,7 @@ _LONGEST_RANGE: Final = 10_000
 
 
 def _bounded(length: int) -> int:
-    """Return the length of ``lists.range``; upstream's of a negative one is empty, the engine's an error."""
+    """Return the argument of ``lists.range``; 0 if it is negative, which the engine, unlike upstream, refuses."""
     if length > _LONGEST_RANGE:
         raise LibraryError(f"lists.range: got {length}, want at most {_LONGEST_RANGE}")
     return max(length, 0)
@@ -60,5 +61,5 @@ OVERLOADS: tuple[Overload, ...] = (
     overload("list_a_last_index_of_int", ".lastIndexOf(list(A), A): int", _LAST_INDEX_OF),
 )
 BOUNDED = "internal.bounded"
-"""The function that bounds the argument of lists.range."""
+"""The name of the function that limits the argument of ``lists.range``."""
 INTERNAL: tuple[Overload, ...] = (overload("internal_bounded", f"{BOUNDED}(int): int", _bounded),)

@@ -1,8 +1,8 @@
 """The engine's own functions: CEL's standard operators and functions, its extensions, and the macros.
 
-The tables are in ``data/native.json``: the signature of each overload by the engine's id of it. A test compares each
-with the engine's checker. They are for documentation (docs/cel.md) and for suggestions after a misspelt name; of these
-tables only ``STRINGS`` is declared to the engine. cel-spec doc/langdef.md (list of standard definitions); cel-cpp
+The tables are in ``data/native.json``: the signature of each overload, by the engine's id for it. A test compares each
+signature with the engine's checker. The tables are used for docs/cel.md and for suggestions after a misspelt name; only
+``STRINGS`` is declared to the engine. Sources: cel-spec doc/langdef.md (list of standard definitions); cel-cpp
 runtime/optional_types, extensions/lists, sets, strings, comprehensions_v2.
 """
 
@@ -24,10 +24,10 @@ def _table(name: str) -> tuple[Overload, ...]:
 
 
 OPERATORS = _table("operators")
-"""The operators, by their names in a checked expression: ``_+_`` is a + b."""
+"""The operators, under their names in a checked expression, such as ``_+_`` for a + b."""
 FUNCTIONS = _table("functions")
 CONVERSIONS = _table("conversions")
-"""The conversions of types, except ``string``."""
+"""The type conversion functions, except ``string``."""
 TIMES = _table("times")
 LISTS = _table("lists")
 SETS = _table("sets")
@@ -35,19 +35,20 @@ OPTIONALS = _table("optionals")
 NATIVE = (*OPERATORS, *FUNCTIONS, *CONVERSIONS, *TIMES, *LISTS, *SETS, *OPTIONALS)
 
 STRINGS = _table("strings")
-"""The strings extension, and the conversion to string. The engine accepts a function from one declaration only: as
-podberth adds overloads (``indexOf`` of a list, ``string`` of an IP), the engine's own are declared again."""
+"""The functions of the strings extension, and the conversion to string. The engine accepts only one declaration of a
+function. As podberth adds overloads (``indexOf`` of a list, ``string`` of an IP), its declaration repeats the engine's
+own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Macro:
-    """A form of a macro, which is expanded when an expression is parsed, so it has no overloads."""
+    """One form of a macro. The parser expands macros, so they have no overloads."""
 
     name: str
     receiver: str
-    """A type, as in an Overload; empty: it is no member."""
+    """The receiver's type, as in an Overload; empty if the macro is not called on a receiver."""
     arguments: tuple[str, ...]
-    """A name that it declares (one small letter), a field (``e.f``) or the type of an expression."""
+    """For each argument: a loop variable (one small letter), a field (``e.f``), or the type of an expression."""
     result: str
 
 
@@ -85,4 +86,5 @@ _CALLED = {row.name for row in NATIVE} | {macro.name for macro in MACROS}
 _WORDS = {part for name in _CALLED for part in name.split(".") if part.replace("_", "").isalpha()}
 # Near to "regex", and only for lists.
 NAMES: frozenset[str] = frozenset(_WORDS - {"range"})
-"""The words in the names of functions and macros, for suggestions after a misspelt name: ``optional.of`` has two."""
+"""The words in the names of functions and macros, for suggestions after a misspelt name; ``optional.of`` has two
+words."""

@@ -1,8 +1,8 @@
-"""One library function as upstream declares it, with its implementation here.
+"""The declaration of one library function, as upstream declares it, with podberth's implementation.
 
-A library is a table of these rows, with upstream's names, overload ids and types, and plain functions over plain
-values. A value of a type that CEL does not have (a Quantity, an IP, ...) is its text here, in a canonical form that is
-equal where upstream's values are equal; ``cel.opaque`` makes an object of its own type from it.
+A library is a table of overloads with upstream's names, ids and types; their implementations work on plain Python
+values. A value of a type that CEL does not have (a Quantity, an IP, ...) is a canonical text in Python. Two such texts
+are equal if upstream's values are equal. ``cel.opaque`` makes an object of the value's own type from the text.
 """
 
 import re
@@ -19,7 +19,7 @@ IP = "net.IP"
 CIDR = "net.CIDR"
 
 OPAQUE: tuple[str, ...] = (QUANTITY, SEMVER, URL, FORMAT, IP, CIDR)
-"""The types that the libraries add, by upstream's names (apiserver pkg/cel)."""
+"""The names of the types that the libraries add to CEL, as in upstream (apiserver pkg/cel)."""
 
 # Operators that are not written as their names are: cel-spec doc/langdef.md, syntax.
 _SPACED: Mapping[str, str] = {"@in": "_ in _", "_?_:_": "_ ? _ : _", "_?._": "_.?_"} | {
@@ -28,40 +28,40 @@ _SPACED: Mapping[str, str] = {"@in": "_ in _", "_?_:_": "_ ? _ : _", "_?._": "_.
 
 
 class LibraryError(Exception):
-    """A function has no value for its arguments: an error of the expression, which ``||`` and ``&&`` may absorb."""
+    """A function has no value for its arguments. The expression fails, unless ``||`` or ``&&`` absorbs the error."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overload:
     """A function for one list of argument types.
 
-    ``call`` implements it, or ``body``, or, without both, the engine itself.
+    Either ``call`` or ``body`` implements the function; without both, the engine itself does.
     """
 
     id: str
-    """Upstream's name of the overload; unique."""
+    """Upstream's id of the overload, which is unique."""
     name: str
-    """The name in policies: "quantity", "format.named"."""
+    """The name of the function in policies, such as "quantity" or "format.named"."""
     parameters: tuple[str, ...]
-    """Types, spelled as CEL's messages do; the receiver is the first. A capital letter is any type."""
+    """The parameter types as CEL's messages spell them; the receiver is the first. A capital letter is any type."""
     result: str
     is_member: bool = True
     call: Callable[..., Any] | None = None
-    """Called with plain values and the texts of opaque ones.
+    """The implementation in Python, called with plain values; values of opaque types are texts.
 
-    Raises LibraryError. Its parameters are strings, numbers, bools and opaque ones. The engine crashes on converting a
-    map that contains an optional, so only ``format`` is given a list, which was checked first.
-    """
+    The function may raise LibraryError. Its parameters are strings, numbers, bools and values of opaque types. Only
+    ``format`` gets a list, which is checked first, because the engine crashes if it converts a map with an optional."""
     body: str = ""
-    """The CEL that computes it, in the arguments ``a``, ``b`` and ``c``; may use the functions of ``INTERNAL``."""
+    """The implementation in CEL, with the arguments ``a``, ``b`` and ``c``; it may call the functions of
+    ``INTERNAL``."""
 
     @property
     def is_native(self) -> bool:
-        """Whether the engine implements it."""
+        """Whether the engine itself implements the function."""
         return self.call is None and not self.body
 
     def written(self, operands: Sequence[str]) -> str:
-        """Return a call of it as a policy writes it, with operands or placeholders."""
+        """Return a call of the function as a policy writes it, with these operands or placeholders."""
         if not self.name.replace(".", "").isalnum():
             # An operator: each "_" in its name is an operand, and spaces stand around what is between two of them.
             pieces = _SPACED.get(self.name, self.name).split("_")
@@ -75,10 +75,10 @@ _COMMA = re.compile(r", (?![^(]*\))")
 
 
 def overload(each: str, signature: str, answer: Callable[..., Any] | str | None = None) -> Overload:
-    """Return the overload with an id and a signature, ``.indexOf(list(A), A): int``.
+    """Return the overload with an id and a signature, such as ``.indexOf(list(A), A): int``.
 
-    A dot in front marks a member, whose receiver is the first parameter. ``answer`` is the function or the body; None:
-    the engine implements it.
+    A leading dot marks a member function, whose receiver is the first parameter. ``answer`` is the Python function or
+    the CEL body; None means that the engine implements the function.
     """
     name, _, rest = signature.partition("(")
     inside, _, result = rest.rpartition("): ")
@@ -94,7 +94,7 @@ def overload(each: str, signature: str, answer: Callable[..., Any] | str | None 
 
 
 def accepted(parse: Callable[..., object]) -> Callable[..., bool]:
-    """Return the function that tells whether another has a value for its arguments."""
+    """Return a function that tells whether ``parse`` accepts its arguments, that is, raises no LibraryError."""
 
     def accepts(*arguments: Any) -> bool:
         try:

@@ -1,8 +1,8 @@
 """Kubernetes' quantity library (apiserver pkg/cel/library/quantity.go, apimachinery pkg/api/resource).
 
 An amount's text is "<digits>e<exponent>", followed by a "d" where upstream holds a decimal of any length. Upstream's
-isInteger and asInteger depend on how an amount is held and not on its value ('1000m' is no integer, nor is '100Ti'), so
-the text keeps that. Equal amounts are equal to the engine all the same: ``apart``.
+isInteger and asInteger depend on the representation of an amount, not on its value ('1000m' is not an integer, nor is
+'100Ti'), so the text keeps the representation. ``apart`` makes equal amounts equal to the engine all the same.
 """
 
 import math
@@ -38,21 +38,21 @@ _WRONG_NUMBER: Final = "unable to parse numeric part of quantity"
 
 
 class Amount(NamedTuple):
-    """``digits`` times ten to the ``exponent``."""
+    """A quantity: ``digits`` times ten to the power of ``exponent``."""
 
     digits: int
     exponent: int
     is_decimal: bool
-    """Held as upstream's inf.Dec; otherwise as an int64 with a scale."""
+    """Whether upstream represents the amount as an inf.Dec; otherwise it is an int64 with a scale."""
 
     @property
     def text(self) -> str:
-        """Its text in an evaluation."""
+        """The text that represents the amount while an expression is evaluated."""
         return f"{self.digits}e{self.exponent}{'d' if self.is_decimal else ''}"
 
 
 def read(text: str) -> Amount:
-    """Return the amount of a text that ``Amount.text`` made."""
+    """Return the amount that a text of ``Amount.text`` represents."""
     digits, _, exponent = text.partition("e")
     return Amount(int(digits), int(exponent.removesuffix("d")), is_decimal=exponent.endswith("d"))
 
@@ -63,9 +63,9 @@ _ZEROS: Final = struct.Struct(f"<{_HELD_BITS}d")
 
 
 def apart(text: str) -> tuple[str, Sequence[float]]:
-    """Return the value of an amount, and its form as zeros.
+    """Return the value of an amount as text, and its representation, encoded in the signs of zeros.
 
-    A zero equals a negative zero, so two messages are equal, in lists and maps too, where the amounts are.
+    A zero equals a negative zero. So two messages are equal if the amounts are equal, in lists and maps, too.
     """
     digits, _, held = text.partition("e")
     exponent = int(held.removesuffix("d"))
@@ -75,7 +75,7 @@ def apart(text: str) -> tuple[str, Sequence[float]]:
 
 
 def together(text: str, signs: Sequence[float]) -> str:
-    """Return the text of an amount that ``apart`` took apart."""
+    """Return the text of an amount from the two results of ``apart``."""
     # The last byte of each number begins with its sign.
     held = _held(_ZEROS.pack(*signs)[7::8])
     digits, _, exponent = text.partition("e")
@@ -95,10 +95,10 @@ def _held(signs: bytes) -> int:
 
 
 def parse(text: str) -> Amount:
-    """Return the result of resource.ParseQuantity for a text.
+    """Return the amount that upstream's resource.ParseQuantity reads from a text.
 
     Raises:
-        LibraryError: it is no quantity, in upstream's words.
+        LibraryError: the text is not a quantity; the message is upstream's.
     """
     if len(text) > _LONGEST_TEXT:
         raise LibraryError(f"got a quantity of {len(text)} characters, want at most {_LONGEST_TEXT}")
@@ -145,7 +145,7 @@ def _want_number(value: str) -> None:
 
 
 def _rounded(digits: int, exponent: int) -> Amount:
-    """Return the amount in nanos, finer amounts rounded away from zero."""
+    """Return the amount in multiples of 10^-9; a finer amount is rounded away from zero."""
     if not digits:
         return Amount(0, 0, is_decimal=True)
     size = abs(digits)
@@ -154,7 +154,7 @@ def _rounded(digits: int, exponent: int) -> Amount:
 
 
 def _aligned(first: Amount, second: Amount) -> tuple[int, int, int]:
-    """Return both in units of the finer exponent, and that."""
+    """Return the digits of both amounts at the smaller of their exponents, and that exponent."""
     exponent = min(first.exponent, second.exponent)
     return (
         first.digits * 10 ** (first.exponent - exponent),
@@ -164,7 +164,7 @@ def _aligned(first: Amount, second: Amount) -> tuple[int, int, int]:
 
 
 def plus(first: Amount, second: Amount) -> Amount:
-    """Return the sum, held as by Quantity.Add."""
+    """Return the sum, in the representation that upstream's Quantity.Add gives it."""
     as_int = not first.is_decimal and not second.is_decimal
     if as_int and not second.digits:
         return first
@@ -176,12 +176,12 @@ def plus(first: Amount, second: Amount) -> Amount:
 
 
 def minus(first: Amount, second: Amount) -> Amount:
-    """Return the difference, held as by Quantity.Sub."""
+    """Return the difference, in the representation that upstream's Quantity.Sub gives it."""
     return plus(first, second._replace(digits=-second.digits))
 
 
 def compare(first: Amount, second: Amount) -> int:
-    """Return -1, 0 or 1."""
+    """Return -1, 0 or 1 if the first amount is less than, equal to or greater than the second."""
     one, other, _ = _aligned(first, second)
     return (one > other) - (one < other)
 

@@ -1,8 +1,9 @@
 """Kubernetes' regex library (apiserver pkg/cel/library/regex.go): RE2, as Go's regexp is.
 
 The engine's own regex extension does the matching, in time linear in the text. It accepts at most one capturing group,
-so groups stop capturing: RE2 has no back references, and the result is the whole match anyway. Its extractAll ignores
-the text before a match (``^`` matches again and again), so all matches are found by replacing them.
+so capturing groups are made non-capturing: RE2 has no back references, and the result is the whole match anyway. The
+engine's extractAll ignores the text before a match, so that ``^`` matches repeatedly. So matches are found by its
+replace function instead.
 """
 
 import re
@@ -27,8 +28,8 @@ def uncaptured(pattern: str) -> str:
     open ``\Q`` is closed, because the text around the pattern is not part of it.
 
     Raises:
-        LibraryError: it has syntax that RE2 accepts and Go's regexp does not: ``\C``, one byte, or an invalid name of a
-        group.
+        LibraryError: the pattern has syntax that RE2 accepts and Go's regexp does not: ``\C``, one byte, or an invalid
+            name of a group.
     """
     made: list[str] = []
     at, in_class, class_start, depth = 0, False, 0, 0
@@ -63,7 +64,7 @@ def uncaptured(pattern: str) -> str:
 
 
 def _escaped(pattern: str, at: int) -> tuple[str, int]:
-    """Return the sequence after the backslash at an index, and its end."""
+    """Return the escape sequence whose backslash is at the index ``at``, and the index behind the sequence."""
     kind = pattern[at + 1 : at + 2]
     if kind == "C":
         raise LibraryError("error parsing regexp: invalid escape sequence: `\\C`")
@@ -74,13 +75,13 @@ def _escaped(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _legal(pattern: str) -> str:
-    """Return a pattern that Go's regexp accepts too."""
+    """Return the pattern if Go's regexp accepts it, too; raise LibraryError if it does not."""
     uncaptured(pattern)
     return pattern
 
 
 def _opened(pattern: str, at: int) -> tuple[str, int]:
-    """Return the opening of the group at an index, uncaptured, and the start of its content."""
+    """Return the non-capturing opening of the group at the index ``at``, and the index of the group's content."""
     if pattern[at + 1 : at + 2] != "?":
         return "(?:", at + 1
     if named := _NAMED.match(pattern, at):
@@ -91,7 +92,7 @@ def _opened(pattern: str, at: int) -> tuple[str, int]:
 
 
 def _found(text: str, marked: str, limit: int) -> list[str]:
-    """Return the matches in a text; ``marked`` is the text with a mark before and after each. A negative limit: all."""
+    """Return the first ``limit`` matches; ``marked`` is the text with each match marked. A negative limit means all."""
     if _MARK in text:
         raise LibraryError("findAll: got a text with the character NUL in it, want one without")
     found = marked.split(_MARK)[1::2]
@@ -104,9 +105,11 @@ OVERLOADS: tuple[Overload, ...] = (
     overload("string_find_all_string_int", ".findAll(string, string, int): list(string)", _FIND_ALL.format(limit="c")),
 )
 FOUND = "internal.found"
-"""The function that returns the matches in a text. The engine has searched the text already: any length is allowed."""
+"""The name of the function that returns the matches in a text. The text may have any length, because the engine has
+already searched it."""
 LEGAL = "internal.legal"
-"""The function that refuses a pattern with ``\\C`` or with a group's name that Go's regexp does not accept."""
+"""The name of the function that refuses a pattern with ``\\C`` or with a group's name that Go's regexp does not
+accept."""
 INTERNAL: tuple[Overload, ...] = (
     overload("internal_uncaptured", "internal.uncaptured(string): string", uncaptured),
     overload("internal_legal", f"{LEGAL}(string): string", _legal),

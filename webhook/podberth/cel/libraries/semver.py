@@ -1,6 +1,6 @@
 """Kubernetes' semver library (apiserver pkg/cel/library/semverlib.go, github.com/blang/semver/v4).
 
-A version's text is itself without its build metadata, which takes no part in comparing. ASCII only, as in Go.
+A version is represented by its text without build metadata, which comparisons ignore. Only ASCII is accepted, as in Go.
 """
 
 import re
@@ -14,23 +14,23 @@ _WORD: Final = re.compile(r"[0-9A-Za-z-]+")
 
 
 class Version(NamedTuple):
-    """A version without its build metadata."""
+    """A semantic version without its build metadata."""
 
     numbers: tuple[int, int, int]
     prerelease: tuple[str, ...]
 
     @property
     def text(self) -> str:
-        """Its text in an evaluation."""
+        """The text that represents the version while an expression is evaluated."""
         numbers = ".".join(map(str, self.numbers))
         return f"{numbers}-{'.'.join(self.prerelease)}" if self.prerelease else numbers
 
 
 def parse(text: str) -> Version:
-    """Return the result of semver.Parse for a text.
+    """Return the version that upstream's semver.Parse reads from a text.
 
     Raises:
-        LibraryError: it is no version; the problem, in upstream's words.
+        LibraryError: the text is not a version; the message is upstream's.
     """
     if not text:
         raise LibraryError("Version string empty")
@@ -51,7 +51,7 @@ def parse(text: str) -> Version:
 
 
 def normalized(text: str) -> str:
-    """Return the text with its short forms completed (normalizeAndParse).
+    """Return a version's text with missing minor and patch numbers added, as upstream's normalizeAndParse does.
 
     Raises:
         LibraryError: a short version has a prerelease or build metadata.
@@ -67,7 +67,7 @@ def normalized(text: str) -> str:
 
 
 def compare(first: Version, second: Version) -> int:
-    """Return -1, 0 or 1; a release is above its prereleases."""
+    """Return -1, 0 or 1 if the first version is lower, equal or higher; a release is higher than its prereleases."""
     if first.numbers != second.numbers:
         return 1 if first.numbers > second.numbers else -1
     if not first.prerelease or not second.prerelease:
@@ -77,7 +77,7 @@ def compare(first: Version, second: Version) -> int:
 
 
 def _ranks(version: Version) -> list[tuple[bool, int, str]]:
-    """Return the sort key of the prerelease: numbers below words, by their value."""
+    """Return the sort key of a version's prerelease: numbers sort by value, and before words."""
     return [(False, int(each), "") if _NUMBER.fullmatch(each) else (True, 0, each) for each in version.prerelease]
 
 

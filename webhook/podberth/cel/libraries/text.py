@@ -1,4 +1,4 @@
-"""``format`` of strings, as upstream writes values (cel-go ext/formatting.go: version 2 of strings, locale en_US)."""
+"""The function ``format`` of strings, as upstream (cel-go ext/formatting.go: version 2 of strings, locale en_US)."""
 
 import math
 import re
@@ -28,10 +28,11 @@ _TWO_DIGITS, _FOUR_DIGITS = 0x80, 0x10000
 
 
 def _format(text: str, values: Sequence[Any], times: Sequence[str]) -> list[str]:
-    """Return a text with values in the places of its clauses, split at its NULs: the engine accepts no text with one.
+    """Return the formatted text, split at its NUL characters, because the engine accepts no text with a NUL.
 
-    ``times`` has the text of each value that is a time or a duration, of which Python would lose nanoseconds, and ""
-    for all others; it is empty where no value can be one.
+    ``text`` is the format, ``values`` are its arguments. ``times`` has the text of each value that is a time or a
+    duration, whose nanoseconds Python would lose, and "" for all others. It is empty if no value can be a time or a
+    duration.
     """
     made, at, used = [], 0, 0
     for clause in _CLAUSE.finditer(text):
@@ -91,7 +92,7 @@ def _decoded(value: bytearray) -> str:
 
 
 def _nested(value: Any) -> str:
-    """Return the text of a value in a list or a map."""
+    """Return the text of a value that is inside a list or a map."""
     if value is None:
         return "null"
     if isinstance(value, datetime | timedelta):
@@ -138,7 +139,7 @@ def _fixed(value: float, digits: int) -> str:
 
 
 def _scientific(value: float, width: int) -> str:
-    """Write a power of ten as people do; upstream's width is used as the precision."""
+    """Return a double in scientific notation; the precision is ``width``, as in upstream."""
     if not math.isfinite(value):
         return _fixed(value, 0).rjust(width)
     number, _, exponent = format(value or 0.0, f".{_DEFAULT_PRECISION}e").partition("e")
@@ -182,7 +183,7 @@ _CLAUSES: Mapping[str, Callable[[Any], str]] = {
 }
 
 FORMAT: Final = "internal.formatted"
-"""The function behind ``format``; it accepts texts of any length."""
+"""The name of the function that implements ``format``; it accepts texts of any length."""
 INTERNAL: tuple[Overload, ...] = (
     overload("internal_formatted", f"{FORMAT}(string, list, list): list(string)", _format),
 )

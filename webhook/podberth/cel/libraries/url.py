@@ -1,7 +1,7 @@
 """Kubernetes' URL library (apiserver pkg/cel/library/urls.go, Go 1.26 net/url).
 
-A URL's text is what Go's URL.String writes, which is also what upstream compares. Go works on bytes: inside, a
-character is a byte.
+A URL is represented by the text that Go's URL.String writes, which upstream also compares. Go works on bytes, so inside
+this module each character of a text stands for one byte.
 """
 
 import re
@@ -14,7 +14,7 @@ from .overload import LibraryError, Overload, overload
 
 
 def _others(kept: str) -> re.Pattern[str]:
-    """Return the pattern of a character that is neither one of these nor a letter or a digit."""
+    """Return a regular expression for a character that is neither in ``kept`` nor a letter or a digit."""
     return re.compile(f"[^A-Za-z0-9{re.escape(kept)}]")
 
 
@@ -37,11 +37,11 @@ _PORT: Final = re.compile(r"(?::[0-9]*)?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UrlParts:
-    """The parts of a URL; characters are bytes. ``path`` and ``fragment`` are as written, the rest without escapes."""
+    """The parts of a URL; each character stands for a byte. Only ``path`` and ``fragment`` keep their escapes."""
 
     scheme: str
     user: str | None
-    """In the form of String."""
+    """The user information as Go's URL.String writes it; None if the URL has none."""
     host: str
     path: str
     opaque: str
@@ -52,7 +52,7 @@ class UrlParts:
 
     @property
     def text(self) -> str:
-        """Return the text of URL.String."""
+        """The URL as Go's URL.String writes it."""
         made = f"{self.scheme}:" if self.scheme else ""
         if self.opaque:
             made += self.opaque
@@ -71,7 +71,7 @@ def parse(text: str) -> UrlParts:
     """Return the parts of an absolute URI or an absolute path, as upstream's ``url`` does.
 
     Raises:
-        LibraryError: it is neither.
+        LibraryError: the text is neither.
     """
     raw = text.encode("utf-8", "surrogatepass").decode("latin-1")
     _parsed(raw, "", via_request=True)
@@ -118,7 +118,7 @@ def _parsed(raw: str, fragment: str, *, via_request: bool) -> UrlParts:
 
 
 def _as_written(text: str, invalid: re.Pattern[str], escaped: re.Pattern[str]) -> str:
-    """Return a path or fragment as EscapedPath does: unchanged where that is valid, else escaped again."""
+    """Return a path or fragment as Go's EscapedPath does: unchanged if it is valid, else escaped again."""
     bare = _unescaped(text)
     return _escaped(bare, escaped) if invalid.search(text) else text
 
@@ -149,7 +149,7 @@ def _host(scheme: str, host: str) -> str:
 
 
 def _literal(host: str) -> str:
-    """Return an IPv6 address in brackets, with its port."""
+    """Return the host of a URL with an IPv6 address in brackets, and its port."""
     closed = host.rfind("]")
     if closed < 0:
         raise _error("missing ']' in host")
@@ -197,17 +197,17 @@ def _error(what: str) -> LibraryError:
 
 
 def _shown(text: str) -> str:
-    """Return bytes as a text; bytes that are no UTF-8 cannot be a string of CEL."""
+    """Return the text whose UTF-8 bytes ``text`` has as characters; bytes that are not UTF-8 are replaced."""
     return text.encode("latin-1").decode("utf-8", "replace")
 
 
 def is_url(text: str) -> bool:
-    """Return the result of url.ParseRequestURI; it reads a fragment as path or query."""
+    """Return whether Go's url.ParseRequestURI accepts a text; it treats a fragment as part of the path or query."""
     return not request_problem(text)
 
 
 def request_problem(text: str) -> str:
-    """Return why url.ParseRequestURI refuses a text; empty if it does not."""
+    """Return why Go's url.ParseRequestURI refuses a text; empty if it accepts the text."""
     try:
         _parsed(text.encode("utf-8", "surrogatepass").decode("latin-1"), "", via_request=True)
     except LibraryError as error:
@@ -226,7 +226,7 @@ def _host_and_port(text: str) -> tuple[str, str]:
 
 
 def _query(text: str) -> dict[str, list[str]]:
-    """Return the parameters; unreadable ones are left out, as in url.Query."""
+    """Return the values of each query parameter; malformed parameters are omitted, as in Go's URL.Query."""
     found: dict[str, list[str]] = {}
     for pair in parse(text).query.split("&"):
         if not pair or ";" in pair:

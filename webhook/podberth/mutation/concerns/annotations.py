@@ -1,4 +1,4 @@
-"""Annotations, by key."""
+"""The mutation ``annotations``: sets annotations by key, if the user has not set them."""
 
 from .. import metadata
 

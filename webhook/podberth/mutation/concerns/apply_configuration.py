@@ -1,4 +1,4 @@
-"""An apply configuration: its fields are merged into the pod as the API server merges them (``kube.merge``)."""
+"""The mutation ``applyConfiguration``: merges fields into the pod as the API server does (``kube.merge``)."""
 
 from ...errors import EvaluationError
 from ...kube import merge
@@ -10,7 +10,7 @@ from ..change import Change
 
 
 def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
-    """Merge ``value`` (a map, a part of a Pod) into the pod; keys with null are ignored.
+    """Merge ``value``, a map with fields of a Pod, into the pod; keys with a null value are ignored.
 
     Raises:
         EvaluationError: ``value`` does not fit the schema, sets an atomic field, or changes a forbidden field.

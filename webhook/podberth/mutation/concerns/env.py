@@ -1,4 +1,4 @@
-"""Environment variables: added to every container, init container and sidecar that does not have them."""
+"""The mutation ``env``: adds variables to every container, init container and sidecar that does not have them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,14 +15,14 @@ from ..containers import containers
 def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
     """Append variables after the user's own; a variable with a null value is left out.
 
-    A variable is not added to a container that has it in ``env``, whatever its value, or that may get it from a source
-    in ``envFrom``: ``env`` would take precedence (core/v1 Container), and the content of the source is unknown here.
+    A container that has a variable in ``env``, with any value, keeps it. A container that may get the variable from
+    ``envFrom`` gets none: podberth does not know that source, and ``env`` would override it (core/v1 Container).
 
     Returns:
-        The change, by container; Skipped if only ``envFrom`` prevents it.
+        The change, by container. Skipped if nothing is added only because of ``envFrom``.
 
     Raises:
-        EvaluationError: a value is no string.
+        EvaluationError: a value is not a string.
     """
     for name, value in values.items():
         if value is not None and not isinstance(value, str):
@@ -44,7 +44,7 @@ def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
 
 
 def _missing(container: dict[str, Any], values: Mapping[str, object]) -> tuple[dict[str, str], set[str]]:
-    """Return the variables to add to a container, and the names that its envFrom may define."""
+    """Return the variables that a container lacks, and the names among ``values`` that its envFrom may define."""
     present = {str(item.get("name")) for item in _maps(container.get("env"))}
     prefixes = tuple(str(source.get("prefix") or "") for source in _maps(container.get("envFrom")))
     absent = {name: value for name, value in sorted(values.items()) if isinstance(value, str) and name not in present}
@@ -53,7 +53,7 @@ def _missing(container: dict[str, Any], values: Mapping[str, object]) -> tuple[d
 
 
 def _maps(value: object) -> list[dict[str, Any]]:
-    """Return the maps of a list; ``kube.shape`` does not check the environment, which is the largest part of a pod."""
+    """Return the items of a list that are maps; ``kube.shape`` does not check ``env``, a pod's largest part."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
@@ -63,7 +63,7 @@ def _phrase(wrote: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def _present(draft: Draft) -> dict[str, dict[str, Any]]:
-    """Return the values of the containers' variables, by container and name; None for a ``valueFrom``."""
+    """Return the values of the variables by container name and variable name; None for a ``valueFrom``."""
     return {
         container.get("name") or "": {str(item.get("name")): item.get("value") for item in _maps(container.get("env"))}
         for _, container in containers(draft)

@@ -1,7 +1,7 @@
-"""Gangs: membership in the fields that the pod's group system reads.
+"""The mutation ``gang``: writes the pod's membership in a gang into the fields that the group system reads.
 
-This module makes no group. A pod may join a group that does not exist yet: its fields have the facts from which the
-group is made, and the pod waits for it.
+This module creates no PodGroup. A pod may join a PodGroup that does not exist yet: the pod waits for the group, and its
+fields have the facts from which the group is created.
 """
 
 from collections.abc import Mapping
@@ -26,24 +26,24 @@ _WORDS: Mapping[Path, str] = {path: word for word, path in MEMBERSHIP.items()}
 def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
     """Make a pod a member of gang ``name``: by the native PodGroup of this name if it exists, else by label.
 
-    Beside the label, an annotation gets the gang's ``size`` if it is known (positive): readers of one member then need
-    not find the owner again. With a ``system``, the pod gets a reference to the system's PodGroup of the same name,
-    which need not exist yet. If a PodGroup of this name exists, the pod joins it, whatever system the policy names. If
-    the owner states the size, but is not known yet, a member joins without a size: its siblings wait for it in the
-    group.
+    If the gang's ``size`` is known (positive), an annotation gets it, so that a reader of one member need not find the
+    owner again. With a ``system``, the pod gets a reference to the system's PodGroup of the same name, which need not
+    exist yet. If a PodGroup of this name exists, the pod joins it, whatever system the policy names. If the owner that
+    states the size is not known yet, a member joins without a size, because the other members wait for it in the group.
 
-    If it is known that only some members ask for accelerators, only these join the group. The others get the label and
-    the annotations alone. In the group they would have to run on the same nodes, whose taints repel them, and the whole
-    group would wait for them.
+    If only some members are known to ask for accelerators, only these join the group. The others get just the label and
+    the annotations. As members of the group they would need the same nodes, whose taints they do not tolerate, so the
+    whole group would never start.
 
-    A pod that is in a group already stays there. ``spec.schedulingGroup`` is immutable once the pod exists, so it is
+    A pod that is already in a group keeps it. ``spec.schedulingGroup`` is immutable once the pod exists, so it is
     written on creation only (KEP-4671).
 
     Returns:
         The change; Skipped if the pod would wait for ever, because its group would never be made or might never start.
 
     Raises:
-        EvaluationError: ``name`` is no label value, ``size`` is no number, or ``system`` cannot be chosen.
+        EvaluationError: ``name`` is not a label value, ``size`` is not a number, or ``system`` is not a system that a
+            policy can choose.
     """
     leaves, known = proposal.leaves, surroundings.gang()
     members, wanted = leaf.number(leaves.get("size", 0), "gang.size"), _system(leaves.get("system"))
@@ -83,10 +83,10 @@ def _join_native(draft: Draft, group: str) -> Change | Skipped:
 
 
 def _drawn(draft: Draft) -> str:
-    """Return the reason if the pod affinity of a topology entry can stop a native group from starting; else empty.
+    """Return a message if the pod has required pod affinity of podberth, which can block a native group; else empty.
 
-    The scheduler places a group pod by pod and does not move a placed pod: the first pod may take a domain in which the
-    others do not fit.
+    The scheduler places a group pod by pod and does not move a placed pod: so the first pod may be placed in a domain
+    in which the others do not fit.
     """
     drawn = any(map(membership.draws, draft.get(membership.REQUIRED_AFFINITY) or ()))
     return "its required pod affinity can keep a native group from starting: join before topology" if drawn else ""
@@ -107,7 +107,7 @@ def _mark(draft: Draft, group: str, members: int, apart: int) -> Change | None:
 
 
 def _misfit(draft: Draft, group: str, members: int) -> str:
-    """Return the reason if the pod has a name or size of the gang that differs from the group's; else empty."""
+    """Return a message if the gang's name or size on the pod differs from the group's; else empty."""
     named, sized = draft.get(membership.LABEL), draft.get(membership.SIZE)
     if named and named != group:
         return f"the pod's label {GANG_LABEL} says {named}, the policy {group}"
@@ -117,7 +117,7 @@ def _misfit(draft: Draft, group: str, members: int) -> str:
 
 
 def _unmakeable(system: str, group: str, members: int, known: GangFacts) -> str:
-    """Return the reason if the PodGroup cannot be made, or would wait for ever; else empty."""
+    """Return why the PodGroup cannot be created, or would never start; empty if it can be created."""
     if known.gang.staged and members != 1:
         return f"its members start in stages ({known.gang.staged}): a group of all would wait for ever"
     if JOINED[system].pod_groups not in known.served:
@@ -141,7 +141,7 @@ def _holds(there: Present, wrote: dict[str, Any]) -> bool:
 
 
 def _conflicts(case: ConflictCase) -> Answer:
-    """Compare system, name and size. If the pod does not join the gang, its size is not written either."""
+    """Return the conflicts over system, name and size; if the system or the name conflicts, nothing is written."""
     name, size, system = (case.proposal.leaves.get(each) for each in ("name", "size", "system"))
     joined = {path: case.draft.get(path) for each, path in membership.REFERENCES.items() if system and each != system}
     others = ((path, case.others.writer(path, found)) for path, found in joined.items() if found)

@@ -1,4 +1,4 @@
-"""JSON Patch: operations on the pod with the semantics of MutatingAdmissionPolicy (``kube.json_patch``)."""
+"""The mutation ``jsonPatch``: operations as in MutatingAdmissionPolicy (``kube.json_patch``)."""
 
 from typing import Any, cast, get_args
 
@@ -19,8 +19,8 @@ def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
     """Apply ``value`` (a list of {op, path, from, value}) to the pod; if a ``test`` fails, no operation applies.
 
     Raises:
-        EvaluationError: an operation has another form or does not apply, a value does not fit the schema, or a field
-            changes that no policy may write.
+        EvaluationError: an operation is malformed or does not apply, a value does not fit the schema, or the patch
+            changes a field that no policy may write.
     """
     operations = [_operation(item, f"jsonPatch[{index}]") for index, item in enumerate(leaf.maps(value, "jsonPatch"))]
 

@@ -1,4 +1,4 @@
-"""Labels, by key."""
+"""The mutation ``labels``: sets labels by key, if the user has not set them."""
 
 from .. import leaf, metadata
 

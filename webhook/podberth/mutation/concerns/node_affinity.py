@@ -1,4 +1,4 @@
-"""Node affinity: terms that nodes must, or should, meet."""
+"""The mutation ``nodeAffinity``: adds terms that the pod's node must match, or that the pod prefers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ def _build(draft: Draft, proposal: Proposal, around: Surroundings) -> Change | S
 
 
 def _require(draft: Draft, ours: Any, around: Surroundings) -> Change | Skipped | None:
-    """Require the terms, unless they contradict the pod's own so far that of its known nodes none is left."""
+    """Require the terms; Skipped if they contradict the pod's own terms and no known node would remain."""
     opposition = affinity.partly_opposed(draft, ours)
     if opposition is not None:
         trial = draft.fork()

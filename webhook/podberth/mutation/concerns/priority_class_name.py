@@ -1,4 +1,4 @@
-"""The PriorityClass: set if the user has not set it. Fields that were computed from another class are removed."""
+"""The mutation ``priorityClassName``: sets the name if the user has not, and clears values of another class."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Resource claims: a claim made from a template, and the containers that use it (resource.k8s.io, KEP-4381)."""
+"""The mutation ``resourceClaims``: adds claims from templates to pod and containers (resource.k8s.io, KEP-4381)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ _PATH = ("spec", "resourceClaims")
 _KEYS = ("name", "template", "containers", "requests", "instead")
 
 InStead: TypeAlias = Callable[[Mapping[str, Any]], int | None]
-"""Returns the number of devices that an item's claim has instead of the resource; None if it is unknown."""
+"""Returns the number of devices that an item's claim provides in place of the resource; None if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Todo:
-    """The edits of one container."""
+    """The edits of one container that an item of the mutation needs."""
 
     path: Path
     uses: list[dict[str, str]]
-    """The uses of the claim that the container lacks."""
+    """The entries of ``resources.claims`` that the container lacks."""
     sides: list[str]
-    """The fields in which the container asks for the resource that the claim replaces: limits, requests."""
+    """The fields, ``limits`` or ``requests``, from which the replaced resource is removed."""
     container: Mapping[str, Any]
 
 
@@ -38,21 +38,21 @@ def add(
     """Add the claims of ``value``, a list of {name, template, containers, requests, instead}.
 
     ``containers`` names containers, init containers and sidecars; without it, all of them use the claim. ``requests``
-    names requests of the claim; without it the whole claim is used. Present claims and uses stay. ``instead`` is an
-    extended resource that the claim replaces: only containers that ask for it use the claim, and they no longer ask for
-    the resource.
+    names requests of the claim; without it the whole claim is used. Claims and uses that the pod already has are kept.
+    ``instead`` is an extended resource that the claim replaces: only containers that ask for it use the claim, and they
+    no longer ask for the resource.
 
     Args:
         draft: the pod.
         value: the value of the policy's expression.
-        in_stead: returns the number of devices with which a claim replaces a resource: the pod may neither lose nor
-            gain devices. None: an earlier write, which was checked then, is repeated.
-        stood: items with ``instead`` that were written before.
+        in_stead: returns the number of devices that a claim provides, which must equal the replaced number. None if an
+            earlier write, which was checked then, is repeated.
+        stood: the items with ``instead`` that earlier policies wrote.
 
     Returns:
-        The change. Skipped, with nothing written, in three cases: a claim would have another number of devices than
-        the resource that it replaces; containers would share it, and one of them asked for devices of its own; the
-        pod has another claim of that name, and there is nothing else to write.
+        The change. Skipped, with nothing written, in three cases: a claim would have another number of devices than the
+        resource that it replaces; containers would share it, of which one asked for devices of its own; the pod has
+        another claim of that name, and there is nothing else to write.
 
     Raises:
         EvaluationError: an item does not have the form of ``value``.
@@ -89,7 +89,7 @@ def _do(draft: Draft, claim: dict[str, Any], todo: list[_Todo]) -> None:
 
 
 def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood: Sequence[Mapping[str, Any]]) -> str:
-    """Return the first reason why the pod would lose or gain devices if the items apply in order; else empty."""
+    """Return the first reason why the pod would have fewer or more devices after the items; empty if it would not."""
     counted = list(stood)
     if not (counted or any("instead" in claim for claim in items)):
         return ""
@@ -107,7 +107,7 @@ def _unequal(draft: Draft, items: list[dict[str, Any]], in_stead: InStead, stood
 
 
 def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InStead) -> str:
-    """Return the reason why a claim cannot replace the resource that containers ask for; empty if it can."""
+    """Return why a claim cannot replace the resource that the containers in ``todo`` request; empty if it can."""
     if len(todo) > 1:
         asked = f"more than one container asks for {claim['instead']}"
         return f"{asked}, and all would share one claim {claim['name']}; name one"
@@ -115,7 +115,7 @@ def _wrong(draft: Draft, claim: dict[str, Any], todo: list[_Todo], in_stead: InS
 
 
 def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Sequence[Mapping[str, Any]]) -> str:
-    """Return the reason if a container would share devices with another one that asked for its own; else empty."""
+    """Return a message if a container would share the devices that another one requested for itself; else empty."""
     for other in counted:
         users = _users(draft, other) if _share(claim, other) else []
         for each in todo:
@@ -126,7 +126,7 @@ def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Seq
 
 
 def _share(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two items are about some of the same devices."""
+    """Tell whether two items name the same claim and have at least one request of it in common."""
     if claim["name"] != other["name"]:
         return False
     requests, others = claim.get("requests"), other.get("requests")
@@ -134,14 +134,14 @@ def _share(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _in_use(draft: Draft, claim: dict[str, Any], todo: _Todo) -> str:
-    """Return the reason if a container uses the claim already, so that its resource means other devices; else empty."""
+    """Return a message if a container already uses the claim, whose devices then are not the resource's; else empty."""
     asks = f"container {todo.container.get('name')} asks for {claim['instead']} besides"
     users = _users(draft, claim)
     return f"claim {claim['name']} is used by container {users[0]} already, and {asks}" if users else ""
 
 
 def _users(draft: Draft, claim: Mapping[str, Any]) -> list[str]:
-    """Return the containers that use some of a claim's devices."""
+    """Return the names of the containers that use at least some of a claim's devices."""
     return [
         container.get("name") or ""
         for _, container in containers(draft)
@@ -151,7 +151,7 @@ def _users(draft: Draft, claim: Mapping[str, Any]) -> list[str]:
 
 
 def _miscounted(claim: dict[str, Any], todo: _Todo, in_stead: InStead) -> str:
-    """Return the reason if a container would have another number of devices than it asks for; else empty."""
+    """Return a message if the claim has another number of devices than the container requests; else empty."""
     resource = claim["instead"]
     asks = f"container {todo.container.get('name')} asks for"
     amounts = [todo.container["resources"][side][resource] for side in todo.sides]
@@ -171,12 +171,12 @@ def _miscounted(claim: dict[str, Any], todo: _Todo, in_stead: InStead) -> str:
 
 
 def _templates(draft: Draft) -> dict[str, str]:
-    """Return the templates of the pod's claims by name; empty if a claim has another source."""
+    """Return the template of each claim of the pod, by the claim's name; empty for a claim without a template."""
     return {claim.get("name") or "": claim.get("resourceClaimTemplateName") or "" for claim in draft.get(_PATH) or ()}
 
 
 def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
-    """Return the containers that lack a use of the claim, or still ask for the resource that it replaces."""
+    """Return the edits of the containers that lack a use of the claim or still request the replaced resource."""
     wanted, instead = claim.get("containers"), claim.get("instead")
     found: list[_Todo] = []
     for path, container in containers(draft):
@@ -193,7 +193,7 @@ def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
 
 
 def _is_amount(value: object) -> bool:
-    """Tell whether an amount is a request; zero is none (docs/rules.md, rule 12)."""
+    """Tell whether a resource's amount requests anything; zero does not (docs/rules.md, rule 12)."""
     try:
         return value is not None and parse_count(value) != 0
     except ValueError:
@@ -201,7 +201,7 @@ def _is_amount(value: object) -> bool:
 
 
 def _missing(claim: dict[str, Any], present: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Return the uses that a container lacks. The whole claim and a request of it exclude each other (core/v1)."""
+    """Return the uses of a claim that a container lacks; it uses the whole claim or some of its requests (core/v1)."""
     requests = {use.get("request") or "" for use in present}
     if "" in requests:
         return []

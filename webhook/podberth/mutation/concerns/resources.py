@@ -1,4 +1,4 @@
-"""Resource names: one device resource replaced by another in one container, limits and requests together."""
+"""The mutation ``resources``: replaces a device resource of a container by another, in limits and requests."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,17 +16,17 @@ from ..containers import SIDES, containers
 _NAMES = ("container", "from", "to")
 _KEYS = (*_NAMES, "quantity")
 VISITS = tuple(("spec", kind) for kind in RESOURCED_LISTS)
-"""The lists of containers; the builder reads and writes their names and resources."""
+"""The lists of containers in a pod's spec, whose names and resources this mutation reads and writes."""
 
 
 def rewrite(draft: Draft, value: object) -> Change | None:
-    """Replace resources by the items of ``value``, a list of {container, from, to, quantity}.
+    """Replace the containers' resources as ``value``, a list of {container, from, to, quantity}, says.
 
-    A container that does not have ``from`` is left alone, so a second pass changes nothing. The quantity is written
-    in the API's canonical form, a string.
+    A container without the resource ``from`` is not changed, so a second application changes nothing. The quantity is
+    written in the API's canonical form, a string.
 
     Raises:
-        EvaluationError: an item has another form.
+        EvaluationError: an item is malformed.
     """
     done: list[dict[str, Any]] = []
     paths = _container_paths(draft)
@@ -54,7 +54,7 @@ def _rewrite_one(draft: Draft, resources: Path, old: str, wanted: tuple[str, str
 
 
 def _container_paths(draft: Draft) -> dict[str, Path]:
-    """Return the paths of containers and init containers by name; the first path if several have the same name."""
+    """Return the paths of containers and init containers by name; of several with one name, the first."""
     found: dict[str, Path] = {}
     for path, container in containers(draft):
         if isinstance(name := container.get("name"), str):
@@ -83,7 +83,7 @@ def _holds(there: Present, item: dict[str, Any]) -> bool:
 
 
 def _conflicts(case: ConflictCase) -> Answer:
-    """Return conflicts: resources that two policies rewrite differently, or that one writes and the other rewrites."""
+    """Return conflicts: a resource that two policies rewrite differently, or that one writes and the other rewrites."""
     paths = _container_paths(case.draft)
 
     def conflict(item: dict[str, Any]) -> Conflict | None:
@@ -110,7 +110,7 @@ def _rewritten(case: ConflictCase, item: dict[str, Any], path: Path) -> Conflict
 
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two rewrites of one container exclude each other: they give one resource different amounts."""
+    """Tell whether two rewrites of a container conflict: together they give one resource two different amounts."""
     if one["from"] == other.get("from"):
         return any(one[key] != other.get(key) for key in ("to", "quantity"))
     if one["to"] == other.get("from") or one["from"] == other.get("to"):

@@ -1,4 +1,4 @@
-"""The RuntimeClass: set if the user has not set it."""
+"""The mutation ``runtimeClassName``: sets the RuntimeClass if the user has not set one."""
 
 from .. import names
 

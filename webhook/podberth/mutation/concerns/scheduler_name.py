@@ -1,4 +1,4 @@
-"""The scheduler's name: set if the user has not set it."""
+"""The mutation ``schedulerName``: sets the scheduler's name if the user has not set one."""
 
 from .. import names
 

@@ -1,4 +1,4 @@
-"""Tolerations: added if the pod does not tolerate the same taints already, in whatever form."""
+"""The mutation ``tolerations``: adds tolerations for taints that the pod does not already tolerate."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -23,13 +23,13 @@ _EFFECTS = ("", "NoSchedule", "PreferNoSchedule", _EVICT)
 
 
 def add(draft: Draft, value: object) -> Change | None:
-    """Append each of ``value`` (a list of tolerations) that the pod's own tolerations do not cover.
+    """Append the tolerations in the list ``value`` that the pod's own tolerations do not cover.
 
     Returns:
-        The change, with the tolerations added; None when all were covered.
+        The change, with the tolerations added; None if all were covered.
 
     Raises:
-        EvaluationError: an item is no toleration. A toleration without a key would tolerate everything: refused.
+        EvaluationError: an item is not a toleration, or has no key, so that it would tolerate every taint.
     """
     added: list[dict[str, Any]] = []
     present = list(draft.get(_PATH) or ())
@@ -69,11 +69,11 @@ def _keys(draft: Draft) -> frozenset[bytes]:
 
 
 def _conflicts(case: ConflictCase) -> Answer:
-    """Return the conflicts with other policies over the seconds for which a NoExecute taint is tolerated.
+    """Return the conflicts with other policies over ``tolerationSeconds`` of NoExecute taints.
 
-    The answer also has the proposal without the tolerations that have no effect. Tolerations are ORed, so another
-    operator or value only lets the pod onto more nodes. But if several match one taint, the first in the list decides
-    the seconds (kubernetes pkg/controller/tainteviction; component-helpers GetMatchingTolerations).
+    The result also has the proposal without the tolerations that would have no effect. Tolerations are ORed, so a
+    toleration with another operator or value only allows more nodes. But if several match one taint, the first in the
+    list decides the seconds (kubernetes pkg/controller/tainteviction; component-helpers GetMatchingTolerations).
     """
     wrote = {key_of(item): name for name, items in case.others.by("tolerations") for item in items}
     if not wrote:
@@ -95,9 +95,9 @@ def _conflicts(case: ConflictCase) -> Answer:
 def _first(
     present: Iterable[dict[str, Any]], item: dict[str, Any], wrote: Mapping[bytes, str]
 ) -> tuple[bytes, bool] | None:
-    """Return the key of a policy's toleration that comes before ``item`` and decides the seconds for one of its taints.
+    """Return the key of an earlier policy's toleration that decides the seconds for a taint that ``item`` tolerates.
 
-    The second value tells whether that toleration decides the seconds for all taints of ``item``.
+    The second value of the pair tells whether that toleration decides the seconds for all taints of ``item``.
     """
     ours = _evicting(item)
     if ours is None:
@@ -115,7 +115,7 @@ def _first(
 
 
 def _evicting(toleration: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the fields of a toleration that select NoExecute taints; None if it tolerates no such taint."""
+    """Return the toleration, restricted to NoExecute taints; None if it tolerates no such taint."""
     if toleration.get("effect") not in (None, "", _EVICT):
         return None
     return {**{key: toleration.get(key) for key in ("key", "operator", "value")}, "effect": _EVICT}

@@ -1,6 +1,7 @@
-"""Topology: pod affinity attracts a plain gang's members to one domain; a group made of its members gets its level.
+"""The mutation ``topology``: pod affinity that attracts the members of a plain gang to one domain of a level.
 
-The mutation ``gang`` writes the membership in the gang and its group.
+If podberth creates a native PodGroup for the gang, the group gets the level instead. The mutation ``gang`` writes the
+membership in the gang and its group.
 """
 
 from collections.abc import Mapping
@@ -43,25 +44,25 @@ _WEIGHT = 100
 def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | Skipped | None:
     """Attract the members of a plain gang to one domain of ``level``, a node label key; an empty level does nothing.
 
-    The term selects a label that is written together with it, and not the gang's label: a launcher on a CPU node has
-    the gang's label, too, and must not attract the others. The pod matches its own term. So the scheduler can place the
-    first member of a required term (kube-scheduler, InterPodAffinity: a pod passes if it matches its own affinity and
-    no other pod does).
+    The affinity term selects a label that this mutation writes, not the gang's label: a launcher on a CPU node also has
+    the gang's label and must not attract the others. The pod matches its own term. So the scheduler can place the first
+    member although the term is required (kube-scheduler, InterPodAffinity: a pod passes if it matches its own affinity
+    and no other pod does).
 
-    With a ``slice`` of n, every n members of a role make a slice, in the order of their numbers; the last slice has the
-    rest. A further term attracts the members of a slice to each other. It has the slice's label in ``matchLabelKeys``:
-    the API server reads the value from the pod on its creation, after all webhooks (kubernetes
-    pkg/registry/core/pod/strategy.go), so the spec is the same for all members.
+    With a ``slice`` of n, every n members of a role, in the order of their indexes, form a slice; the last slice has
+    the rest. A further term attracts the members of a slice to each other. The term names the slice's label in
+    ``matchLabelKeys``, whose value the API server reads from the created pod, after all webhooks (kubernetes
+    pkg/registry/core/pod/strategy.go). So the spec is the same for all members.
 
-    If podberth makes the native PodGroup from its members, a required level becomes annotations, for the maker of the
-    group. An existing group keeps its level.
+    If podberth creates the native PodGroup from its members, a required level becomes annotations, which ``controller``
+    reads when it creates the group. An existing group keeps its level.
 
     Returns:
-        The change; Skipped if the pod has affinity of its own where the level is required. A preferred level gives way
-        to it without a word, for there is nothing to do about it.
+        The change; Skipped if the pod has affinity of its own where the level is required. If the level is only
+        preferred, such a pod gets no change and no message.
 
     Raises:
-        EvaluationError: ``level`` is no string, or ``slice`` is no number of pods.
+        EvaluationError: ``level`` is not a string, or ``slice`` is not a number of pods.
     """
     level, mode, known = proposal.leaves["level"], proposal.leaves["mode"], surroundings.gang()
     if level in ("", None):
@@ -126,7 +127,7 @@ def _terms(draft: Draft) -> list[Mapping[str, Any]]:
 
 
 def _is_drawn(draft: Draft, *, slices: bool) -> bool:
-    """Tell whether the pod has a term of this kind already, or the label of one."""
+    """Tell whether the pod already has podberth's affinity term for its slice (``slices``) or else for its gang."""
     if draft.get(_COLOCATED) is None:
         return False
     ours = [term for term in _terms(draft) if membership.draws(term)]
@@ -134,7 +135,7 @@ def _is_drawn(draft: Draft, *, slices: bool) -> bool:
 
 
 def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
-    """Write the pod's slice unless it has one; return the reason if that is impossible, else an empty text."""
+    """Write the pod's slice label, unless the pod has one; return why that is impossible, or an empty text."""
     if members <= 1 or draft.get(_SLICE) is not None:
         return ""
     if known.gang.index < 0:
@@ -149,7 +150,7 @@ def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
 
 
 def _own_placement(draft: Draft, key: str, mode: str) -> str:
-    """Return the part of the pod's own placement that podberth's would conflict with; empty if there is none."""
+    """Return why the pod's own affinity or placement conflicts with the term to be added; empty if it does not."""
     for path in _EXCLUSIVE:
         if draft.get(path) is not None:
             return f"{path[-1]} places this pod already"
@@ -170,14 +171,15 @@ def _holds(there: Present, wrote: dict[str, Any]) -> bool:
 
 
 def _levels(draft: Draft, *, slices: bool) -> list[str]:
-    """Return the levels at which pod affinity keeps the pod together with its whole gang, or with its slice."""
+    """Return the topology keys of the pod's affinity terms for its whole gang or, with ``slices``, for its slice."""
     return [str(term.get("topologyKey")) for term in _terms(draft) if bool(term.get("matchLabelKeys")) == slices]
 
 
 def _conflicts(case: ConflictCase) -> Answer:
-    """Compare level and mode. A preference for a required level is met already; slices are compared with slices.
+    """Return the conflicts over level and mode; a preferred level that is already required is no conflict.
 
-    An earlier mutation of any field is in conflict if it wrote pod affinity, whatever its terms are.
+    Slices are compared only with slices. An earlier ``jsonPatch`` or ``applyConfiguration`` that wrote pod affinity
+    always conflicts.
     """
     level, mode, every = (case.proposal.leaves.get(each) for each in ("level", "mode", "slice"))
     slices = isinstance(every, int) and every > 1
@@ -200,7 +202,7 @@ def _conflicts(case: ConflictCase) -> Answer:
 
 
 def _joins(earlier: EarlierChanges, policy: str) -> bool:
-    """Tell whether a policy made the pod a member of a gang, by the gang's label or by another field."""
+    """Tell whether ``policy`` made the pod a member of a gang, by the mutation ``gang`` or by the gang's label."""
     claims = earlier.record[policy]
     named = "gang" in claims or GANG_LABEL in claims.get("labels", ())
     return named or bool(earlier.operations(policy, membership.LABEL))
