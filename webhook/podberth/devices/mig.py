@@ -65,7 +65,7 @@ class Profile:
         """Return the name as a resource: ``nvidia.com/mig-1g.10gb.me``.
 
         Raises:
-            ValueError: the profile is a part of a GPU instance, which the device plugin never offers (internal/rm/rm.go).
+            ValueError: the profile is a part of a GPU instance; no device plugin offers one (internal/rm/rm.go).
         """
         if self.compute:
             raise ValueError(

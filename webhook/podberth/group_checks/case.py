@@ -154,7 +154,7 @@ class GroupCase:
 
     @cached_property
     def groups(self) -> Mapping[Steps, Groups]:
-        """The groups that the pods of each template name, by the template's place; also names from an operator."""
+        """The groups that the pods of each template name, by the template's path; an operator's names are included."""
         return {each.template.path: self._groups_of(each.template.pod) for each in self.pods}
 
     @cached_property
