@@ -77,7 +77,7 @@ class Profile:
 
 @lru_cache(maxsize=1024)  # the documents of a large cluster repeat a few dozen
 def parse(name: str) -> Profile:
-    """Return the profile of a profile or resource name in any spelling.
+    """Return the profile of a MIG profile name or MIG resource name in any spelling.
 
     The name may have a prefix or not, ``+me`` or ``.me``, and the suffix of shared resources.
 

@@ -22,7 +22,7 @@ _REMEMBERED = 1024
 
 @dataclass(frozen=True, slots=True, order=True)
 class PlacedInstance:
-    """An existing MIG instance. ``start`` and ``size`` are in memory slices; None if the placement cannot be read."""
+    """An existing MIG instance. ``start`` and ``size`` are in memory slices; None if the placement is unknown."""
 
     profile: str
     start: int | None = None

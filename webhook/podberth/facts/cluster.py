@@ -104,16 +104,16 @@ class ClusterFacts:
         return self._derived(replace(self, tables=_held({**self.tables, **tables}), **others), self)
 
     def with_workloads(self, known: "ClusterFacts") -> "ClusterFacts":
-        """Return the facts ``known``, with the Namespaces and ConfigMaps of these facts in place of its own."""
+        """Return the facts ``known``, but with the Namespaces and ConfigMaps of ``self``."""
         own = {kind: self.tables.get(kind, _EMPTY) for kind in (NAMESPACE_KIND, CONFIG_MAP)}
         return self._derived(replace(known, tables=_held({**known.tables, **own})), self, known)
 
     def without_nodes(self) -> "ClusterFacts":
-        """Return the facts without Nodes, topology documents and Leases; an index has them, and they take memory."""
+        """Return the facts without Nodes, topology documents and Leases, to save memory when an index has the nodes."""
         return replace(self, tables={kind: each for kind, each in self.tables.items() if kind not in OF_NODES})
 
     def _derived(self, made: "ClusterFacts", *sources: "ClusterFacts") -> "ClusterFacts":
-        """Return ``made``, with those cached facts of the sources whose tables are the same in ``made``."""
+        """Return ``made`` with the cached derived facts of ``sources`` that are still valid for its tables."""
         for name, kinds in _FOLLOWS_FROM.items():
             for each in sources:
                 if name in vars(each) and all(made.tables.get(kind) is each.tables.get(kind) for kind in kinds):
@@ -121,7 +121,7 @@ class ClusterFacts:
         return made
 
     def _known(self, *roles: Role) -> Mapping[Any, Any]:
-        """Return the facts of all kinds with these roles by their keys; for an equal key the first kind counts."""
+        """Return the facts of all kinds with these roles, by their keys; for an equal key the first kind counts."""
         return _chained(*(self.tables[kind].known for kind in of_role(*roles) if kind in self.tables))
 
     def _at(self, kind: Kind) -> Mapping[Any, Any]:

@@ -84,9 +84,9 @@ class Kind:
     of_cluster: bool = False
     """Whether the kind is cluster-scoped."""
     is_followed: bool = True
-    """Whether a watch follows the kind if the cluster serves it.
+    """Whether a watch follows the kind if the cluster serves the kind.
 
-    If not, the kind is one that every cluster serves, or its objects are looked up one by one.
+    If not, every cluster serves the kind, or its objects are looked up one by one.
     """
 
     @property

@@ -67,7 +67,7 @@ class Table:
     """
 
     facts: PersistentMap = field(default_factory=PersistentMap)
-    """The facts by place."""
+    """The facts by the place of their object."""
     known: PersistentMap = field(default_factory=PersistentMap)
     """The facts by key; for a kind without keys, the same mapping as ``facts``."""
     holders: PersistentMap = field(default_factory=PersistentMap)

@@ -32,7 +32,7 @@ _NAMES = frozenset({"name", "cliqueNames", "restartPolicy", "startupPolicyOrder"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 Fields: TypeAlias = Mapping[str, Any]
-"""The fields of an object to keep. True keeps the whole value, a mapping keeps these fields of an object.
+"""The fields of an object to keep, by name. True keeps the whole value, a mapping keeps these fields of an object.
 
 A list with one mapping keeps these fields of each object in a list.
 """
@@ -139,7 +139,7 @@ def _type(condition: Document) -> str:
 
 
 def _discovery(document: Document) -> Document | None:
-    """Return an APIResourceList reduced to its PodGroups; None if it has none. The API group becomes its name."""
+    """Return an APIResourceList with only its PodGroups, named after the API group; None if it lists no PodGroups."""
     groups = served_pod_groups(document)
     if not groups:
         return None

@@ -74,7 +74,7 @@ def _of_cluster(case: GroupCase, start: Start[Pods]) -> Wrong | None:
 
 
 def _counted(start: Start[Pods], found: Sequence[Lack]) -> tuple[str, str]:
-    """Return two texts: the pods that fit into no domain, and the most of them that one domain holds."""
+    """Return two texts: the pods that fit into no domain, and the most of these pods that one domain holds."""
     often = Counter(each.kinds for each in found)
     first = max(found, key=lambda lack: (often[lack.kinds], lack.room))
     pods = f"{first.pods} pods{_of_roles(start, first)}"

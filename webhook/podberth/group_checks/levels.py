@@ -36,7 +36,7 @@ class LevelDemand:
     """One requirement: one domain of the level ``key`` has to hold the pods of ``start``."""
 
     pods: Pods
-    """The pods of which a problem is reported, if ``case`` is None."""
+    """The pods about which a problem is reported, if ``case`` is None."""
     key: str
     start: Start[Pods]
     steps: Path
@@ -46,7 +46,7 @@ class LevelDemand:
     """The number of domains that are needed, one for each gang."""
 
     def wrong(self, message: str) -> Wrong:
-        """Return a problem with the requirement, at its field."""
+        """Return a problem with the requirement, at the path of its field."""
         return self.case.wrong(self.steps, message) if self.case else self.pods.wrong(self.steps, message)
 
     def concerns(self, other: "LevelDemand") -> bool:

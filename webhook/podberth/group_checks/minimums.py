@@ -29,7 +29,7 @@ def too_large_minimums(case: GroupCase) -> Iterator[Wrong]:
 
 # ---- in the pods' annotations ----------------------------------------------------------------------------------------
 def _by_annotation(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each such minimum in an annotation that a group system reads from the owner of the pods."""
+    """Yield a problem for each minimum above the number of pods, in annotations of the owner that systems read."""
     total = whole(case.pods)
     for stated in _STATED:
         if stated.kinds and case.kind not in stated.kinds:
@@ -58,7 +58,10 @@ def _declared(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
 
 
 def _of_groups(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
-    """Yield a problem for each such minimum of a PodGroup, or of an annotation in its place, at the first template."""
+    """Yield a problem for each minimum of a PodGroup, or of an annotation in its place, above the number of pods.
+
+    A problem is yielded once, for the first template.
+    """
     for row, member in case.groups[pods.template.path]:
         mates = [each for each in case.pods if _is_in(each, case, member.name)]
         total = whole(mates)

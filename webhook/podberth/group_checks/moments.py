@@ -44,9 +44,9 @@ def stages(document: Mapping[str, Any], base: Steps, paths: Iterable[Steps]) -> 
 
 
 def _stages(jobs: object) -> Mapping[str | int, int]:
-    """Return the number of jobs that have to end before each job, by its index or key, from ``dependsOn``.
+    """Return the number of jobs that have to end before each job starts, by the job's index or key.
 
-    ``dependsOn`` names earlier jobs only (jobset_webhook.go).
+    The numbers come from ``dependsOn``, which names earlier jobs only (jobset_webhook.go).
     """
     by_name: dict[str, int] = {}
     by_place: dict[str | int, int] = {}

@@ -20,7 +20,7 @@ _STATED: Final = tuple(
 
 
 def exactly(number_of: int, pods: Pods) -> Start[Pods]:
-    """Return the start of exactly ``number_of`` pods of one template."""
+    """Return a ``Start`` in which exactly ``number_of`` pods of one template start together."""
     return all_of([pods], lambda _: number_of)
 
 
@@ -35,7 +35,7 @@ def starts(case: GroupCase) -> Iterator[Start[Pods]]:
 
 
 def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
-    """Return the pods of these templates that start together; all of them if their kind has no rule."""
+    """Return which pods of these templates start together; all pods if their kind has no rule."""
     rules, first, pods = RULES.get(case.kind), some[0], tuple(some)
     if rules is None or rules.starts is None:
         return all_of(some)
@@ -47,7 +47,7 @@ def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
 
 
 def _as_said(case: GroupCase, start: Start[Pods]) -> Start[Pods]:
-    """Return the start with the minimums that stand outside the kind's own field.
+    """Return ``start`` changed by the minimums that the object states outside its kind's own field.
 
     If a group's size is unknown, no minimum is certain.
     """

@@ -78,20 +78,20 @@ class Finished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindNote:
-    """The text of docs/systems.md about a kind whose controller makes pods. No decision depends on it."""
+    """The text of docs/systems.md about a kind whose controller makes pods. No decision depends on this text."""
 
     key: str = ""
-    """The label or annotation by which its pods name their gang; empty if its pods are no gang."""
+    """The label or annotation by which the kind's pods name their gang; empty if the pods are no gang."""
     kind: str
     """The kind as "group/Kind", the key in the table of kinds; empty if podberth sees only the pods of the kind."""
     title: str = ""
-    """The name that users know the kind by; empty: the kind's own name."""
+    """The name by which users know the kind; empty: the kind's own name."""
     keeps: str
     """The text that lists the fields that podberth leaves alone: those that the controller writes, hashes or copies."""
     source: str
     """The source of the facts in ``keeps``."""
     sign: str = ""
-    """The text that says how its pods are recognised; empty: by the key of their membership."""
+    """The text that says how the kind's pods are recognised; empty: by the key of their membership."""
     size: str = ""
     """The text that says where the gang's size is stated; empty: as in the membership."""
     templates: str = ""
@@ -99,7 +99,7 @@ class KindNote:
 
     @property
     def name(self) -> str:
-        """The name that users know the kind by."""
+        """The name by which users know the kind."""
         return self.title or self.kind.rpartition("/")[2]
 
 
@@ -108,27 +108,27 @@ class Dossier:
     """All facts about one foreign controller, scheduler, queue or kind."""
 
     name: str
-    """The name that users know the system by."""
+    """The name by which users know the system."""
     kinds: tuple[WorkloadKind, ...] = ()
-    """Its kinds with pod templates: the places of the templates, and what controllers write on their pods."""
+    """The system's kinds with pod templates: the templates' paths, and what controllers write on the pods."""
     memberships: tuple[Membership, ...] = ()
-    """The ways in which its pods name the gang that they belong to, each with the function that reads it."""
+    """The ways in which the system's pods name the gang that they belong to, each with the function that reads it."""
     last_memberships: tuple[Membership, ...] = ()
     """Memberships that apply only if the pod names no group."""
     groups: tuple[Membership, ...] = ()
     """The ways in which any pod can name a group of this system."""
     pod_keys: frozenset[str] = frozenset()
-    """Labels and annotations of a pod that the functions of its memberships read, besides the memberships' own keys."""
+    """Labels and annotations of a pod that the functions of memberships read, besides the memberships' own keys."""
     notes: tuple[KindNote, ...] = ()
     owners: tuple[OwnerKind, ...] = ()
-    """The kinds of its objects that are read as owners."""
+    """The kinds of the system's objects that podberth reads as owners."""
     finished: tuple[Finished, ...] = ()
     group_rules: tuple[GroupRules, ...] = ()
     stated_minimums: tuple[StatedMinimum, ...] = ()
     elastic_keys: frozenset[str] = frozenset()
     """Annotations that are `true` on an object that grows and shrinks, so that its pods need not start together."""
     system: System | None = None
-    """The signs by which the pods of this system are recognised, if the system places groups as a whole; else None."""
+    """The signs by which the system's pods are recognised, if the system places groups as a whole; else None."""
     pod_groups: PodGroupKind | None = None
     queues: tuple[QueueForm, ...] = ()
     dialects: tuple[Dialect, ...] = ()

@@ -110,18 +110,18 @@ class Membership:
     """A rule by which pods name their gang: ``read`` is called if a pod has the label, the annotation or the field."""
 
     name: str
-    """The name of the operator that makes such pods, as its users know it."""
+    """The name of the operator that makes such pods, as the operator's users know it."""
     source: str
     read: Callable[[Subject], Member | None]
     size: str
-    """The text that says where the size is stated."""
+    """The text that says where the size of the gang is stated."""
     label: str = ""
     annotation: str = ""
     field: str = ""
     role: str = ""
     """The label whose value is the role; empty if ``read`` returns the role."""
     role_from: str = ""
-    """The text that says where ``read`` finds the role; empty if its pods have no roles."""
+    """The text that says where ``read`` finds the role; empty if the pods have no roles."""
     sized_by: tuple[str, ...] = ()
     """The kinds of owners that state the size; empty if the pod or its group states it."""
     alike: bool = False

@@ -80,9 +80,9 @@ class Form:
     seats: tuple[tuple[Steps, Steps], ...]
     """The paths of the parts, each as its path in the Pod and its path in the object; outer parts come first."""
     fields: frozenset[str] | None = None
-    """The fields of a PodSpec that the object has among other fields; None if it is a whole PodSpec."""
+    """The fields of a PodSpec that the object has among other fields; None: the object is a whole PodSpec."""
     others: frozenset[str] | None = None
-    """The other fields of the object, if all are known; else None. Only with ``fields``."""
+    """The names of these other fields, if all are known; else None. It is set only together with ``fields``."""
     adds: frozenset[str] = frozenset()
     """The fields that the kind's containers have in addition to those of a Container."""
     front: tuple[Steps, ...] = ()

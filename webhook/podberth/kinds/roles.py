@@ -143,7 +143,7 @@ def _shared(asks: Asks) -> Asks:
 
 
 def role_of(part: object) -> Role:
-    """Return the role of a part of an owner, from its ``replicas`` and its ``template``."""
+    """Return the role that a part of an owner describes with its ``replicas`` and its ``template``."""
     replicas = at(part, "replicas")
     return Role(count(replicas, 1), asks_of(at(part, "template")), unread(replicas))
 

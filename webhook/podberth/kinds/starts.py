@@ -46,12 +46,12 @@ P = TypeVar("P", bound=StartingPods)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share(Generic[P]):
-    """The pods of one template in a gang: at most ``most``, and at least ``least`` of them start."""
+    """The pods of one template in a gang: ``most`` pods exist, and at least ``least`` of them start together."""
 
     pods: P
     most: int
     least: int
-    """The least number of these pods that start, whichever other pods start."""
+    """The least number of these pods that start together, whichever other pods start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,14 +63,14 @@ class Start(Generic[P]):
     """The least number of pods that start together; 0: none have to."""
 
     def of(self, some: Sequence[P]) -> "Start[P]":
-        """Return the start of these pods alone; its ``least`` is the number that certainly starts."""
+        """Return the start of these pods alone; ``least`` is then the number that starts in any case."""
         wanted = {each.template.path for each in some}
         shares = tuple(each for each in self.shares if each.pods.template.path in wanted)
         others = sum(each.most for each in self.shares if each.pods.template.path not in wanted)
         return Start(shares=shares, least=max(sum(each.least for each in shares), self.least - others, 0))
 
     def at_least(self, stated: int) -> "Start[P]":
-        """Return this start with the minimum ``stated``, if that is smaller; then any of the pods may start first."""
+        """Return this ``Start`` with the minimum ``stated`` if that is lower; then any of the pods may start first."""
         if stated >= self.least:
             return self
         return Start(shares=tuple(Share(pods=each.pods, most=each.most, least=0) for each in self.shares), least=stated)
@@ -95,23 +95,23 @@ Rule: TypeAlias = Callable[[StartingGang], Start[Any]]
 
 
 def all_of(pods: Sequence[P], number_of: Callable[[P], int] = lambda each: each.replicas) -> Start[P]:
-    """Return the start of all these pods, which all have to start together."""
+    """Return a ``Start`` in which all these pods have to start together."""
     shares = tuple(Share(pods=each, most=number_of(each), least=number_of(each)) for each in pods)
     return Start(shares=shares, least=sum(each.least for each in shares))
 
 
 def none_of(pods: Sequence[P]) -> Start[P]:
-    """Return the start of these pods, of which none have to start together."""
+    """Return a ``Start`` in which none of these pods have to start together."""
     return all_of(pods).at_least(0)
 
 
 def together(gang: StartingGang) -> Start[Any]:
-    """Return the start of all pods of a gang, for kinds without a minimum of their own."""
+    """Return a ``Start`` in which all pods of a gang have to start together, for kinds that state no minimum."""
     return all_of(gang.pods)
 
 
 def replica_specs(gang: StartingGang) -> Start[Any]:
-    """Return the start of a Kubeflow job; an elastic job, or a TFJob with dynamic workers, starts with any pods."""
+    """Return the ``Start`` of a Kubeflow job; an elastic job, or a TFJob with dynamic workers, starts with any pods."""
     spec = mapping_at(gang.document, "spec")
     if spec.get("elasticPolicy") is not None or spec.get("enableDynamicWorker") is True:
         return none_of(gang.pods)

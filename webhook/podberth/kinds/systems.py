@@ -67,16 +67,16 @@ class PodGroupKind:
     """The PodGroups of a group system: how a pod names its group, and how podberth makes a group, if it does."""
 
     name: str
-    """The name of the group system."""
+    """The name of the group system that has these PodGroups."""
     source: str
     api_groups: tuple[str, ...]
-    """The API groups of its PodGroups; podberth makes PodGroups in the first."""
+    """The API groups of the system's PodGroups; podberth makes PodGroups in the first."""
     versions: tuple[str, ...]
     """The versions of the first API group that podberth can read, the newest first."""
     named_by: str
     """The field in which a pod names its group, as text for messages."""
     read: Callable[[Mapping[str, Any]], object]
-    """The function that returns the value of that field."""
+    """The function that returns the name of the group from a pod."""
     minimum: tuple[str, ...] = ()
     """The path of the minimum number of members in a PodGroup; empty if podberth does not make its groups."""
     without: Mapping[str, Any] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class PodGroupKind:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The names by which kubectl knows the kinds of its PodGroups."""
+        """The names by which kubectl knows the kinds of the system's PodGroups."""
         return tuple(f"{POD_GROUPS}.{group}" for group in self.api_groups)
 
 

@@ -119,10 +119,7 @@ class _Search:
         return Boxes(tuple(boxes), smallest=self.placements >= 0 and self.choices >= 0)
 
     def _greedy(self, most: int) -> list[tuple[Row, ...]] | None:
-        """Return the groups of rows that a greedy search finds, at most ``most``; None if it needs more.
-
-        Each row joins the first group whose box then still contains no other row.
-        """
+        """Return the groups of rows that a greedy search finds, at most ``most``; None if it would need more groups."""
         members: list[list[Row]] = []
         inside: list[tuple[int, ...]] = []
         for row in self.wanted:

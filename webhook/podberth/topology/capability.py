@@ -289,5 +289,5 @@ def _is_shared(node: Node) -> bool:
 
 
 def _number(text: str) -> int:
-    """Return the number in a label's value; 0 if it is no number, or one that does not fit into CEL's int."""
+    """Return the number in a label's value; 0 if the value is no number, or does not fit into CEL's int."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0

@@ -82,7 +82,7 @@ class _Column:
 
 
 class _Table:
-    """Rows (classes or nodes) with their labels; it answers which rows meet a requirement."""
+    """A table of rows (classes or nodes) with their labels, which finds the rows that meet a requirement on a label."""
 
     def __init__(self, labels: Sequence[Iterable[tuple[str, str]]]) -> None:
         """Take the labels of each row, in order of the row numbers."""
@@ -118,7 +118,7 @@ class _Table:
 
 
 class Choices:
-    """The classes of nodes of one index, for the question which of them a pod's node selection matches."""
+    """The classes of nodes of one index; ``chosen`` returns those that a pod's node selection matches."""
 
     def __init__(self, classes: tuple[Part, ...], ignored: frozenset[str]) -> None:
         """Take the classes with all their nodes, and the label keys that are not part of a class."""
@@ -171,7 +171,7 @@ class Choices:
         return chosen & everywhere
 
     def _halves(self, term: Term, among: tuple[_Table, Bits], nodes: "_Nodes") -> tuple[Bits, Bits]:
-        """Return the classes that meet a term's requirements on class labels, and the nodes that meet its others."""
+        """Return the classes that meet requirements of a term on class labels, and the nodes that meet the others."""
         expressions, fields = term
         table, classes = among
         classes = _all_of(table, [each for each in expressions if each[0] not in self._ignored], classes)

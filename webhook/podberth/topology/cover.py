@@ -1,4 +1,4 @@
-"""This module finds nodeSelectorTerms that select the wanted nodes and no others, as few and as meaningful as possible.
+"""The search for the fewest and most meaningful nodeSelectorTerms that select the wanted nodes and no others.
 
 The search first uses only the labels with a configured meaning, because these also hold for future nodes. It uses all
 labels if the first ones do not suffice. Each time, ``boxes`` finds the fewest terms, among these the fewest

@@ -172,5 +172,5 @@ def _unseen(all_of: Iterable[Unseen]) -> tuple[Unseen, ...]:
 
 
 def _text(text: str) -> str:
-    """Return a text of a driver as the document allows it: printable, and of bounded length."""
+    """Return a text of the driver, made printable and cut to the length that the document allows."""
     return "".join(c if c.isprintable() else "?" for c in text)[:_LONGEST]

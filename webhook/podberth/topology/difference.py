@@ -140,7 +140,7 @@ def _topology(node: Node) -> NodeTopology:
 
 
 def _taints(node: Node, _: Conventions) -> Mapping[str, str]:
-    """Return the values of the node's taints by key and effect; taints with the same key and effect share one text."""
+    """Return the values of the node's taints by key and effect; taints that share key and effect share one text."""
     found: dict[str, str] = {}
     for taint in sorted(node.taints):
         what = f"{taint.key}:{taint.effect}"

@@ -15,7 +15,7 @@ _SHOWN = 60
 
 
 def bad(where: str, got: object, want: str) -> TopologyError:
-    """Return the error that reports a wrong value: its place, the value, and the expected one."""
+    """Return the error that reports a wrong value: the place of the value, the value, and what was expected."""
     shown = repr(got)
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
     return TopologyError(f"{where}: got {shown}, want {want}")

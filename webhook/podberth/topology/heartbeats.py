@@ -18,7 +18,7 @@ _MOST_SECONDS = 2**31 - 1  # LeaseSpec.leaseDurationSeconds is an int32 (k8s.io/
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The fields of an agent's Lease that decide when it expires."""
+    """The fields of an agent's Lease that decide when the Lease expires."""
 
     renewed: datetime
     """The time of the last renewal by the agent's clock, with a time zone."""

@@ -1,4 +1,4 @@
-"""Nodes, read from manifests into ``Node``: labels, taints, device amounts, and the reason if a node is transient."""
+"""Reads Node manifests into ``Node``: labels, taints, device amounts, and the reason if a node is transient."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -43,9 +43,10 @@ FAULTS: frozenset[str] = frozenset(
 
 
 def judge(node: Node, topology: NodeTopology | None, *, stale: bool) -> Node:
-    """Return the node with its topology document, and transient if its devices or the stale document say so.
+    """Return the node together with its topology document.
 
-    ``node`` is a result of ``read_node``. A watcher learns of the node and its document separately.
+    The node becomes transient if its devices or a stale document say so. ``node`` is a result of ``read_node``; a
+    watcher learns of the node and its document separately.
     """
     transient = node.transient or _device_state(node.allocatable, node.capacity, topology)
     return replace(node, topology=topology, transient=transient or ("stale" if stale else ""))

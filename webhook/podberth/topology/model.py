@@ -11,7 +11,7 @@ LinkShape: TypeAlias = Literal["full-mesh", "islands", "none", "unknown"]
 """The shape of the links between a node's GPUs: all with all, in groups, none, or unknown."""
 
 NicKind: TypeAlias = Literal["infiniband", "roce"]
-"""The protocol of an RDMA device: its port's link layer is InfiniBand or Ethernet."""
+"""The protocol of an RDMA device: InfiniBand, or RoCE if the link layer of its port is Ethernet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +29,7 @@ class Gpu:
     memory_mib: int = 0
     """MiB of memory; 0: unknown."""
     numa_node: int | None = None
-    """The CPU's NUMA node nearest to it; None: unknown or no NUMA."""
+    """The NUMA node closest to the GPU; None: unknown, or the machine has no NUMA."""
     pcie_root: str = ""
     """The PCIe root complex of the GPU as sysfs names it: ``pci0000:17``; empty: unknown."""
     mig_enabled: bool = False
@@ -98,14 +98,14 @@ class Nic:
     """The kernel's name: ``mlx5_0``."""
     kind: NicKind
     numa_node: int | None = None
-    """The CPU's NUMA node nearest to the NIC; None: unknown or no NUMA."""
+    """The NUMA node closest to the NIC; None: unknown, or the machine has no NUMA."""
     pcie_root: str = ""
     """The PCIe root complex of the NIC as sysfs names it: ``pci0000:17``; empty: unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Platform:
-    """The place of a machine in its rack: nvmlDeviceGetPlatformInfo, Blackwell and later."""
+    """The location of a machine in its rack (nvmlDeviceGetPlatformInfo, Blackwell and later)."""
 
     chassis: str
     """The serial number of the chassis, or from older drivers the rack's GUID as hexadecimal digits."""
@@ -184,7 +184,7 @@ PASSING_TAINTS: Mapping[str, Transient] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A Node together with its topology document, if it has one."""
+    """A Node object together with the node's topology document, if there is one."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -194,7 +194,7 @@ class Node:
     capacity: Mapping[str, int] = field(default_factory=dict)
     """Capacity of the same resources, unhealthy devices included; amounts of zero are left out."""
     unrecognised: frozenset[str] = frozenset()
-    """The names of the node's other extended resources, which no table has."""
+    """The names of the node's other extended resources, which podberth does not know."""
     topology: NodeTopology | None = None
     transient: Transient = ""
 

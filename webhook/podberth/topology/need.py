@@ -1,4 +1,4 @@
-"""The requirements of a pod on a node, with which the index is asked. They are hashable, so that answers are cached."""
+"""The requirements of a pod on a node, which are the question to the index; hashable, so that answers are cached."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ CHOSEN_BY: tuple[tuple[str, ...], ...] = (
     ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"),
     ("spec", "tolerations"),
 )
-"""The paths of the fields in a pod that select nodes. A need is made from these and the pod's requests."""
+"""The paths of the fields in a pod that select nodes. A need consists of these fields and the pod's requests."""
 
 Expression: TypeAlias = tuple[str, str, tuple[str, ...]]
 """A requirement of a nodeSelectorTerm: key, operator and values."""
@@ -89,7 +89,7 @@ class Need:
     (``GpuFacts.totals``).
     """
     per_container: int = 0
-    """The largest amount that one container asks for. It is no requirement of its own: the pod's total is at least as
+    """The largest amount that one container asks for. It adds no requirement, because the pod's total is at least as
     large.
     """
     memory_mib: int = 0
@@ -99,7 +99,7 @@ class Need:
     tolerations: Tolerations = frozenset()
     """The tolerations of the pod that decide which nodes it can reach, from ``own_tolerations``."""
     claimed: bool = False
-    """Whether the pod asks for accelerators by DRA claims; it is unknown how many of those a node has."""
+    """Whether the pod asks for accelerators by DRA claims. The number of such devices on a node is unknown."""
 
 
 def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> Tolerations:
@@ -152,7 +152,7 @@ def _keeps_off(taint: Taint, conventions: Conventions) -> bool:
 
 
 def is_small(need: Need) -> bool:
-    """Return whether an answer for this need should be cached; a user can write a need of a megabyte."""
+    """Return whether an answer for a need should be cached; a user can write a need of a megabyte."""
     if len(need.requests) > _MOST_REQUESTS or sum(len(name) for name, _ in need.requests) > _LONGEST_SELECTION:
         return False
     if len(need.tolerations) > _MOST_TOLERATIONS or len(repr(need.tolerations)) > _LONGEST_SELECTION:
@@ -180,7 +180,7 @@ def total(need: Need) -> int:
 
 
 def pods_per_node(capability: Capability, need: Need) -> int:
-    """Return the number of such pods that an empty node holds by its accelerators; 0 if the pod asks for none.
+    """Return the number of pods with this need that an empty node with this capability holds; 0 without accelerators.
 
     The result for a pod with DRA claims is 1, because a node with such devices holds at least one.
     """
@@ -202,7 +202,7 @@ def covers(need: Need, other: Need) -> bool:
 
 
 def link_domain(capability: Capability, need: Need) -> int:
-    """Return the units of the pod's resource in the largest NVLink domain of such a node; 1 if none is known."""
+    """Return the units of the requested resource in the largest NVLink domain of such a node; 1 if none is known."""
     domain_of = capability.domain_of
     asked = need.requests or capability.domains
     return max((domain_of.get(resource, 1) for resource, _ in asked), default=1)

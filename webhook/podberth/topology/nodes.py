@@ -49,7 +49,7 @@ class NodeClass:
 
     key: Any
     labels: Mapping[str, str]
-    """All labels that are not ignored; the members share them."""
+    """All labels of the nodes except the ignored ones; the nodes of the class share this mapping."""
     taints: tuple[Taint, ...]
     capability: Capability
     transient: str
@@ -204,7 +204,7 @@ class NodeSet:
 
     @cached_property
     def tolerations(self) -> tuple[dict[str, str], ...]:
-        """Return a toleration for each taint of these nodes that only marks nodes with accelerators.
+        """Return a toleration for each taint by which these nodes are only marked as having accelerators.
 
         These are NoSchedule taints with a key that the conventions list. A taint for another reason (health, spot, a
         team) is never tolerated (docs/rules.md, rule 4).
@@ -290,7 +290,7 @@ class NodeSet:
 
     @cached_property
     def shared(self) -> bool:
-        """Whether all durable nodes, at least one, offer only shares of a device for one of the requested resources."""
+        """Whether every durable node offers only shares of a device for a requested resource; False without nodes."""
         asked = {name for name, _ in self.need.requests}
         durable = [part.node_class.capability for part in self.durable_parts]
         return bool(durable) and all(asked.intersection(one.shares) for one in durable)
@@ -307,11 +307,11 @@ class NodeSet:
         return (min(sizes), max(sizes)) if sizes and all(sizes) else (0, 0)
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of all nodes of the set, sorted, transient ones included. It visits every node."""
+        """Return the names of all nodes of the set, transient ones included, sorted. The function visits every node."""
         return tuple(sorted(name for part in self.parts for name, _ in part.nodes()))
 
     def durable_names(self) -> tuple[str, ...]:
-        """Return the names of the durable nodes, sorted. It visits every node."""
+        """Return the names of the durable nodes, sorted. The function visits every node."""
         return tuple(sorted(name for part in self.durable_parts for name, _ in part.nodes()))
 
     @property

@@ -30,7 +30,7 @@ class PciPlace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedLink:
-    """An active link of a GPU: one NVLink, or one of AMD's XGMI."""
+    """An active link of a GPU: an NVLink, or an XGMI link of AMD."""
 
     peer: PeerKind
     address: str = ""
@@ -111,11 +111,11 @@ class ObservedGpu:
     pci_id: str = ""
     memory_mib: int = 0
     mig_mode: tuple[bool, bool] | None = None
-    """Whether the GPU is in MIG mode now, and after the next reset; None: it has no MIG, or could not be read."""
+    """Whether the GPU is in MIG mode now, and after the next reset; None: no MIG, or not readable."""
     profiles: tuple[ObservedProfile, ...] = ()
     instances: tuple[ObservedInstance, ...] = ()
     links: tuple[ObservedLink, ...] | None = ()
-    """The active links; None: they could not be read."""
+    """The active links of the GPU; None: the links could not be read."""
     fabric: ObservedFabric | None = None
     platform: ObservedPlatform | None = None
     health: Health = field(default_factory=Health)

@@ -48,7 +48,7 @@ class KindCount:
     transient: Mapping[str, tuple[str, ...]]
     """The names of the transient nodes, by the reason."""
     where: tuple[tuple[str, int], ...]
-    """Each zone (else region) with the number of nodes in it; nodes with neither are under the empty name."""
+    """Each zone (else region) with its number of nodes; nodes without both labels are under the empty name."""
 
     @property
     def count(self) -> int:
@@ -62,7 +62,7 @@ class LevelSummary:
 
     key: str
     domains: tuple[tuple[str, int, int], ...]
-    """Each domain, sorted, with its nodes and the GPUs (or parts of GPUs) that these offer when healthy."""
+    """Each domain, sorted, with its number of nodes and the GPUs (or parts of GPUs) on these nodes when healthy."""
     outside: int
     """The number of GPU nodes that lack the level's label."""
 

@@ -108,7 +108,7 @@ class NodePicture:
     offers: tuple[Offer, ...]
     taints: tuple[Taint, ...]
     labels: tuple[tuple[str, str], ...]
-    """The labels to show: those of levels, widest first, then those about the hardware, the most meaningful first."""
+    """The labels to show: first the labels of levels, widest first, then labels about the hardware."""
     observed: str
 
 

@@ -29,9 +29,7 @@ class Unfit:
 
     labels: Mapping[str, str]
     why: frozenset[Trait] | None
-    """The traits for which the nodes do not fit, one of which a label has to prove; None: it is not certain that they
-    do not fit.
-    """
+    """The traits for which the nodes do not fit; a label has to prove one of them. None: the reason is not certain."""
 
 
 @dataclass(eq=False)
@@ -41,7 +39,7 @@ class Placement:
     wanted: Sequence[LabelledNodes]
     others: Sequence[LabelledNodes]
     unfit: Sequence[Unfit]
-    """The nodes of ``others`` that the pod's own request does not exclude."""
+    """The other nodes that the pod's own request does not exclude."""
     conventions: Conventions
     telling: str
     """The label that would distinguish the wanted nodes; reported as missing if some node lacks it."""
@@ -64,7 +62,7 @@ class Placement:
 
     @property
     def preferred(self) -> tuple[Term, ...]:
-        """The same terms if they are exact; else terms that also select other nodes with a wanted node's labels."""
+        """The terms for a preference: exact if possible, else with other nodes that have a wanted node's labels."""
         return self._cover.terms
 
     @property
@@ -88,12 +86,12 @@ class Placement:
 
     @property
     def requirable(self) -> bool:
-        """Whether ``required`` excludes all known nodes that do not fit."""
+        """Whether ``required`` excludes all known nodes that do not fit the pod."""
         return self._demand is not None
 
     @property
     def missing_label(self) -> str:
-        """The label that is missing, if ``terms`` or ``required`` are not exact; empty: there is none."""
+        """The label that some nodes lack and that would make ``terms`` or ``required`` exact; empty if none would."""
         lacking = not self._cover.exact and any(self.telling not in one.labels for one in self.wanted)
         unsettled = self._demand is None and any(self.telling not in one.labels for one in self.unfit)
         return self.telling if lacking or unsettled else ""

@@ -18,9 +18,9 @@ class PodsWanted:
 
     need: Need
     most: int
-    """The number of pods."""
+    """The number of pods of this kind."""
     least: int
-    """The smallest number of these pods that has to start."""
+    """The least number of pods of this kind that has to start."""
 
 
 @dataclass(frozen=True, slots=True)

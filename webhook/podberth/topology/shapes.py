@@ -162,7 +162,7 @@ def _links(row: Shape) -> Links:
 
 
 def _level(row: Shape, one: int, other: int) -> str:
-    """Return the path between two GPUs as ``nvidia-smi topo -m`` prints it."""
+    """Return the path between two GPUs of a simulated machine as ``nvidia-smi topo -m`` prints it."""
     if one == other:
         return "X"
     if row.island and one // row.island == other // row.island:

@@ -1,4 +1,4 @@
-"""Whether the nodes of a domain can hold a whole gang with different roles, if they are empty.
+"""The answer whether the empty nodes of a domain can hold a whole gang with different roles.
 
 Only durable nodes and their accelerators count, as in ``nodes``. The answer is the same for every pod of the gang.
 """

@@ -70,17 +70,17 @@ class Grant:
     resource: str
     """The extended resource of the device, or the DRA driver that allocated it to a claim."""
     device: DeviceName | None
-    """The identity of the device; None: its name has no known format."""
+    """The identity of the device; None: the device's name has no known format."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """A container together with a GPU, or a MIG device of the GPU, that it holds."""
+    """A container, and the GPU, or MIG device of a GPU, that the container holds."""
 
     gpu: int
     """The index of the GPU on its node."""
     mig_uuid: str = ""
-    """The UUID of the MIG device; empty: the container holds the GPU, a share of it, or an unknown MIG device of it."""
+    """The UUID of the MIG device; empty: the container holds the GPU, a share of it, or an unknown MIG device."""
     namespace: str
     pod: str
     container: str

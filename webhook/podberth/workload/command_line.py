@@ -34,7 +34,7 @@ _OPERATORS = frozenset(_CONTROL + _REDIRECTION)
 
 
 def commands(line: Sequence[str]) -> list[list[str]]:
-    """Return the commands that a command line runs, each as a list of words; empty if it cannot be parsed for certain.
+    """Return the commands that a command line runs, each as a list of words; empty if the line cannot be parsed.
 
     ``line`` is a container's command and args in one list. If it runs a shell with ``-c``, the commands are those of
     the script; else there is one command.

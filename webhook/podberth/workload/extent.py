@@ -1,4 +1,4 @@
-"""The bounds on the size of a workload outside its pod templates. A workload that exceeds one is not checked.
+"""The bounds on the size of a workload outside its pod templates. No check runs on a workload that exceeds a bound.
 
 A workload has other lists: the jobs that a job waits for, the cliques of a scaling group, the objects that an
 AppWrapper wraps. Several checks walk these lists, some of them once for each template. ``kube.budget`` bounds the
@@ -12,7 +12,7 @@ from typing import Any, Final
 from .templates import objects_in, unread_templates
 
 MOST_OBJECTS: Final = 500
-"""The most objects: the workload and all objects that it wraps. Known examples wrap at most five.
+"""The most objects that a workload may have, with the workload itself. Known examples wrap at most five.
 
 Each object takes 30 us, with or without templates.
 """

@@ -1,4 +1,4 @@
-"""The status by which a workload of each kind is known to be finished: it makes no more pods."""
+"""The status by which a workload of each kind is known to be finished, so that the workload makes no more pods."""
 
 from collections.abc import Mapping
 from typing import Any, Final

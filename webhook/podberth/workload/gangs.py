@@ -39,7 +39,7 @@ class Gang:
     index: int = -1
     """The pod's index within its role; -1: unknown."""
     role: str = ""
-    """The operator's name for the pods of one template, such as worker or head; empty: it has none."""
+    """The operator's name for the pods of one template, such as worker or head; empty: there is no such name."""
     source: str = ""
     """The kind that defines the gang: Job, JobSet, PyTorchJob, … PodGroup; or ``label`` for the user's label."""
     system: str = PLAIN
@@ -86,7 +86,7 @@ def gang_of(
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
     devices: KnownDevices = NO_DEVICES,
 ) -> Gang:
-    """Return the pod's gang. It never raises if the Pod's shape has been checked, whatever the owners contain.
+    """Return the pod's gang. The function never raises if the Pod's shape has been checked, whatever owners contain.
 
     Args:
         pod: the Pod.
@@ -170,7 +170,7 @@ def _are_read(roles: tuple[Role, ...], problems: list[str]) -> bool:
 
 
 def _of_few_kinds(groups: tuple[Role, ...], problems: list[str]) -> tuple[Role, ...]:
-    """Return the roles, whose requests differ; empty, with a problem, if they are more than ``MOST_KINDS``."""
+    """Return the roles of a gang, whose requests differ; empty, with a problem, if there are over ``MOST_KINDS``."""
     if len(groups) <= MOST_KINDS:
         return groups
     problems.append(

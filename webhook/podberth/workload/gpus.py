@@ -72,7 +72,7 @@ class GpuFacts:
     count: int = 0
     """The number of GPUs, MIG instances and shares that the scheduler reserves for the Pod, of all resources."""
     per_container: int = 0
-    """The number of these that the container with most of them asks for."""
+    """The number of GPUs, MIG instances and shares that the container with most of them asks for."""
     kind: Kind = "none"
     vendor: str = ""
     """The vendor of the accelerators; ``mixed`` if there are several."""
@@ -123,7 +123,7 @@ class GpuFacts:
 def gpu_facts(
     pod: Mapping[str, Any], namespace: str = "", devices: KnownDevices = NO_DEVICES, *, believe_claims: bool = True
 ) -> GpuFacts:
-    """Return the accelerators that the Pod asks for. It never raises if the Pod's shape has been checked.
+    """Return the accelerators that the Pod asks for. The function never raises if the Pod's shape has been checked.
 
     Args:
         pod: the Pod.
@@ -181,7 +181,7 @@ _NO_GPUS: Final = GpuFacts()
 
 
 def may_ask_for_accelerators(asks: Asks, namespace: str, devices: KnownDevices, *, believe_claims: bool) -> bool:
-    """Return whether these requests are, or may be, for accelerators. It is called for each role in each review."""
+    """Return whether requests are, or may be, for accelerators. Each review calls the function for each role."""
     for name, _ in asks.amounts:
         found = recognise(name) or devices.resources.get(name)
         if found is not None and found.kind in COUNTED_KINDS:

@@ -91,7 +91,7 @@ def _write(
 
 
 def _without_copies(own: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
-    """Return the changed pod without requests that only repeat limits; the API server copies limits again."""
+    """Return the changed pod without requests that only repeat limits, because the API server copies limits again."""
     if changed is own or not isinstance(own["spec"], dict) or not isinstance(changed["spec"], dict):
         return changed
     spec = dict(changed["spec"])

@@ -38,7 +38,7 @@ class Template:
     """The kind of the object that has the template; inside an AppWrapper, the kind of the wrapped object."""
     problems: tuple[str, ...] = ()
     too_large: str = ""
-    """The message about the bound of ``kube.budget`` that the template exceeds, its only problem then; empty: none."""
+    """The message about the exceeded bound of ``kube.budget``, the template's only problem then; empty: none."""
     role: str = ""
     replicas: int = 1
     owner_uid: str = ""
