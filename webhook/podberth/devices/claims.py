@@ -72,7 +72,7 @@ class KnownDevices:
     declared: Mapping[str, tuple[ClaimRequest, ...]] = field(default_factory=dict)
     """The requests of templates that policies declare, by the template's name in the policy, even before they exist."""
     groups: Mapping[NamespacedName, ClaimNames] = field(default_factory=dict)
-    """The claims that the pods of a native PodGroup share, by its namespace and name.
+    """The claims that the pods of a native PodGroup share, by the PodGroup's namespace and name.
 
     Groups without shared claims are left out.
     """
@@ -82,7 +82,7 @@ class KnownDevices:
     """The names of DeviceClasses whose drivers have no accelerators."""
 
     def asked(self, namespace: str, claim: Mapping[str, Any]) -> tuple[ClaimRequest, ...] | None:
-        """Return the devices that an entry of a Pod's ``resourceClaims`` asks for; None if they are unknown."""
+        """Return the devices that an entry of a Pod's ``resourceClaims`` asks for; None if the claim is unknown."""
         template, name = claim.get("resourceClaimTemplateName"), claim.get("resourceClaimName")
         if isinstance(template, str):
             made = self.templates.get((namespace, template))
@@ -201,7 +201,7 @@ def _total(parts: list[tuple[str, int]]) -> int:
 
 
 def _device_request(request: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Return the DeviceClass and the count of a request; None if it is for access to devices in use (adminAccess).
+    """Return the DeviceClass and the count of a request; None if the request is for devices in use (adminAccess).
 
     In v1beta1, the fields of ``exactly`` are in the request itself.
     """

@@ -54,7 +54,7 @@ class Profile:
 
     @property
     def name(self) -> str:
-        """Return the name as the driver spells it: ``1g.10gb+me``."""
+        """Return the profile's name as the driver spells it: ``1g.10gb+me``."""
         part = f"{self.compute}c." if self.compute else ""
         sign = "-" if self.without else "+"
         extras = sign + ",".join(self.attributes) if self.attributes else ""
@@ -62,7 +62,7 @@ class Profile:
 
     @property
     def resource(self) -> str:
-        """Return the name as a resource: ``nvidia.com/mig-1g.10gb.me``.
+        """Return the profile's name as a resource: ``nvidia.com/mig-1g.10gb.me``.
 
         Raises:
             ValueError: the profile is a part of a GPU instance; no device plugin offers one (internal/rm/rm.go).
@@ -228,7 +228,7 @@ _BY_SIZE: Mapping[int, tuple[str, ...]] = {
     189471: ("NVIDIA-GB200", "nvidia-gb200"),
 }
 MEMORY_MIB: Mapping[str, int] = MappingProxyType({name: size for size, names in _BY_SIZE.items() for name in names})
-"""MiB of memory of a whole GPU, by GFD's and GKE's names for its model."""
+"""MiB of memory of a whole GPU, by the model's names in GFD's and GKE's labels."""
 
 
 def most_memory_mib(name: str) -> int:

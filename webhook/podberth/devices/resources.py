@@ -164,7 +164,7 @@ OTHER_CLASSES: frozenset[str] = frozenset(
 """The names of DeviceClasses that never have accelerators, whatever the objects say."""
 
 DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
-"""The prefix of the extended resource by which any DeviceClass can be requested; its name follows (KEP-5004)."""
+"""The prefix of the extended resource by which a DeviceClass can be requested; the class' name follows (KEP-5004)."""
 
 # Names come from users. A cluster uses a few dozen of them; a flood of invented ones only evicts.
 _REMEMBERED = 1024
@@ -183,7 +183,7 @@ def recognise(resource: str) -> Accelerator | None:
 
 
 def recognise_class(device_class: str) -> Accelerator | None:
-    """Return the accelerator of a DeviceClass by its name; None if it is no known one."""
+    """Return the accelerator of a DeviceClass by the class' name; None if the class is unknown."""
     return DEVICE_CLASSES.get(device_class)
 
 

@@ -22,7 +22,7 @@ Groups: TypeAlias = tuple[tuple[Membership, Member], ...]
 """The groups that a pod names: the rule that read the name, and the pod's membership."""
 
 MOST_ROLES: Final = 32
-"""The most templates of one object that are compared with each other, and that are checked at an apply.
+"""The most templates of one object that are compared with each other, and that are checked when it is applied.
 
 That is three times the largest known example, and as many as a review has time for (``bench.hostile``).
 """
@@ -159,14 +159,14 @@ class GroupCase:
 
     @cached_property
     def own_groups(self) -> Mapping[Steps, Groups]:
-        """The groups that each template itself names, by its path; those that its operator writes are left out."""
+        """The groups that each template itself names, by the template's path; those from its operator are left out."""
         found = {each.template.path: each.template.own for each in self.pods}
         read = {path: own if isinstance(own.get("spec"), dict) else {**own, "spec": {}} for path, own in found.items()}
         return {path: self._groups_of(own) for path, own in read.items()}
 
     @cached_property
     def stages(self) -> Mapping[Steps, int]:
-        """The number of jobs that have to end one after another before the pods of a template start, by its path."""
+        """The number of jobs that have to end before the pods of a template start, by the template's path."""
         return stages(self.document, self.base, [each.template.path for each in self.pods])
 
     def _groups_of(self, pod: Found) -> Groups:

@@ -1,4 +1,4 @@
-"""The list of all checks, in the order of their findings, and the function that runs them."""
+"""The list of all checks of gangs, in the order of their findings, and the function that runs the checks."""
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -104,7 +104,7 @@ def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, 
 
 
 def _rivals(case: GroupCase, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
-    """Yield the replicated jobs, this one included, whose Jobs compete with this one's for the same domains."""
+    """Yield the replicated jobs whose Jobs compete for the same domains as this one's, with this one included."""
     members = _of_one_group(case, pods).least
     for each in alike:
         beside = number_of[each.template.path] == number_of[pods.template.path]
@@ -176,7 +176,7 @@ def _pod_sets(case: GroupCase, name: str) -> Iterator[list[Pods]]:
 
 
 def _pod_set(case: GroupCase, pods: Pods) -> Start[Pods]:
-    """Return the pods of a template that Kueue counts; it reads no other system's minimums (pkg/controller/jobs)."""
+    """Return the pods of a template that Kueue counts; Kueue reads no other system's minimums (pkg/controller/jobs)."""
     rules = _RULES.get(case.kind)
     if rules is not None and rules.whole_groups:
         return _of_one_group(case, pods)

@@ -29,7 +29,10 @@ def too_large_minimums(case: GroupCase) -> Iterator[Wrong]:
 
 # ---- in the pods' annotations ----------------------------------------------------------------------------------------
 def _by_annotation(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each minimum above the number of pods, in annotations of the owner that systems read."""
+    """Yield a problem for each minimum above the number of pods in an annotation of the pods' owner.
+
+    Only annotations that a group system reads count.
+    """
     total = whole(case.pods)
     for stated in _STATED:
         if stated.kinds and case.kind not in stated.kinds:

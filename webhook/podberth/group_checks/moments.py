@@ -32,7 +32,7 @@ def moments(case: "GroupCase", pods: Sequence["Pods"]) -> Iterator[tuple["Pods",
 
 
 def stages(document: Mapping[str, Any], base: Steps, paths: Iterable[Steps]) -> Mapping[Steps, int]:
-    """Return, by the path of each template, the number of jobs that end one after another before its pods start."""
+    """Return, by a template's path, the number of jobs that end one after another before the template's pods start."""
     found = dict.fromkeys(paths, 0)
     for jobs in JOB_LISTS:
         by_place = _stages(find(document, jobs))

@@ -1,4 +1,4 @@
-"""The check for queues that do not exist, or that admit nothing. If no queue of a kind is known, it reports nothing.
+"""The check for queues that do not exist or that admit nothing. It reports nothing if no queue of a kind is known.
 
 YuniKorn's queues are in a ConfigMap or come from its placement rules, so nothing is known about them.
 """
@@ -22,7 +22,7 @@ _RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """The name of a queue, and the place that names it."""
+    """The name of a queue, and the field that names the queue."""
 
     name: str
     steps: Path
@@ -59,7 +59,7 @@ def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
 
 
 def _labelled(case: GroupCase, key: str) -> Iterator[_Named]:
-    """Yield the queues that a label of the object, or of the objects that wrap it, names; else those of its pods.
+    """Yield the queues that a label names: on the object and the objects that wrap it, else on its pods.
 
     Each name is yielded once.
     """

@@ -38,6 +38,6 @@ def mixed_schedulers(case: GroupCase) -> Iterator[Wrong]:
 
 
 def _wanted(pods: tuple[Pods, ...], grouping: set[str]) -> str:
-    """Return the scheduler that most templates name; if some name a scheduler of gangs, only these count."""
+    """Return the scheduler that most templates name; if some name a scheduler of gangs, only these templates count."""
     votes = Counter(each.scheduler for each in pods if not grouping or each.scheduler in grouping)
     return min(votes, key=lambda name: (-votes[name], name))

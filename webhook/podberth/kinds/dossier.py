@@ -41,7 +41,7 @@ class OwnerKind:
     If not, the kind has too many objects, so each is looked up, and its pods state the size of their gang themselves.
     """
     by_name: bool = False
-    """Whether pods that an object does not own refer to it by name; it can then be looked up by name, too."""
+    """Whether pods refer by name to an object that does not own them; the object can then be looked up by name, too."""
     stages: Callable[[Mapping[str, Any]], str] | None = None
     """The function that returns the field because of which an object makes some pods only after others run.
 
@@ -126,7 +126,7 @@ class Dossier:
     group_rules: tuple[GroupRules, ...] = ()
     stated_minimums: tuple[StatedMinimum, ...] = ()
     elastic_keys: frozenset[str] = frozenset()
-    """Annotations that are `true` on an object that grows and shrinks, so that its pods need not start together."""
+    """Annotations whose value `true` marks an object that grows and shrinks; the pods need not start together then."""
     system: System | None = None
     """The signs by which the system's pods are recognised, if the system places groups as a whole; else None."""
     pod_groups: PodGroupKind | None = None

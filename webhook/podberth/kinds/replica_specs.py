@@ -23,7 +23,7 @@ REPLICA_SPECS: Final[Mapping[str, str]] = {
 """The field of the spec that has the roles, by kind. All these kinds have a ``runPolicy``, too."""
 ASCEND: Final = "mindxdl.gitee.com"
 REPLICA_GROUPS: Final = frozenset({"kubeflow.org", ASCEND})
-"""The API groups of these kinds."""
+"""The API groups of the kinds with replica specs."""
 TRAINING: Final = "training.kubeflow.org"
 JOB_NAME: Final = f"{TRAINING}/job-name"
 LAUNCHER_LAST: Final = "WaitForWorkersReady"
@@ -89,7 +89,7 @@ def _launcher_waits(document: Found, _role: object) -> str:
 
 
 def replica_rules(kind: str, fronts: Collection[str], group: str = "kubeflow.org") -> GroupRules:
-    """Return the rules for the gangs of a Kubeflow job kind; ``fronts`` are its roles besides the workers."""
+    """Return the rules for the gangs of a Kubeflow job kind; ``fronts`` are the roles besides the workers."""
     return GroupRules(
         kind=(group, kind),
         minimums=replica_minimums,

@@ -11,13 +11,13 @@ from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene
 
 
 def add_labels(pod: dict[str, Any], labels: Mapping[str, str]) -> None:
-    """Write labels on a pod; they replace those of the template."""
+    """Write labels on a pod; a label of the same key in the template is replaced."""
     metadata = pod["metadata"]
     metadata["labels"] = {**(metadata.get("labels") or {}), **labels}
 
 
 def add_annotations(pod: dict[str, Any], annotations: Mapping[str, str]) -> None:
-    """Write annotations on a pod; they replace those of the template."""
+    """Write annotations on a pod; an annotation of the same key in the template is replaced."""
     metadata = pod["metadata"]
     metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotations}
 

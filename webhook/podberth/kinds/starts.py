@@ -28,7 +28,7 @@ class FromTemplate(Protocol):
 
 
 class StartingPods(Protocol):
-    """The pods of one template, as rules for starts need them."""
+    """The pods of one template, with what the rules of starts read of them."""
 
     @property
     def replicas(self) -> int:

@@ -17,7 +17,7 @@ class System:
 
     name: str
     precedence: int
-    """The rank of the system: of several with signs on a pod, the one with the lowest number places its group."""
+    """The precedence of the system: if a pod has signs of several systems, that with the lowest number places it."""
     title: str
     """The name that users know the system by."""
     source: str
@@ -74,7 +74,7 @@ class PodGroupKind:
     versions: tuple[str, ...]
     """The versions of the first API group that podberth can read, the newest first."""
     named_by: str
-    """The field in which a pod names its group, as text for messages."""
+    """The name of the field in which a pod names its group, for messages."""
     read: Callable[[Mapping[str, Any]], object]
     """The function that returns the name of the group from a pod."""
     minimum: tuple[str, ...] = ()

@@ -40,7 +40,10 @@ def member_of(pod: Subject) -> Member | None:
 
 
 def own_member_of(pod: Subject) -> Member | None:
-    """Return the pod's membership if its operator states it; None if a group does, which may have other pods, too."""
+    """Return the pod's membership if the pod's operator states it; None if a group states it.
+
+    A group may have pods of other operators, too.
+    """
     found = _first(pod)
     return None if found is None or found[1] in GROUPS else _with_owners(*found, pod)
 

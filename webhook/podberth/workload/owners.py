@@ -1,4 +1,4 @@
-"""The kinds of owners that state the size of a gang, and the fields of them that are kept.
+"""The kinds of owners that state the size of a gang, and the fields of these owners that are kept.
 
 The webhook follows owners with a watch, and the controller looks them up. Both keep only the result of ``keep``: the
 fields that memberships, ``stages`` and ``systems`` read, and the owner's own controller.

@@ -1,4 +1,4 @@
-"""Owners that make some of their pods only after others run, and the field because of which they do.
+"""Owners that make some of their pods only after others run, and the field of the owner that causes this.
 
 A group of all these pods would wait forever, because the last pods are not made before the first ones run. The webhook
 asks about owners in its snapshot, and the controller about owners that it looks up.
@@ -18,7 +18,7 @@ _OWNERS: Final = tuple(each for row in DOSSIERS for each in row.owners)
 STAGES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     each.kind: each.stages for each in _OWNERS if each.stages is not None
 }
-"""The functions that return the field because of which an owner's pods come in stages, by the owner's kind."""
+"""The functions that return the field because of which an owner makes some pods later, by the owner's kind."""
 OF_ROLES: Final = frozenset(each.kind for each in _OWNERS if each.stages_of_roles)
 """The kinds whose roles wait for each other, while the pods of one role start together."""
 

@@ -42,7 +42,7 @@ class Template:
     role: str = ""
     replicas: int = 1
     owner_uid: str = ""
-    """The uid in the pod's reference to its controller; empty for a bare Pod."""
+    """The uid of the controller in the pod's owner references; empty for a bare Pod."""
     owners: Mapping[str, Found] = field(default_factory=dict)
     """The fields of the pod's owners that ``gangs.gang_of`` reads, by uid."""
     document: Found
@@ -62,7 +62,7 @@ def templates(
     known: Sequence[Mapping[str, Any]] = (),
     extra: Mapping[str, Sequence[tuple[str, ...]]] | None = None,
 ) -> list[Template]:
-    """Return the templates of a document in their order; empty if its kind makes no pods, or is unknown.
+    """Return the templates of a document in order; empty if the document's kind makes no pods, or is unknown.
 
     ``namespace`` is used if the document names none. ``known`` are other documents that a workload may refer to, such
     as the runtime of a TrainJob. ``extra`` has, by kind, further paths to a PodTemplateSpec or a PodSpec.
@@ -87,7 +87,7 @@ def objects_in(document: Mapping[str, Any], *, depth: int = 0) -> Iterator[tuple
 
 
 def unread_templates(document: Mapping[str, Any]) -> Iterator[object]:
-    """Yield the values at the places of pod templates as they stand, in a document and in the objects that it wraps."""
+    """Yield the unchecked values at the places of pod templates, in a document and in the objects that it wraps."""
     for _, each in objects_in(document):
         row = row_for(each)
         for place in row.places if row else ():
@@ -142,10 +142,10 @@ def _name_of(document: Mapping[str, Any], around: str) -> str:
 
 
 def _lifted(inside: Iterable[Template], document: Mapping[str, Any], path: Steps) -> Iterator[Template]:
-    """Yield the templates of a wrapped object, with paths from the document around it.
+    """Yield the templates of an object that a document wraps, with paths from the outer document.
 
-    Their owners get the labels of that document, because a queue's name on an AppWrapper applies to the objects that it
-    wraps.
+    The owners of their pods get the labels of the outer document, because a queue's name on an AppWrapper applies to
+    the objects that it wraps.
     """
     outer = at(document, "metadata", "labels")
     labelled: dict[int, Mapping[str, Any]] = {}
@@ -171,9 +171,10 @@ _GIVEN: Final = replace(TEMPLATE, fields=forms.POD_SPEC_FIELDS)
 
 
 def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePlace:
-    """Return the place for a path that a user gave, to a PodSpec (if it has containers) or a PodTemplateSpec.
+    """Return the place of the template at a path that a user gave.
 
-    The operator's own fields there, if any, are unknown.
+    The value at the path is a PodSpec if it has containers, else a PodTemplateSpec. The operator's own fields there, if
+    any, are unknown.
     """
     first = next((found for found, _, _ in _expand(document, tuple(path))), ())
     inline = isinstance(at(forms.find(document, first), "containers"), list)

@@ -66,7 +66,7 @@ def _stamp_deployment(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _makes_pods(scene: Scene) -> bool:
-    """Return whether pods may be made of a PodTemplate; False if a ProvisioningRequest only sizes nodes by it.
+    """Return whether pods may be made from a PodTemplate; False if a ProvisioningRequest only takes a size from it.
 
     Source: kubernetes/autoscaler cluster-autoscaler/apis/provisioningrequest/autoscaling.x-k8s.io/v1/types.go PodSet.
     """

@@ -55,7 +55,7 @@ def _stamp_service(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _stamp_component(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a component's pod what the operator writes; its container is called main (v1beta1 common.go)."""
+    """Write on a component's pod what the operator writes; the main container is called main (v1beta1 common.go)."""
     containers = pod["spec"]["containers"]
     main = next((each for each in containers if each.get("name") == "main"), None)
     if main is not None:

@@ -54,9 +54,10 @@ def _clique(pod: Subject) -> str:
 
 
 def _cliques(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    """Return the roles of a base gang: each clique, times the minimum of its scaling group; empty if one autoscales.
+    """Return the roles of a base gang: each clique, times the minimum of its scaling group.
 
-    Source: ai-dynamo/grove operator/internal/controller/podcliqueset/components/podgang/syncflow.go.
+    Empty if one of the cliques autoscales. Source: ai-dynamo/grove
+    operator/internal/controller/podcliqueset/components/podgang/syncflow.go.
     """
     times = {name: least for names, least in _scaling_groups(owner) for name in names}
     return _pods(owner, times)

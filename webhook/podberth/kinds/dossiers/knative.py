@@ -17,7 +17,7 @@ _REVISION: Final = Form(
     fields=POD_SPEC_FIELDS,
     others=words("containerConcurrency idleTimeoutSeconds responseStartTimeoutSeconds timeoutSeconds"),
 )
-"""A RevisionTemplateSpec: the fields of a PodSpec, and the fields of the revision beside them."""
+"""The form of a RevisionTemplateSpec: the fields of a PodSpec, and fields of the revision beside them."""
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:

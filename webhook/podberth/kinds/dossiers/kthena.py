@@ -98,7 +98,7 @@ def _entries_and_workers(owner: Mapping[str, Any] | None) -> Iterator[Role]:
 
 
 def _is_gang(document: Found) -> bool:
-    """Return whether a ModelServing starts as a whole: its scheduler is Volcano (manager.go shouldCreatePodGroup)."""
+    """Return whether a ModelServing is a gang, because its scheduler is Volcano (manager.go shouldCreatePodGroup)."""
     return scheduler_of(document) == "volcano"
 
 

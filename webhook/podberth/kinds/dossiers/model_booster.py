@@ -22,7 +22,7 @@ _WORKER: Final = Form(
     front_fields={name: name for name in ("image", "resources")},
     front_always=True,
 )
-"""A worker of a ModelBooster: its fields become the main container, the affinity and the tolerations of a pod."""
+"""The form of a ModelBooster's worker, whose fields become a container, affinity and tolerations of a pod."""
 
 _ROLES_OF: Final[Mapping[str, Mapping[str, str]]] = {
     "vLLM": {"server": "leader"},

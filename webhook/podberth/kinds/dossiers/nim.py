@@ -21,7 +21,7 @@ _NIM: Final = replace(
     front_fields={name: name for name in ("args", "command", "env", "resources")},
     front_always=True,
 )
-"""A NIMServiceSpec: fields of the pod and of one container in one object; its ``image`` is an object."""
+"""The form of a NIMServiceSpec, which has fields of the pod and of one container; its ``image`` is an object."""
 
 
 def _spec(scene: Scene) -> Found:

@@ -24,7 +24,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 _NOTEBOOK: Final = Form(seats=((("spec",), ("spec",)),))
-"""A NotebookTemplateSpec: it has a spec and no metadata."""
+"""The form of a NotebookTemplateSpec, which has a spec and no metadata."""
 
 
 DOSSIER: Final = Dossier(

@@ -27,9 +27,9 @@ _PART: Final = replace(
     front_name="ome-container",
     front_fields=CONTAINER_FIELDS,
 )
-"""An EngineSpec, DecoderSpec or RouterSpec: the fields of a PodSpec, and the main container as ``runner``."""
+"""The form of an EngineSpec, DecoderSpec or RouterSpec: fields of a PodSpec, and a container as ``runner``."""
 _NODE: Final = replace(_PART, seats=((("spec",), ()),))
-"""A LeaderSpec or WorkerSpec: a PodSpec, and the main container as ``runner``."""
+"""The form of a LeaderSpec or WorkerSpec: a PodSpec, and a container as ``runner``."""
 
 
 def _part_of(scene: Scene) -> Found:

@@ -28,7 +28,7 @@ _RUNTIME: Final = Form(
     front_name="vllm",
     front_always=True,
 )
-"""A DeploymentConfig: fields of the pod under other names; its ``resources`` are not those of a container."""
+"""The form of a DeploymentConfig: fields of the pod under other names; its ``resources`` are no container's."""
 
 
 def _amounts(scene: Scene) -> dict[str, str]:

@@ -59,7 +59,7 @@ def _group(scene: Scene) -> Found:
 
 
 def _group_of_set(document: Found | None) -> Predicted:
-    """Return the RoleBasedGroup that a set makes, with only its labels and its roles.
+    """Return the RoleBasedGroup that a RoleBasedGroupSet makes, with only the labels and the roles.
 
     Source: sgl-project/rbg internal/controller/workloads/rolebasedgroupset_controller.go newRBGForSet; v1alpha1 has the
     spec of the group itself as ``spec.template``.
@@ -99,7 +99,7 @@ def _referring_pods(scene: Scene) -> int:
 
 
 def _holder(role: object) -> object:
-    """Return the object in a role that holds its ``templateRef``."""
+    """Return the object that holds the ``templateRef`` of a role."""
     return at(role, "leaderWorkerPattern") or at(role, "standalonePattern") or role
 
 
@@ -190,7 +190,7 @@ def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
 
 
 def _instance(role: object, shared: Mapping[str, object]) -> Iterator[Role]:
-    """Yield the pods of one replica of a role, by template. A template that the role patches counts as unknown.
+    """Yield the pods of one replica of a role, by template; requirements are unknown if the role patches a template.
 
     A role may refer to one of the group's role templates, and patch it (api/workloads/v1alpha2/helper.go
     GetResolvedTemplate; v1alpha1 has the patch beside the reference).

@@ -114,7 +114,7 @@ def _jobs_before(runtime: Found) -> Mapping[str, int]:
 
 
 def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what a TrainJob without fields of its own would; the name of the TrainJob is a placeholder."""
+    """Write on a pod what Trainer writes for a TrainJob without fields of its own; the TrainJob's name is unknown."""
     stamp_job_set(pod, scene.name, PLACEHOLDER_UID, _same_job(scene), read_once(scene.document, _jobs_before))
 
 

@@ -24,14 +24,17 @@ from ..words import under, words
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what createJobPod (pkg/controllers/job/job_controller_util.go) writes on a task's first pod."""
+    """Write on a pod what createJobPod writes on the first pod of a task.
+
+    Source: pkg/controllers/job/job_controller_util.go.
+    """
     _stamp_task(pod, scene, scene.name, scene.uid, scene.spec)
     owned_by_workload(pod, scene)
     set_name(pod, f"{scene.name}-{scene.key or 'default0'}-0")
 
 
 def _stamp_made(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a pod what Volcano writes if a CronJob or a JobFlow makes the Job; its name has a placeholder.
+    """Write on a pod what Volcano writes if a CronJob or a JobFlow makes the Job; the Job's name is unknown.
 
     Source: pkg/controllers/cronjob/cronjob_controller_util.go, pkg/controllers/jobflow/jobflow_controller_util.go.
     """
