@@ -1,1 +1,1 @@
-"""The names of accelerators: resource names, device classes, MIG profiles. Tables and grammars, no cluster."""
+"""The names of accelerators: resource names, device classes and MIG profiles. This room reads no cluster."""

@@ -1,6 +1,6 @@
-"""DRA objects: the devices that a ResourceClaim asks for, and the accelerators that a DeviceClass hands out.
+"""DRA objects: the devices that a ResourceClaim asks for, and the accelerators that a DeviceClass offers.
 
-The objects are unchecked: no reader here raises, whatever they hold, and unreadable parts count as unknown.
+The objects are unchecked: no function here raises, whatever they contain, and unreadable parts count as unknown.
 https://kubernetes.io/docs/concepts/scheduling-eviction/dynamic-resource-allocation and KEP-5004.
 """
 
@@ -22,10 +22,12 @@ from .resources import (
 
 NamespacedName: TypeAlias = tuple[str, str]
 ClaimNames: TypeAlias = frozenset[tuple[str, str]]
-"""Claims that the pods of a group share, by name in the pod and template. Claims that exist by name are always
-shared."""
+"""The claims that the pods of a group share, each by its name in the pod and its template.
+
+Claims that exist by name are shared in any case.
+"""
 Accelerators: TypeAlias = dict[str, Accelerator]
-"""Accelerators by extended resource."""
+"""Accelerators by the name of their extended resource."""
 
 # https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu cmd/gpu-kubelet-plugin, intel-resource-drivers-for-kubernetes
 # and ROCm/k8s-gpu-dra-driver: the drivers whose devices are accelerators, with their makers.
@@ -47,16 +49,16 @@ _LARGEST_COUNT: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class ClaimRequest:
-    """Devices of one class that a claim asks for.
+    """The devices of one DeviceClass that a claim asks for.
 
-    ``device_class`` is empty if alternatives differ in it. ``count`` is 0 if alternatives differ in it, or if the
-    request is for all devices of a node.
+    ``device_class`` is empty if the alternatives of a request differ in it. ``count`` is 0 if the alternatives differ
+    in it, or if the request is for all devices of a node.
     """
 
     device_class: str
     count: int
     parts: tuple[tuple[str, int], ...] = ()
-    """The same requests by their names in the claim."""
+    """The name and the number of devices of each request of the claim that is counted here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,21 +66,23 @@ class KnownDevices:
     """The known DRA objects of a cluster."""
 
     claims: Mapping[NamespacedName, tuple[ClaimRequest, ...]] = field(default_factory=dict)
-    """ResourceClaims that users have made by hand, by namespace and name."""
+    """The requests of ResourceClaims that users have made by hand, by namespace and name."""
     templates: Mapping[NamespacedName, tuple[ClaimRequest, ...]] = field(default_factory=dict)
     """The requests of ResourceClaimTemplates, by namespace and name."""
     declared: Mapping[str, tuple[ClaimRequest, ...]] = field(default_factory=dict)
-    """The requests of templates that policies declare, by their written name, whether they exist already or not."""
+    """The requests of templates that policies declare, by the template's name in the policy, even before they exist."""
     groups: Mapping[NamespacedName, ClaimNames] = field(default_factory=dict)
-    """The claims that the pods of a native PodGroup share, by its namespace and name; without groups that share
-    none."""
+    """The claims that the pods of a native PodGroup share, by the PodGroup's namespace and name.
+
+    Groups without shared claims are left out.
+    """
     resources: Mapping[str, Accelerator] = field(default_factory=dict)
-    """Extended resources that are not in the table, and that DeviceClasses of a known GPU driver serve."""
+    """Extended resources that DeviceClasses of a known GPU driver serve, and that ``devices.resources`` lacks."""
     others: frozenset[str] = frozenset()
-    """DeviceClasses of drivers that have no accelerators."""
+    """The names of DeviceClasses whose drivers have no accelerators."""
 
     def asked(self, namespace: str, claim: Mapping[str, Any]) -> tuple[ClaimRequest, ...] | None:
-        """Return the devices that an entry of a Pod's ``resourceClaims`` asks for; None if they are not known."""
+        """Return the devices that an entry of a Pod's ``resourceClaims`` asks for; None if the claim is unknown."""
         template, name = claim.get("resourceClaimTemplateName"), claim.get("resourceClaimName")
         if isinstance(template, str):
             made = self.templates.get((namespace, template))
@@ -88,10 +92,10 @@ class KnownDevices:
     def in_stead(
         self, namespace: str, claim: Mapping[str, Any], resource: str, requests: Collection[str] = ()
     ) -> int | None:
-        """Return how many devices of a claim replace an extended resource; None if that cannot be known.
+        """Return the number of a claim's devices that replace an extended resource; None if it cannot be known.
 
-        Devices of the resource's sort (accelerators or others) count. If no class is known to be of that sort, the
-        devices of the only unknown class count. ``requests`` names some of the claim's requests; empty means all.
+        Only devices of the resource's sort (accelerators or others) count. If no class is known to be of that sort, the
+        devices of the only unknown class count. ``requests`` names the requests of the claim that count; empty: all.
         """
         accelerator = recognise(resource) or self.resources.get(resource)
         wanted = accelerator is not None and accelerator.kind in COUNTED_KINDS
@@ -110,9 +114,9 @@ class KnownDevices:
         return sum(counts) if all(counts) else None
 
     def kind(self, device_class: str) -> str:
-        """Return the kind of a DeviceClass's devices, as ``Accelerator.kind``.
+        """Return the kind of a DeviceClass's devices, as in ``Accelerator.kind``.
 
-        "none" for no accelerator, "" if unknown.
+        "none" if they are no accelerators, "" if that is unknown.
         """
         found = recognise_class(device_class) or self.resources.get(DEVICE_CLASS_PREFIX + device_class)
         if found is not None:
@@ -120,10 +124,10 @@ class KnownDevices:
         return "none" if device_class in OTHER_CLASSES or device_class in self.others else ""
 
     def shares(self, namespace: str, group: object, claim: Mapping[str, Any]) -> bool:
-        """Tell whether an entry of a Pod's ``resourceClaims`` is shared with other Pods.
+        """Return whether other Pods share the claim in an entry of a Pod's ``resourceClaims``.
 
-        A claim that exists by name may be used by any Pod. A claim from a template is shared by all pods of a PodGroup
-        if that lists the same name and template (core/v1 PodResourceClaim, gate DRAWorkloadResourceClaims).
+        Any Pod may use a claim that exists by name. A claim from a template is shared by all pods of a PodGroup if the
+        PodGroup lists the same name and template (core/v1 PodResourceClaim, gate DRAWorkloadResourceClaims).
         """
         if isinstance(claim.get("resourceClaimName"), str):
             return True
@@ -135,7 +139,7 @@ NO_DEVICES: Final = KnownDevices()
 
 
 def is_generated(claim: Mapping[str, Any]) -> bool:
-    """Tell whether a ResourceClaim was generated for a Pod. Such a Pod names the claim's template, or nothing.
+    """Return whether a ResourceClaim was generated for a Pod, which then names a template or nothing.
 
     Sources: resourceclaim.PodResourceClaimAnnotation and resourceapi.ExtendedResourceClaimAnnotation.
     """
@@ -147,22 +151,23 @@ def is_generated(claim: Mapping[str, Any]) -> bool:
 
 
 def read_claim(document: Mapping[str, Any]) -> tuple[ClaimRequest, ...]:
-    """Return the devices that a ResourceClaim asks for, one entry for each class in the order of the requests.
+    """Return the devices that a ResourceClaim asks for, one entry for each DeviceClass in the order of the requests.
 
-    The ``spec`` of a ResourceClaimTemplate is read in the same way: it has a claim's spec.
+    A ResourceClaimTemplate's ``spec`` can be passed as well, because it contains a claim's spec.
     """
     return _device_requests(document, "spec")
 
 
 def read_template(document: Mapping[str, Any]) -> tuple[ClaimRequest, ...]:
-    """Return the devices that the claims of a ResourceClaimTemplate ask for, one entry for each class."""
+    """Return the devices that each claim from a ResourceClaimTemplate asks for, one entry for each DeviceClass."""
     return _device_requests(document, "spec", "spec")
 
 
 def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[ClaimRequest, ...]] | None:
-    """Return the name of the channel template that a ComputeDomain's driver makes, and the devices that it asks for.
+    """Return the name of a ComputeDomain's channel template and the devices that it asks for; None if it names none.
 
-    resource.nvidia.com/v1beta1, ComputeDomainChannelSpec: one channel, or all channels.
+    The ComputeDomain's driver makes the template. resource.nvidia.com/v1beta1, ComputeDomainChannelSpec: one channel,
+    or all channels.
     """
     channel = mapping_at(document, "spec", "channel")
     name = text_at(channel, "resourceClaimTemplate", "name")
@@ -172,7 +177,7 @@ def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[ClaimRe
 
 
 def shared_claims(pod_group: Mapping[str, Any]) -> ClaimNames:
-    """Return the claims from templates that a native PodGroup has for all its pods (scheduling/v1alpha2)."""
+    """Return the claims from templates that all pods of a native PodGroup share (scheduling/v1alpha2)."""
     found = (
         (each.get("name"), each.get("resourceClaimTemplateName"))
         for each in _objects(pod_group, "spec", "resourceClaims")
@@ -190,15 +195,15 @@ def _device_requests(document: Mapping[str, Any], *path: str) -> tuple[ClaimRequ
 
 
 def _total(parts: list[tuple[str, int]]) -> int:
-    """Add up counts; a sum with an unknown part is unknown."""
+    """Return the sum of the counts; 0 if one of them is unknown."""
     counts = [count for _, count in parts]
     return min(sum(counts), _LARGEST_COUNT) if all(counts) else 0
 
 
 def _device_request(request: Mapping[str, Any]) -> tuple[str, int] | None:
-    """Read a request of any version: v1beta1 has the fields of ``exactly`` in the request itself.
+    """Return the DeviceClass and the count of a request; None if the request is for devices in use (adminAccess).
 
-    None: the request is for access to devices that others hold (adminAccess).
+    In v1beta1, the fields of ``exactly`` are in the request itself.
     """
     found = {_exactly(each) for each in _objects(request, "firstAvailable")}
     if found:
@@ -216,14 +221,14 @@ def _exactly(asked: Mapping[str, Any]) -> tuple[str, int]:
 
 
 def class_resources(device_class: Mapping[str, Any]) -> frozenset[str]:
-    """Name the extended resources that stand for a DeviceClass (KEP-5004)."""
+    """Return the extended resources by which pods can request devices of a DeviceClass (KEP-5004)."""
     explicit = text_at(device_class, "spec", "extendedResourceName")
     implicit = DEVICE_CLASS_PREFIX + str(at(device_class, "metadata", "name"))
     return frozenset(filter(None, (implicit, explicit)))
 
 
 def class_accelerators(device_class: Mapping[str, Any]) -> Accelerators:
-    """Return the extended resources of a DeviceClass that are not in the table, if it hands out GPUs."""
+    """Return the extended resources of a DeviceClass that ``devices.resources`` does not list, if it has GPUs."""
     accelerator = _class_accelerator(device_class)
     if accelerator is None:
         return {}
@@ -231,13 +236,13 @@ def class_accelerators(device_class: Mapping[str, Any]) -> Accelerators:
 
 
 def hands_out_others(device_class: Mapping[str, Any]) -> bool:
-    """Tell whether the selectors of a DeviceClass name drivers, none of which has accelerators."""
+    """Return whether the selectors of a DeviceClass name drivers, and none of these has accelerators."""
     drivers = {driver for each in _expressions(device_class) for driver in _DRIVER.findall(each)}
     return bool(drivers) and drivers.isdisjoint(_DRIVERS) and _class_accelerator(device_class) is None
 
 
 def _class_accelerator(device_class: Mapping[str, Any]) -> Accelerator | None:
-    """Return the accelerator of a DeviceClass: by its name, else by the one driver that its selectors name."""
+    """Return the accelerator of a DeviceClass, from its name, else from the one driver that its selectors name."""
     known = recognise_class(str(at(device_class, "metadata", "name")))
     if known is not None:
         return known

@@ -1,8 +1,8 @@
-"""The ids of devices that the kubelet hands out, and the GPU that each id refers to.
+"""Parses the device ids that the kubelet hands out, to find the GPU that each id refers to.
 
-A device plugin makes its own ids, and the kubelet keeps them unchanged. The ids of widely used plugins are read here;
-any other is None, never an error. An id names a GPU by a UUID, a minor number or a PCI address; which GPU of this node
-that is, ``topology.usage`` finds out.
+A device plugin makes its own ids, and the kubelet keeps them unchanged. This module reads the ids of widely used
+plugins; the result for any other id is None, never an error. An id names a GPU by a UUID, a minor number or a PCI
+address. ``topology.usage`` finds the GPU of the node with that name.
 """
 
 import re
@@ -33,19 +33,22 @@ _CLAIMED = re.compile(r"gpu-([0-9]{1,4})(?:-mig-[0-9a-z-]{1,100})?")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceName:
-    """The identity of a device. Exactly one of the first four fields names the GPU; ``gpu_instance`` the part of it."""
+    """The identity of a device.
+
+    Exactly one of the first four fields names the GPU; ``gpu_instance`` names a part of it.
+    """
 
     gpu_uuid: str = ""
     mig_uuid: str = ""
     minor: int | None = None
-    """The N of ``/dev/nvidiaN``, which is not NVML's index."""
+    """The number N in the device file ``/dev/nvidiaN``, which is not NVML's index."""
     pci_address: str = ""
-    """As sysfs spells it, with function 0."""
+    """The PCI address as sysfs spells it, with function 0; empty: not known."""
     gpu_instance: int | None = None
 
 
 def parse_device_id(device_id: str) -> DeviceName | None:
-    """Read a device plugin's id; None: the id of no known plugin. Never raises."""
+    """Return the device that a device plugin's id names; None if no known plugin makes such ids. It never raises."""
     if match := _GPU.fullmatch(device_id):
         return DeviceName(gpu_uuid=match[1])
     if match := _MIG.fullmatch(device_id):
@@ -60,6 +63,9 @@ def parse_device_id(device_id: str) -> DeviceName | None:
 
 
 def parse_claimed_device(driver: str, device: str) -> DeviceName | None:
-    """Read the name of a device that a DRA driver gave to a claim; None: the name of no known driver. Never raises."""
+    """Return the device that a DRA driver gave to a claim, by its name; None if the driver or the name is unknown.
+
+    It never raises.
+    """
     match = _CLAIMED.fullmatch(device) if driver == _NVIDIA_DRIVER else None
     return DeviceName(minor=int(match[1])) if match else None

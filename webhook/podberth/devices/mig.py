@@ -1,9 +1,9 @@
-"""MIG profile names: reading and writing them, and the facts about a profile on one GPU model.
+"""The names of MIG profiles: parsing, spelling, and the facts about a profile on one GPU model.
 
-``1g.10gb+me`` as a driver and a person write it is ``nvidia.com/mig-1g.10gb.me`` as a resource. What each GPU model
-offers is in ``devices.mig_tables``, which profiles fit on one GPU together in ``devices.mig_placement``, which name was
-probably meant in ``devices.mig_nearest``. Limits always need the model: the same name has several shapes (``1g.10gb``
-fits 7 times on an 80 GB part, and 4 times on an A100 of 40 GB).
+Drivers and people write ``1g.10gb+me``; as a resource it is ``nvidia.com/mig-1g.10gb.me``. ``devices.mig_tables`` has
+the profiles of each GPU model, ``devices.mig_placement`` finds which profiles fit on one GPU together, and
+``devices.mig_nearest`` suggests names for a misspelled one. Limits always depend on the model, because one name has
+several shapes: ``1g.10gb`` fits 7 times on a GPU of 80 GB, and 4 times on an A100 of 40 GB.
 """
 
 import re
@@ -16,7 +16,9 @@ from .mig_tables import TABLES, MigRow, MigTable, table_of
 
 RESOURCE_PREFIX = "nvidia.com/mig-"
 SHARED_SUFFIX = ".shared"
-"""Added by the device plugin to a replicated resource's name under renameByDefault; the profile is the same."""
+"""The suffix that the device plugin adds to a replicated resource's name under renameByDefault; the profile is the
+same.
+"""
 
 # Grammar: NVIDIA/go-nvlib pkg/nvlib/device/mig_profile.go. An attribute starts with a letter and holds letters, digits
 # and dots; plus and minus forms do not mix. A resource spells "+" as "." (k8s-device-plugin internal/rm), so there
@@ -28,8 +30,7 @@ _PROFILE = re.compile(
 )
 
 LONGEST = 128
-"""Characters. No name that the kubelet accepts is longer (prefix and 63), so a longer one is neither read nor
-corrected."""
+"""The most characters of a name that is parsed or corrected. No name that the kubelet accepts is longer."""
 
 # Nodes of one model and driver report the same; a cluster has a few of both.
 _REMEMBERED = 256
@@ -37,22 +38,23 @@ _REMEMBERED = 256
 
 @dataclass(frozen=True, slots=True, order=True)
 class Profile:
-    """A parsed profile name. Sorts by slices, then memory, then extras."""
+    """A parsed profile name. Profiles sort by compute slices, then memory, then extensions."""
 
     slices: int
-    """Compute slices of the GPU instance: the G of ``<G>g``."""
+    """Compute slices of the GPU instance: the number before ``g`` in the name."""
     memory_gb: int
-    """The name's GB figure: rounded by the driver, more than the instance really has (see ``memory_mib``). 0 on Thor,
-    whose memory is the machine's."""
+    """The GB figure in the name, which the driver rounds up (see ``memory_mib``); 0 on Thor, which has no GPU memory of
+    its own.
+    """
     attributes: tuple[str, ...] = ()
     without: bool = False
-    """True if the attributes are taken away (``-me``) instead of added."""
+    """Whether the attributes are removed (``-me``) instead of added (``+me``)."""
     compute: int = 0
-    """Compute slices of a compute instance that is part of its GPU instance (``1c.3g.20gb``); 0 if it is the whole."""
+    """Compute slices of a compute instance that is a part of its GPU instance (``1c.3g.20gb``); 0: it is the whole."""
 
     @property
     def name(self) -> str:
-        """Spell it as the driver does: ``1g.10gb+me``."""
+        """Return the profile's name as the driver spells it: ``1g.10gb+me``."""
         part = f"{self.compute}c." if self.compute else ""
         sign = "-" if self.without else "+"
         extras = sign + ",".join(self.attributes) if self.attributes else ""
@@ -60,10 +62,10 @@ class Profile:
 
     @property
     def resource(self) -> str:
-        """Spell it as a resource: ``nvidia.com/mig-1g.10gb.me``.
+        """Return the profile's name as a resource: ``nvidia.com/mig-1g.10gb.me``.
 
         Raises:
-            ValueError: for a split compute instance, which the device plugin never offers (internal/rm/rm.go).
+            ValueError: the profile is a part of a GPU instance; no device plugin offers one (internal/rm/rm.go).
         """
         if self.compute:
             raise ValueError(
@@ -75,10 +77,12 @@ class Profile:
 
 @lru_cache(maxsize=1024)  # the documents of a large cluster repeat a few dozen
 def parse(name: str) -> Profile:
-    """Read a profile or resource name in any spelling: with or without prefix, ``+me`` or ``.me``, shared or not.
+    """Return the profile of a MIG profile name or MIG resource name in any spelling.
+
+    The name may have a prefix or not, ``+me`` or ``.me``, and the suffix of shared resources.
 
     Raises:
-        ValueError: the message has the given name and the form of a valid one.
+        ValueError: the name is no profile; the message has the name and the form of a valid one.
     """
     text = bare(name)
     match = _PROFILE.fullmatch(text) if len(text) <= LONGEST else None
@@ -99,10 +103,10 @@ def parse(name: str) -> Profile:
 
 
 def table_for(product: str, pci_id: str = "") -> MigTable | None:
-    """Find the table of a GPU model, by the device half of its PCI id (``2330``) or else by product, or None.
+    """Return the table of a GPU model, by the device half of its PCI id (``2330``), else by product; None if unknown.
 
     ``product`` may be NVML's name (``NVIDIA H100 80GB HBM3``), the label's with GFD's suffixes (``-MIG-1g.10gb``,
-    ``-SHARED``), or GKE's word (``nvidia-h100-80gb``).
+    ``-SHARED``), or GKE's name (``nvidia-h100-80gb``).
     """
     wanted = pci_id.upper().removeprefix("0X")
     for table in TABLES:
@@ -118,9 +122,9 @@ _PARTS = re.compile(r"(-MIG-(?P<profile>.*?))?(-SHARED)?$")
 
 
 def profile_in(product: str) -> str:
-    """Return the profile that a product label names (``NVIDIA-A30-MIG-1g.6gb``); empty if none.
+    """Return the profile that a product label names (``NVIDIA-A30-MIG-1g.6gb``); empty if there is none.
 
-    MIG-INVALID names none.
+    MIG-INVALID names no profile.
     """
     found = _PARTS.search(product)
     try:
@@ -131,12 +135,12 @@ def profile_in(product: str) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def live_table(name: str, offers: tuple[tuple[str, int, int], ...], table: MigTable | None) -> MigTable | None:
-    """Return the profiles of a model as a node reports them: the live node wins over the table.
+    """Return the profiles of a model as a node reports them; they take precedence over the model's known table.
 
     Args:
         name: the name of the model in the new table.
-        offers: profile, the maximum on one GPU, and MiB of each; a 0 is filled in from ``table``.
-        table: the known table of the model, if any. It is returned if the node reports no profiles.
+        offers: name, maximum on one GPU, and MiB of each profile; a 0 is replaced by the value in ``table``.
+        table: the known table of the model, if any. It is the result if the node reports no profiles.
     """
     known_rows = table.rows if table else {}
     rows = {}
@@ -147,7 +151,7 @@ def live_table(name: str, offers: tuple[tuple[str, int, int], ...], table: MigTa
 
 
 def known(name: str) -> bool:
-    """Tell whether any GPU model has this profile. No model has a name that does not parse."""
+    """Return whether any known GPU model has this profile; False if the name is no profile."""
     try:
         return parse(name).name in _KNOWN
     except ValueError:
@@ -161,7 +165,10 @@ _FLOOR_NUMERATOR, _FLOOR_DENOMINATOR = 5, 6
 
 
 def memory_mib(name: str, table: MigTable | None = None) -> int:
-    """Return an instance's memory in MiB: as listed for the model, else a lower bound from the name; 0 if unknown."""
+    """Return the memory of an instance in MiB, as the model's table lists it, else a lower bound; 0 if unknown.
+
+    The lower bound is derived from the name.
+    """
     try:
         profile = parse(name)
     except ValueError:
@@ -173,10 +180,10 @@ def memory_mib(name: str, table: MigTable | None = None) -> int:
 
 
 def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str | None:
-    """Pick the smallest of the ``offered`` (name -> MiB) with at least ``memory`` MiB and at least ``slices`` slices.
+    """Return the smallest of the offered profiles with at least ``memory`` MiB and ``slices`` slices; None if none is.
 
-    Among equal memory fewer slices win, then profiles without media extensions, of which a GPU has only one.
-    Names that are no MIG profiles are skipped. None if no profile is large enough.
+    ``offered`` has the MiB of each profile by name; names that are no MIG profiles are skipped. Among profiles of equal
+    memory, fewer slices win, then no media extensions, because a GPU has only one instance with them.
     """
     fitting: list[tuple[int, Profile, str]] = []
     for name, size in offered.items():
@@ -193,7 +200,7 @@ def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str
 
 
 def bare(name: str) -> str:
-    """Remove the prefixes and suffixes that people and tools write around a profile."""
+    """Return a profile name without the prefixes and suffixes that people and tools add to it."""
     for prefix in (RESOURCE_PREFIX, "mig-", "MIG ", "MIG-"):
         name = name.removeprefix(prefix)
     return name.removesuffix(SHARED_SUFFIX)
@@ -221,13 +228,13 @@ _BY_SIZE: Mapping[int, tuple[str, ...]] = {
     189471: ("NVIDIA-GB200", "nvidia-gb200"),
 }
 MEMORY_MIB: Mapping[str, int] = MappingProxyType({name: size for size, names in _BY_SIZE.items() for name in names})
-"""MiB of a GPU by GFD's and GKE's names for its model."""
+"""MiB of memory of a whole GPU, by the model's names in GFD's and GKE's labels."""
 
 
 def most_memory_mib(name: str) -> int:
-    """Return the MiB that a GPU of that model, or an instance of that MIG profile, has at most; 0 if not known.
+    """Return the most MiB that a GPU of this model, or an instance of this MIG profile, can have; 0 if unknown.
 
-    A profile's name rounds the instance's memory up (``devices.mig``), so its figure is never too small.
+    A profile's name rounds the memory up (``devices.mig``), so the figure in it is never too small.
     """
     if name in MEMORY_MIB:
         return MEMORY_MIB[name]

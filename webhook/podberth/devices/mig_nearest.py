@@ -1,4 +1,4 @@
-"""Suggestions for a misspelled MIG profile, from the names that exist."""
+"""Suggests existing MIG profiles for a misspelled name."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -36,13 +36,13 @@ _ANSWERS = 256
 
 
 def suggestions(name: str, candidates: Iterable[str], most: int = 3) -> tuple[str, ...]:
-    """Return the candidates that ``name`` may have been meant to be, the best ``most``, as they are spelled.
+    """Return at most ``most`` of the candidates that ``name`` may be a misspelling of, the best first.
 
-    Nearness is measured by size: the profile's own numbers on a logarithmic scale, since 20 for 25 is a smaller slip
-    than 5 for 10. Slices weigh more than memory, because people choose by slices and copy the rest: on an A100,
-    ``mig-4g.5gb`` means 4g.20gb. Among equally near candidates the one with the more similar spelling comes first. A
-    name without readable numbers is compared by its spelling alone. Candidates that are no profiles are skipped.
-    Answers are cached.
+    The distance is that of the profile's numbers on a logarithmic scale, because 20 instead of 25 is a smaller error
+    than 5 instead of 10. Slices count more than memory, because people choose by slices and copy the rest: on an A100,
+    ``mig-4g.5gb`` means 4g.20gb. Among candidates of equal distance, the one with the more similar spelling comes
+    first. A name without readable numbers is compared by its spelling alone. Candidates that are no profiles are
+    skipped. Answers are cached.
     """
     return _suggestions(name, tuple(candidates), most) if len(name) <= LONGEST else ()
 
@@ -75,7 +75,7 @@ def _by_size(text: str, meant: Profile, known: Iterable["_Candidate"]) -> Iterat
 class _Candidate:
     profile: Profile
     text: str
-    """Its spelling without prefix and suffix, in lower case."""
+    """The candidate's name without prefix and suffix, in lower case."""
     spelled: str
 
 
@@ -101,9 +101,9 @@ def _distance(meant: Profile, candidate: Profile) -> float:
 
 
 def _numbers(text: str) -> Profile | None:
-    """Read a profile's numbers from a misspelled name (``1g5gb``, ``1g.5g``, ``1G.5GB``, ``MIG1g``).
+    """Return the numbers in a misspelled profile name (``1g5gb``, ``1g.5g``, ``1G.5GB``, ``MIG1g``).
 
-    None if it has none.
+    None if the name has none.
     """
     try:
         return parse(text)
@@ -116,7 +116,7 @@ def _numbers(text: str) -> Profile | None:
 
 
 def _slips(one: str, other: str) -> int:
-    """Count the keystrokes between two names (Levenshtein), up to one more than the limit."""
+    """Return the edit distance of two names (Levenshtein), counted up to one more than the limit."""
     beyond = _MOST_SLIPS + 1
     if abs(len(one) - len(other)) > _MOST_SLIPS:
         return beyond

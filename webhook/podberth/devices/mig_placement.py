@@ -1,11 +1,12 @@
-"""The MIG instances that fit on one GPU together: a solver over the documented placements.
+"""The MIG instances that fit on one GPU together, found by a search over the documented placements.
 
-A GPU instance takes adjacent memory slices. It starts at a multiple of their number, if enough compute slices are
-left. That rule gives the list of ``nvidia-smi mig -lgipp``: on 7-slice parts, start and size in memory slices, 1g
-{0..6}:1, 1g with double memory {0,2,4,6}:2, 2g {0,2,4}:2, 3g {0,4}:4, 4g {0}:4, 7g {0}:8 (NVIDIA/go-nvml
+A GPU instance takes adjacent memory slices. It starts at a multiple of their number, if enough compute slices are left.
+That rule gives the list of ``nvidia-smi mig -lgipp``: on 7-slice parts, start and size in memory slices, 1g {0..6}:1,
+1g with double memory {0,2,4,6}:2, 2g {0,2,4}:2, 3g {0,4}:4, 4g {0}:4, 7g {0}:8 (NVIDIA/go-nvml
 pkg/nvml/mock/gpus/a100.go; an H100 NVL's listing, https://research.colfax-intl.com). On 4-slice parts 1g {0..3}:1, 2g
-{0,2}:2, 4g {0}:4 (a30.go; an RTX PRO 6000 counts the same in units of three). A set of instances is legal if they have
-placements that do not overlap, none is there more often than the model allows, and the media engines suffice.
+{0,2}:2, 4g {0}:4 (a30.go; an RTX PRO 6000 counts the same in units of three). A set of instances is possible if they
+have placements that do not overlap, if no profile occurs more often than the model allows, and if there are enough
+media engines.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +22,7 @@ _REMEMBERED = 1024
 
 @dataclass(frozen=True, slots=True, order=True)
 class PlacedInstance:
-    """An instance that exists; ``start`` and ``size`` are in memory slices, None if the placement cannot be read."""
+    """An existing MIG instance. ``start`` and ``size`` are in memory slices; None if the placement is unknown."""
 
     profile: str
     start: int | None = None
@@ -29,10 +30,10 @@ class PlacedInstance:
 
 
 def placements(name: str, table: MigTable) -> tuple[tuple[int, int], ...]:
-    """Return the places for instances of a profile on a GPU of that model: start and size, in memory slices.
+    """Return the possible placements of a profile on a GPU model, each as start and size in memory slices.
 
-    Empty if the model has no such profile. The name alone does not give the size: 1g.10gb is one memory slice of an
-    80 GB part, and two of an A100 of 40 GB.
+    Empty if the model has no such profile. The size depends on the model: 1g.10gb is one memory slice of a GPU of 80
+    GB, and two of an A100 of 40 GB.
     """
     found = _row(name, table)
     if found is None:
@@ -44,27 +45,25 @@ def placements(name: str, table: MigTable) -> tuple[tuple[int, int], ...]:
 
 
 def fits(names: Iterable[str], table: MigTable) -> bool:
-    """Tell whether one GPU of that model can be partitioned into all these instances at once.
+    """Return whether one GPU of this model can be partitioned into all these instances at once.
 
-    An unknown name cannot.
+    False if the model lacks one of the profiles.
     """
     wanted = _few(names, table)
     return wanted is not None and _together(wanted, table) and bool(_layouts(wanted, table, frozenset({0})))
 
 
 def capacity(name: str, table: MigTable) -> int:
-    """Return how many instances of the profile one whole GPU of that model holds.
-
-    0 if the model has no such profile.
-    """
+    """Return the number of instances of a profile that one whole GPU of this model holds."""
     return room(name, (), table)[1]
 
 
 def room(name: str, present: Iterable[PlacedInstance], table: MigTable) -> tuple[int, int]:
-    """Return how many more instances of a profile fit on a GPU beside those present: at least, and at most.
+    """Return the least and the most further instances of a profile that fit on a GPU beside the ``present`` ones.
 
-    The two differ if the place of a present instance is not known: 3g at slice 4 leaves four 1g, at slice 0 three.
-    (0, 0) if the model has no such profile, or if the instances said to be present cannot be together.
+    The two numbers differ if the placement of a present instance is unknown: beside a 3g at slice 4 there is room for
+    four 1g, beside one at slice 0 for three. (0, 0) if the model has no such profile, or if the present instances
+    contradict each other.
     """
     # The cache key is a name of the table: a pod may write a name of any length.
     profile = _row(name, table)
@@ -88,7 +87,10 @@ def _room(profile: Profile, present: tuple[PlacedInstance, ...], table: MigTable
 
 
 def _more(name: str, there: Sequence[str], table: MigTable, taken: int) -> int:
-    """Count how many instances of a profile can be added if these memory slices are taken."""
+    """Return the number of instances of a profile that can be added if these memory slices are in use.
+
+    ``there`` are the names of the present instances, ``taken`` is a bit mask.
+    """
     count, layouts = 0, frozenset({taken})
     while _together([*there, *[name] * (count + 1)], table):
         layouts = _layouts([name], table, layouts)
@@ -99,9 +101,9 @@ def _more(name: str, there: Sequence[str], table: MigTable, taken: int) -> int:
 
 
 def _layouts(names: Iterable[str], table: MigTable, taken: frozenset[int]) -> frozenset[int]:
-    """Return every set of memory slices, as a bit mask, that can be taken after these instances are placed.
+    """Return every set of used memory slices that is possible after these instances are placed, each as a bit mask.
 
-    At most 2 ** 8 masks, so the time is bounded by the number of instances.
+    There are at most 2 ** 8 masks, so the time is bounded by the number of instances.
     """
     for name in names:
         masks = [_mask(start, size) for start, size in placements(name, table)]
@@ -114,10 +116,11 @@ def _mask(start: int, size: int) -> int:
 
 
 def _together(names: Sequence[str], table: MigTable) -> bool:
-    """Tell whether counts and engines allow these instances beside each other, wherever they are.
+    """Return whether the numbers of instances and media engines allow these instances, wherever they are placed.
 
     One instance has the media engines (``+me``; ``+me.all`` takes them from the others, which are then ``-me``). Thor,
-    whose memory is the machine's, has one compute and one graphics instance (MIG user guide, "Supported MIG profiles").
+    which has no GPU memory of its own, has one compute and one graphics instance (MIG user guide, "Supported MIG
+    profiles").
     """
     for name in set(names):
         most = table.rows[name].max_instances
@@ -136,12 +139,12 @@ def _together(names: Sequence[str], table: MigTable) -> bool:
 
 
 def _is_bare(profile: Profile) -> bool:
-    """Tell whether an instance has no media engine."""
+    """Return whether an instance of this profile has no media engine."""
     return profile.without and "me" in profile.attributes
 
 
 def _few(names: Iterable[str], table: MigTable) -> list[str] | None:
-    """Return the names in canonical spelling; None if the model lacks one, or if there are more than fit."""
+    """Return the names in canonical spelling; None if the model lacks one of them, or if there are too many to fit."""
     found: list[str] = []
     for name in names:
         profile = _row(name, table)
@@ -152,7 +155,7 @@ def _few(names: Iterable[str], table: MigTable) -> list[str] | None:
 
 
 def _row(name: str, table: MigTable) -> Profile | None:
-    """Read a profile that the model has, in any spelling, or None."""
+    """Return a profile of the model by its name in any spelling; None if the model lacks it."""
     try:
         profile = parse(name)
     except ValueError:

@@ -1,12 +1,12 @@
-"""The profiles of each MIG-capable GPU model: data, with its sources. Questions are answered in ``devices.mig``.
+"""The MIG profiles of each GPU model: data, with its sources. ``devices.mig`` answers questions about them.
 
 Names, counts and PCI ids, unless another source stands beside a table: NVIDIA/mig-parted v0.15.0
 deployments/systemd/config-default.yaml (the ``all-<profile>`` entries are the maximum for a whole GPU), which agrees
 with the MIG user guide's tables (https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html).
-Memory is what ``nvidia-smi mig -lgip`` lists, in GiB with two decimals there and rounded down here; where listings of
-two drivers differ, the lesser.
+Memory is the figure in the list of ``nvidia-smi mig -lgip``, in GiB with two decimals there and rounded down here;
+where the lists of two drivers differ, the smaller figure.
 
-The live node always wins over these tables: a driver may report another size and with it another name.
+What a node reports takes precedence over these tables: its driver may report another size, and with it another name.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,35 +16,35 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class MigRow:
-    """One profile of one model."""
+    """One MIG profile on one GPU model."""
 
     max_instances: int
-    """The maximum of this profile alone, on one whole GPU."""
+    """The most instances of this profile on one whole GPU, without any other profile."""
     memory_mib: int = 0
     """The memory in MiB as the driver lists it; 0 if no listing was available."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigTable:
-    """The profiles of the models that share them: one of ``TABLES``, or what a node reports. Hashable."""
+    """The MIG profiles that several GPU models share: an entry of ``TABLES``, or the profiles that a node reports."""
 
     name: str
     slices: int
-    """Compute slices of the whole GPU: 7 or 4, of the smallest parts 2 or 3."""
+    """Compute slices of the whole GPU: 7 or 4; the smallest GPUs have 2 or 3."""
     whole_gb: int
-    """The GB figure in the name of the profile that is the whole GPU; 0: it has no memory of its own (Thor)."""
+    """The GB figure in the name of the profile of the whole GPU; 0: the GPU has no memory of its own (Thor)."""
     pci_ids: frozenset[str] = frozenset()
-    """The device half of the PCI id in upper case; the vendor is always 10DE."""
+    """The device halves of the models' PCI ids, in upper case; the vendor half is always 10DE."""
     products: frozenset[str] = frozenset()
-    """Product labels (GFD's ``nvidia.com/gpu.product``) in upper case, without ``NVIDIA-``."""
+    """The models' product labels (GFD's ``nvidia.com/gpu.product``) in upper case, without ``NVIDIA-``."""
     gke: frozenset[str] = frozenset()
-    """GKE's words in ``cloud.google.com/gke-accelerator``."""
+    """The models' names in GKE's label ``cloud.google.com/gke-accelerator``."""
     rows: Mapping[str, MigRow] = field(hash=False)
-    """Rows by the profile's canonical name."""
+    """The rows by the profile's canonical name."""
 
     @property
     def memory_slices(self) -> int:
-        """The number of memory slices: one more than the compute slices of a 7-slice GPU, else as many."""
+        """The number of memory slices: one more than the compute slices of a 7-slice GPU, else equal to them."""
         return 8 if self.slices == 7 else self.slices  # noqa: PLR2004 - MIG user guide, "Partitioning"
 
 
@@ -56,7 +56,7 @@ def table_of(
     products: Iterable[str] = (),
     gke: Iterable[str] = (),
 ) -> MigTable:
-    """Make a table of rows by canonical name; the first with the most slices is taken for the whole GPU."""
+    """Return a table from rows by canonical name; the first profile with most slices counts as the whole GPU."""
     whole = max(rows, key=_slices)
     return MigTable(
         name=name,
@@ -70,12 +70,12 @@ def table_of(
 
 
 def _slices(profile: str) -> int:
-    """Return the G of ``<G>g``, of a split compute instance (``1c.3g.20gb``) too: an agent may list one."""
+    """Return the number before ``g`` in a profile name, also for a partial compute instance (``1c.3g.20gb``)."""
     return int(profile.partition("g.")[0].rpartition(".")[2])
 
 
 def _table(name: str, pci_ids: str, products: str, rows: str, gke: str = "") -> MigTable:
-    """Write a table as the sources print it: ``1g.5gb 7 4864`` is a profile, its count and, if listed, its MiB."""
+    """Return a table from the text of its sources: ``1g.5gb 7 4864`` is a profile, its count and, if known, its MiB."""
     parsed = {}
     for row in rows.split(" · "):
         profile, count, *memory = row.split()
@@ -214,4 +214,4 @@ TABLES: tuple[MigTable, ...] = (
         "1g.0gb 1 · 1g.0gb+me 1 · 1g.0gb+gfx 1 · 2g.0gb 1 · 2g.0gb+gfx 1 · 3g.0gb 1 · 3g.0gb+gfx 1",
     ),
 )
-"""Every model whose profile names are known."""
+"""The tables of all GPU models whose profile names are known."""

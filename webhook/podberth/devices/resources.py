@@ -1,8 +1,9 @@
 """The resource names of accelerators, and their kinds: one table, with a source beside each row.
 
-Recognition is by exact name, because a vendor's prefix proves nothing: ``nvidia.com/rdma-vf`` is a NIC and
-``nvidia.com/gpumem`` a modifier. Two documented families have open names: MIG profiles, and the implicit resource names
-of DeviceClasses, of which only those of known GPU classes count. ``devices.mig`` reads the profile in a name.
+Recognition is by exact name, because a vendor's prefix proves nothing: ``nvidia.com/rdma-vf`` is a NIC, and
+``nvidia.com/gpumem`` only modifies another request. Two documented families have open names: MIG profiles, and the
+implicit resource names of DeviceClasses, of which only those of known GPU classes count. ``devices.mig`` parses the
+profile in a name.
 """
 
 from dataclasses import dataclass
@@ -14,18 +15,18 @@ from . import mig
 Kind: TypeAlias = Literal["whole", "mig", "shared", "modifier", "nic", "passthrough"]
 """The meaning of one unit of the resource.
 
-whole: a device of its own. mig: a MIG instance. shared: a part of a device or a share in one that is no MIG instance (a
-time-slice, a core, a vNPU). modifier: shapes another request (memory, cores) and is no count. nic: an RDMA or SR-IOV
-interface, no accelerator. passthrough: a device for a virtual machine.
+whole: a whole device. mig: a MIG instance. shared: a share of a device that is no MIG instance (a time-slice, a core, a
+vNPU). modifier: no device, but a property of another request (memory, cores). nic: an RDMA or SR-IOV interface, no
+accelerator. passthrough: a device for a virtual machine.
 """
 
 COUNTED_KINDS: frozenset[Kind] = frozenset({"whole", "mig", "shared"})
-"""The kinds whose quantity is a number of devices or parts of devices."""
+"""The kinds whose amount is a number of devices, or of parts of devices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accelerator:
-    """A recognised resource; ``profile`` is the MIG profile in its canonical spelling (``1g.10gb+me``), else empty."""
+    """A known accelerator resource. ``profile`` is its MIG profile in canonical spelling (``1g.10gb+me``), or empty."""
 
     vendor: str
     kind: Kind
@@ -131,7 +132,7 @@ TABLE: dict[str, Accelerator] = {
     },
     **{name: Accelerator(vendor, "modifier") for name, vendor in _DIALECTS.items()},
 }
-"""Every resource name that is recognised exactly."""
+"""The accelerators that are recognised by their exact resource name."""
 
 DEVICE_CLASSES: dict[str, Accelerator] = {
     # https://github.com/kubernetes-sigs/dra-driver-nvidia-gpu deployments/helm templates/deviceclass-*.yaml. The
@@ -145,7 +146,7 @@ DEVICE_CLASSES: dict[str, Accelerator] = {
     "gaudi.intel.com": Accelerator("intel", "whole"),
     "gpu.amd.com": Accelerator("amd", "whole"),
 }
-"""Accelerator classes of DRA drivers by DeviceClass name."""
+"""The accelerators of DRA drivers, by the name of the DeviceClass."""
 
 CHANNEL_CLASS = "compute-domain-default-channel.nvidia.com"
 """The DeviceClass of an IMEX channel, which the pods of a ComputeDomain claim (dra-driver-nvidia-gpu)."""
@@ -160,10 +161,10 @@ OTHER_CLASSES: frozenset[str] = frozenset(
         "netdev.google.com",
     }
 )
-"""DeviceClasses that hand out no accelerators, whatever their objects say."""
+"""The names of DeviceClasses that never have accelerators, whatever the objects say."""
 
 DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
-"""KEP-5004: every DeviceClass can be asked for as an extended resource of this prefix and its name."""
+"""The prefix of the extended resource by which a DeviceClass can be requested; the class' name follows (KEP-5004)."""
 
 # Names come from users. A cluster uses a few dozen of them; a flood of invented ones only evicts.
 _REMEMBERED = 1024
@@ -171,7 +172,7 @@ _REMEMBERED = 1024
 
 @lru_cache(maxsize=_REMEMBERED)
 def recognise(resource: str) -> Accelerator | None:
-    """Return the accelerator that ``resource`` names; None if it is no known one (cpu, memory, hugepages …)."""
+    """Return the accelerator of a resource name; None if it is no known accelerator (cpu, memory, hugepages …)."""
     if (known := TABLE.get(resource)) is not None:
         return known
     if resource.startswith(DEVICE_CLASS_PREFIX):
@@ -182,14 +183,14 @@ def recognise(resource: str) -> Accelerator | None:
 
 
 def recognise_class(device_class: str) -> Accelerator | None:
-    """Return the accelerator that a DeviceClass of that name hands out; None if it is no known one."""
+    """Return the accelerator of a DeviceClass by the class' name; None if the class is unknown."""
     return DEVICE_CLASSES.get(device_class)
 
 
 def _recognise_mig(resource: str) -> Accelerator:
-    """Read a name of the MIG family.
+    """Return the accelerator of a MIG resource name.
 
-    A name that does not parse still means MIG; then the profile is the name as written.
+    If the name cannot be parsed, the profile is the name as written.
     """
     name = resource.removesuffix(mig.SHARED_SUFFIX)
     try:

@@ -1,8 +1,8 @@
-"""The facts of one cluster at one moment: those of its objects, and those that follow from several objects.
+"""The facts of one cluster at one moment: those of its objects, and those that are derived from several objects.
 
-``fold`` takes in any object. The facts are those of the objects as they are now, in whatever order the objects came
-and whatever they were before. A document that cannot be used is a line in ``problems``, and affects no other. It is
-decided here, and not in the index, whether a topology is stale; the caller passes the time.
+``fold`` adds any object. The facts do not depend on the order in which the objects came, or on their earlier versions.
+An object that cannot be used is a line in ``problems``, and affects no other object. Whether a topology document is
+stale is decided here and not in the index; the caller passes the time.
 """
 
 from collections import ChainMap, Counter
@@ -46,7 +46,7 @@ from .kinds import (
 from .table import Table
 
 SYSTEM_CLASS: Final = "system-node-critical"
-"""The PriorityClass that every API server makes and nobody may delete. If it is known, all classes are."""
+"""A PriorityClass that every API server creates and nobody may delete. If it is known, all classes are known."""
 
 _EMPTY: Final = Table()
 _NATIVE: Final = tuple(kind for kind in of_role("pod group") if kind.group == NATIVE_GROUP)
@@ -54,35 +54,35 @@ _NATIVE: Final = tuple(kind for kind in of_role("pod group") if kind.group == NA
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterFacts:
-    """The facts of a cluster; what follows from them is computed once, when it is first asked for."""
+    """The facts of a cluster. Derived facts are computed when they are first read, and cached."""
 
     tables: Mapping[Kind, Table] = field(default_factory=dict)
-    """The facts of each kind; a kind of which nothing is known is left out."""
+    """The table of facts for each kind; a kind without known facts is left out."""
     unusable: Mapping[tuple[Kind, Place], str] = field(default_factory=dict)
-    """Why the object at a place cannot be read."""
+    """The reason why an object cannot be read, by its kind and place."""
     remarks: tuple[str, ...] = ()
-    """Further problems of the documents that the facts come from."""
+    """Further problems of the documents that the facts were read from."""
     now: datetime | None = None
-    """The time that heartbeats are compared with; None if no document is to be stale (a snapshot in CI)."""
+    """The time that heartbeats are compared with; None: no topology document counts as stale (a snapshot in CI)."""
     listed: bool = False
-    """Whether the API server was asked for all of each kind; else they come from files, which may hold a part."""
+    """Whether the API server listed all objects of each kind; if not, the facts come from files and may be partial."""
     served: frozenset[str] = frozenset()
-    """API groups whose PodGroups the API server is known to serve, beside those of ``served_groups``."""
+    """API groups whose PodGroups the API server serves, in addition to those in ``served_groups``."""
     cut_queues: frozenset[QueueKind] = frozenset()
-    """Kinds of queues of which some are left out: there were too many, or one that cannot be read."""
+    """Kinds of queues of which some are missing, because there are too many or one cannot be read."""
 
     # ---- how facts become known -------------------------------------------------------------------------------------
 
     def fold(self, *documents: object) -> "ClusterFacts":
-        """Return the facts with these objects, or lists of objects, in the place of those of the same names.
+        """Return the facts with these objects, or lists of objects, added; each replaces an earlier one of its name.
 
-        What cannot be identified, or is of a kind that is not read, changes nothing. The documents are the caller's:
-        not copied and not changed.
+        An object without a name, or of a kind that podberth does not read, is ignored. The documents are neither copied
+        nor changed.
         """
         return self._changed(_identified(documents))
 
     def without(self, *documents: object) -> "ClusterFacts":
-        """Return the facts without these objects, which are gone."""
+        """Return the facts without these objects, which have been deleted."""
         return self._changed((kind, place, None) for kind, place, _ in _identified(documents))
 
     def _changed(self, objects: Iterable[tuple[Kind, Place, Document | None]]) -> "ClusterFacts":
@@ -100,20 +100,20 @@ class ClusterFacts:
         return self._derived(replace(self, tables=_held({**self.tables, **tables}), unusable=unusable), self)
 
     def with_tables(self, tables: Mapping[Kind, Table], **others: Any) -> "ClusterFacts":
-        """Return the facts with other tables of some kinds, and other values of fields."""
+        """Return a copy of the facts in which the tables of some kinds, and the given fields, are replaced."""
         return self._derived(replace(self, tables=_held({**self.tables, **tables}), **others), self)
 
     def with_workloads(self, known: "ClusterFacts") -> "ClusterFacts":
-        """Return all that is known by others, but for Namespaces and ConfigMaps, which stay these."""
+        """Return the facts ``known``, but with the Namespaces and ConfigMaps of ``self``."""
         own = {kind: self.tables.get(kind, _EMPTY) for kind in (NAMESPACE_KIND, CONFIG_MAP)}
         return self._derived(replace(known, tables=_held({**known.tables, **own})), self, known)
 
     def without_nodes(self) -> "ClusterFacts":
-        """Return the facts without the documents of nodes, which take memory and are not needed beside an index."""
+        """Return the facts without Nodes, topology documents and Leases, to save memory when an index has the nodes."""
         return replace(self, tables={kind: each for kind, each in self.tables.items() if kind not in OF_NODES})
 
     def _derived(self, made: "ClusterFacts", *sources: "ClusterFacts") -> "ClusterFacts":
-        """Hand on what follows from tables that are the same as in one of the sources."""
+        """Return ``made`` with the cached derived facts of ``sources`` that are still valid for its tables."""
         for name, kinds in _FOLLOWS_FROM.items():
             for each in sources:
                 if name in vars(each) and all(made.tables.get(kind) is each.tables.get(kind) for kind in kinds):
@@ -121,7 +121,7 @@ class ClusterFacts:
         return made
 
     def _known(self, *roles: Role) -> Mapping[Any, Any]:
-        """Return the facts of kinds by their keys; of one key that of the first kind counts."""
+        """Return the facts of all kinds with these roles, by their keys; for an equal key the first kind counts."""
         return _chained(*(self.tables[kind].known for kind in of_role(*roles) if kind in self.tables))
 
     def _at(self, kind: Kind) -> Mapping[Any, Any]:
@@ -131,7 +131,7 @@ class ClusterFacts:
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes in order of name, each with its topology and whether that is stale."""
+        """The nodes sorted by name, each with its topology document and whether that document is stale."""
         nodes, topologies, beats = self._at(NODE), self._at(TOPOLOGY), self._at(HEARTBEAT)
         found = []
         for name in sorted(nodes):
@@ -143,7 +143,7 @@ class ClusterFacts:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """The objects that could not be used, each with the reason, sorted."""
+        """Sorted messages: each object that could not be used, with the reason."""
         nodes = {*self._at(NODE), *(place for kind, place in self.unusable if kind is NODE)}
         topologies = [*self._at(TOPOLOGY), *(place for kind, place in self.unusable if kind is TOPOLOGY)]
         orphans = [
@@ -160,12 +160,15 @@ class ClusterFacts:
 
     @property
     def config_maps(self) -> Mapping[NamespacedName, Document]:
-        """ConfigMaps by namespace and name: possible params of policies; topology documents are not among them."""
+        """ConfigMaps by namespace and name, which policies may read as params.
+
+        Topology documents are not among them.
+        """
         return self._at(CONFIG_MAP)
 
     @cached_property
     def pod_groups(self) -> Mapping[GroupKey, PodGroup]:
-        """The PodGroups of all systems: one that is here exists, whatever its size."""
+        """The PodGroups of all systems. A PodGroup in this mapping exists, even if it states no size."""
         return self._known("pod group")
 
     @property
@@ -175,7 +178,7 @@ class ClusterFacts:
 
     @property
     def _native(self) -> Mapping[NamespacedName, PodGroup]:
-        """Kubernetes' own PodGroups."""
+        """Kubernetes' own PodGroups, by namespace and name."""
         return next((self.tables[kind].facts for kind in _NATIVE if kind in self.tables), {})
 
     @cached_property
@@ -188,28 +191,28 @@ class ClusterFacts:
 
     @cached_property
     def served_groups(self) -> frozenset[str]:
-        """API groups whose PodGroups the cluster serves: a PodGroup exists, or discovery names the kind."""
+        """The API groups whose PodGroups the cluster serves, because one exists or API discovery lists the kind."""
         held = {kind.group for kind in of_role("pod group") if kind in self.tables}
         return self.served | held | set(self._known("discovery").values())
 
     @cached_property
     def queues(self) -> Queues:
-        """The queues of Kueue, Volcano and KAI."""
+        """The queues of Kueue, Volcano and KAI that are known."""
         return Queues.of(self._known("queue"), self.cut_queues, listed=self.listed)
 
     @cached_property
     def owners(self) -> Mapping[str, Document]:
-        """The kept fields of the owners of gangs, by uid."""
+        """The kept fields of each owner of a gang, by the owner's uid."""
         return self._known("owner")
 
     @cached_property
     def class_resources(self) -> frozenset[str]:
-        """Extended resources that DeviceClasses serve, the implicit names included."""
+        """The extended resources that DeviceClasses serve, including the implicit name of each class (KEP-5004)."""
         return frozenset().union(*(each.resources for each in self._known("class").values()))
 
     @cached_property
     def devices(self) -> KnownDevices:
-        """The devices that claims and their templates ask for, and those of each DeviceClass."""
+        """The known DRA objects: the devices that claims and templates ask for, and those of each DeviceClass."""
         resources: Accelerators = {}
         classes = self._known("class")
         for name in sorted(classes):
@@ -229,10 +232,10 @@ class ClusterFacts:
 
     @cached_property
     def default_priority_class(self) -> str:
-        """The name of the global default PriorityClass; empty where none is known.
+        """The name of the global default PriorityClass; empty if none is known.
 
-        Of several, the API server takes the one of the lowest value (plugin/pkg/admission/priority); of equal ones, the
-        first by name is taken here.
+        If there are several, the API server takes the one with the lowest value (plugin/pkg/admission/priority). Of
+        equal values, podberth takes the first name.
         """
         values = {name: each.default_value for name, each in self._known("priority class").items()}
         defaults = [(value, name) for name, value in values.items() if value is not None]
@@ -240,7 +243,7 @@ class ClusterFacts:
 
     @property
     def priority_classes(self) -> frozenset[str]:
-        """The names of the PriorityClasses that are known; ``SYSTEM_CLASS`` is among them where they are all."""
+        """The names of the known PriorityClasses. If ``SYSTEM_CLASS`` is among them, all classes are known."""
         return frozenset(self._known("priority class"))
 
 
@@ -254,12 +257,12 @@ _FOLLOWS_FROM: Final[Mapping[str, tuple[Kind, ...]]] = {
     "_channels": of_role("compute domain"),
     "default_priority_class": of_role("priority class"),
 }
-"""The kinds that each of these follows from: where their tables are the same, it is not computed again."""
+"""The kinds that each derived fact is computed from. If their tables have not changed, the cached fact stays valid."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sizes(Mapping[GroupKey, int]):
-    """The sizes of PodGroups, read when they are asked for: there may be a hundred thousand groups."""
+    """The sizes of PodGroups, each read when it is asked for, because a cluster may have 100,000 PodGroups."""
 
     groups: Mapping[GroupKey, PodGroup]
 
@@ -281,7 +284,10 @@ def _held(tables: Mapping[Kind, Table]) -> dict[Kind, Table]:
 
 
 def _identified(documents: Iterable[object]) -> Iterator[tuple[Kind, Place, Document]]:
-    """Yield the objects that are read, each with its place, once for each row of its kind."""
+    """Yield each object that podberth reads, with its kind and place.
+
+    An object that several rows of ``KINDS`` read is yielded once for each row.
+    """
     for document in documents:
         for single in unlist(document):
             for kind in kinds_of(single):
@@ -291,7 +297,7 @@ def _identified(documents: Iterable[object]) -> Iterator[tuple[Kind, Place, Docu
 
 
 def _chained(*tables: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """Return one map of several, without a copy; of one key the first map's value counts."""
+    """Return a view of several mappings as one; for an equal key the first mapping's value counts."""
     held = [each for each in tables if each]
     return ChainMap(*cast("list[dict[Any, Any]]", held)) if len(held) > 1 else held[0] if held else {}
 
@@ -300,18 +306,18 @@ def _chained(*tables: Mapping[Any, Any]) -> Mapping[Any, Any]:
 
 
 def collect(documents: Iterable[object], *, now: datetime | None) -> ClusterFacts:
-    """Return the facts of all objects in documents, as ``fold`` does, with what is wrong with the documents.
+    """Return the facts of all objects in ``documents``, and the problems of the documents in ``remarks``.
 
     Args:
-        documents: what ``kubectl get … -o yaml`` prints, lists included; the caller's, not copied and not changed.
-        now: as ``ClusterFacts.now``.
+        documents: what ``kubectl get … -o yaml`` prints, lists included; neither copied nor changed.
+        now: the time for ``ClusterFacts.now``.
     """
     given = list(documents)
     return replace(ClusterFacts(now=now), remarks=tuple(_remarks(given))).fold(*given)
 
 
 def _remarks(documents: Iterable[object]) -> Iterator[str]:
-    """Yield what is wrong with documents whatever is in them: no name, two of a name, a kind that is not read."""
+    """Yield problems of the documents as objects: no name, a repeated name, a kind that podberth does not read."""
     seen: set[tuple[Kind, Place]] = set()
     unread: Counter[str] = Counter()
     for single in (single for document in documents for single in unlist(document)):
@@ -335,7 +341,7 @@ def _remarks(documents: Iterable[object]) -> Iterator[str]:
 
 
 def _stands_once(kind: Kind, document: Document) -> bool:
-    """Tell whether a second object of the same name is a mistake; for other objects files may have two versions."""
+    """Return whether two objects of this kind and name are a mistake; for other kinds files may have two versions."""
     if kind in OF_NODES and kind is not NODE and not is_at_home(document):
         return False
     return kind in (NODE, NAMESPACE_KIND, HEARTBEAT) or (kind is TOPOLOGY and is_topology(document))

@@ -1,8 +1,8 @@
-"""The kinds of objects that are read: for each its versions, the place of an object, and the fields that are kept.
+"""The kinds of objects that podberth reads, with the versions, the place and the kept fields of each.
 
-There is one row for each kind of facts. It is the only list of kinds: files, watches, lists and checks use it. ``read``
-returns the kept fields, or None if podberth needs nothing of the object. So the memory for a cluster depends on the
-kept fields, and not on the size of its objects.
+``KINDS`` has one row for each kind of facts. Files, watches, lists and checks all use this table. ``read`` returns the
+kept fields, or None if podberth needs nothing of the object. So the memory for a cluster depends on the kept fields,
+and not on the size of its objects.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
@@ -41,7 +41,7 @@ from ..workload.owners import OWNER_KINDS, PARENT_GROUPS, keep
 Document: TypeAlias = dict[str, Any]
 NamespacedName: TypeAlias = tuple[str, str]
 Place: TypeAlias = str | NamespacedName
-"""The place of an object among those of its kind: its name, or its namespace and name."""
+"""The identity of an object within its kind: its name, or its namespace and name."""
 Role: TypeAlias = Literal[
     "node",
     "topology",
@@ -58,35 +58,44 @@ Role: TypeAlias = Literal[
     "queue",
     "owner",
 ]
-"""The use of a kind's facts."""
+"""The purpose for which podberth reads the objects of a kind."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """A kind of objects that is read."""
+    """A kind of objects that podberth reads: a row of ``KINDS``."""
 
     role: Role
     group: str
     versions: tuple[str, ...]
-    """The versions that can be read; the first that the cluster serves is followed."""
+    """The versions that podberth can read; the first one that the cluster serves is followed."""
     kind: str
     plural: str
     read: Callable[[Document], Any]
-    """Returns the fact of an object; None: podberth needs nothing of it. Raises ValueError or TopologyError."""
+    """The function that returns the fact of an object; None: podberth needs nothing of it.
+
+    It raises ValueError or TopologyError if the object cannot be read.
+    """
     keys: Callable[[Any, Any], tuple[Hashable, ...]] | None = None
-    """Returns the keys that a fact is looked up by, from its place and the fact; None: it is looked up by its place."""
+    """The function that returns the keys under which a fact is looked up, from its place and the fact.
+
+    None: facts of this kind are looked up by their place.
+    """
     of_cluster: bool = False
-    """Whether the objects of the kind are in no namespace."""
+    """Whether the kind is cluster-scoped."""
     is_followed: bool = True
-    """Whether a watch follows the kind if the cluster serves it. Other kinds are always served, or looked up singly."""
+    """Whether a watch follows the kind if the cluster serves the kind.
+
+    If not, every cluster serves the kind, or its objects are looked up one by one.
+    """
 
     @property
     def name(self) -> str:
-        """The name that kubectl accepts; it distinguishes kinds that have the same plural."""
+        """The name of the kind as kubectl accepts it; kinds with the same plural have different names."""
         return f"{self.plural}.{self.group}"
 
     def place(self, document: Document) -> Place | None:
-        """Return the place of an object, in kubectl's default namespace if it names none; None: it has no name."""
+        """Return the place of an object; None if it has no name. An object without a namespace is in ``default``."""
         if self.role == "discovery":  # an answer of the API server, whose name is what it is of
             found = document.get("groupVersion")
             return found if isinstance(found, str) else None
@@ -99,15 +108,15 @@ class Kind:
         return namespace if isinstance(namespace, str) and namespace else "default", name
 
     def place_of(self, name: str) -> Place:
-        """Return the place of an object that a watch calls by that name."""
+        """Return the place for the name under which a watch reports an object."""
         namespace, _, own = name.rpartition("/")
         return own if self.of_cluster else (namespace, own)
 
     def fact(self, document: Document) -> Any:
-        """Return the fact of an object; None: podberth needs nothing of it.
+        """Return the fact of an object; None if podberth needs nothing of it.
 
         Raises:
-            TopologyError: it cannot be read.
+            TopologyError: the object cannot be read.
         """
         try:
             return self.read(document)
@@ -123,22 +132,22 @@ class PriorityClass(NamedTuple):
     """The facts of a PriorityClass."""
 
     default_value: int | None
-    """The value of the class, if it is the global default."""
+    """The value of the class if it is the global default; else None."""
 
 
 class DeviceClass(NamedTuple):
     """The facts of a DeviceClass."""
 
     resources: frozenset[str]
-    """The extended resources that request a device of the class."""
+    """The extended resources by which a pod can request a device of the class."""
     accelerators: Accelerators
-    """The resources that podberth's table of resources does not have, if the class is one of GPUs."""
+    """The resources of the class that ``devices.resources`` does not list, if the class has GPUs."""
     hands_out_others: bool
-    """Whether the drivers of the class have no accelerators."""
+    """Whether the drivers that the class names have no accelerators."""
 
 
 class ComputeDomain(NamedTuple):
-    """The facts of a ComputeDomain. Until its driver makes the claim template, a pod's channel is known from these."""
+    """The facts of a ComputeDomain, from which a pod's channel is known before the driver makes the claim template."""
 
     template: str
     requests: tuple[ClaimRequest, ...]
@@ -151,7 +160,7 @@ _NEVER_RENEWED: Final = Heartbeat(datetime.min.replace(tzinfo=UTC), 0)
 
 
 def is_topology(document: Document) -> bool:
-    """Tell whether a ConfigMap is, or says to be, an agent's."""
+    """Return whether a ConfigMap is, or claims to be, a topology document of the node agent."""
     return TOPOLOGY_LABEL in mapping_at(document, "metadata", "labels")
 
 
@@ -166,7 +175,7 @@ def _topology(document: Document) -> NodeTopology | None:
 
 
 def is_at_home(document: Document) -> bool:
-    """Tell whether an object is in podberth's own namespace."""
+    """Return whether an object is in podberth's own namespace."""
     return text_at(document, "metadata", "namespace") == NAMESPACE
 
 
@@ -313,30 +322,30 @@ KINDS: Final[tuple[Kind, ...]] = (
         if each.group  # a Pod that owns others is looked up alone: there are many
     ),
 )
-"""Every kind that is read. Two rows are for ConfigMaps, which a label distinguishes."""
+"""Every kind that podberth reads. ConfigMaps have two rows, because a label marks those with a topology document."""
 
 FOLLOWED: Final = tuple(kind for kind in KINDS if kind.is_followed)
-"""The kinds that a cluster may serve or not, and that are followed if it does."""
+"""The kinds that some clusters do not serve, and that podberth follows in clusters that do."""
 _BY_KIND: Final[Mapping[tuple[str, str], tuple[Kind, ...]]] = {
     key: tuple(kind for kind in KINDS if (kind.group, kind.kind) == key) for key in {(k.group, k.kind) for k in KINDS}
 }
 OWNER_GROUPS: Final = frozenset(each.group for each in OWNER_KINDS if each.group) | PARENT_GROUPS
-"""API groups of workloads. Objects of their other kinds are left out without a message."""
+"""The API groups of workloads. Objects of other kinds in these groups are ignored without a message."""
 
 
 def of_role(*roles: Role) -> tuple[Kind, ...]:
-    """Return the kinds of some roles."""
+    """Return the kinds that have one of these roles."""
     return tuple(kind for kind in KINDS if kind.role in roles)
 
 
 def group_of(document: Document) -> str:
-    """Return the API group of an object that nobody has checked."""
+    """Return the API group of an unchecked object."""
     version = document.get("apiVersion")
     return version.rpartition("/")[0] if isinstance(version, str) else ""
 
 
 def kinds_of(document: Document) -> tuple[Kind, ...]:
-    """Return the rows that read an object; none if its kind is not read."""
+    """Return the rows of ``KINDS`` that read this object; empty if podberth does not read its kind."""
     version, kind = document.get("apiVersion"), document.get("kind")
     if kind == _LIST:  # some print it without its version
         return _BY_KIND["", kind]
@@ -346,7 +355,10 @@ def kinds_of(document: Document) -> tuple[Kind, ...]:
 
 
 def unlist(document: object) -> Iterator[Document]:
-    """Yield the objects of a list, or the object itself. Items of a raw ``NodeList`` do not repeat their kind."""
+    """Yield the objects of a list, or the object itself if it is no list.
+
+    The items of a raw ``NodeList`` have no kind, so the kind is added.
+    """
     if not isinstance(document, dict):
         yield {"kind": type(document).__name__}
         return

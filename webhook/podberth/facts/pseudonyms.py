@@ -1,8 +1,8 @@
-"""A trimmed snapshot without the names of nodes and namespaces, to be shown to others.
+"""Replaces the names of nodes and namespaces in a trimmed snapshot, so that it can be shown to others.
 
-Names become numbers in order of name, the same in all places. Other identifiers of a machine are replaced too: provider
-ids and host ids in labels, and the UUIDs of GPUs. Labels that describe a node, or name its rack, stay, because
-decisions read them.
+Each name becomes a number, in the order of the names, and the same number everywhere. Other identifiers of a machine
+are replaced too: provider ids and host ids in labels, and the UUIDs of GPUs. Labels that describe a node, or that name
+its rack, are kept, because decisions read them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,10 @@ _IDENTIFYING = IGNORED_LABELS - _STATES | {HOSTNAME_LABEL}
 
 
 def anonymised(documents: Iterable[Document]) -> list[Document]:
-    """Return trimmed documents with other names; a topology document without its node is left out."""
+    """Return trimmed documents with other names of nodes and namespaces.
+
+    The topology document of a node that is not among them is left out.
+    """
     known = list(documents)
     nodes = _numbered("node", (each["metadata"]["name"] for each in known if each["kind"] == "Node"))
     spaces = {_space(each) for each in known}
@@ -44,7 +47,7 @@ def _space(document: Document) -> str:
 
 
 def _is_common(namespace: str) -> bool:
-    """Return whether every cluster has the namespace, so that its name reveals nothing."""
+    """Return whether a namespace of this name is usual in every cluster, so that the name reveals nothing."""
     return namespace in {"default", NAMESPACE} or namespace.startswith("kube-")
 
 
@@ -77,7 +80,7 @@ def _renamed(document: Document, nodes: Mapping[str, str], namespaces: Mapping[s
 
 
 def _choosing(value: Any, nodes: Mapping[str, str], *, chosen: bool = False) -> Any:
-    """Return a document in which the node names that its pod templates select are replaced."""
+    """Return a copy of a document in which the node names in node selections are replaced."""
     if isinstance(value, dict):
         return {key: _choosing(each, nodes, chosen=chosen or key in _CHOICES) for key, each in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The facts of one kind as an immutable table. A changed table shares most of its parts with the one before."""
+"""The facts of one kind as an immutable table. A changed table shares most of its parts with the earlier table."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ _PARTS: Final = 256
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PersistentMap(Mapping[Any, Any]):
-    """A map whose keys are divided by their hash into parts. A changed map shares the parts without a change.
+    """An immutable mapping that divides its keys among parts by their hash; a changed mapping shares the other parts.
 
     No value is None.
     """
@@ -21,7 +21,7 @@ class PersistentMap(Mapping[Any, Any]):
     parts: tuple[dict[Any, Any], ...] = ({},) * _PARTS
 
     def changed(self, changes: Mapping[Any, Any]) -> "PersistentMap":
-        """Return the map with other values at some keys; None removes a key."""
+        """Return the mapping with these values at their keys; the value None removes a key."""
         parts = list(self.parts)
         for key, value in changes.items():
             place = hash(key) % _PARTS
@@ -34,7 +34,7 @@ class PersistentMap(Mapping[Any, Any]):
         return PersistentMap(tuple(parts))
 
     def get(self, key: object, default: Any = None) -> Any:
-        """Return the value at a key, or the default."""
+        """Return the value at a key, or ``default`` if there is none."""
         return self.parts[hash(key) % _PARTS].get(key, default)
 
     def __getitem__(self, key: object) -> Any:
@@ -42,7 +42,7 @@ class PersistentMap(Mapping[Any, Any]):
         return self.parts[hash(key) % _PARTS][key]
 
     def __contains__(self, key: object) -> bool:
-        """Tell whether there is a value at a key."""
+        """Return whether there is a value at a key."""
         return key in self.parts[hash(key) % _PARTS]
 
     def __iter__(self) -> Iterator[Any]:
@@ -50,11 +50,11 @@ class PersistentMap(Mapping[Any, Any]):
         return chain.from_iterable(self.parts)
 
     def __len__(self) -> int:
-        """Count the keys."""
+        """Return the number of keys."""
         return sum(map(len, self.parts))
 
     def __bool__(self) -> bool:
-        """Tell whether there is any key."""
+        """Return whether there is any key."""
         return any(self.parts)
 
 
@@ -62,19 +62,19 @@ class PersistentMap(Mapping[Any, Any]):
 class Table:
     """The facts of one kind, by the place of their objects and by the keys that they are looked up by.
 
-    If several objects have one key (two ComputeDomains that name one template), the fact of the first place in sorted
-    order counts.
+    If several objects have an equal key (two ComputeDomains that name one template), the fact at the first place in
+    sorted order counts.
     """
 
     facts: PersistentMap = field(default_factory=PersistentMap)
-    """By place."""
+    """The facts by the place of their object."""
     known: PersistentMap = field(default_factory=PersistentMap)
-    """By key; of a kind without keys the same as ``facts``."""
+    """The facts by key; for a kind without keys, the same mapping as ``facts``."""
     holders: PersistentMap = field(default_factory=PersistentMap)
-    """The sorted places that share a key; empty for a kind without keys."""
+    """The sorted places of the objects that have each key; empty for a kind without keys."""
 
     def changed(self, kind: Kind, changes: Mapping[Place, Any]) -> "Table":
-        """Return the table with other facts at some places; None removes a fact."""
+        """Return the table with these facts at their places; the value None removes a fact."""
         facts = self.facts.changed(changes)
         if kind.keys is None:
             return Table(facts, facts)
@@ -92,6 +92,6 @@ class Table:
 
     @classmethod
     def of(cls, facts: Mapping[Any, Any]) -> "Table":
-        """Return the table of a kind without keys."""
+        """Return the table with these facts, for a kind without keys."""
         found = PersistentMap().changed(facts)
         return cls(found, found)

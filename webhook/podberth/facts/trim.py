@@ -1,9 +1,9 @@
-"""A cluster's documents reduced to the fields that podberth reads: the snapshot that users keep and share.
+"""Reduces a cluster's documents to the fields that podberth reads, for a snapshot that users keep and share.
 
 The same cluster gives the same documents in the same order: fields that only show age (heartbeats, versions, managed
 fields) are removed. ``facts.collect`` gives the same result for the reduced documents as for the originals, so
-decisions are equal. Objects that it ignores are left out. A workload that makes gangs keeps only numbers, names, and
-its pods' requirements on a node: sizes and levels come from these, and its other fields may be secret.
+decisions are equal. Objects that ``collect`` ignores are left out. Of a workload that makes gangs, only numbers, names
+and its pods' requirements on a node are kept: other fields may be secret.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -21,7 +21,7 @@ from ..wellknown import TOPOLOGY_LABEL
 from .kinds import Document, Role, kinds_of, unlist
 
 IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
-"""Whether a policy may read a ConfigMap as its parameters, by namespace, name and labels."""
+"""The function that returns whether a policy may read a ConfigMap as params, from its namespace, name and labels."""
 
 # kubectl's copy of the applied object, and annotations that only record how an object was created.
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -32,8 +32,10 @@ _NAMES = frozenset({"name", "cliqueNames", "restartPolicy", "startupPolicyOrder"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 Fields: TypeAlias = Mapping[str, Any]
-"""The kept fields of an object, each with True (its whole value), the kept fields of its object, or a list of one such
-mapping (the kept fields of each object of its list)."""
+"""The fields of an object to keep, by name. True keeps the whole value, a mapping keeps these fields of an object.
+
+A list with one mapping keeps these fields of each object in a list.
+"""
 
 
 def _whole(*names: str) -> dict[str, Any]:
@@ -77,9 +79,9 @@ _KEPT: Final[Mapping[Role, Fields]] = {
 
 
 def trim(documents: Iterable[Document], *, is_param: IsParam, namespace: str) -> list[Document]:
-    """Return the needed parts of documents, sorted by kind, namespace and name; of two with one name the later counts.
+    """Return the documents with the kept fields only, sorted by kind, namespace and name; the originals do not change.
 
-    ``namespace`` is the namespace of topology ConfigMaps. The originals are not changed.
+    Of two documents with one name, the later counts. ``namespace`` is the namespace of topology ConfigMaps.
     """
     found: dict[tuple[str, ...], Document] = {}
     for document in documents:
@@ -114,7 +116,7 @@ def _trimmed(document: Document, is_param: IsParam, namespace: str) -> Document 
 
 
 def _part(document: Document, fields: Fields) -> Document:
-    """Return the fields of an object that are kept; those without a value are left out."""
+    """Return a copy of an object with only these fields; fields without a value are left out."""
     kept: Document = {}
     for name, inner in fields.items():
         value = document.get(name)
@@ -137,7 +139,7 @@ def _type(condition: Document) -> str:
 
 
 def _discovery(document: Document) -> Document | None:
-    """Return that PodGroups of an API group are served; the group is its name, because discovery has none."""
+    """Return an APIResourceList with only its PodGroups, named after the API group; None if it lists no PodGroups."""
     groups = served_pod_groups(document)
     if not groups:
         return None
@@ -201,7 +203,7 @@ def _is_topology(document: Document) -> bool:
 
 
 def _counted(value: Any, key: str) -> Any:
-    """Copy a workload's spec with only numbers, flags and names in it."""
+    """Return a copy of a workload's spec in which every string that is no name is empty."""
     if isinstance(value, dict):
         counted = {inner: _counted(each, inner) for inner, each in value.items()}
         return counted | _asked_of_a_node(value)
@@ -211,7 +213,7 @@ def _counted(value: Any, key: str) -> Any:
 
 
 def _asked_of_a_node(value: Document) -> Document:
-    """Return the fields of a PodSpec, or of a container's resources, that decide where its pods can run."""
+    """Return the fields of a PodSpec, or of a container's resources, that decide on which nodes its pods can run."""
     if isinstance(value.get("containers"), list):
         affinity = {"nodeAffinity": _whole(_REQUIRED)}
         return _part(value, {**_whole("nodeSelector", "tolerations", "resourceClaims"), "affinity": affinity})
@@ -231,13 +233,13 @@ _SPECIAL: Final[Mapping[Role, Callable[[Document], Document | None]]] = {
     "compute domain": _compute_domain,
     "owner": _owner,
 }
-"""The roles for which the kept fields, or whether an object is kept at all, depend on its content."""
+"""The functions for roles in which the content of an object decides which fields are kept, or whether it is kept."""
 
 
 def as_list(documents: Iterable[Document], write: Callable[[Document], str]) -> Iterator[str]:
-    """Yield the lines of a List with one object on each, so that two snapshots can be compared by line.
+    """Yield the lines of a List with one object on each line, so that two snapshots can be compared by line.
 
-    It is JSON, and so YAML; ``write`` serialises one object on one line.
+    The List is JSON, and so YAML. ``write`` returns one object as one line.
     """
     lines = [write(document) for document in documents]
     yield '{"apiVersion": "v1", "kind": "List", "items": ['

@@ -1,5 +1,5 @@
-"""Checks of a workload's group, independent of policies: one module for each check. The findings are warnings.
+"""Checks of a workload's gangs and groups, independent of policies: one module for each check.
 
-A check gets a workload's predicted pods and the cluster's facts. It denies nothing, and finds nothing where facts are
-unknown.
+A check gets a workload's predicted pods and the cluster's facts. Its findings are warnings: a check denies nothing, and
+reports nothing if facts are unknown.
 """

@@ -19,47 +19,52 @@ from .moments import stages
 
 Found: TypeAlias = Mapping[str, Any]
 Groups: TypeAlias = tuple[tuple[Membership, Member], ...]
-"""Groups that a pod names, each with the membership that read it."""
+"""The groups that a pod names: the rule that read the name, and the pod's membership."""
 
 MOST_ROLES: Final = 32
-"""The most templates of one object that are compared with each other, and that are checked when the object is applied:
-three times the largest known example, and as many as a review has time for (``bench.hostile``)."""
+"""The most templates of one object that are compared with each other, and that are checked when it is applied.
+
+That is three times the largest known example, and as many as a review has time for (``bench.hostile``).
+"""
 _MOST_LOOKED_FOR: Final = MOST_ROLES
-"""The most names of groups that one review looks for in all namespaces: with 5,000 namespaces each takes 1 ms."""
+"""The most group names that one review looks for in all namespaces; with 5,000 namespaces each takes 1 ms."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """One problem."""
+    """One problem that a check has found."""
 
     path: Steps
-    """The path in the document; for an absent field, where it should be."""
+    """The path of the field in the document; for an absent field, the path where it should be."""
     where: str
-    """The place as text for users: a role and the field of its pods, or the path in the document."""
+    """The place as text for users: a role and a field of its pods, or the path in the document."""
     message: str
 
     def __str__(self) -> str:
-        """Return the problem as one line: place and message."""
+        """Return the problem as one line, place and message."""
         return f"{self.where}: {self.message}" if self.where else self.message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnownCluster:
-    """The known facts of the cluster. Each review makes one, because it remembers the results of look-ups."""
+    """The known facts of the cluster.
+
+    Each review makes its own object, because results of look-ups are cached in it.
+    """
 
     topology: TopologyIndex
     facts: ClusterFacts
     _looked_for: dict[tuple[tuple[str, ...], str], tuple[str, ...]] = field(default_factory=dict)
 
     def has_group(self, api_groups: tuple[str, ...], namespace: str, name: str) -> bool:
-        """Tell whether a PodGroup with this name is known in the namespace, in one of the API groups."""
+        """Return whether one of the API groups has a known PodGroup of this name in the namespace."""
         return any((group, namespace, name) in self.facts.pod_groups for group in api_groups)
 
     def namespaces_with(self, api_groups: tuple[str, ...], name: str) -> tuple[str, ...]:
-        """Return the namespaces that have a PodGroup with this name; empty for names beyond ``_MOST_LOOKED_FOR``.
+        """Return the namespaces that have a PodGroup of this name; empty after ``_MOST_LOOKED_FOR`` names.
 
-        The search goes by namespaces and not by groups, because a cluster may have a hundred thousand groups. Files may
-        have groups and no Namespace.
+        The search looks into each namespace and not at each group, because a cluster may have 100,000 groups. Files may
+        have groups but no Namespace objects.
         """
         key = api_groups, name
         if key not in self._looked_for and len(self._looked_for) < _MOST_LOOKED_FOR:
@@ -72,7 +77,7 @@ class KnownCluster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pods:
-    """The pods of one template."""
+    """The pods of one template of an object."""
 
     template: Template
     pod: dict[str, Any]
@@ -83,36 +88,36 @@ class Pods:
 
     @property
     def replicas(self) -> int:
-        """The number of pods that one object makes; 0 if it is unknown."""
+        """The number of pods that one object makes of the template; 0 if it is unknown."""
         return self.template.replicas
 
     @property
     def role(self) -> str:
-        """The workload's name for these pods; empty if it has none."""
+        """The operator's name for these pods; empty if there is none."""
         return self.template.role
 
     @property
     def scheduler(self) -> str:
-        """The scheduler of the pods."""
+        """The name of the scheduler of the pods."""
         return text_at(self.pod, "spec", "schedulerName") or "default-scheduler"
 
     @property
     def annotations(self) -> Found:
-        """The pods' annotations, without those of policies."""
+        """The pods' annotations before policies have written any."""
         return mapping_at(self.template.pod, "metadata", "annotations")
 
     @property
     def labels(self) -> Found:
-        """The pods' labels, without those of policies."""
+        """The pods' labels before policies have written any."""
         return mapping_at(self.template.pod, "metadata", "labels")
 
     def wrong(self, steps: Path, message: str) -> Wrong:
-        """Return a problem of a field of the pod, at its place in the document."""
+        """Return a problem with a field of the pod, at the field's path in the document."""
         where = render_path(steps)
         return Wrong(self.place(steps), f"{self.role}: {where}" if self.role else where, message)
 
     def place(self, steps: Path) -> Steps:
-        """Return the place of a field of the pod in the document."""
+        """Return the path in the document for a path in the pod."""
         for target, source in sorted(self.template.form.seats, key=lambda seat: -len(seat[0])):
             if steps[: len(target)] == target:
                 return (*self.template.path, *source, *steps[len(target) :])
@@ -121,25 +126,25 @@ class Pods:
 
 @dataclass(frozen=True, kw_only=True)
 class GroupCase:
-    """One object of a document: the document itself, or an object inside an AppWrapper."""
+    """One object that is checked: the document itself, or an object that an AppWrapper in it wraps."""
 
     document: Found
     base: Steps
     """The path from the document to the object."""
     namespace: str
     above: tuple[Found, ...]
-    """The objects that wrap it, the outermost first."""
+    """The objects that wrap this object, the outermost first."""
     pods: tuple[Pods, ...]
     known: KnownCluster
 
     @property
     def kind(self) -> tuple[str, str]:
-        """API group and kind; a bare Pod is ("", "Pod")."""
+        """The API group and the kind of the object; a bare Pod is ("", "Pod")."""
         return text_at(self.document, "apiVersion").rpartition("/")[0], text_at(self.document, "kind")
 
     @property
     def is_bare(self) -> bool:
-        """Whether it is a single Pod."""
+        """Whether the object is a bare Pod."""
         return self.kind == ("", "Pod")
 
     @property
@@ -149,31 +154,31 @@ class GroupCase:
 
     @cached_property
     def groups(self) -> Mapping[Steps, Groups]:
-        """The groups that the pods of each template name, by the template's place; also names from an operator."""
+        """The groups that the pods of each template name, by the template's path; an operator's names are included."""
         return {each.template.path: self._groups_of(each.template.pod) for each in self.pods}
 
     @cached_property
     def own_groups(self) -> Mapping[Steps, Groups]:
-        """The groups that each template itself names, by its place; the names that its operator writes are left out."""
+        """The groups that each template itself names, by the template's path; those from its operator are left out."""
         found = {each.template.path: each.template.own for each in self.pods}
         read = {path: own if isinstance(own.get("spec"), dict) else {**own, "spec": {}} for path, own in found.items()}
         return {path: self._groups_of(own) for path, own in read.items()}
 
     @cached_property
     def stages(self) -> Mapping[Steps, int]:
-        """The number of jobs that have to end, one after another, before a template's pods start, by its place."""
+        """The number of jobs that have to end before the pods of a template start, by the template's path."""
         return stages(self.document, self.base, [each.template.path for each in self.pods])
 
     def _groups_of(self, pod: Found) -> Groups:
         return tuple(groups_in(pod, self.namespace, self.known.facts.group_sizes))
 
     def wrong(self, steps: Steps, message: str) -> Wrong:
-        """Return a problem of a field of the object."""
+        """Return a problem with a field of the object, at its path in the document."""
         path = (*self.base, *steps)
         return Wrong(path, render_path(path), message)
 
     def gangs(self) -> Iterator[tuple[Pods, ...]]:
-        """Yield the pods of each gang of the object; a gang with pods of unknown number is left out."""
+        """Yield the pods of each gang of the object; a gang with an unknown number of pods is left out."""
         found: dict[str, list[Pods]] = {}
         for each in self.pods:
             if each.gang.known:
@@ -181,11 +186,11 @@ class GroupCase:
         yield from map(tuple, found.values())
 
     def own_member(self, pods: Pods) -> Member | None:
-        """Return the membership of pods according to their operator, without podberth's own keys."""
+        """Return the pods' membership in a gang according to their operator, without podberth's own keys."""
         return own_member_in(pods.pod, self.namespace, pods.template.owners, self.known.facts.group_sizes)
 
 
 def whole(pods: Iterable[Pods]) -> int:
-    """Return the total number of pods of some templates; 0 if the number of one template is unknown."""
+    """Return the total number of pods; 0 if the number of one template's pods is unknown."""
     counts = [each.replicas for each in pods]
     return sum(counts) if all(counts) else 0

@@ -1,4 +1,4 @@
-"""The checks, in the order of their findings, and the function that runs them all."""
+"""The list of all checks of gangs, in the order of their findings, and the function that runs the checks."""
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,16 +21,16 @@ from .schedulers import mixed_schedulers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One check of groups: its name, its source, the function that finds errors, and the objects that it applies to."""
+    """One check of gangs: its name, its source, the function that finds problems, and the objects it applies to."""
 
     name: str
-    """The name in docs/groups.md."""
+    """The name of the check in docs/groups.md."""
     source: str
     find: Callable[[GroupCase], Iterator[Wrong]]
     of_bare_pods: bool = False
-    """Whether the check applies to a single Pod."""
+    """Whether the check applies to a bare Pod."""
     one_by_one: bool = False
-    """Whether the check looks at each role by itself; otherwise it compares roles, MOST_ROLES at most."""
+    """Whether the check looks at each role by itself; if not, it compares up to ``MOST_ROLES`` roles."""
 
 
 CHECKS: Final[tuple[Check, ...]] = (
@@ -85,7 +85,7 @@ _FIELDS: Final = tuple(row.field for row in GROUPS if row.field)
 
 
 def names_a_group(pod: Mapping[str, Any]) -> bool:
-    """Return whether a single Pod names a queue or a group; other Pods never have a finding."""
+    """Return whether a bare Pod names a queue or a group; other bare Pods never have a finding."""
     return (
         not _KEYS.isdisjoint(pods.labels(pod))
         or not _KEYS.isdisjoint(pods.annotations(pod))
@@ -96,7 +96,7 @@ def names_a_group(pod: Mapping[str, Any]) -> bool:
 def wrong_groups(
     document: Mapping[str, Any], namespace: str, made: Sequence[Pods], known: KnownCluster
 ) -> tuple[Wrong, ...]:
-    """Return the problems of a document's groups, each once.
+    """Return the problems that the checks find in a document, without duplicates.
 
     ``namespace`` is used if the document names none. Only pods that ask for devices, or that declare a gang, are
     checked.
@@ -123,7 +123,7 @@ def wrong_groups(
 
 
 def _inside(path: Steps, objects: Container[Steps]) -> list[Steps]:
-    """Return the paths of the objects that contain a place, the outermost first, the document always among them."""
+    """Return the paths of the objects that contain a path, the outermost first; the document is always included."""
     return [path[:length] for length in range(len(path) + 1) if path[:length] in objects]
 
 

@@ -1,7 +1,7 @@
-"""Groups that are too large for every known domain of a required level, or for all known nodes together.
+"""The check for gangs that are too large for every known domain of a required level, or for all known nodes together.
 
-The nodes that fit a pod count as empty and healthy. An autoscaler may add nodes, so the finding is about known nodes,
-and never denies (docs/rules.md, rule 13).
+Nodes that fit a pod count as empty and healthy. An autoscaler may add nodes, so the check only warns about known nodes
+(docs/rules.md, rule 13).
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from .together import starts
 
 
 def too_large_groups(case: GroupCase) -> Iterator[Wrong]:
-    """Find groups that no known domain holds, and groups without a level that all known nodes together cannot hold."""
+    """Yield a problem for each gang that no known domain can hold, or that all known nodes together cannot hold."""
     if not case.known.topology.known:
         return
     reported: set[tuple[object, ...]] = set()
@@ -74,7 +74,7 @@ def _of_cluster(case: GroupCase, start: Start[Pods]) -> Wrong | None:
 
 
 def _counted(start: Start[Pods], found: Sequence[Lack]) -> tuple[str, str]:
-    """Return two texts: the pods that no domain has room for, and the most that one domain holds."""
+    """Return two texts: the pods that fit into no domain, and the most of these pods that one domain holds."""
     often = Counter(each.kinds for each in found)
     first = max(found, key=lambda lack: (often[lack.kinds], lack.room))
     pods = f"{first.pods} pods{_of_roles(start, first)}"
@@ -85,7 +85,7 @@ def _counted(start: Start[Pods], found: Sequence[Lack]) -> tuple[str, str]:
 
 
 def _of_roles(start: Start[Pods], lack: Lack) -> str:
-    """Return the text that names the counted roles; empty if there is only one."""
+    """Return the text that names the roles of the counted pods; empty if there is only one role."""
     roles = [start.shares[place].pods.role for place in sorted(lack.kinds)]
     if len(roles) == 1:
         return ""

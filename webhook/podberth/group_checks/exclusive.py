@@ -1,4 +1,4 @@
-"""Exclusive topology that contradicts another field: each of them requires another level."""
+"""The check for exclusive topology that contradicts another field, because the two require different levels."""
 
 from collections.abc import Iterator
 
@@ -7,9 +7,10 @@ from .levels import affinity_keys, exclusive_levels, kueue_levels
 
 
 def second_opinions(case: GroupCase) -> Iterator[Wrong]:
-    """Find pod affinity to the group itself, and Kueue's topology, with another key than exclusive topology has.
+    """Yield a problem for pod affinity or Kueue's topology with another level than the exclusive topology has.
 
-    Spread and anti-affinity do not contradict it: a group that is alone in its rack may be spread over its hosts.
+    Spread and anti-affinity do not contradict exclusive topology: a gang that is alone in its rack may be spread over
+    its hosts.
     """
     exclusive = tuple(exclusive_levels(case))
     if not exclusive:

@@ -1,4 +1,4 @@
-"""Launchers, heads and drivers that a stated size leaves out, or that it counts though they start later."""
+"""The check for gang sizes that leave out launchers, heads or drivers, or that count them although they start later."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -14,7 +14,7 @@ _RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules
 
 
 def miscounted_launchers(case: GroupCase) -> Iterator[Wrong]:
-    """Find sizes that count the workers without the launcher, or with a launcher that starts after them."""
+    """Yield a problem for each size that leaves out the launcher, or counts one that starts after the workers."""
     rules = _RULES.get(case.kind)
     if rules is None or (rules.workers_alone is not None and rules.workers_alone(case.document)):
         return
@@ -48,13 +48,13 @@ def miscounted_launchers(case: GroupCase) -> Iterator[Wrong]:
 
 
 def _made_later(case: GroupCase, rules: GroupRules, front: Pods) -> str:
-    """Return the field that delays a launcher until the workers run; empty: there is none."""
+    """Return the field that delays a launcher until the workers run; empty if there is none."""
     part = find(case.document, front.template.path[len(case.base) : -1])
     return rules.front_waits(case.document, part) if rules.front_waits is not None else ""
 
 
 def _grouped(case: GroupCase, front: Pods, sizes: tuple[int, int]) -> Iterator[Wrong]:
-    """Find a manual group that contains the launcher, and whose minimum leaves it out."""
+    """Yield a problem if the launcher is in a group that the user made, but the group's minimum leaves it out."""
     workers, total = sizes
     for row, member in case.groups[front.template.path]:
         if member.size == workers:

@@ -1,4 +1,4 @@
-"""The topology in a workload's own fields: the number of its pods in one domain of a level."""
+"""The topology that a workload's own fields ask for: how many of its pods one domain of a level has to hold."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,34 +33,34 @@ _KUEUES_OWN: Final = frozenset({("batch", "Job"), ("batch", "CronJob"), ("ray.io
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelDemand:
-    """One requirement: the pods of ``start`` in one domain of ``key``."""
+    """One requirement: one domain of the level ``key`` has to hold the pods of ``start``."""
 
     pods: Pods
-    """The pods that a problem is about, if ``case`` is None."""
+    """The pods about which a problem is reported, if ``case`` is None."""
     key: str
     start: Start[Pods]
     steps: Path
-    """The path of the field in the pod; if ``case`` is set, its path in the object."""
+    """The path of the field in the pod, or in the object if ``case`` is set."""
     case: GroupCase | None = None
     domains: int = 1
-    """The number of domains that are needed: one for each group."""
+    """The number of domains that are needed, one for each gang."""
 
     def wrong(self, message: str) -> Wrong:
-        """Return a problem of the requirement, at its field."""
+        """Return a problem with the requirement, at the path of its field."""
         return self.case.wrong(self.steps, message) if self.case else self.pods.wrong(self.steps, message)
 
     def concerns(self, other: "LevelDemand") -> bool:
-        """Return whether both levels are about a common template."""
+        """Return whether both requirements apply to the pods of a common template."""
         return any(share.pods.template.path in other.paths for share in self.start.shares)
 
     @property
     def paths(self) -> frozenset[Path]:
-        """The places of its templates."""
+        """The paths of the templates whose pods the requirement applies to."""
         return frozenset(share.pods.template.path for share in self.start.shares)
 
 
 def exclusive_levels(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the exclusive topology of an object's groups, of the Jobs of each replicated job, or of all its roles."""
+    """Yield the exclusive topology that an object requires of each gang, each Job of a replicated job or all roles."""
     rules = _RULES.get(case.kind)
     if rules is None:
         return
@@ -92,9 +92,9 @@ def _of_jobs(case: GroupCase, name: str) -> Iterator[LevelDemand]:
 
 
 def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, Path | None]:
-    """Return the level of exclusive topology for a replicated job, and the path of its annotation in the object.
+    """Return the level of a replicated job's exclusive topology, and the path of the annotation in the object.
 
-    The annotation is that of the Job template or of the whole object; the path is None if the pod has it.
+    The annotation is on the Job template or on the whole object; the path is None if it is on the pod.
     """
     if own := text_at(pods.template.own, *steps):
         return own, None
@@ -104,7 +104,7 @@ def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, 
 
 
 def _rivals(case: GroupCase, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
-    """Yield the replicated jobs whose Jobs compete for the same domains as this one's, including its own."""
+    """Yield the replicated jobs whose Jobs compete for the same domains as this one's, with this one included."""
     members = _of_one_group(case, pods).least
     for each in alike:
         beside = number_of[each.template.path] == number_of[pods.template.path]
@@ -123,19 +123,19 @@ def _of_groups(case: GroupCase, name: str, pods: Sequence[Pods], groups: int) ->
 
 
 def _of_its_job(case: GroupCase, pods: Pods) -> Path:
-    """Return the path of the Job template of one ReplicatedJob, which may have its own; empty for other kinds."""
+    """Return the path of the Job template of the ReplicatedJob that has this pod template; empty for other kinds."""
     path = pods.template.path[len(case.base) :]
     return (*path[:3], "template") if path[:2] == ("spec", "replicatedJobs") else ()
 
 
 def _of_one_group(case: GroupCase, pods: Pods) -> Start[Pods]:
-    """Return the pods of a template in one group: a Job of a JobSet, a group of a LeaderWorkerSet."""
+    """Return the pods of a template that are in one gang: one Job of a JobSet, one group of a LeaderWorkerSet."""
     groups = _groups(case, pods)
     return all_of([pods], lambda each: each.replicas // groups if groups else 0)
 
 
 def _groups(case: GroupCase, pods: Pods) -> int:
-    """Return the number of groups of a template; 0: unknown."""
+    """Return the number of gangs that have pods of a template; 0: unknown."""
     rules = _RULES.get(case.kind)
     if rules is None or rules.groups is None:
         return 0
@@ -143,10 +143,10 @@ def _groups(case: GroupCase, pods: Pods) -> int:
 
 
 def kueue_levels(case: GroupCase, *, preferred: bool = False) -> Iterator[LevelDemand]:
-    """Yield the requests to Kueue in annotations of templates (apis/kueue/v1beta2/topology_types.go).
+    """Yield the topology that annotations of templates ask Kueue for (apis/kueue/v1beta2/topology_types.go).
 
-    A pod set has the pods of one template; if each group has pods of all templates, those of one group. Pod sets with
-    the same group name share a domain.
+    A pod set has the pods of one template, or the pods of one group if each group has pods of all templates. Pod sets
+    with the same group name share a domain.
     """
     if case.kind[1] in _SINGLE:
         return
@@ -162,7 +162,10 @@ def kueue_levels(case: GroupCase, *, preferred: bool = False) -> Iterator[LevelD
 
 
 def _pod_sets(case: GroupCase, name: str) -> Iterator[list[Pods]]:
-    """Yield the pods that annotation ``name`` keeps in one domain: templates with one group name, or one template."""
+    """Yield each set of pods that Kueue keeps in one domain because of the annotation ``name``.
+
+    The pods are those of all templates with one group name, or of one template.
+    """
     groups: dict[object, list[Pods]] = {}
     for place, pods in enumerate(case.pods):
         said = mapping_at(pods.template.own, "metadata", "annotations")
@@ -173,7 +176,7 @@ def _pod_sets(case: GroupCase, name: str) -> Iterator[list[Pods]]:
 
 
 def _pod_set(case: GroupCase, pods: Pods) -> Start[Pods]:
-    """Return the start of the pods that Kueue counts; it reads no other system's minimums (pkg/controller/jobs)."""
+    """Return the pods of a template that Kueue counts; Kueue reads no other system's minimums (pkg/controller/jobs)."""
     rules = _RULES.get(case.kind)
     if rules is not None and rules.whole_groups:
         return _of_one_group(case, pods)
@@ -191,9 +194,9 @@ def _annotated(pods: Pods, name: str, start: Start[Pods]) -> LevelDemand:
 
 
 def native_levels(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the constraints in a Job's field ``scheduling`` (KEP-5732, the gate WorkloadWithJob).
+    """Yield the topology constraints in a Job's field ``scheduling`` (KEP-5732, the gate WorkloadWithJob).
 
-    A Job that is no gang is placed pod by pod unless it asks to be one (KEP-5547, "Defaulting Rules").
+    The pods of a Job are placed one by one unless the Job asks to be a gang (KEP-5547, "Defaulting Rules").
     """
     asked = at(case.document, "spec", *JOB_SCHEDULING, "gang") is not None
     if case.kind != ("batch", "Job") or not (asked or all(each.gang.known for each in case.pods)):
@@ -207,10 +210,10 @@ def native_levels(case: GroupCase) -> Iterator[LevelDemand]:
 
 
 def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the required pod affinity of the final pods to their own group, including affinity from policies.
+    """Yield the required pod affinity of the pods to their own gang, as it is after policies.
 
     Each role that a term selects must have such a term itself: a role without one may be placed elsewhere, so nothing
-    is certain. Equal terms count once, at the first role.
+    is certain. Equal terms count once, for the first role.
     """
     roles = _Roles(case)
     first: dict[tuple[str, frozenset[int]], tuple[Pods, Path]] = {}
@@ -238,7 +241,7 @@ def affinity_keys(case: GroupCase) -> Iterator[LevelDemand]:
 
 
 class _Roles:
-    """The roles of an object that terms of pod affinity select, by index."""
+    """The roles of an object, each by its index, and which of them a term of pod affinity selects."""
 
     def __init__(self, case: GroupCase) -> None:
         self._namespace = case.namespace
@@ -250,9 +253,9 @@ class _Roles:
             self._beside.setdefault(number, set()).add(place)
 
     def selected(self, term: dict[str, Any], place: int) -> frozenset[int]:
-        """Return the roles that a term of one of them selects and that run at the same time.
+        """Return the indexes of the roles that a term selects and that run at the same time as the term's own role.
 
-        A term with label keys selects an unknown part of these pods: then the result is empty.
+        Empty if the term has label keys, because it then selects an unknown part of these pods.
         """
         if term.get("matchLabelKeys") or term.get("mismatchLabelKeys") or term.get("namespaceSelector") is not None:
             return frozenset()

@@ -1,4 +1,4 @@
-"""Minimums that are above the number of pods: a group that is never complete, and so never starts."""
+"""The check for minimums that are above the number of pods, so that the gang never starts."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -16,7 +16,7 @@ _BY_KIND: Final = {
 
 
 def too_large_minimums(case: GroupCase) -> Iterator[Wrong]:
-    """Find minimums above the number of pods, in the object's own fields, then in its pods' annotations."""
+    """Yield a problem for each minimum above the number of pods: in the object's fields, then in pod annotations."""
     find = _BY_KIND.get(case.kind)
     for steps, message in find(case.document) if find else ():
         yield case.wrong(steps, message)
@@ -29,7 +29,10 @@ def too_large_minimums(case: GroupCase) -> Iterator[Wrong]:
 
 # ---- in the pods' annotations ----------------------------------------------------------------------------------------
 def _by_annotation(case: GroupCase) -> Iterator[Wrong]:
-    """Find minimums in the annotations that group systems read from the object that owns the pods."""
+    """Yield a problem for each minimum above the number of pods in an annotation of the pods' owner.
+
+    Only annotations that a group system reads count.
+    """
     total = whole(case.pods)
     for stated in _STATED:
         if stated.kinds and case.kind not in stated.kinds:
@@ -43,7 +46,10 @@ def _by_annotation(case: GroupCase) -> Iterator[Wrong]:
 
 
 def _declared(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
-    """Find a ``podberth.io/gang-size`` that is too large; a gang by the user's own label may have several workloads."""
+    """Yield a problem if ``podberth.io/gang-size`` is too large.
+
+    A gang that the user's own label names may have pods of several workloads, so it is left out.
+    """
     size = number(text(pods.annotations.get(GANG_SIZE_ANNOTATION))) or 0
     if not size or GANG_LABEL in pods.labels:
         return
@@ -55,7 +61,10 @@ def _declared(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
 
 
 def _of_groups(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
-    """Find minimums of a PodGroup, or of an annotation instead of one; reported once, at the first template."""
+    """Yield a problem for each minimum of a PodGroup, or of an annotation in its place, above the number of pods.
+
+    A problem is yielded once, for the first template.
+    """
     for row, member in case.groups[pods.template.path]:
         mates = [each for each in case.pods if _is_in(each, case, member.name)]
         total = whole(mates)

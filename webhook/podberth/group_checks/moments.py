@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 # the other status, the Jobs still run.
 _ENDED: Final = "Complete"
 _OF_ROLES: Final = OF_ROLES | {""}
-"""The sources of gangs whose roles may wait for each other; pods without a gang are among them."""
+"""The sources of gangs whose roles may wait for each other; "" stands for pods without a gang."""
 
 
 def moments(case: "GroupCase", pods: Sequence["Pods"]) -> Iterator[tuple["Pods", ...]]:
-    """Yield the pods that run at the same time, in the order of their start.
+    """Yield the sets of pods that run at the same time, in the order of their start.
 
-    If the pods themselves name a group, by a label or a field, they are yielded together: its scheduler counts all.
+    If the pods themselves name a group, by a label or a field, all are in one set, because the scheduler counts all.
     """
     found: dict[int, list[Pods]] = {}
     for each in pods:
@@ -32,7 +32,7 @@ def moments(case: "GroupCase", pods: Sequence["Pods"]) -> Iterator[tuple["Pods",
 
 
 def stages(document: Mapping[str, Any], base: Steps, paths: Iterable[Steps]) -> Mapping[Steps, int]:
-    """Return, by place of template, the number of jobs that have to end one after another before its pods start."""
+    """Return, by a template's path, the number of jobs that end one after another before the template's pods start."""
     found = dict.fromkeys(paths, 0)
     for jobs in JOB_LISTS:
         by_place = _stages(find(document, jobs))
@@ -44,7 +44,10 @@ def stages(document: Mapping[str, Any], base: Steps, paths: Iterable[Steps]) -> 
 
 
 def _stages(jobs: object) -> Mapping[str | int, int]:
-    """Return these numbers by the place of each job, from ``dependsOn``: it names earlier jobs (jobset_webhook.go)."""
+    """Return the number of jobs that have to end before each job starts, by the job's index or key.
+
+    The numbers come from ``dependsOn``, which names earlier jobs only (jobset_webhook.go).
+    """
     by_name: dict[str, int] = {}
     by_place: dict[str | int, int] = {}
     for place, job in enumerate(jobs if isinstance(jobs, list) else ()):

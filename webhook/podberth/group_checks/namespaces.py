@@ -1,4 +1,4 @@
-"""Groups across namespaces: a pod joins only groups of its own namespace, and a controller creates pods in its own."""
+"""The check for groups in other namespaces: a pod can only join a group in its own namespace."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from .case import GroupCase, Pods, Wrong
 
 
 def other_namespaces(case: GroupCase) -> Iterator[Wrong]:
-    """Find groups that exist only in another namespace, and roles with another namespace.
+    """Yield a problem for each group that exists only in another namespace, and for each role with another namespace.
 
     No controller reads the namespace of a template (kubernetes pkg/controller/controller_utils.go GetPodFromTemplate),
     and an AppWrapper creates objects in its own namespace (project-codeflare/appwrapper internal/webhook).

@@ -1,4 +1,4 @@
-"""Queues that do not exist, or that admit nothing. A kind without any known queue gives no finding.
+"""The check for queues that do not exist or that admit nothing. It reports nothing if no queue of a kind is known.
 
 YuniKorn's queues are in a ConfigMap or come from its placement rules, so nothing is known about them.
 """
@@ -16,20 +16,20 @@ from ..topology.queues import QUEUE_FORMS
 from .case import GroupCase, Pods, Wrong
 
 POD_KEYS: Final = frozenset(key for form in QUEUE_FORMS.values() for key in (form.label, form.annotation) if key)
-"""Labels and annotations by which a pod names a queue."""
+"""The labels and annotations by which a pod names a queue."""
 _RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules if each.queue}
 
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """A queue's name and its place."""
+    """The name of a queue, and the field that names the queue."""
 
     name: str
     steps: Path
     pods: Pods | None = None
     """The pods that name the queue; None if the object names it."""
     outside: bool = False
-    """Whether the document that wraps the object names the queue."""
+    """Whether the name is on the object that wraps this object."""
 
     def wrong(self, case: GroupCase, message: str) -> Wrong:
         if self.outside:
@@ -38,7 +38,7 @@ class _Named:
 
 
 def wrong_queues(case: GroupCase) -> Iterator[Wrong]:
-    """Find named queues that do not exist, are stopped, or are parents that take no pods."""
+    """Yield a problem for each named queue that does not exist, is stopped, or is a parent that takes no pods."""
     for form in QUEUE_FORMS.values():
         for each in _named(case, form):
             if message := _reason(case, form, each.name):
@@ -46,7 +46,7 @@ def wrong_queues(case: GroupCase) -> Iterator[Wrong]:
 
 
 def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
-    """Yield the queues of a kind that an object and its pods name."""
+    """Yield the queues of one kind that an object and its pods name."""
     if form.label:
         yield from _labelled(case, form.label)
     rules = _RULES.get(case.kind)
@@ -59,7 +59,10 @@ def _named(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
 
 
 def _labelled(case: GroupCase, key: str) -> Iterator[_Named]:
-    """Yield the names in a label: of the object, of the objects that wrap it, else of its pods; each name once."""
+    """Yield the queues that a label names: on the object and the objects that wrap it, else on its pods.
+
+    Each name is yielded once.
+    """
     steps = ("metadata", "labels", key)
     own = text_at(case.document, *steps)
     outer = text_at(case.above[0], *steps) if case.above else ""
@@ -75,7 +78,7 @@ def _labelled(case: GroupCase, key: str) -> Iterator[_Named]:
 
 
 def _annotated(case: GroupCase, form: QueueForm) -> Iterator[_Named]:
-    """Yield the names in an annotation of the pods that the system schedules, each once."""
+    """Yield the queues that an annotation of the pods names, each once, if the kind's scheduler schedules the pods."""
     steps = ("metadata", "annotations", form.annotation)
     reported: set[str] = set()
     for pods in case.pods:
@@ -90,7 +93,7 @@ def _uses(case: GroupCase, scheduler: str) -> bool:
 
 
 def _reason(case: GroupCase, form: QueueForm, name: str) -> str:
-    """Return the reason why a workload in this queue waits; empty if none is known."""
+    """Return the reason why a workload in this queue has to wait; empty if none is known."""
     queues = case.known.facts.queues
     found = queues.get(form.kind, name, "" if form.of_cluster else case.namespace)
     if found is not None and found.halted and form.stopped:
@@ -116,7 +119,7 @@ def _missing(case: GroupCase, form: QueueForm, name: str) -> str:
 
 
 def _above(case: GroupCase, form: QueueForm, name: str, above: str) -> str:
-    """Return the reason why queue ``above``, to which ``name`` leads, admits nothing; empty if none is known."""
+    """Return the reason why queue ``above``, the parent of queue ``name``, admits nothing; empty if none is known."""
     queues, parent = case.known.facts.queues, QUEUE_FORMS[form.parent] if form.parent is not None else form
     if queues.lacks(parent.kind, above):
         gone = "does not exist" if queues.listed else "is not in the snapshot"

@@ -1,4 +1,4 @@
-"""Mixed schedulers: one group without a single scheduler that sees all of it."""
+"""The check for a gang with several schedulers, none of which sees all pods of the gang."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ _BY_PLUGIN: Final = frozenset(row.name for row in SYSTEMS if row.by_plugin)
 
 
 def mixed_schedulers(case: GroupCase) -> Iterator[Wrong]:
-    """Find roles with another scheduler than most roles of their gang, if one of the schedulers schedules whole groups.
+    """Yield a problem for each role whose scheduler differs from that of most roles, if one of them schedules gangs.
 
-    Two plain schedulers give no finding: they place pod by pod, so no pod waits for a group. A role that ends before
-    the others start, such as an initializer, gives no finding either.
+    Two plain schedulers are no problem: they place pod by pod, so no pod waits for a gang. A role that ends before the
+    others start, such as an initializer, is no problem either.
     """
     for pods in (each for gang in case.gangs() for each in moments(case, gang)):
         schedulers = {each.scheduler for each in pods}
@@ -38,6 +38,6 @@ def mixed_schedulers(case: GroupCase) -> Iterator[Wrong]:
 
 
 def _wanted(pods: tuple[Pods, ...], grouping: set[str]) -> str:
-    """Return the scheduler of most templates; if some of them schedule groups, among those."""
+    """Return the scheduler that most templates name; if some name a scheduler of gangs, only these templates count."""
     votes = Counter(each.scheduler for each in pods if not grouping or each.scheduler in grouping)
     return min(votes, key=lambda name: (-votes[name], name))

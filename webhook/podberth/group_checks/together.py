@@ -11,21 +11,21 @@ from .case import GroupCase, Pods
 from .moments import moments
 
 RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules if each.starts is not None}
-"""The rules of each kind whose objects are one gang or several equal gangs."""
+"""The rules of each kind whose objects are one gang or several equal gangs, by API group and kind."""
 _ELASTIC: Final = tuple(key for row in DOSSIERS for key in row.elastic_keys)
 _STATED: Final = tuple(
     each.key for row in DOSSIERS for each in row.stated_minimums if not (each.kinds or each.scheduler)
 )
-"""Annotations of an object of any kind with a minimum."""
+"""Annotations with a minimum that count on an object of any kind."""
 
 
 def exactly(number_of: int, pods: Pods) -> Start[Pods]:
-    """Return the start of exactly ``number_of`` pods of a template."""
+    """Return a ``Start`` in which exactly ``number_of`` pods of one template start together."""
     return all_of([pods], lambda _: number_of)
 
 
 def starts(case: GroupCase) -> Iterator[Start[Pods]]:
-    """Yield the gangs of an object, each with the roles that run at the same time."""
+    """Yield, for each gang of an object, the pods that start together."""
     rules = RULES.get(case.kind)
     if rules is None or (rules.on_demand is not None and not rules.on_demand(case.document)):
         return
@@ -35,7 +35,7 @@ def starts(case: GroupCase) -> Iterator[Start[Pods]]:
 
 
 def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
-    """Return the start of the pods of some templates; all pods start together if their kind has no rule."""
+    """Return which pods of these templates start together; all pods if their kind has no rule."""
     rules, first, pods = RULES.get(case.kind), some[0], tuple(some)
     if rules is None or rules.starts is None:
         return all_of(some)
@@ -47,7 +47,10 @@ def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
 
 
 def _as_said(case: GroupCase, start: Start[Pods]) -> Start[Pods]:
-    """Return the start with minimums outside the kind's own field; with a group of unknown size, none is certain."""
+    """Return ``start`` changed by the minimums that the object states outside its kind's own field.
+
+    If a group's size is unknown, no minimum is certain.
+    """
     if any(case.annotations.get(key) == "true" for key in _ELASTIC):
         return start.at_least(0)
     for key in _STATED:

@@ -1,7 +1,7 @@
 """The facts about foreign controllers, schedulers, queues and kinds: one dossier for each, every fact with its source.
 
-A dossier has the places of a kind's pod templates, the stamps of its controllers, the fields that are read from an
-owner, the way in which pods name their gang, and the fields that podberth leaves alone. ``dossiers`` lists them. No
-dossier imports another; the plain modules of this room have the facts that several dossiers share. This room decides
-nothing: ``topology``, ``workload`` and ``group_checks`` make their tables from the list.
+A dossier states the places of a kind's pod templates, the fields that its controllers write on pods, the fields that
+are read from an owner, the way in which pods name their gang, and the fields that podberth leaves alone. ``dossiers``
+lists all dossiers. No dossier imports another; the plain modules of this room have the facts that several dossiers
+share. This room decides nothing: ``topology``, ``workload`` and ``group_checks`` make their tables from the list.
 """

@@ -1,4 +1,4 @@
-"""PodCliques: the labels and owners that Grove writes on the pods of PodCliqueSets, also of those that Dynamo makes."""
+"""The labels and owners that Grove writes on the pods of PodCliques, in a user's or Dynamo's PodCliqueSet."""
 
 from typing import Any
 
@@ -8,13 +8,13 @@ from .stamping import add_labels, own
 
 
 def _gang_name(scene: Scene) -> str:
-    """Return the name of a PodCliqueSet's gang; with several gangs, a placeholder for their number is in it."""
+    """Return the name of a PodCliqueSet's gang; a placeholder stands for the gang's number if there are several."""
     alone = scene.document.get("kind") != "PodCliqueSet" or count(scene.spec.get("replicas"), 1) == 1
     return f"{scene.name}-{0 if alone else PLACEHOLDER_HASH}"
 
 
 def stamp_clique(pod: dict[str, Any], scene: Scene, clique: str) -> None:
-    """Write the stamp of Grove's operator (ai-dynamo/grove operator/api/common/labels.go and namegen.go)."""
+    """Write on a pod what Grove's operator writes (ai-dynamo/grove operator/api/common/labels.go and namegen.go)."""
     add_labels(
         pod,
         {

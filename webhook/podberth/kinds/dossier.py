@@ -1,7 +1,7 @@
-"""The form of a dossier: the facts about one foreign controller, scheduler, queue or kind, each with its source.
+"""The classes of a dossier: the facts about one foreign controller, scheduler, queue or kind, each with its source.
 
-The default of a field means that there is no such fact. A plain module of this room has the facts that two dossiers
-need. Every table of the product is a comprehension over ``dossiers.DOSSIERS``.
+A field with its default value states that there is no such fact. A plain module of this room has the facts that two
+dossiers need. All tables of podberth about foreign systems are made from ``dossiers.DOSSIERS``.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,55 +15,58 @@ from .queues import QueueForm
 from .systems import Dialect, PodGroupKind, System
 
 Fields: TypeAlias = "Mapping[str, Fields] | None"
-"""Fields to keep, each with the fields to keep below it; None keeps the whole field. ELEMENT is every element of a list
-or a map.
+"""The fields to keep of an object, each with the fields to keep below it; None keeps the whole field.
 
-In the place of a pod template, or of a PodSpec, the demands of its pods on a node are kept (``roles``).
+ELEMENT stands for every element of a list or map. TEMPLATE_ASKS and POD_SPEC_ASKS mark pod templates and PodSpecs.
 """
 TEMPLATE_ASKS: Final[Fields] = {"template": None}
 POD_SPEC_ASKS: Final[Fields] = {"podSpec": None}
-"""TEMPLATE_ASKS and POD_SPEC_ASKS mark a template and a PodSpec; they do not list fields to keep."""
+"""TEMPLATE_ASKS marks a pod template, and POD_SPEC_ASKS a PodSpec; ``roles`` keeps what its pods ask of a node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerKind:
-    """A kind of objects that own pods, or that own such owners, with the fields of an object that are read and kept."""
+    """A kind of objects that own pods, directly or through other owners, with the fields of an object that are kept."""
 
     source: str
     group: str
     versions: tuple[str, ...]
-    """The versions that have the fields at the paths that are read, the preferred version first."""
+    """The versions in which the fields are at the paths that are read, the preferred version first."""
     kind: str
     spec: Fields = field(default_factory=dict)
-    """The fields of the spec that are read; none if the kind only links a pod to the owner that is read."""
+    """The fields of the spec that are read; empty if the object is only a link between a pod and another owner."""
     followed: bool = True
-    """Whether a webhook follows the kind. If not, it has many objects: they are looked up one by one, and their pods
-    state their own number."""
+    """Whether a webhook follows the kind with a watch.
+
+    If not, the kind has too many objects, so each is looked up, and its pods state the size of their gang themselves.
+    """
     by_name: bool = False
-    """Whether pods that it does not own name it; then it is found by its name, too."""
+    """Whether pods refer by name to an object that does not own them; the object can then be looked up by name, too."""
     stages: Callable[[Mapping[str, Any]], str] | None = None
-    """Returns the field of an object that makes some of its pods come only when others run; empty if there is none.
-    None: the kind has no such field. A group of all these pods would wait for ever, because some of them are made only
-    after others have started."""
+    """The function that returns the field because of which an object makes some pods only after others run.
+
+    The function returns "" for an object without such a field; None: the kind has none. A group of all these pods would
+    wait forever, because some of them are made only after others have started.
+    """
     stages_of_roles: bool = False
-    """Whether its roles wait for each other, while the pods of one role come together."""
+    """Whether the roles wait for each other, while the pods of one role start together."""
 
     @property
     def plural(self) -> str:
-        """The plural of the kind, as API discovery has it."""
+        """The plural of the kind, as API discovery lists it."""
         return f"{self.kind.lower()}s"
 
     @property
     def api_versions(self) -> tuple[str, ...]:
-        """The apiVersions of the kind, as owner references have them."""
+        """The values of apiVersion that an owner reference to this kind has."""
         return tuple(f"{self.group}/{version}" if self.group else version for version in self.versions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """The field of a kind's status, and its values, for an object that makes no more pods.
+    """The status by which an object of a kind is known to make no more pods: a field, and its values.
 
-    In a list of conditions the values are the types of those that are true.
+    If the field is a list of conditions, the values are condition types, of which one has to be True.
     """
 
     source: str
@@ -75,28 +78,28 @@ class Finished:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindNote:
-    """The text of docs/systems.md about a kind whose controller makes pods. No decision depends on it."""
+    """The text of docs/systems.md about a kind whose controller makes pods. No decision depends on this text."""
 
     key: str = ""
-    """The label or annotation of the membership that its pods have; empty if its pods are no gang."""
+    """The label or annotation by which the kind's pods name their gang; empty if the pods are no gang."""
     kind: str
     """The kind as "group/Kind", the key in the table of kinds; empty if podberth sees only the pods of the kind."""
     title: str = ""
-    """The name that its users use, if that is not the kind."""
+    """The name by which users know the kind; empty: the kind's own name."""
     keeps: str
-    """In words, the fields that podberth leaves alone, because the kind's controller writes, hashes or copies them."""
+    """The text that lists the fields that podberth leaves alone: those that the controller writes, hashes or copies."""
     source: str
-    """The source of ``keeps``."""
+    """The source of the facts in ``keeps``."""
     sign: str = ""
-    """In words, the sign by which its pods are recognized, if that is not the key of a membership."""
+    """The text that says how the kind's pods are recognised; empty: by the key of their membership."""
     size: str = ""
-    """In words, the source of the size, if it is not that of the membership."""
+    """The text that says where the gang's size is stated; empty: as in the membership."""
     templates: str = ""
-    """In words, the place where a warning asks the author to write; empty: the path in the table of kinds."""
+    """The text that says where a warning asks the author to write; empty: at the path in the table of kinds."""
 
     @property
     def name(self) -> str:
-        """The name that its users use."""
+        """The name by which users know the kind."""
         return self.title or self.kind.rpartition("/")[2]
 
 
@@ -105,42 +108,44 @@ class Dossier:
     """All facts about one foreign controller, scheduler, queue or kind."""
 
     name: str
-    """The name that its users use."""
+    """The name by which users know the system."""
     kinds: tuple[WorkloadKind, ...] = ()
-    """Its kinds that hold pod templates: the places of these, and the stamps of its controllers and webhooks."""
+    """The system's kinds with pod templates: the templates' paths, and what controllers write on the pods."""
     memberships: tuple[Membership, ...] = ()
-    """The ways in which its pods name the gang that they belong to."""
+    """The ways in which the system's pods name the gang that they belong to, each with the function that reads it."""
     last_memberships: tuple[Membership, ...] = ()
-    """Memberships that are tried only after the groups that the pod names."""
+    """Memberships that apply only if the pod names no group."""
     groups: tuple[Membership, ...] = ()
-    """The ways in which any pod names a group of the system."""
+    """The ways in which any pod can name a group of this system."""
     pod_keys: frozenset[str] = frozenset()
-    """Labels and annotations of a pod that the readers of memberships need, besides the memberships' own keys."""
+    """Labels and annotations of a pod that the functions of memberships read, besides the memberships' own keys."""
     notes: tuple[KindNote, ...] = ()
     owners: tuple[OwnerKind, ...] = ()
-    """The kinds of its objects that are read as owners."""
+    """The kinds of the system's objects that podberth reads as owners."""
     finished: tuple[Finished, ...] = ()
     group_rules: tuple[GroupRules, ...] = ()
     stated_minimums: tuple[StatedMinimum, ...] = ()
     elastic_keys: frozenset[str] = frozenset()
-    """Annotations that are `true` on an object that grows and shrinks: then its pods do not have to start together."""
+    """Annotations whose value `true` marks an object that grows and shrinks; the pods need not start together then."""
     system: System | None = None
-    """The signs by which its pods are recognized, if it places groups as a whole."""
+    """The signs by which the system's pods are recognised, if the system places groups as a whole; else None."""
     pod_groups: PodGroupKind | None = None
     queues: tuple[QueueForm, ...] = ()
     dialects: tuple[Dialect, ...] = ()
-    """Its keys for a part of a GPU."""
+    """The keys by which pods ask this system for a part of a GPU."""
     own_topology: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    """By group system and source of the gang, where an operator makes the group: the field of the author's own object
-    that asks the system for topology, in place of the system's advice; empty if there is no such field."""
-    affinity_keys: frozenset[str] = frozenset()
-    """Annotations of a pod that make its operator's webhook write pod affinity for a domain of its own, after podberth.
+    """The field of the author's object that asks a group system for topology, if an operator makes the group.
+
+    The keys are group system and source of the gang. The field replaces the system's own advice in a warning; empty:
+    the author's object has no such field.
     """
+    affinity_keys: frozenset[str] = frozenset()
+    """Annotations of a pod because of which an operator's webhook writes pod affinity after podberth."""
     parent_groups: frozenset[str] = frozenset()
-    """API groups of workloads that are not read themselves, but whose objects make owners that are read."""
+    """API groups of workloads that podberth does not read, but whose objects make owners that it reads."""
     links: frozenset[tuple[str, str]] = frozenset()
     """API groups and kinds of objects between a workload and its pods that have no pod template of the user."""
     podless_groups: frozenset[str] = frozenset()
-    """API groups without a kind that has a pod template of the user."""
+    """API groups in which no kind has a pod template of the user."""
     podless_kinds: frozenset[str] = frozenset()
-    """Single kinds without such a template, as "apiVersion/Kind", in API groups in which other kinds have one."""
+    """Kinds without a pod template of the user, as "apiVersion/Kind", in API groups in which other kinds have one."""

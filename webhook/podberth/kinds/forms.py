@@ -1,7 +1,7 @@
 """The conversion between a pod template in a document and a Pod.
 
-``read`` makes a Pod of the parts that a form names; ``write`` puts the parts of a Pod back at their places in the
-document. Nothing here raises, whatever the document holds: parts of a wrong type are passed on as they are.
+``read`` makes a Pod from the parts that a ``Form`` describes, and ``write`` puts the parts of a Pod back at their paths
+in the document. Nothing here raises, whatever the document contains: parts of a wrong type are passed on unchanged.
 """
 
 from collections.abc import Collection, Mapping
@@ -51,11 +51,11 @@ _CONTAINER_FIELDS: Final = (
     "workingDir",
 )
 CONTAINER_FIELDS: Final[Mapping[str, str]] = {name: name for name in _CONTAINER_FIELDS}
-"""All fields of a Container, under their own names."""
+"""The fields of a Container, each mapped to its own name."""
 
 
 def find(document: object, steps: Steps) -> Any:
-    """Return the value at a path; ABSENT if there is none."""
+    """Return the value at a path of a document; ABSENT if there is none."""
     for step in steps:
         known = step in document if isinstance(document, Mapping) else _is_index(document, step)
         if not known:
@@ -69,7 +69,7 @@ def _is_index(document: object, step: object) -> bool:
 
 
 def put(document: Any, steps: Steps, value: Any) -> Any:
-    """Return ``document`` with ``value`` at a path; ABSENT removes the value there. Missing parents are made."""
+    """Return a document with ``value`` at a path; ABSENT removes the value there. Missing parents are created."""
     if not steps:
         return value
     step, rest = steps[0], steps[1:]
@@ -83,13 +83,13 @@ def put(document: Any, steps: Steps, value: Any) -> Any:
 
 
 def front_of(form: Form, place: object) -> Steps | None:
-    """Return the path of the pod's first container below a place; None if it is in the list of containers."""
+    """Return the path of the pod's first container, from the place; None if it is in the list of containers."""
     found = next((steps for steps in form.front if isinstance(find(place, steps), Mapping)), None)
     return form.front[0] if found is None and form.front_always else found
 
 
 def read(document: object, path: Steps, form: Form) -> dict[str, Any]:
-    """Return the Pod that the template at a place describes; its parts are the document's objects, not copies."""
+    """Return the Pod that the template at a path describes; it shares the document's objects and copies none."""
     place = find(document, path)
     pod: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod"}
     for target, source in form.seats:
@@ -112,7 +112,7 @@ def read(document: object, path: Steps, form: Form) -> dict[str, Any]:
 
 
 def _misfit(place: object, key: str, form: Form) -> Any:
-    """Return the value of a part if it is no object, so that it is reported; else None."""
+    """Return the value at a key if it has the wrong type, so that it is reported; else None."""
     if not any(target[0] == key and source[:1] == (key,) for target, source in form.seats):
         return None
     value = find(place, (key,))
@@ -120,7 +120,7 @@ def _misfit(place: object, key: str, form: Form) -> Any:
 
 
 def write(document: Any, path: Steps, form: Form, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
-    """Return ``document`` with the pod ``after`` at the place where ``before`` was read; equal parts stay."""
+    """Return the document with the pod ``after`` in place of ``before``, which was read there; equal parts stay."""
     front = front_of(form, find(document, path))
     if front is not None:
         first, old, new = (*path, *front), find(before, _FIRST), find(after, _FIRST)
@@ -157,10 +157,10 @@ def _write_spec(document: Any, path: Steps, old: Any, new: Mapping[str, Any], ap
 
 
 INLINE: Final = Form(seats=((("spec",), ()),), fields=POD_SPEC_FIELDS)
-"""The fields of a PodSpec among fields with another meaning."""
+"""The form of an object that has the fields of a PodSpec among other fields."""
 
 COMPONENT: Final = Form(
     seats=((("metadata", "labels"), ("labels",)), (("metadata", "annotations"), ("annotations",)), (("spec",), ())),
     fields=POD_SPEC_FIELDS,
 )
-"""The fields of a PodSpec inline, beside the labels and annotations of its pods."""
+"""The form of an object with the fields of a PodSpec, and with the labels and annotations of its pods."""

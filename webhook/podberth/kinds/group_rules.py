@@ -1,4 +1,4 @@
-"""The rules for the groups of a kind: the minimums that its objects may state, the roles beside the workers."""
+"""The rules for the gangs of a kind: the minimums that its objects may state, and the roles besides the workers."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,78 +14,89 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRules:
-    """The rules for the groups of a kind, in all its versions."""
+    """The rules for the gangs of one kind, in all its versions."""
 
     kind: tuple[str, str]
-    """API group and kind."""
+    """The API group and the kind."""
     minimums: Callable[[Found], Iterator[tuple[Steps, str]]] | None = None
-    """Yields the path of each minimum of an object that is above its number of pods, with a message."""
+    """The function that yields each minimum of an object above its number of pods: its path and a message."""
     starts: "Rule | None" = None
-    """Returns the pods of such an object that start together; None: its objects are no gangs."""
+    """The function that returns the pods of an object that start together; None: its objects are no gangs."""
     on_demand: Callable[[Found], bool] | None = None
-    """Returns whether the object asks to be a gang; None: every object is one gang, or several equal gangs."""
+    """The function that returns whether an object asks to be a gang; None: each is one gang or several equal gangs."""
     fronts: frozenset[str] = frozenset()
-    """Roles, in lower case, that count as members besides the workers: launchers, heads, drivers."""
+    """The roles, in lower case, that are members besides the workers: launchers, heads, drivers."""
     queue: tuple[str, ...] = ()
-    """The field or label of the object that names a queue."""
+    """The path of the object's field or label that names a queue; empty if the kind has none."""
     queue_kind: QueueKind = VOLCANO_QUEUE
-    """The kind of that queue."""
+    """The kind of the queue that ``queue`` names."""
     queue_scheduler: str = ""
-    """The scheduler that some pods must have for ``queue`` to count, because others have other queues; empty: any."""
+    """The scheduler that some pods must have for ``queue`` to count, because other systems have other queues; empty:
+    any.
+    """
     minimum: tuple[str, ...] = ()
-    """The field in which the object states a minimum; empty if the kind has none."""
+    """The path of the field in which the object states a minimum; empty if the kind has none."""
     workers_alone: Callable[[Found], bool] | None = None
-    """Returns whether the minimum of an object may, on purpose, not count the fronts; None: never."""
+    """The function that returns whether an object's minimum may leave out the ``fronts``; None: it never may."""
     front_waits: Callable[[Found, object], str] | None = None
-    """Takes an object and its part with a front's template. Returns the field that delays the front until the workers
-    run; empty if there is none."""
+    """The function that returns the field that delays a role of ``fronts`` until the workers run; empty if none does.
+
+    Its arguments are an object, and the object's part with the role's template.
+    """
     groups: Callable[[Found, Steps], int] | None = None
-    """Takes an object and the path of a template in it. Returns the number of equal groups of the template's pods; 0:
-    unknown. None: an object is one group."""
+    """The function that returns the number of equal gangs of a template's pods; 0: unknown. None: there is one gang.
+
+    Its arguments are an object, and the path of a template in it.
+    """
     whole_groups: bool = False
-    """Whether each of these groups has pods of all templates, or pods of one template only (False)."""
+    """Whether each of these gangs has pods of all templates; if not, it has pods of one template only."""
     exclusive: Mapping[str, str] = field(default_factory=dict)
-    """The annotations by which the kind's controller keeps a group in one domain, exclusively. The value of each is the
-    annotation that exempts a role; empty if there is none."""
+    """The annotations by which the kind's controller keeps a gang alone in one domain.
+
+    The value of each is the annotation that exempts a role; empty if there is none.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedMinimum:
-    """An annotation of the object that owns the pods, with the least number of pods that start together."""
+    """An annotation on the owner of the pods that states the least number of pods that start together."""
 
     key: str
     source: str
     kinds: frozenset[tuple[str, str]] = frozenset()
-    """API groups and kinds of owners whose annotation is read; empty: all."""
+    """The API groups and kinds of owners on which the annotation counts; empty: all."""
     scheduler: str = ""
-    """The scheduler of the pods that it is read for; empty: any."""
+    """The scheduler that the pods must have for the annotation to count; empty: any."""
     unless: str = ""
-    """The annotation by which pods name a group; it is not read for such pods."""
+    """The annotation by which pods name a group; for such pods the minimum does not count."""
 
 
 NEVER: Final = "the group never starts"
 RUN_POLICY_MINIMUM: Final = ("spec", "runPolicy", "schedulingPolicy", "minAvailable")
-"""kubeflow/training-operator pkg/apis/kubeflow.org/v1/common_types.go, kubeflow/mpi-operator v2beta1/types.go."""
+"""The path of the minimum in jobs with a run policy.
+
+Source: kubeflow/training-operator pkg/apis/kubeflow.org/v1/common_types.go, kubeflow/mpi-operator v2beta1/types.go.
+"""
 JOB_SCHEDULING: Final = ("scheduling", "schedulingPolicy")
-"""From the spec of a Job: the gate WorkloadWithJob (KEP-5547)."""
+"""The path of the scheduling policy in a Job's spec (the gate WorkloadWithJob, KEP-5547)."""
 
 
 def above(got: int, most: int, what: str) -> str:
-    """Return the message about a minimum that is above the number of ``what``."""
+    """Return the message about a minimum ``got`` that is above ``most``, the number of ``what``."""
     return f"got {got}, want {most} at most, {what}: {NEVER}"
 
 
 def items(value: object) -> Iterator[tuple[int, Found]]:
-    """Yield the objects of a list with their indexes."""
+    """Yield the objects in a list, each with its index."""
     rows = enumerate(value if isinstance(value, list) else ())
     return ((index, each) for index, each in rows if isinstance(each, Mapping))
 
 
 def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[Steps, str]]:
-    """Yield the wrong minimums of a Job (kubernetes/api batch/v1 JobSpec); ``path`` leads to its spec.
+    """Yield the minimums of a Job above its number of pods: path and message (kubernetes/api batch/v1 JobSpec).
 
-    ``mode`` is the default of completionMode. A Job that is not Indexed is a queue of tasks, and may have fewer tasks
-    than can run at once.
+    ``path`` leads to the Job's spec. ``mode`` is the default of completionMode. A Job that is not Indexed is a queue of
+    tasks, and may have fewer tasks than can run at once.
     """
     spec = mapping_at(job, *path)
     parallelism, completions = count(spec.get("parallelism"), 1), spec.get("completions")
@@ -100,12 +111,12 @@ def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[
 
 
 def role_type(part: object) -> str:
-    """Return the role of an item of a list of replica specs (v1alpha1 TFJob, PyTorchJob)."""
+    """Return the role of an item in a list of replica specs (v1alpha1 TFJob, PyTorchJob)."""
     return text_at(part, "tfReplicaType") or text_at(part, "replicaType")
 
 
 def specs_of(job: object) -> Mapping[str, object]:
-    """Return the replica specs of a Kubeflow job by role; those of v1alpha1 are a list."""
+    """Return the replica specs of a Kubeflow job by role; in v1alpha1 they are a list."""
     spec = mapping_at(job, "spec")
     found: object = next((spec[key] for key in spec if str(key).lower().endswith("replicaspecs")), {})
     if isinstance(found, list):
@@ -114,7 +125,10 @@ def specs_of(job: object) -> Mapping[str, object]:
 
 
 def replica_minimums(job: Found) -> Iterator[tuple[Steps, str]]:
-    """Yield wrong minimums (kubeflow/training-operator pkg/apis/kubeflow.org/v1 SchedulingPolicy, ElasticPolicy)."""
+    """Yield the minimums of a Kubeflow job above its number of pods: path and message.
+
+    Source: kubeflow/training-operator pkg/apis/kubeflow.org/v1 SchedulingPolicy, ElasticPolicy.
+    """
     roles = {str(role): count(at(each, "replicas"), 1) for role, each in specs_of(job).items()}
     elastic = mapping_at(job, "spec", "elasticPolicy")
     low, high = count(elastic.get("minReplicas")), count(elastic.get("maxReplicas"))

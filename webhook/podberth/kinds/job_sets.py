@@ -1,4 +1,4 @@
-"""JobSets: the fields that JobSet's controller writes on the pods of JobSets, including those that TrainJobs make."""
+"""JobSets: the fields that JobSet's controller writes on pods, also on those of TrainJobs."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -19,10 +19,11 @@ EVERY: Final = "*"
 
 
 def stamp_job_set(pod: dict[str, Any], name: str, uid: str, replicated: Found, before: Mapping[str, int]) -> None:
-    """Write the stamp of the first pod in a replicated job's first Job; ``before`` is the result of ``jobs_before``.
+    """Write on a pod what JobSet's controller writes on the first pod of a replicated job's first Job.
 
-    Sources: kubernetes-sigs/jobset pkg/controllers/jobset_controller.go (labelAndAnnotateObject), pkg/webhooks
-    jobset_webhook.go: a Job of a JobSet is Indexed, and its pods restart on failure, unless it says otherwise.
+    ``before`` is the result of ``jobs_before``. Sources: kubernetes-sigs/jobset pkg/controllers/jobset_controller.go
+    (labelAndAnnotateObject), pkg/webhooks jobset_webhook.go: by default a Job of a JobSet is Indexed, and its pods
+    restart on failure.
     """
     role = text(replicated.get("name"))
     job_name = f"{name}-{role}-0"
@@ -48,7 +49,7 @@ def stamp_job_set(pod: dict[str, Any], name: str, uid: str, replicated: Found, b
 
 
 def jobs_before(jobs: object) -> Mapping[str, int]:
-    """Return, by the name of each replicated job, the number of Jobs before its own; under EVERY, the number of all.
+    """Return, by the name of each replicated job, the number of Jobs before its first Job; under EVERY, the total.
 
     If two replicated jobs have the same name, the number is that of the first.
     """

@@ -1,4 +1,4 @@
-"""Jobs and StatefulSets: the fields that their controllers write on pods; many operators make pods by them."""
+"""Jobs and StatefulSets: the fields that their controllers write on pods, also for operators that make these."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +10,10 @@ from .stamping import add_annotations, add_env, add_labels, containers, own
 
 
 def stamp_stateful_set(pod: dict[str, Any], name: str, spec: Mapping[str, Any]) -> None:
-    """Write the stamp of newStatefulSetPod (kubernetes pkg/controller/statefulset/stateful_set_utils.go)."""
+    """Write on a pod what the StatefulSet controller writes.
+
+    Source: newStatefulSetPod (kubernetes pkg/controller/statefulset/stateful_set_utils.go).
+    """
     start = at(spec, "ordinals", "start")
     ordinal = str(start if isinstance(start, int) else 0)
     pod_name = f"{name}-{ordinal}"
@@ -36,7 +39,7 @@ def stamp_stateful_set(pod: dict[str, Any], name: str, spec: Mapping[str, Any]) 
 
 
 def stamp_job(pod: dict[str, Any], name: str, uid: str, spec: Mapping[str, Any]) -> None:
-    """Write the labels of the API server's generateSelector and the stamp of the Job controller; an Indexed pod has 0.
+    """Write on a pod what the API server's generateSelector and the Job controller write; an Indexed pod gets index 0.
 
     Sources: kubernetes pkg/registry/batch/job/strategy.go, pkg/controller/job/{job_controller,indexed_job_utils}.go.
     """
@@ -60,6 +63,9 @@ def stamp_job(pod: dict[str, Any], name: str, uid: str, spec: Mapping[str, Any])
 
 
 def job_pods(spec: object) -> int:
-    """Return the number of pods of a Job that run at once, at most its completions (job_controller.go manageJob)."""
+    """Return the number of pods that a Job runs at once: its parallelism, at most its completions.
+
+    Source: job_controller.go manageJob.
+    """
     parallelism = count(at(spec, "parallelism"), 1)
     return min(parallelism, count(at(spec, "completions"), parallelism))

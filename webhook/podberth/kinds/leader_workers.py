@@ -1,6 +1,6 @@
-"""LeaderWorkerSets (kubernetes-sigs/lws): their templates, and the labels that LWS writes on pods.
+"""LeaderWorkerSets (kubernetes-sigs/lws): the places of their templates, and the labels that LWS writes on pods.
 
-Other operators make LeaderWorkerSets, too; llmaz has the same templates in an object of its own.
+Other operators make LeaderWorkerSets, too; llmaz has the same templates in a kind of its own.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,7 +25,10 @@ _LWS: Final = "leaderworkerset.sigs.k8s.io"
 
 
 def stamp_group(pod: dict[str, Any], name: str, size: int, *, leader: bool) -> None:
-    """Write the stamp of pods of the first group (pkg/controllers/{leaderworkerset_controller,pod_controller}.go)."""
+    """Write on a pod what LWS writes on the leader, or on a worker, of the first group.
+
+    Source: pkg/controllers/{leaderworkerset_controller,pod_controller}.go.
+    """
     add_labels(
         pod,
         {
@@ -45,18 +48,18 @@ def stamp_group(pod: dict[str, Any], name: str, size: int, *, leader: bool) -> N
 
 
 def group_size(scene: Scene) -> int:
-    """Return the number of pods of a group, where the scene's path is that of one of its templates."""
+    """Return the number of pods of one group, from the path of one of its templates."""
     return count(at(scene.document, *map(str, scene.path[:-1]), "size"), 1)
 
 
 def _worker_pods(scene: Scene) -> int:
-    """Return the number of pods from the worker template in all groups, with the leaders if they use that template."""
+    """Return the number of pods from the worker template in all groups, leaders without their own template included."""
     leaders = at(scene.document, *map(str, scene.path[:-1]), "leaderTemplate") is not None
     return spec_replicas(scene) * max(group_size(scene) - leaders, 0)
 
 
 def group_places(*base: str, stamp: Stamp, owner: Callable[[Scene], Found] = workload) -> Iterator[TemplatePlace]:
-    """Yield the places of the templates of a group below a path."""
+    """Yield the places of the leader and the worker template below the path ``base``."""
     for role, replicas in (("leader", spec_replicas), ("worker", _worker_pods)):
         yield TemplatePlace(
             path=(*base, f"{role}Template"),
@@ -69,7 +72,10 @@ def group_places(*base: str, stamp: Stamp, owner: Callable[[Scene], Found] = wor
 
 
 def predicted_group(document: Found, template: Found, **more: str) -> Predicted:
-    """Predict the LeaderWorkerSet that another operator makes of an object, with its ``leaderWorkerTemplate``."""
+    """Return the LeaderWorkerSet that another operator makes of a document.
+
+    ``template`` is its leaderWorkerTemplate, ``more`` are further fields of its spec.
+    """
     return Predicted(
         {
             "apiVersion": "leaderworkerset.x-k8s.io/v1",

@@ -1,6 +1,6 @@
 """The membership of a pod in a gang, read from the pod's labels, annotations and owners by the rules of dossiers.
 
-Owners come from a snapshot unchecked: no reader here raises, whatever they hold.
+The owners are unchecked: no function here raises, whatever they contain.
 """
 
 import hashlib
@@ -24,8 +24,8 @@ STATEFUL_SET_INDEX: Final = "apps.kubernetes.io/pod-index"
 class Member:
     """A pod's place in a gang.
 
-    ``size`` is 0 and ``index`` -1 where unknown. The index is the pod's number within its role: two roles of a gang
-    may both have a 0.
+    ``size`` is 0 and ``index`` is -1 if unknown. The index is the pod's number within its role, so two roles of a gang
+    may both have an index 0.
     """
 
     source: str
@@ -33,24 +33,24 @@ class Member:
     size: int = 0
     index: int = -1
     role: str = ""
-    """The operator's name for the pods of one template: worker, head; empty if it has none."""
+    """The operator's name for the pods of one template, such as worker or head; empty if it has none."""
     staged: str = ""
-    """The field that makes some members wait until others run; empty: no such field is known."""
+    """The owner's field because of which some pods are made only after others run; empty: none is known."""
     roles: tuple[Role, ...] = ()
-    """The roles, with their numbers of pods, by template; empty if unknown, or if all pods have one template."""
+    """The roles of the gang, one for each template, with their pods; empty if unknown, or if there is one template."""
     staged_within: str = ""
-    """The field that makes some members of one role wait until others of it run; empty: no such field is known."""
+    """The owner's field because of which pods of one role wait for others of that role; empty: none is known."""
     awaits_owner: bool = False
-    """Whether the size is unknown because the owner that states it is not known yet."""
+    """Whether the size is unknown because the owner that states it is unknown."""
     alike: bool = False
-    """Whether all members are made of one template."""
+    """Whether one template makes all pods of the gang."""
     owner: Mapping[str, Any] | None = field(default=None, compare=False)
-    """The object that states the size, if labels of the pod name it; None if it is one of the pod's owners."""
+    """The object that states the size, if labels of the pod name it; None if an owner of the pod states it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A pod with its controller and known owners: the input of memberships."""
+    """A pod with its controller and its known owners, from which memberships are read."""
 
     namespace: str
     name: str
@@ -68,7 +68,7 @@ class Subject:
         return next((size for size in found if size), 0)
 
     def lineage(self) -> Iterator[Mapping[str, Any]]:
-        """Yield the document of the pod's controller, then of the controller's controller, and so on, as far as known.
+        """Yield the known owners of the pod: its controller, the controller of that, and so on.
 
         The longest known chain is that of a worker in a RoleBasedGroup: StatefulSet, the leader's Pod, the leaders'
         StatefulSet, LeaderWorkerSet and RoleBasedGroup.
@@ -82,10 +82,10 @@ class Subject:
             reference = controller(document)
 
     def _owned_by(self, reference: OwnerReference) -> Mapping[str, Any] | None:
-        """Return the object that an owner reference names; None if it is unknown or does not match.
+        """Return the object that an owner reference names; None if it is unknown or does not match the reference.
 
-        The author of a pod can write any uid, also that of a foreign object. So kind, name and namespace have to match,
-        too. A predicted owner stands for an object that its controller will make: its name is not known yet, and is
+        The author of a pod can write any uid, also that of somebody else's object. So kind, name and namespace have to
+        match, too. A predicted owner stands for an object that a controller will make, so its name is unknown and is
         not compared.
         """
         document = self.owners.get(reference.uid)
@@ -101,43 +101,43 @@ class Subject:
         return next((document for document in self.lineage() if document.get("kind") == kind), None)
 
     def named_owner(self, kind: str, name: str | None) -> Mapping[str, Any] | None:
-        """Return the object of this kind and name; None if it is unknown, or if the kind is not found by name."""
+        """Return the object of this kind and name; None if it is unknown, or if the kind is not looked up by name."""
         return self.owners.get(by_name(kind, self.namespace, name)) if name else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Membership:
-    """One way of belonging to a gang: ``read`` is called if the pod has the label, the annotation or the field."""
+    """A rule by which pods name their gang: ``read`` is called if a pod has the label, the annotation or the field."""
 
     name: str
-    """The operator that makes such pods, by the name that its users use."""
+    """The name of the operator that makes such pods, as the operator's users know it."""
     source: str
     read: Callable[[Subject], Member | None]
     size: str
-    """In words, the source of the size."""
+    """The text that says where the size of the gang is stated."""
     label: str = ""
     annotation: str = ""
     field: str = ""
     role: str = ""
-    """The label with the role, if the role is the label's value; otherwise ``read`` returns it."""
+    """The label whose value is the role; empty if ``read`` returns the role."""
     role_from: str = ""
-    """In words, the source of the role, if ``read`` returns it; empty if its pods have no roles."""
+    """The text that says where ``read`` finds the role; empty if the pods have no roles."""
     sized_by: tuple[str, ...] = ()
     """The kinds of owners that state the size; empty if the pod or its group states it."""
     alike: bool = False
     """Whether the owner makes all pods from one template."""
     api_groups: tuple[str, ...] = ()
-    """The API groups of the PodGroup that the key names; empty if it names none."""
+    """The API groups of the PodGroup whose name the key has; empty if it names no PodGroup."""
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """The path of the key in a pod."""
+        """The path of the label, annotation or field in a pod."""
         if self.field:
             return ("spec", self.field)
         return ("metadata", "labels", self.label) if self.label else ("metadata", "annotations", self.annotation)
 
     def concerns(self, pod: Subject) -> bool:
-        """Tell whether the pod has the membership's key."""
+        """Return whether the pod has the label, annotation or field of this membership."""
         return bool(
             (self.label and pod.labels.get(self.label))
             or (self.annotation and pod.annotations.get(self.annotation))
@@ -145,7 +145,7 @@ class Membership:
         )
 
     def member(self, pod: Subject) -> Member | None:
-        """Return the pod's place in a gang by this membership; None if its key names no gang."""
+        """Return the pod's place in a gang by this membership; None if its label, annotation or field names no gang."""
         found = self.read(pod)
         if found is None or found.role or not self.role:
             return found
@@ -153,13 +153,13 @@ class Membership:
 
 
 def index_of(text: str | None) -> int:
-    """Return the index in the value of a label or annotation; -1 if it has none."""
+    """Return the number in the value of a label or annotation; -1 if it is no number."""
     found = number(text)
     return -1 if found is None else found
 
 
 def named(kind: str, identity: str) -> str:
-    """Return the name of a gang as a valid label value: a name that is too long is cut and gets a digest."""
+    """Return the name of a gang as a valid label value: a name that is too long is cut, and a digest is added."""
     name = f"{kind}-{identity}"
     if len(name) <= _LONGEST_NAME:
         return name
@@ -168,11 +168,11 @@ def named(kind: str, identity: str) -> str:
 
 
 def completion_index(pod: Subject) -> int:
-    """Return a Job pod's index, -1 for none; older controllers write the annotation only."""
+    """Return the completion index of a Job's pod; -1 if it has none. Older controllers write the annotation only."""
     return index_of(pod.annotations.get(JOB_COMPLETION_INDEX) or pod.labels.get(JOB_COMPLETION_INDEX))
 
 
 def ordinal(pod: Subject) -> int:
-    """Return the number that a Job or a StatefulSet gave the pod, -1 for none."""
+    """Return the number that a Job or a StatefulSet has given the pod; -1 if it has none."""
     index = completion_index(pod)
     return index if index >= 0 else index_of(pod.labels.get(STATEFUL_SET_INDEX))

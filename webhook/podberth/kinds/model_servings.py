@@ -1,4 +1,4 @@
-"""Kthena's ModelServings: what it writes on their pods, of one by itself and of one of a ModelBooster."""
+"""Kthena's ModelServings: the fields that Kthena writes on their pods, also on those of a ModelBooster."""
 
 from typing import Any, Final
 
@@ -9,21 +9,25 @@ from .stamping import add_annotations, add_labels, containers, own, set_name
 MODEL_SERVING_GROUP: Final = "workload.serving.volcano.sh"
 MODEL_SERVING_VERSION: Final = f"{MODEL_SERVING_GROUP}/v1alpha1"
 MODEL_SERVING_KEYS: Final = "modelserving.volcano.sh"
-"""The domain of the labels of its pods (volcano-sh/kthena pkg/apis/workload/v1alpha1/labels.go)."""
+"""The domain of the labels on the pods of ModelServings (volcano-sh/kthena pkg/apis/workload/v1alpha1/labels.go)."""
 
 
 def scheduler_of(serving: object) -> str:
-    """Return the scheduler of all pods: the CRD's default where none is named, the API server's for an empty name."""
+    """Return the scheduler of all pods of a ModelServing.
+
+    If no scheduler is named, the CRD's default counts; an empty name means the API server's default.
+    """
     said = at(serving, "spec", "schedulerName")
     return "volcano" if said is None else text(said) or "default-scheduler"
 
 
 def stamp_member(pod: dict[str, Any], serving: Found, role: Found, *, entry: bool) -> None:
-    """Write what a pod of the first replica of a role in the first group gets.
+    """Write on a pod what Kthena writes on the first replica of a role in the first serving group.
 
-    Sources: pkg/model-serving-controller/utils/utils.go createBasePod, GenerateEntryPod, GenerateWorkerPod, whose
-    labels the template's win over; podgroupmanager/manager.go AnnotatePodWithPodGroup, which wins over the template's.
-    Where the scheduler is Volcano, Kthena makes a PodGroup, with a gangPolicy or without (shouldCreatePodGroup).
+    Sources: pkg/model-serving-controller/utils/utils.go createBasePod, GenerateEntryPod, GenerateWorkerPod, over whose
+    labels the template's take precedence; podgroupmanager/manager.go AnnotatePodWithPodGroup, which takes precedence
+    over the template. If the scheduler is Volcano, Kthena makes a PodGroup, with or without a gangPolicy
+    (shouldCreatePodGroup).
     """
     name, key = text_at(serving, "metadata", "name"), text(role.get("name"))
     group, replica = f"{name}-0", f"{key}-0"

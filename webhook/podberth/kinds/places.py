@@ -1,4 +1,4 @@
-"""The places of pod templates in a kind, and the way its operator makes pods from them: data and small functions."""
+"""The places of pod templates in the objects of a kind, and what the kind's operator writes on the pods."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,91 +7,94 @@ from typing import Any, Final, TypeAlias
 from ..kube.unchecked import count, mapping_at, text
 
 Steps: TypeAlias = tuple[str | int, ...]
-"""Keys and list indexes."""
+"""A path in a document: the keys and list indexes from the outermost to the innermost."""
 
 Found: TypeAlias = Mapping[str, Any]
 
 PLACEHOLDER_UID: Final = "00000000-0000-0000-0000-000000000000"
-"""Stands for the uid of an object that does not exist yet; the nil UUID is never a real one (RFC 9562, 5.9)."""
+"""The text in place of the uid of an object that does not exist yet; no real uid is the nil UUID (RFC 9562, 5.9)."""
 
 PLACEHOLDER_HASH: Final = "0000000000"
-"""Stands for a value that only a controller knows: a hash, a random suffix, the number of one replica of many.
+"""The text in place of a value that only a controller knows: a hash, a random suffix, the index of a replica.
 
 Kubernetes writes its hashes without vowels and without 0 (apimachinery pkg/util/rand SafeEncodeString), so no real hash
-is equal to it.
+is equal to this text.
 """
 
 PLACEHOLDER_DIGEST: Final = PLACEHOLDER_HASH * 4
-"""Stands for a SHA-1 that differs for every replica."""
+"""The text in place of a SHA-1 digest that differs for every replica."""
 
 PLACEHOLDER_MINUTES: Final = "00000000"
-"""Stands for the time in the name of a CronJob's Job."""
+"""The text in place of the time in the name of a CronJob's Job."""
 
 PLACEHOLDERS: Final = (PLACEHOLDER_UID, PLACEHOLDER_HASH)
-"""A value that contains one of these is never written: it differs for every pod, or for every creation."""
+"""The placeholders of values that differ for each pod or each creation; a value with one is never written to a file."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """A template with its place in a document: the input of a stamp. Nothing in it has been checked."""
+    """A template with its place in a document: the argument of a stamp. Nothing in the document has been checked."""
 
     document: Found
     name: str
     uid: str
-    """The workload's uid, or the placeholder if it has none."""
+    """The workload's uid; a placeholder if it has none."""
     namespace: str
     path: Steps
     """The path from the document to the template."""
     items: tuple[Any, ...] = ()
-    """The values at each ``ELEMENT`` of the place's path, outermost first: a replicated job, a worker group."""
+    """The values at each ``ELEMENT`` of the path, outermost first, such as a replicated job or a worker group."""
     keys: tuple[str | int, ...] = ()
-    """The key or index of each of ``items``."""
+    """The key or the index of each value in ``items``."""
     known: Sequence[Found] = ()
-    """Other documents that a workload may refer to."""
+    """Other documents to which the workload may refer."""
 
     @property
     def spec(self) -> Found:
-        """The workload's spec; empty if that is no object."""
+        """The workload's spec; empty if it is no object."""
         return mapping_at(self.document, "spec")
 
     @property
     def item(self) -> Found:
-        """The value at the innermost ``ELEMENT``, empty if that is no object."""
+        """The value at the innermost ``ELEMENT`` of the path; empty if it is no object."""
         return mapping_at(self.items[-1] if self.items else {})
 
     @property
     def key(self) -> str:
-        """The item's name: its key in a map, its ``name`` in a list, or ``groupName`` as Ray has it."""
+        """The name of the innermost item: its key in a map, its ``name`` in a list, or for Ray its ``groupName``."""
         key = self.keys[-1] if self.keys else ""
         return key if isinstance(key, str) else text(self.item.get("name", self.item.get("groupName")))
 
 
 Stamp: TypeAlias = Callable[[dict[str, Any], Scene], None]
-"""Writes the fields that the operator adds to every pod into a copy of the pod; never raises for a checked pod."""
+"""A function that writes into a copy of a pod the fields that the operator adds to every pod.
+
+It never raises if the pod's shape has been checked.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """The arrangement of a Pod's parts at a place."""
+    """The places at which an object has the parts of a Pod."""
 
     seats: tuple[tuple[Steps, Steps], ...]
-    """Pairs of a part's path in the Pod and its path below the place; a part comes before the parts inside it."""
+    """The paths of the parts, each as its path in the Pod and its path in the object; outer parts come first."""
     fields: frozenset[str] | None = None
-    """The fields of a PodSpec that the place has among other fields; None if the place is a whole PodSpec."""
+    """The fields of a PodSpec that the object has among other fields; None: the object is a whole PodSpec."""
     others: frozenset[str] | None = None
-    """These other fields, if all are known; None if not. Only with ``fields``."""
+    """The names of these other fields, if all are known; else None. It is set only together with ``fields``."""
     adds: frozenset[str] = frozenset()
-    """The fields that the kind's containers have besides those of a Container."""
+    """The fields that the kind's containers have in addition to those of a Container."""
     front: tuple[Steps, ...] = ()
-    """The paths below the place at which the pod's first container may be, outside the list of containers."""
+    """The paths in the object at which the pod's first container may be, outside the list of containers."""
     front_name: str = ""
-    """The operator's name for that container, if it has none."""
+    """The name that the operator gives the first container if the object names none."""
     front_fields: Mapping[str, str] = field(default_factory=dict)
-    """The fields of that first container, each with its name at the place."""
+    """The fields of the first container, each with its name in the object."""
     front_whole: bool = False
-    """Whether it is a whole Container, with ``adds``, and not some of its fields among others."""
+    """Whether the first container is a whole Container, with ``adds``; if not, its fields stand among others."""
     front_always: bool = False
-    """Whether the pod has that first container even if the place has none of its fields."""
+    """Whether the pod has the first container even if the object has none of its fields."""
 
 
 _METADATA: Final = ("labels", "annotations", "finalizers")
@@ -101,31 +104,31 @@ TEMPLATE: Final = Form(
     # pkg/controller/controller_utils.go).
     seats=(*((("metadata", key), ("metadata", key)) for key in _METADATA), (("spec",), ("spec",)))
 )
-"""A PodTemplateSpec."""
+"""The form of a PodTemplateSpec."""
 
 BARE: Final = Form(seats=((("spec",), ("spec",)), (("metadata",), ("metadata",))))
-"""A Pod."""
+"""The form of a Pod."""
 
 POD_SPEC: Final = Form(seats=((("spec",), ()),))
-"""A PodSpec; the pods get no metadata from the user."""
+"""The form of a PodSpec; its pods get no metadata from the user."""
 
 
 def no_stamp(_pod: dict[str, Any], _scene: Scene) -> None:
-    """Write nothing: the stamp of a kind that adds no fields."""
+    """Write nothing, for a kind whose operator adds no fields to pods."""
 
 
 def workload(scene: Scene) -> Found:
-    """Return the workload itself."""
+    """Return the workload itself, for a kind whose gangs are read from it."""
     return scene.document
 
 
 def nothing(_scene: Scene) -> Iterator[tuple[Steps, str]]:
-    """Yield nothing."""
+    """Yield nothing, for a template without fields from elsewhere."""
     return iter(())
 
 
 def always(_scene: Scene) -> bool:
-    """Return True."""
+    """Return True, for a template from which pods are always made."""
     return True
 
 
@@ -135,17 +138,17 @@ def one(_scene: Scene) -> int:
 
 
 def unknown(_scene: Scene) -> int:
-    """Return 0: only the cluster knows the number of pods."""
+    """Return 0, for a template with a number of pods that only the cluster knows."""
     return 0
 
 
 def spec_replicas(scene: Scene) -> int:
-    """Return ``spec.replicas``, one by default."""
+    """Return the number in ``spec.replicas``; 1 if it is absent."""
     return count(scene.spec.get("replicas"), 1)
 
 
 def item_replicas(scene: Scene) -> int:
-    """Return the replicas of the innermost item, one by default."""
+    """Return the number in the innermost item's ``replicas``; 1 if it is absent."""
     return count(scene.item.get("replicas"), 1)
 
 
@@ -160,33 +163,36 @@ class TemplatePlace:
     optional: bool = False
     """Whether an object is valid without this template."""
     role: str = ""
-    """The role of these pods: leader, head; empty if it is the name of the innermost list item or map entry."""
+    """The role of the pods, such as leader or head; empty: the name of the innermost list item or map entry."""
     when: Callable[[Scene], bool] = always
-    """Whether the controller makes pods from this template."""
+    """The function that returns whether the controller makes pods from this template."""
     replicas: Callable[[Scene], int] = one
-    """Returns the number of pods that one object makes from the template; 0 if only the cluster knows it."""
+    """The function that returns the number of pods that one object makes from the template; 0: it is unknown."""
     owner: Callable[[Scene], Found] = workload
-    """Returns the object that gangs are read from, if that is not the workload itself: the RayCluster of a RayJob."""
+    """The function that returns the object that gangs are read from, such as the RayCluster of a RayJob."""
     lacks: frozenset[str] = frozenset()
-    """Fields of a Pod that the kind's schema prunes: ``metadata``, or fields of the spec."""
+    """The fields of a Pod that the kind's schema removes: ``metadata``, or fields of the spec."""
     base: tuple[str, ...] = ()
-    """The path from the object to fields of a PodSpec that are defaults for all templates."""
+    """The path from the object to fields of a PodSpec that are defaults for all its templates."""
     inherited: frozenset[str] = frozenset()
     """The names of these default fields."""
     fixed: Callable[[Scene], Iterator[tuple[Steps, str]]] = nothing
-    """Yields the parts of the pod that the operator takes from elsewhere in the object, each with that place."""
+    """The function that yields the parts of the pod that the operator takes from elsewhere in the object.
+
+    Each part is yielded with a text that names that place.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadKind:
-    """One kind of workload."""
+    """A kind of workloads, with the places of its pod templates."""
 
     api_versions: frozenset[str]
     kind: str
     source: str
-    """The source of the places and the stamps."""
+    """The source of the places and of the fields that the operator writes."""
     places: tuple[TemplatePlace, ...] = ()
     nested: tuple[tuple[str, ...], ...] = ()
-    """Paths to whole objects that may be workloads themselves."""
+    """The paths to objects that the workload wraps and that may be workloads themselves."""
     only_template: bool = False
-    """Whether it makes no pods by itself: other objects name it, or users make pods from it by hand."""
+    """Whether the kind makes no pods by itself: other objects refer to it, or users make pods from it."""

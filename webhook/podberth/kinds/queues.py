@@ -1,11 +1,11 @@
-"""Queues: the known facts of one queue, and the kinds of queues that are read."""
+"""Queues: the known facts of one queue, and the kinds of queues that podberth reads."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 QueueKind: TypeAlias = tuple[str, str]
-"""API group and kind."""
+"""The API group and the kind of a queue."""
 
 LOCAL_QUEUE: Final[QueueKind] = ("kueue.x-k8s.io", "LocalQueue")
 CLUSTER_QUEUE: Final[QueueKind] = ("kueue.x-k8s.io", "ClusterQueue")
@@ -18,41 +18,41 @@ class Queue:
     """The known facts of one queue."""
 
     leads_to: str = ""
-    """The name of the queue above: a LocalQueue's ClusterQueue, a KAI Queue's parent; empty if there is none."""
+    """The name of the parent queue: a LocalQueue's ClusterQueue, a KAI Queue's parent; empty if there is none."""
     halted: str = ""
-    """The field, and its value, that keeps its workloads waiting; empty if none is known."""
+    """The field and its value because of which the queue's workloads wait; empty if none is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueForm:
-    """A kind of queues, and the way a queue of it is read."""
+    """A kind of queues: how workloads name such a queue, and how its facts are read."""
 
     source: str
     kind: QueueKind
     title: str
-    """The name that its users use."""
+    """The name that users know the kind by."""
     versions: tuple[str, ...]
-    """The versions that can be read, the newest first."""
+    """The versions that podberth can read, the newest first."""
     read: Callable[[Mapping[str, Any]], Queue]
-    """Reads the facts of a queue; missing and invalid fields count as unknown."""
+    """The function that returns the facts of a queue; missing and invalid fields count as unknown."""
     of_cluster: bool = True
-    """Whether its objects are in no namespace."""
+    """Whether the kind is cluster-scoped."""
     label: str = ""
-    """The label that names a queue; a workload, the object that wraps it, or its pods may have it."""
+    """The label that names a queue, on a workload, on the object that wraps it, or on its pods; empty if none does."""
     annotation: str = ""
-    """The annotation of a pod that names a queue."""
+    """The annotation of a pod that names a queue; empty if there is none."""
     scheduler: str = ""
-    """The scheduler of pods whose annotation counts; empty: any."""
+    """The scheduler that a pod must have for ``annotation`` to count; empty: any."""
     stopped: str = ""
-    """The text for a halted queue in a message, with the remedy; ``{}`` stands for the field."""
+    """The message about a halted queue, with the remedy; ``{}`` stands for the field."""
     parent: QueueKind | None = None
-    """The kind of the queue that ``Queue.leads_to`` names."""
+    """The kind of the parent that ``Queue.leads_to`` names; None if queues of the kind have no parent."""
     only_leaves: bool = False
-    """Whether queues with children take no pods."""
+    """Whether a queue with children takes no pods."""
     of_its_own: frozenset[str] = frozenset()
-    """Queues that the system makes itself."""
+    """The names of queues that the system makes itself."""
 
     @property
     def plural(self) -> str:
-        """The plural of the kind, as API discovery has it."""
+        """The plural of the kind, as API discovery lists it."""
         return f"{self.kind[1].lower()}s"

@@ -1,4 +1,4 @@
-"""RayClusters: the places of their templates in the kinds that make them, and the stamps of KubeRay."""
+"""RayClusters: the places of their templates in the kinds that make them, and what KubeRay writes on their pods."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,7 +17,7 @@ CLUSTERS: Final[Mapping[str, tuple[str, ...]]] = {
     "RayJob": ("rayClusterSpec",),
     "RayService": ("rayClusterConfig",),
 }
-"""The paths from the spec of a kind that makes RayClusters to the spec of the cluster."""
+"""The path from the spec of each kind that makes RayClusters to the spec of the RayCluster."""
 
 
 def _cluster_path(scene: Scene) -> tuple[str, ...]:
@@ -41,7 +41,10 @@ def _cluster_name(scene: Scene) -> str:
 
 
 def _stamp_ray(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the labels and fields of BuildPod (ray-project/kuberay ray-operator/controllers/ray/common/pod.go)."""
+    """Write on a pod what KubeRay's BuildPod writes.
+
+    Source: ray-project/kuberay ray-operator/controllers/ray/common/pod.go.
+    """
     head = scene.path[-2] == "headGroupSpec"
     group = "headgroup" if head else text(scene.item.get("groupName"))
     name = _cluster_name(scene)
@@ -64,7 +67,7 @@ def _stamp_ray(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _mount_object_store(pod: dict[str, Any], start: Found) -> None:
-    """Mount what Ray's object store is in, unless ``rayStartParams`` put it elsewhere.
+    """Mount a memory volume at /dev/shm for Ray's object store, unless ``rayStartParams`` place the store elsewhere.
 
     Source: ray-project/kuberay feeaf72f ray-operator/controllers/ray/common/pod.go BuildPod, addEmptyDir,
     makeEmptyDirVolume, findMemoryReqOrLimit: the volume is as large as the first container's memory.
@@ -84,12 +87,18 @@ def _workers(scene: Scene) -> int:
 
 
 def _stamp_submitter(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of the Job that submits a RayJob (ray-operator/controllers/ray/rayjob_controller.go)."""
+    """Write on a pod what KubeRay and the Job controller write on the pod that submits a RayJob.
+
+    Source: ray-operator/controllers/ray/rayjob_controller.go.
+    """
     stamp_job(pod, scene.name, PLACEHOLDER_UID, {})
 
 
 def ray_kind(kind: str, submitter: tuple[str, ...] = ()) -> WorkloadKind:
-    """Return a kind that is, or makes, RayClusters; ``submitter`` is the path of the submitting pod's template."""
+    """Return the row of a kind that is, or makes, RayClusters.
+
+    ``submitter`` is the path of the template of the pod that submits a RayJob; empty if the kind has none.
+    """
     path = ("spec", *CLUSTERS.get(kind, ()))
     places = [
         TemplatePlace(
@@ -110,7 +119,7 @@ def ray_kind(kind: str, submitter: tuple[str, ...] = ()) -> WorkloadKind:
 
 
 def ray_workers(group: object) -> int:
-    """Return the number of pods of a worker group: the replicas within their bounds; 0 for a suspended group.
+    """Return the number of pods of a worker group: its replicas, within their bounds; 0 if it is suspended.
 
     Source: ray-project/kuberay ray-operator/controllers/ray/utils/util.go GetWorkerGroupDesiredReplicas.
     """

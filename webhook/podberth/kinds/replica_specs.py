@@ -20,27 +20,30 @@ REPLICA_SPECS: Final[Mapping[str, str]] = {
     "MPIJob": "mpiReplicaSpecs",
     "AscendJob": "replicaSpecs",
 }
-"""The field of the spec with the roles, by kind. All have a ``runPolicy``, too."""
+"""The field of the spec that has the roles, by kind. All these kinds have a ``runPolicy``, too."""
 ASCEND: Final = "mindxdl.gitee.com"
 REPLICA_GROUPS: Final = frozenset({"kubeflow.org", ASCEND})
-"""The API groups of these kinds."""
+"""The API groups of the kinds with replica specs."""
 TRAINING: Final = "training.kubeflow.org"
 JOB_NAME: Final = f"{TRAINING}/job-name"
 LAUNCHER_LAST: Final = "WaitForWorkersReady"
-"""kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1/types.go LauncherCreationPolicyWaitForWorkersReady."""
+"""The launcherCreationPolicy that delays the launcher until the workers run.
+
+Source: kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1/types.go LauncherCreationPolicyWaitForWorkersReady.
+"""
 LEFT_ALONE: Final = "`schedulerName` and group, where the operator runs with a gang scheduler"
 LEFT_ALONE_SOURCE: Final = "kubeflow/training-operator pkg/controller.v1/control/podgroup_control.go"
 
 
 def set_restart_policy(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the restart policy of a role; for ExitCode it is Never, because the operator itself restarts pods."""
+    """Write the restart policy of a role; for ExitCode it is Never, because the operator itself restarts the pods."""
     policy = text(scene.item.get("restartPolicy"))
     if policy:
         pod["spec"]["restartPolicy"] = "Never" if policy == "ExitCode" else policy
 
 
 def stamp_replica(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of createNewPod (kubeflow/training-operator pkg/controller.v1/common/pod.go)."""
+    """Write on a pod what createNewPod writes (kubeflow/training-operator pkg/controller.v1/common/pod.go)."""
     kind = text(scene.document.get("kind"))
     role = (scene.key or role_type(scene.item)).lower()
     labels = {
@@ -58,7 +61,7 @@ def stamp_replica(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def replica_owner(kind: str, *versions: str, group: str = "kubeflow.org") -> OwnerKind:
-    """Return the fields that are read from a Kubeflow job that owns pods."""
+    """Return a Kubeflow job kind that owns pods, with the fields that are kept of its objects."""
     return OwnerKind(
         source="kubeflow/training-operator pkg/apis/kubeflow.org/v1, kubeflow/mpi-operator pkg/apis/kubeflow/v2beta1",
         group=group,
@@ -72,7 +75,7 @@ def replica_owner(kind: str, *versions: str, group: str = "kubeflow.org") -> Own
 
 
 def replica_finished(kind: str, group: str = "kubeflow.org") -> Finished:
-    """Return the conditions of a Kubeflow job that is finished."""
+    """Return the conditions by which a Kubeflow job is known to be finished."""
     return Finished(
         source="kubeflow/training-operator pkg/apis/kubeflow.org/v1/common_types.go JobConditionType",
         group=group,
@@ -86,7 +89,7 @@ def _launcher_waits(document: Found, _role: object) -> str:
 
 
 def replica_rules(kind: str, fronts: Collection[str], group: str = "kubeflow.org") -> GroupRules:
-    """Return the rules for the groups of a Kubeflow job."""
+    """Return the rules for the gangs of a Kubeflow job kind; ``fronts`` are the roles besides the workers."""
     return GroupRules(
         kind=(group, kind),
         minimums=replica_minimums,

@@ -1,7 +1,7 @@
-"""The demands of a gang's roles on a node, read from the pod templates of its owner.
+"""The requirements of a gang's roles on a node, read from the pod templates of the gang's owner.
 
-A template is read once, when its owner is kept (``owners``). Equal results are shared, because thousands of owners have
-only a dozen different templates.
+A template is read once, when its owner is kept (``owners``). Equal results are one object, because thousands of owners
+have only a dozen different templates.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
@@ -22,47 +22,47 @@ _MOST_CLAIMS: Final = 16
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _CHOICE: Final = ("nodeSelector", "tolerations")
 MOST_PARTS: Final = 256
-"""The most replicated jobs, tasks, roles or cliques that are read from an object; the largest known example has ten."""
+"""The most replicated jobs, tasks, roles or cliques that are read from one object; known examples have ten."""
 MOST_KINDS: Final = 16
-"""The most different demands of the roles of one gang: every member's review looks for room for all of them."""
+"""The most different requirements among the roles of one gang, because each pod's review searches nodes for all."""
 _OF_A_CLAIM: Final = ("name", "resourceClaimName", "resourceClaimTemplateName")
 
 
 @dataclass(frozen=True, slots=True)
 class Asks:
-    """The demands of a pod of a template."""
+    """The requirements of a template's pods on a node: extended resources, claims and node selection."""
 
     amounts: tuple[tuple[str, int], ...] = ()
-    """The amount of each extended resource that the scheduler reserves, by name; some may be no accelerators."""
+    """The amount of each extended resource that the scheduler reserves, by name; not all are accelerators."""
     claims: tuple[tuple[tuple[str, str], ...], ...] = ()
-    """The claims that containers use, each as the fields of its ``resourceClaims`` entry."""
+    """The claims that containers use, each as the fields of its entry in ``resourceClaims``."""
     choice: str = ""
-    """The choice of nodes, as JSON of a PodSpec's fields; empty if the pod may use every node."""
+    """The fields of a PodSpec that select nodes, as JSON; empty if the pod selects all nodes."""
 
     def chosen(self) -> dict[str, Any]:
-        """Return the fields of a PodSpec that choose nodes."""
+        """Return the fields of a PodSpec that select nodes."""
         found: dict[str, Any] = orjson.loads(self.choice) if self.choice else {}
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """The members of a gang that are made from one template."""
+    """The pods of a gang that are made from one template."""
 
     count: int
     asks: Asks | None
-    """None: not known."""
+    """The requirements of one pod; None: unknown."""
     unread: str = ""
-    """What the owner has in the place of a number, if that is none: then ``count`` is not known."""
+    """The value that the owner states in place of a number, so that ``count`` is unknown; empty: ``count`` is known."""
 
 
 class Predicted(dict[str, Any]):
-    """The predicted owner of the pods of several templates; it remembers what readers found in it."""
+    """The predicted owner of the pods of several templates; results of ``read_once`` are cached in it."""
 
     __slots__ = ("found",)
 
     def __init__(self, document: Mapping[str, Any]) -> None:
-        """Copy the top level of a document; its values are shared, and must not change."""
+        """Copy the top level of a document; the values are shared and must not change."""
         super().__init__(document)
         self.found: dict[Hashable, Any] = {}
 
@@ -71,7 +71,7 @@ _Read = TypeVar("_Read")
 
 
 def read_once(owner: Mapping[str, Any] | None, read: Callable[..., _Read], *more: str) -> _Read:
-    """Return ``read(owner, *more)``; for a Predicted owner the result of the first call is remembered."""
+    """Return ``read(owner, *more)``; for a Predicted owner the result is cached."""
     if not isinstance(owner, Predicted):
         return read(owner, *more)
     key = (read, *more)
@@ -82,14 +82,17 @@ def read_once(owner: Mapping[str, Any] | None, read: Callable[..., _Read], *more
 
 
 def asks_of(template: object) -> Asks | None:
-    """Return the demands of the pods of an unchecked PodTemplateSpec, or of its ``Asks``; None if it is invalid."""
+    """Return the requirements of the pods of an unchecked PodTemplateSpec; None if the template is invalid.
+
+    A kept owner has ``Asks`` in place of the template, which is then the result.
+    """
     if isinstance(template, Asks):
         return template
     return asks_in(template.get("spec")) if isinstance(template, Mapping) else None
 
 
 def asks_in(pod_spec: object) -> Asks | None:
-    """Return the demands of the pods of an unchecked PodSpec; None if it is invalid, or too long to be kept."""
+    """Return the requirements of the pods of an unchecked PodSpec; None if the PodSpec is invalid or too long."""
     if isinstance(pod_spec, Asks):
         return pod_spec
     pod = {"metadata": {}, "spec": pod_spec}
@@ -122,7 +125,7 @@ def _claim(entry: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _choice(pod_spec: Mapping[str, Any]) -> str:
-    """Return the choice of nodes as JSON; with a number that JSON cannot have, a text that is too long to be kept."""
+    """Return the fields that select nodes as JSON; if they cannot be JSON, a text above the length limit."""
     kept = {key: pod_spec[key] for key in _CHOICE if pod_spec.get(key)}
     required = ((pod_spec.get("affinity") or {}).get("nodeAffinity") or {}).get(_REQUIRED)
     if required:
@@ -135,18 +138,18 @@ def _choice(pod_spec: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=4096)
 def _shared(asks: Asks) -> Asks:
-    """Return the first object that was equal, so that equal demands are one object."""
+    """Return the first object that is equal to this one, so that equal requirements are one object."""
     return asks
 
 
 def role_of(part: object) -> Role:
-    """Return the pods of a part of an owner that has ``replicas`` and a ``template``."""
+    """Return the role that a part of an owner describes with its ``replicas`` and its ``template``."""
     replicas = at(part, "replicas")
     return Role(count(replicas, 1), asks_of(at(part, "template")), unread(replicas))
 
 
 def counted(roles: Iterable[Role]) -> int:
-    """Return how many pods roles have together; 0 where that is not known of one."""
+    """Return the total number of pods of some roles; 0 if the number of one role is unknown."""
     total = 0
     for role in roles:  # each review of a gang's pod comes here: a loop makes no call for a role
         if role.unread:
@@ -156,7 +159,7 @@ def counted(roles: Iterable[Role]) -> int:
 
 
 def alike(roles: Iterable[Role]) -> tuple[Role, ...]:
-    """Return the roles; those with equal demands are merged into one."""
+    """Return the roles, with those of equal requirements merged into one."""
     counts: dict[Asks | None, int] = {}
     for role in roles:
         counts[role.asks] = counts.get(role.asks, 0) + role.count

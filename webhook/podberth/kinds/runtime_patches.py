@@ -1,7 +1,7 @@
-"""The patches of a TrainJob to its runtime: the JobSet of the runtime with ``spec.runtimePatches`` laid over it.
+"""The patches of a TrainJob to its runtime: the runtime's JobSet with ``spec.runtimePatches`` laid over it.
 
-They are strategic merge patches: objects are merged field by field, lists with a merge key item by item, and other
-lists are replaced. Kueue is their main author: it puts node selectors and tolerations there.
+The patches are strategic merge patches: objects are merged field by field, lists with a merge key item by item, and
+other lists are replaced. Kueue is their main author: it writes node selectors and tolerations there.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,22 +33,22 @@ _POD_FIELDS: Final = words(
 def patched_jobs(runtime: Found, train_job: Found) -> list[Any]:
     """Return the replicated jobs of a runtime with the patches of a TrainJob; both documents are unchecked.
 
-    Source: kubeflow/trainer pkg/runtime/core/trainingruntime.go mergeRuntimePatches. Trainer's webhook
-    refuses patches of a job that the runtime does not have (pkg/runtime/framework/plugins/jobset/jobset.go).
+    Source: kubeflow/trainer pkg/runtime/core/trainingruntime.go mergeRuntimePatches. Trainer's webhook refuses patches
+    of a job that the runtime does not have (pkg/runtime/framework/plugins/jobset/jobset.go).
     """
     jobs = at(runtime, "spec", "template", "spec", "replicatedJobs")
     return patched(list(jobs) if isinstance(jobs, list) else [], train_job)
 
 
 def patched(jobs: list[Any], train_job: Found) -> list[Any]:
-    """Return replicated jobs with a TrainJob's patches laid over them; nothing in either has been checked."""
+    """Return replicated jobs with a TrainJob's patches laid over them; both are unchecked."""
     for patch in (*_patches(train_job), *_overrides(train_job)):
         jobs = [_merged(job, patch) if _is_same(job, patch, "name") else job for job in jobs]
     return jobs
 
 
 def _patches(train_job: Found) -> Iterator[Found]:
-    """Yield the patches of replicated jobs, in order, with the fields that the schema has."""
+    """Yield the patches of replicated jobs in order, with only the fields that the schema has."""
     for each in list_at(train_job, "spec", "runtimePatches"):
         for job in list_at(each, "trainingRuntimeSpec", "template", "spec", "replicatedJobs"):
             template = mapping_at(job, "template", "spec", "template")
@@ -59,7 +59,7 @@ def _patches(train_job: Found) -> Iterator[Found]:
 
 
 def _overrides(train_job: Found) -> Iterator[Found]:
-    """Yield what Trainer v2.0 and v2.1 have in place of patches: one for several jobs.
+    """Yield the ``podTemplateOverrides`` of Trainer v2.0 and v2.1 as patches, one for each job that they target.
 
     Source: kubeflow/trainer v2.1.0 pkg/apis/trainer/v1alpha1/trainjob_types.go PodTemplateOverride.
     """

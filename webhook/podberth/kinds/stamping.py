@@ -1,4 +1,7 @@
-"""The common parts of the stamps of operators. A stamp writes into its own copy of a Pod with a checked shape."""
+"""The steps by which operators' fields are written on a predicted pod: labels, owners, names, variables, mounts.
+
+Each function changes a copy of a Pod whose shape has been checked.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -8,19 +11,22 @@ from .places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene
 
 
 def add_labels(pod: dict[str, Any], labels: Mapping[str, str]) -> None:
-    """Write labels over those of the template."""
+    """Write labels on a pod; a label of the same key in the template is replaced."""
     metadata = pod["metadata"]
     metadata["labels"] = {**(metadata.get("labels") or {}), **labels}
 
 
 def add_annotations(pod: dict[str, Any], annotations: Mapping[str, str]) -> None:
-    """Write annotations over those of the template."""
+    """Write annotations on a pod; an annotation of the same key in the template is replaced."""
     metadata = pod["metadata"]
     metadata["annotations"] = {**(metadata.get("annotations") or {}), **annotations}
 
 
 def own(pod: dict[str, Any], api_version: str, kind: str, name: str, uid: str) -> None:
-    """Write the owner and the generateName (GetPodFromTemplate, kubernetes pkg/controller/controller_utils.go)."""
+    """Write the owner reference and the generateName on a pod.
+
+    Source: GetPodFromTemplate, kubernetes pkg/controller/controller_utils.go.
+    """
     pod["metadata"]["generateName"] = f"{name}-"
     pod["metadata"]["ownerReferences"] = [
         {
@@ -35,19 +41,22 @@ def own(pod: dict[str, Any], api_version: str, kind: str, name: str, uid: str) -
 
 
 def owned_by_workload(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the workload itself as the owner; for operators that make pods directly, without a Job or StatefulSet."""
+    """Write the workload itself as the owner, for operators that make pods without a Job or StatefulSet."""
     version, kind = scene.document.get("apiVersion"), scene.document.get("kind")
     own(pod, str(version), str(kind), scene.name, scene.uid)
 
 
 def own_by_deployment(pod: dict[str, Any], name: str) -> None:
-    """Write the stamp of the Deployment and ReplicaSet controllers (kubernetes pkg/controller/deployment/sync.go)."""
+    """Write on a pod what the Deployment and ReplicaSet controllers write.
+
+    Source: kubernetes pkg/controller/deployment/sync.go.
+    """
     own(pod, "apps/v1", "ReplicaSet", f"{name}-{PLACEHOLDER_HASH}", PLACEHOLDER_UID)
     add_labels(pod, {"pod-template-hash": PLACEHOLDER_HASH})
 
 
 def set_name(pod: dict[str, Any], name: str) -> None:
-    """Write the name of a pod instead of its generateName."""
+    """Write the name of a pod in place of its generateName."""
     pod["metadata"].pop("generateName", None)
     pod["metadata"]["name"] = name
 
@@ -59,7 +68,7 @@ def containers(pod: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def add_env(container: dict[str, Any], entry: Mapping[str, Any]) -> None:
-    """Add an environment variable, unless the container has one of this name."""
+    """Add an environment variable to a container, unless the container has one of this name."""
     env = list(container.get("env") or ())
     if all(each.get("name") != entry["name"] for each in env):
         container["env"] = [*env, dict(entry)]
@@ -68,9 +77,9 @@ def add_env(container: dict[str, Any], entry: Mapping[str, Any]) -> None:
 def mount_shared_memory(
     pod: dict[str, Any], container: dict[str, Any], name: str, size: object = None, *, replace: bool = False
 ) -> None:
-    """Mount a volume in memory at /dev/shm of a container that mounts nothing there, of any size if ``size`` is None.
+    """Mount a memory volume at /dev/shm in a container that mounts nothing there; without a limit if ``size`` is None.
 
-    With ``replace`` the operator's volume takes the place of what the user mounts there, or names so.
+    With ``replace``, the volume also replaces the user's own mount at this path and the user's volume of this name.
     """
     mounts = list(container.get("volumeMounts") or ())
     volumes = list(pod["spec"].get("volumes") or ())

@@ -1,6 +1,6 @@
 """The pods of a gang that start together: a stated minimum, else all pods. Each dossier has the rule for its kinds.
 
-If pods come and go one by one, or are placed one by one, none have to start together.
+If an operator adds and removes pods one by one, or a scheduler places them one by one, none have to start together.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +14,7 @@ from .places import Found, Steps
 
 
 class FromTemplate(Protocol):
-    """A template: its place in a document, and the owners of its pods."""
+    """A pod template: its path in a document, and the owners of its pods."""
 
     @property
     def path(self) -> Steps:
@@ -23,12 +23,12 @@ class FromTemplate(Protocol):
 
     @property
     def owners(self) -> Mapping[str, Found]:
-        """The owners of its pods, by uid."""
+        """The owners of the template's pods, by uid."""
         ...
 
 
 class StartingPods(Protocol):
-    """The pods of one template."""
+    """The pods of one template, with what the rules of starts read of them."""
 
     @property
     def replicas(self) -> int:
@@ -46,31 +46,31 @@ P = TypeVar("P", bound=StartingPods)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Share(Generic[P]):
-    """The pods of one template in a gang."""
+    """The pods of one template in a gang: ``most`` pods exist, and at least ``least`` of them start together."""
 
     pods: P
     most: int
     least: int
-    """The least number of these pods that start, whichever other pods start."""
+    """The least number of these pods that start together, whichever other pods start."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start(Generic[P]):
-    """Pods that start together."""
+    """The pods of a gang that start together."""
 
     shares: tuple[Share[P], ...]
     least: int
-    """The least number of pods in all; 0: none have to start together."""
+    """The least number of pods that start together; 0: none have to."""
 
     def of(self, some: Sequence[P]) -> "Start[P]":
-        """Return the start of some templates alone: the pods that certainly start, whichever others do."""
+        """Return the start of these pods alone; ``least`` is then the number that starts in any case."""
         wanted = {each.template.path for each in some}
         shares = tuple(each for each in self.shares if each.pods.template.path in wanted)
         others = sum(each.most for each in self.shares if each.pods.template.path not in wanted)
         return Start(shares=shares, least=max(sum(each.least for each in shares), self.least - others, 0))
 
     def at_least(self, stated: int) -> "Start[P]":
-        """Return this start with a stated minimum; if that is smaller, any of the pods may start first."""
+        """Return this ``Start`` with the minimum ``stated`` if that is lower; then any of the pods may start first."""
         if stated >= self.least:
             return self
         return Start(shares=tuple(Share(pods=each.pods, most=each.most, least=0) for each in self.shares), least=stated)
@@ -78,16 +78,16 @@ class Start(Generic[P]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StartingGang:
-    """An object that is a gang, and those of its templates that have pods at the same time."""
+    """An object that is a gang, and the pods of it that run at the same time."""
 
     document: Found
     base: Steps
     """The path from the whole document to the object."""
     pods: Sequence[Any]
-    """Objects of one type that has the protocol ``StartingPods``; the ``Start`` has objects of the same type."""
+    """The pods of each template; all are of one type with the protocol ``StartingPods``."""
 
     def item(self, pods: StartingPods, end: int | None) -> Found:
-        """Return the task, worker group or clique that the template belongs to; ``end`` cuts the template's path."""
+        """Return the task, worker group or clique that has the template; ``end`` cuts the template's path."""
         return mapping_at(find(self.document, pods.template.path[len(self.base) :][:end]))
 
 
@@ -95,23 +95,23 @@ Rule: TypeAlias = Callable[[StartingGang], Start[Any]]
 
 
 def all_of(pods: Sequence[P], number_of: Callable[[P], int] = lambda each: each.replicas) -> Start[P]:
-    """Return the start of all pods of some templates."""
+    """Return a ``Start`` in which all these pods have to start together."""
     shares = tuple(Share(pods=each, most=number_of(each), least=number_of(each)) for each in pods)
     return Start(shares=shares, least=sum(each.least for each in shares))
 
 
 def none_of(pods: Sequence[P]) -> Start[P]:
-    """Return the start of pods that do not wait for each other."""
+    """Return a ``Start`` in which none of these pods have to start together."""
     return all_of(pods).at_least(0)
 
 
 def together(gang: StartingGang) -> Start[Any]:
-    """Return the start of all pods: the rule of kinds without a minimum of their own."""
+    """Return a ``Start`` in which all pods of a gang have to start together, for kinds that state no minimum."""
     return all_of(gang.pods)
 
 
 def replica_specs(gang: StartingGang) -> Start[Any]:
-    """Return the start of a Kubeflow job; an elastic job, or a TFJob with dynamic workers, starts with any pods."""
+    """Return the ``Start`` of a Kubeflow job; an elastic job, or a TFJob with dynamic workers, starts with any pods."""
     spec = mapping_at(gang.document, "spec")
     if spec.get("elasticPolicy") is not None or spec.get("enableDynamicWorker") is True:
         return none_of(gang.pods)

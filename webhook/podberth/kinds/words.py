@@ -1,4 +1,4 @@
-"""Sets of names, written as one text with blanks between them."""
+"""Sets of names that the code writes as one text with blanks between the names."""
 
 
 def words(text: str) -> frozenset[str]:
@@ -7,5 +7,5 @@ def words(text: str) -> frozenset[str]:
 
 
 def under(domain: str, names: str) -> frozenset[str]:
-    """Return ``domain/name`` for each of the names."""
+    """Return ``domain/name`` for each name in a text."""
     return frozenset(f"{domain}/{name}" for name in names.split())

@@ -1,1 +1,1 @@
-"""The map of the cluster's accelerators: documents in, an immutable index out, questions answered by class of node."""
+"""The known nodes and their accelerators, in an immutable index that answers which nodes fit a pod."""

@@ -1,19 +1,19 @@
-"""The fewest boxes that hold every wanted row and none of the others: label expressions as set arithmetic.
+"""The search for the fewest label expressions that select every wanted row and no other row.
 
-A row is a node kind's values of some label keys, in one order, None where it lacks the label. A box allows a set of
-values for each key, and one expression can state any such set, so a term is a box and ORed terms are boxes together.
-This is the minimisation of multiple-valued logic (Rudell and Sangiovanni-Vincentelli, IEEE Trans. CAD 6(5), 1987), and
-NP-hard: it contains set cover.
+A row is the values that one kind of node has for a list of label keys; None stands for an absent label. A box allows a
+set of values for each key. One label expression can state any such set, so a box is one nodeSelectorTerm, and several
+boxes are ORed terms. The problem is the minimisation of multiple-valued logic (Rudell and Sangiovanni-Vincentelli, IEEE
+Trans. CAD 6(5), 1987). It contains set cover and is therefore NP-hard.
 
-The problem is small here: a box over wanted rows need allow no more values than those rows have, and a part of a box's
-rows makes a smaller box. So the boxes are a partition of the wanted rows. Among the partitions into boxes without
-others, the search takes the first that is minimal in (boxes, expressions, cost). A box needs an expression only for
-keys that keep others out: its cheapest hitting set.
+The problem is small here: a box needs to allow only the values of its own wanted rows, and a subset of these rows makes
+a smaller box. So the boxes are a partition of the wanted rows. The search takes the partition that is minimal in
+(boxes, expressions, cost), among those whose boxes contain no other row. A box needs expressions only for the keys that
+exclude other rows: the cheapest hitting set of keys.
 
-The bound: ``PLACEMENTS`` of a row in a box and ``CHOICES`` of sets of keys, each linear in the number of keys (others
-are bits of one integer). When they are used up, the best result so far is returned, and ``Boxes.smallest`` is False:
-the boxes are exact, but fewer may be possible. More than ``MOST_ROWS`` wanted rows are not searched, only joined
-greedily.
+The work is bounded by ``PLACEMENTS`` (trials of a row in a box) and ``CHOICES`` (trials of a set of keys). The cost of
+each trial is linear in the number of keys, because a set of other rows is one integer. When a bound is reached, the
+best result so far is returned, and ``Boxes.smallest`` is False: the boxes are exact, but fewer boxes may be possible.
+If there are more than ``MOST_ROWS`` wanted rows, they are only joined greedily.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +25,9 @@ from typing import TypeAlias
 
 Row: TypeAlias = tuple[str | None, ...]
 Cost: TypeAlias = Callable[[int, frozenset[str | None], frozenset[str | None]], float]
-"""The cost of an expression: key's position, values allowed, others' values to keep out."""
+"""The function that returns the cost of an expression, from the key's index, the allowed values and the excluded
+values.
+"""
 
 # A placement takes about 8 µs with forty keys and 450 others, and a choice 1.5 µs, so all of them take about 40 ms;
 # cover searches twice. Answers are remembered (bench/expressions.py measures it).
@@ -37,30 +39,31 @@ MOST_ROWS = 100
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One term: some wanted rows, and the keys that keep others out, best first."""
+    """One nodeSelectorTerm: the wanted rows that it selects, and the indexes of the keys that exclude all others."""
 
     rows: tuple[Row, ...]
     keys: tuple[int, ...]
     cost: float
 
     def allowed(self, key: int) -> frozenset[str | None]:
-        """Return the values of a key that the box's rows have."""
+        """Return the values that the box's rows have for a key."""
         return frozenset(row[key] for row in self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Boxes:
-    """The result of the search."""
+    """The boxes that ``fewest`` has found."""
 
     boxes: tuple[Box, ...]
     smallest: bool
-    """Whether it is proved that no fewer boxes and expressions are possible, and none are cheaper."""
+    """Whether the search was complete: no result has fewer boxes or expressions, or the same number at a lower cost."""
 
 
 def fewest(wanted: Iterable[Row], others: Iterable[Row], cost: Cost, *, most: int) -> Boxes | None:
-    """Find at most ``most`` boxes; no row may be both wanted and another. None where the search finds no solution.
+    """Return at most ``most`` boxes that contain all wanted rows and no other row; None if the search finds none.
 
-    The answer does not depend on the order of the rows. ``wanted`` and ``others`` must not be empty.
+    No row may be in both ``wanted`` and ``others``, and neither may be empty. The result does not depend on their
+    order.
     """
     search = _Search(sorted(set(wanted), key=_order), sorted(set(others), key=_order), cost)
     return search.run(most)
@@ -72,13 +75,16 @@ def _order(row: Row) -> tuple[tuple[bool, str], ...]:
 
 @dataclass(slots=True)
 class _Search:
-    """One search. ``inside`` tuples have an integer for each key: the others with a value that the box allows."""
+    """The state of one search.
+
+    ``inside`` has, for each wanted row and each key, a bit set of the other rows with a value that the row allows.
+    """
 
     wanted: list[Row]
     others: list[Row]
     cost: Cost
     placements: int = field(default_factory=lambda: PLACEMENTS)
-    """How many are left; below 0 once they were used up."""
+    """The number of placements that the search may still try; negative when there are none left."""
     choices: int = field(default_factory=lambda: CHOICES)
     outside: list[frozenset[str | None]] = field(default_factory=list)
     inside: dict[Row, tuple[int, ...]] = field(default_factory=dict)
@@ -113,7 +119,7 @@ class _Search:
         return Boxes(tuple(boxes), smallest=self.placements >= 0 and self.choices >= 0)
 
     def _greedy(self, most: int) -> list[tuple[Row, ...]] | None:
-        """Put each row into the first box that it leaves without others."""
+        """Return the groups of rows that a greedy search finds, at most ``most``; None if it would need more groups."""
         members: list[list[Row]] = []
         inside: list[tuple[int, ...]] = []
         for row in self.wanted:
@@ -131,7 +137,7 @@ class _Search:
         return [tuple(rows) for rows in members]
 
     def _place(self, number: int, members: list[tuple[Row, ...]], inside: list[tuple[int, ...]], count: int) -> None:
-        """Try the row of that number in every box, and in a new one while there are fewer than ``count``."""
+        """Try the wanted row with index ``number`` in each box, and in a new box if there are fewer than ``count``."""
         if number == len(self.wanted):
             self._take(members)
             return
@@ -164,9 +170,9 @@ class _Search:
         return self.made[rows]
 
     def _cheapest(self, rows: tuple[Row, ...]) -> Box:
-        """Choose the keys of a box: the fewest that keep all others out, among these the cheapest, then the first.
+        """Return the box of some wanted rows with the fewest keys; of several such sets of keys, the cheapest.
 
-        Among keys that keep out the same others, only the cheapest is tried.
+        If several keys exclude the same other rows, only the cheapest of these keys is tried.
         """
         every = (1 << len(self.others)) - 1
         inside = reduce(_merged, (self.inside[row] for row in rows))
@@ -197,7 +203,7 @@ class _Search:
         raise AssertionError("the caller places rows only where some key keeps each other out")
 
     def _hurried(self, rows: tuple[Row, ...], usable: Sequence[tuple[float, int, int]], every: int) -> Box:
-        """Choose keys greedily: each time the key that keeps out most of the rest."""
+        """Return a box whose keys are chosen greedily: each key excludes most of the other rows that are left."""
         chosen: list[tuple[float, int, int]] = []
         rest = every
         while rest:

@@ -1,8 +1,8 @@
-"""The accelerators that a node offers pods: amounts, memory, sharing and link domains, MIG profiles.
+"""The accelerators that a node offers to pods: amounts, memory, shares, link domains and MIG profiles.
 
-Where sources disagree, the one nearer to the hardware wins: the agent's document, then GPU feature discovery's labels,
-then tables. Unknown memory fits any need. An unknown link domain fits none, because a pod that requires NVLink must get
-it.
+If sources disagree, the source closest to the hardware counts: first the node agent's document, then the labels of GPU
+feature discovery (GFD), then tables. A resource of unknown memory fits any need. An unknown link domain fits no need,
+because a pod that requires NVLink must get it.
 """
 
 from collections.abc import Mapping
@@ -64,43 +64,45 @@ _NEEDS_FABRIC: frozenset[str] = frozenset({"NVIDIA-GB200", "NVIDIA-GB300"})
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """The capability per resource, sorted by name: hashable, and equal for nodes with equal capability.
+    """The accelerators that a node offers, for each resource. Nodes that offer the same compare as equal.
 
-    The pairs define it; the mappings with the same content are for lookups, a few hundred for each new question.
+    The tuples are sorted by resource name. The mappings have the same content, for fast look-ups.
     """
 
     amounts: tuple[tuple[str, int], ...] = ()
     """The amounts that the node offers when it is healthy."""
     memory: tuple[tuple[str, int], ...] = ()
-    """MiB of one unit, the least where units differ; a resource of unknown memory is missing."""
+    """MiB of one unit of each resource; the least, if units differ. A resource of unknown memory is left out."""
     domains: tuple[tuple[str, int], ...] = ()
-    """The most units of the resource that share NVLink, or XGMI; only where two or more are known to."""
+    """The most units of each resource in one NVLink or XGMI domain; a resource without a known domain is left out."""
     shares: tuple[str, ...] = ()
-    """Resources whose unit is a share of a device that others use too: time-slices and MPS, renamed or not."""
+    """The resources of which one unit is a share of a device that other pods use too (time-slicing or MPS)."""
     instance: str = ""
-    """The MIG profile behind ``nvidia.com/gpu`` here; empty where it is a GPU, or the profile is unknown."""
+    """The MIG profile of one unit of ``nvidia.com/gpu``; empty: one unit is a GPU, or the profile is unknown."""
     models: tuple[MigTable, ...] = ()
-    """The MIG profiles of its GPUs, one table for each model, partitioned or not; the node's own data before a table's.
+    """The MIG profiles of the node's GPU models, one table for each model, whether or not the GPUs are partitioned.
+
+    A profile that the node itself reports replaces the one in ``devices.mig_tables``.
     """
     cut: bool = False
-    """Whether ``nvidia.com/gpu`` is less than a GPU here: one MIG instance, or a replica."""
+    """Whether one unit of ``nvidia.com/gpu`` on the node is a MIG instance or a replica, and not a whole GPU."""
     links_known: bool = False
-    """Whether ``domains`` is complete, and not only the known part."""
+    """Whether the links of all GPUs are known; if not, ``domains`` may lack some."""
     accelerators: bool = False
-    """Whether it is known to have accelerators, offered as resources or not: DRA devices are in no resource."""
+    """Whether the node is known to have accelerators, even if DRA offers them and no resource does."""
     amount_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
     memory_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
     domain_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Build the mappings."""
+        """Build the mappings from the tuples."""
         object.__setattr__(self, "amount_of", dict(self.amounts))
         object.__setattr__(self, "memory_of", dict(self.memory))
         object.__setattr__(self, "domain_of", dict(self.domains))
 
 
 def capability_of(node: Node) -> Capability:
-    """Derive a node's capability."""
+    """Return the capability of a node, from its document, labels and resources."""
     amounts = sorted((name, amount) for name, amount in node.durable.items() if amount > 0)
     memory, domains = [], []
     whole = _WHOLE[_vendor(node)]
@@ -131,25 +133,31 @@ def capability_of(node: Node) -> Capability:
 
 @lru_cache(maxsize=4096)
 def _shared(capability: Capability) -> Capability:
-    """Return the first equal one: thousands of nodes share a dozen capabilities, which identify questions."""
+    """Return the first capability that is equal to this one, so that equal nodes share one object."""
     return capability
 
 
 def gpu_memory_mib(labels: Mapping[str, str], capability: Capability) -> dict[str, int]:
-    """Return the MiB of a whole GPU on such nodes, by each name of its model; empty where partitioned or unknown."""
+    """Return the MiB of a whole GPU by each product name in the labels.
+
+    Empty if the memory is unknown, or if one unit of ``nvidia.com/gpu`` is less than a whole GPU.
+    """
     memory = 0 if capability.cut else capability.memory_of.get(_NVIDIA_GPU, 0)
     return {labels[key]: memory for key in (_PRODUCT, _GKE_ACCELERATOR) if memory and key in labels}
 
 
 def _vendor(node: Node) -> Vendor:
-    """Return the vendor of the node's GPUs, from its document or its resources; a machine has one vendor's."""
+    """Return the vendor of the node's GPUs, from its document, else from its resources.
+
+    A node has GPUs of one vendor.
+    """
     if node.topology is not None and node.topology.gpus:
         return node.topology.gpus[0].vendor
     return "amd" if _WHOLE["amd"] in node.durable else "nvidia"
 
 
 def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
-    """Return the MiB of one unit of a resource, 0 where it is unknown."""
+    """Return the MiB of one unit of a resource; 0 if it is unknown."""
     if resource == _WHOLE["amd"]:
         return 0 if _is_partitioned(node) else _least_memory(node)
     if accelerator.vendor != "nvidia":
@@ -169,13 +177,16 @@ def _memory_mib(node: Node, resource: str, accelerator: Accelerator) -> int:
 
 
 def _least_memory(node: Node) -> int:
-    """Return the MiB of the smallest GPU that is not partitioned, by the node's document; 0 where one is unknown."""
+    """Return the MiB of the smallest unpartitioned GPU in the node's document; 0 if the memory of one is unknown."""
     sizes = [gpu.memory_mib for gpu in node.topology.gpus if not gpu.mig_enabled] if node.topology else []
     return min(sizes) if sizes and all(sizes) else 0
 
 
 def _profile_memory(node: Node, profile: str, labelled: int) -> int:
-    """Return a MIG profile's MiB on this node, GFD's label being ``labelled``; 0 for a name that is no profile."""
+    """Return the MiB of a MIG profile on this node; 0 if the name is no profile.
+
+    ``labelled`` is the memory in GFD's label, 0 if there is none.
+    """
     listed = [o.memory_mib for o in (node.topology.mig_offers if node.topology else ()) if o.profile == profile]
     if listed and all(listed):
         return min(listed)
@@ -204,12 +215,12 @@ def _has_accelerators(node: Node) -> bool:
 
 
 def _product(node: Node) -> str:
-    """Return the product of the node's GPUs, as far as its labels name it."""
+    """Return the product name of the node's GPUs from GFD's or GKE's label; empty if the node has neither label."""
     return node.labels.get(_PRODUCT) or node.labels.get(_GKE_ACCELERATOR, "")
 
 
 def _link_domain(node: Node, amount: int) -> int | None:
-    """Return how many whole GPUs share NVLink or XGMI at most: 1 where none do, None where it is unknown."""
+    """Return the number of whole GPUs in the largest NVLink or XGMI domain; 1 if none are linked, None if unknown."""
     if _is_slice(node) or _is_shared(node):
         return 1  # MIG instances and replicas have no peer-to-peer (MIG user guide, deployment considerations)
     if node.topology is not None and node.topology.links.shape != "unknown":
@@ -231,18 +242,19 @@ def _largest_domain(topology: NodeTopology) -> int:
 
 
 def _is_partitioned(node: Node) -> bool:
-    """Return whether ``amd.com/gpu`` is a part of a GPU here: there are more of them than GPUs.
+    """Return whether one unit of ``amd.com/gpu`` is a part of a GPU: the node offers more units than it has GPUs.
 
-    This is so where the device plugin's resource_naming_strategy is single. It is unknown which parts are of one GPU.
+    That is so if the device plugin's resource_naming_strategy is single. Which units belong to one GPU is unknown.
     """
     gpus = node.topology.gpus if node.topology else ()
     return bool(gpus) and node.durable.get(_WHOLE["amd"], 0) > len(gpus)
 
 
 def _is_slice(node: Node) -> bool:
-    """Return whether ``nvidia.com/gpu`` is a MIG instance here: strategy single, or a partitioned GKE node pool.
+    """Return whether one unit of ``nvidia.com/gpu`` is a MIG instance: MIG strategy single, or a partitioned GKE pool.
 
-    With a document, if every GPU is in MIG mode: strategy none offers no such GPU, and mixed does not call it that.
+    If the node has a document, the result is whether all its GPUs are in MIG mode: under strategy none such GPUs are
+    not offered, and under strategy mixed they have other resource names.
     """
     if node.topology is not None and node.topology.gpus:
         return all(gpu.mig_enabled for gpu in node.topology.gpus)
@@ -251,7 +263,7 @@ def _is_slice(node: Node) -> bool:
 
 
 def _slice_profile(node: Node) -> str:
-    """Return the profile of such an instance; empty where it is unknown, or there are several."""
+    """Return the MIG profile of one unit of ``nvidia.com/gpu``; empty if it is unknown or there are several."""
     instances = {one.profile for one in node.topology.mig_instances} if node.topology else set()
     if instances:
         return instances.pop() if len(instances) == 1 else ""
@@ -271,11 +283,11 @@ def _is_share(node: Node, resource: str) -> bool:
 
 
 def _is_shared(node: Node) -> bool:
-    """Return whether ``nvidia.com/gpu`` is a replica here: time-slicing or MPS without renaming."""
+    """Return whether one unit of ``nvidia.com/gpu`` is a replica (time-slicing or MPS, without a name of its own)."""
     replicated = _number(node.labels.get(_REPLICAS, "")) > 1
     return replicated or node.labels.get(_PRODUCT, "").endswith("-SHARED") or bool(node.labels.get(_GKE_SHARING))
 
 
 def _number(text: str) -> int:
-    """Return the number in a label's value; 0 if it is no number, or one beyond CEL's int, which no amount has."""
+    """Return the number in a label's value; 0 if the value is no number, or does not fit into CEL's int."""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else 0

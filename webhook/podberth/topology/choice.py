@@ -1,11 +1,11 @@
-"""The nodes that a pod's own selection matches: a requirement is checked once per label value, not once per node.
+"""The nodes that a pod's nodeSelector and node affinity match. Requirements are checked for each label value.
 
-A set of classes, or of nodes, is an integer with a bit for each. So a term of node affinity costs a few operations on
-integers, however many nodes there are: a pod may have hundreds of terms with thousands of values, and a cluster
-hundreds of classes.
+A set of node classes, or of nodes, is an integer with one bit for each. So a term of node affinity costs a few
+operations on integers, whatever the number of nodes. A pod may have hundreds of terms with thousands of values, and a
+cluster may have hundreds of classes.
 
-Labels that never enter a class (``Conventions.ignored_labels``), and names, distinguish single nodes. Only a selection
-that reads one of these is evaluated by node.
+Names, and the labels in ``Conventions.ignored_labels``, are not part of a class. A selection is evaluated for each node
+only if it reads one of these.
 """
 
 from bisect import bisect_left, bisect_right
@@ -19,7 +19,7 @@ from .need import NODE_NAME_FIELD, Expression, NodeSelection, Term
 from .nodes import Part
 
 Bits: TypeAlias = int
-"""A set of rows, of classes or of nodes: bit n is row n."""
+"""A set of row numbers as an integer: bit n stands for row n. A row is a class of nodes, or a node."""
 
 # For a value that fewer rows have, the bits are computed each time: a label like the hostname has as many values as
 # there are nodes, and a set of nodes for each of them would be megabytes.
@@ -31,10 +31,10 @@ _REMEMBERED: Final = 2
 
 
 class _Column:
-    """One label: the rows that have it, by value."""
+    """One label key: the rows that have the label, by value."""
 
     def __init__(self, values: Iterable[tuple[int, str]]) -> None:
-        """Take rows with their values; a row without the label is left out."""
+        """Build the column from pairs of row number and value; rows without the label are left out."""
         self._rows: dict[str, list[int]] = {}
         for row, value in values:
             self._rows.setdefault(value, []).append(row)
@@ -43,7 +43,7 @@ class _Column:
         self._ordered: tuple[list[int], list[int], list[Bits]] | None = None
 
     def having(self, values: Iterable[str]) -> Bits:
-        """Return the rows that have one of the values."""
+        """Return the rows whose value is one of ``values``."""
         found: Bits = 0
         few: list[int] = []
         for value in self._rows.keys() & frozenset(values):
@@ -58,7 +58,7 @@ class _Column:
         return found | _bits(few)
 
     def beside(self, operator: str, bound: int) -> Bits:
-        """Return the rows whose value is a number above (Gt) or below (Lt) a bound."""
+        """Return the rows whose value is a number greater (Gt) or less (Lt) than ``bound``."""
         numbers, rows, up_to = self._ordered = self._ordered or self._in_order()
 
         def first(count: int) -> Bits:
@@ -70,7 +70,10 @@ class _Column:
         return first(len(rows)) & ~first(bisect_right(numbers, bound))
 
     def _in_order(self) -> tuple[list[int], list[int], list[Bits]]:
-        """Return the sorted numbers, the row of each, and the sets of the first n times ``_STEP`` of these rows."""
+        """Return the numeric values in order, the row of each, and sets of these rows.
+
+        Set n has the first n * ``_STEP`` rows.
+        """
         parsed = ((integer(value), rows) for value, rows in self._rows.items())
         found = sorted((number, row) for number, rows in parsed if number is not None for row in rows)
         rows = [row for _, row in found]
@@ -79,10 +82,10 @@ class _Column:
 
 
 class _Table:
-    """Rows with their labels."""
+    """A table of rows (classes or nodes) with their labels, which finds the rows that meet a requirement on a label."""
 
     def __init__(self, labels: Sequence[Iterable[tuple[str, str]]]) -> None:
-        """Take the labels of each row."""
+        """Take the labels of each row, in order of the row numbers."""
         self._labels = labels
         self._keys = frozenset(key for each in labels for key, _ in each)
         self._columns: dict[str, _Column] = {}
@@ -105,7 +108,7 @@ class _Table:
         return 0
 
     def _column(self, key: str) -> _Column:
-        """Return a label's column, built at its first use."""
+        """Return the column of a label key; it is built at the first call."""
         if key not in self._keys:
             return _NOWHERE
         if key not in self._columns:
@@ -115,10 +118,10 @@ class _Table:
 
 
 class Choices:
-    """The classes of nodes of one index; ``chosen`` returns those that a node selection matches."""
+    """The classes of nodes of one index; ``chosen`` returns those that a pod's node selection matches."""
 
     def __init__(self, classes: tuple[Part, ...], ignored: frozenset[str]) -> None:
-        """Take the classes with all their nodes, and the label keys that distinguish single nodes."""
+        """Take the classes with all their nodes, and the label keys that are not part of a class."""
         self._classes = classes
         self._ignored = ignored
         self._of_classes: _Table | None = None
@@ -126,7 +129,7 @@ class Choices:
         self._remembered: dict[NodeSelection, tuple[Part, ...]] = {}
 
     def chosen(self, selection: NodeSelection) -> tuple[Part, ...]:
-        """Return the classes with selected nodes, with these nodes. The last selections are remembered."""
+        """Return the matching nodes by class. The results for the last two selections are cached."""
         found = self._remembered.get(selection)
         if found is None:
             found = tuple(self._choose(selection))
@@ -151,7 +154,7 @@ class Choices:
         return nodes.parts(self._by_node(selection, table, nodes))
 
     def _by_node(self, selection: NodeSelection, table: _Table, nodes: "_Nodes") -> Bits:
-        """Return the nodes of a selection that distinguishes single nodes."""
+        """Return the nodes that a selection matches if it reads names or ignored labels."""
         pairs = tuple((key, "In", (value,)) for key, value in selection.labels)
         classes, everywhere = self._halves((pairs, ()), (table, table.all), nodes)
         if selection.terms is None:
@@ -168,7 +171,7 @@ class Choices:
         return chosen & everywhere
 
     def _halves(self, term: Term, among: tuple[_Table, Bits], nodes: "_Nodes") -> tuple[Bits, Bits]:
-        """Return the classes that a term matches, and the nodes that its other requirements match."""
+        """Return the classes that meet requirements of a term on class labels, and the nodes that meet the others."""
         expressions, fields = term
         table, classes = among
         classes = _all_of(table, [each for each in expressions if each[0] not in self._ignored], classes)
@@ -182,7 +185,7 @@ class Choices:
 
 
 class _Nodes:
-    """All nodes, class by class, with the labels and names that distinguish them."""
+    """All nodes, ordered by class, with their names and ignored labels."""
 
     def __init__(self, classes: tuple[Part, ...]) -> None:
         self._classes = classes
@@ -195,7 +198,7 @@ class _Nodes:
         self._whole = [(1 << len(each)) - 1 for each in members]
 
     def of_classes(self, classes: Bits) -> Bits:
-        """Return the nodes of some classes."""
+        """Return the set of all nodes in these classes."""
         if classes == (1 << len(self._classes)) - 1:
             return self.table.all
         found: Bits = 0
@@ -205,7 +208,10 @@ class _Nodes:
         return found
 
     def named(self, field: Expression) -> Bits:
-        """Return the nodes that meet a requirement on a field: In or NotIn, with one value. Only one field is set."""
+        """Return the nodes that meet a matchFields requirement: In or NotIn, with one value.
+
+        A node has no field but its name.
+        """
         key, operator, values = field
         if len(values) != 1 or operator not in ("In", "NotIn"):
             return 0
@@ -217,7 +223,7 @@ class _Nodes:
         return same if operator == "In" else self.table.all & ~same
 
     def parts(self, chosen: Bits) -> Iterator[Part]:
-        """Yield the classes that have nodes in the set, with these nodes."""
+        """Yield, for each class with nodes in the set, these nodes of the class."""
         for part, start, whole in zip(self._classes, self._starts, self._whole, strict=False):
             found = chosen >> start & whole
             if found == whole:
@@ -228,7 +234,7 @@ class _Nodes:
 
 
 def _all_of(table: _Table, expressions: Iterable[Expression], among: Bits) -> Bits:
-    """Return the rows, among ``among``, that meet all requirements."""
+    """Return the rows of ``among`` that meet all requirements."""
     for each in expressions:
         if not among:
             break

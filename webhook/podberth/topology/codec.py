@@ -1,9 +1,10 @@
-"""The topology ConfigMap: the document that the node agent publishes about its node, to and from ``NodeTopology``.
+"""Encodes and decodes the topology ConfigMap, in which the node agent publishes the ``NodeTopology`` of its node.
 
-A ConfigMap per node: named as the node, labelled ``podberth.io/topology: v1``, with one canonical JSON document (sorted
-keys, no blanks) under ``topology.json``, so that equal topologies are equal bytes. Its writer may lie, so everything is
-bounded and cross-checked. A document that contradicts itself is a TopologyError, and its node is known by its labels
-only. Fields that this version does not know are ignored: version 1 may grow.
+There is one ConfigMap for each node. It has the node's name, the label ``podberth.io/topology: v1``, and one canonical
+JSON document (sorted keys, no blanks) under ``topology.json``, so that equal topologies are equal bytes. The writer of
+a ConfigMap is not trusted: every value is bounded and compared with the others. A document that contradicts itself is a
+TopologyError, and then only the labels of its node are used. Unknown fields are ignored, because later versions of the
+format may add fields.
 """
 
 import re
@@ -66,7 +67,7 @@ _NIC_KINDS: tuple[NicKind, ...] = ("infiniband", "roce")
 
 
 def encode_topology(node_name: str, topology: NodeTopology) -> dict[str, Any]:
-    """Make the ConfigMap manifest; equal topologies give equal bytes."""
+    """Return the ConfigMap manifest of a node's topology; equal topologies give equal bytes."""
     document = {"schemaVersion": SCHEMA_VERSION, **_written(topology)}
     return {
         "apiVersion": "v1",
@@ -77,10 +78,10 @@ def encode_topology(node_name: str, topology: NodeTopology) -> dict[str, Any]:
 
 
 def decode_topology(config_map: Mapping[str, Any]) -> NodeTopology:
-    """Read a topology ConfigMap.
+    """Return the topology in a ConfigMap.
 
     Raises:
-        TopologyError: naming the ConfigMap and the place in its document.
+        TopologyError: a field is wrong; the message names the ConfigMap and the field.
     """
     metadata = take_object(config_map, "metadata", "ConfigMap")
     where = f"ConfigMap {take_text(metadata, 'name', 'metadata', longest=253)}"
@@ -120,7 +121,7 @@ _NAMES = {"mig_enabled": "mig", "mig_offers": "migProfiles", "max_instances": "m
 
 
 def _written(value: Any) -> Any:
-    """Return a value of the model as in the document; fields that have their default are left out, but for a shape."""
+    """Return a value of ``NodeTopology`` as JSON. Fields with their default value are left out, except a link shape."""
     if isinstance(value, tuple):
         return [_written(each) for each in value]
     if not is_dataclass(value):
@@ -187,7 +188,7 @@ def _read_pci_id(document: dict[str, Any], where: str) -> str:
 
 
 class _Layout(NamedTuple):
-    """The common part of machines of one kind."""
+    """The fields of a document that are equal for all machines of one kind."""
 
     links: Links
     offers: tuple[MigOffer, ...]
@@ -195,7 +196,7 @@ class _Layout(NamedTuple):
 
 
 def _read_layout(document: dict[str, Any], where: str, indexes: list[int]) -> _Layout:
-    """Parse the fields of ``_ALIKE``, or return an earlier equal result."""
+    """Return the fields of ``_ALIKE`` from a document; equal documents share one cached result."""
     try:
         text = orjson.dumps((document, indexes))
         if len(text) <= _LONGEST_REMEMBERED:
@@ -220,7 +221,10 @@ def _make_layout(document: dict[str, Any], where: str, indexes: list[int]) -> _L
 
 
 def _read_links(document: dict[str, Any], where: str, indexes: list[int]) -> Links:
-    """Parse the links and compare them with the GPUs: disjoint groups of known GPUs that make up the claimed shape."""
+    """Return the links in a document.
+
+    The link domains must be disjoint, have only GPUs of the document, and agree with the stated shape.
+    """
     shape = cast("LinkShape", take_choice(document, "shape", where, _SHAPES))
     domains = tuple(
         _read_row(domain, place, int) for place, domain in take_list(document, "domains", where, most=_MOST_GPUS)
@@ -244,7 +248,7 @@ def _read_links(document: dict[str, Any], where: str, indexes: list[int]) -> Lin
 
 
 def _read_row(row: object, where: str, kind: type) -> tuple[Any, ...]:
-    """Parse a list of small numbers or of short names."""
+    """Return a JSON list, after a check that it has only small numbers (int) or only short names (str)."""
     if not isinstance(row, list) or len(row) > _MOST_GPUS or not all(type(cell) is kind for cell in row):
         raise bad(where, row, f"a list of at most {_MOST_GPUS} {'indexes' if kind is int else 'levels'}")
     if kind is str and any(len(cell) > _LONGEST_LEVEL for cell in row):

@@ -1,4 +1,4 @@
-"""This module finds nodeSelectorTerms that select the wanted nodes and no others, as few and as meaningful as possible.
+"""The search for the fewest and most meaningful nodeSelectorTerms that select the wanted nodes and no others.
 
 The search first uses only the labels with a configured meaning, because these also hold for future nodes. It uses all
 labels if the first ones do not suffice. Each time, ``boxes`` finds the fewest terms, among these the fewest
@@ -30,7 +30,7 @@ Values: TypeAlias = frozenset[str | None]
 
 
 class LabelledNodes(NamedTuple):
-    """Nodes with equal labels."""
+    """A set of labels, and the number of nodes that have exactly these labels."""
 
     labels: Mapping[str, str]
     nodes: int = 1
@@ -38,23 +38,28 @@ class LabelledNodes(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """The terms that labels allow."""
+    """The result of ``cover``: nodeSelectorTerms for the wanted nodes."""
 
     terms: tuple[Term, ...]
-    """nodeSelectorTerms, ORed. Where not exact: terms that select all wanted nodes and, among the others, only those
-    that no label distinguishes from a wanted one. Empty where nothing needs or allows a distinction."""
+    """nodeSelectorTerms, which are ORed; empty if no term is needed or possible.
+
+    If ``exact`` is False, the terms select all wanted nodes, and only those other nodes that have the labels of a
+    wanted one.
+    """
     exact: bool
-    """Whether the terms (or, where there are none, no term at all) select all wanted nodes and no other."""
+    """Whether the terms select all wanted nodes and no other node. Without terms: whether no other node needs
+    exclusion.
+    """
     smallest: bool = True
-    """Whether it is proved that fewer terms and expressions over these labels do not exist."""
+    """Whether the search was complete: no smaller set of terms over these labels exists."""
     too_long: bool = False
-    """Whether labels do distinguish them, but in more terms or values than are allowed."""
+    """Whether exact terms exist but exceed ``MAX_TERMS`` or ``MAX_VALUES``."""
 
 
 def cover(wanted: Sequence[LabelledNodes], others: Sequence[LabelledNodes], *, conventions: Conventions) -> Cover:
-    """Find terms that select every wanted label set and none of the others.
+    """Return nodeSelectorTerms that select every wanted label set and no label set of ``others``.
 
-    Label sets that are in neither (transient nodes) may match or not.
+    Label sets that are in neither, such as those of transient nodes, may match or not.
     """
     if not wanted or not others:
         return Cover((), exact=True)
@@ -68,7 +73,7 @@ def cover(wanted: Sequence[LabelledNodes], others: Sequence[LabelledNodes], *, c
 
 
 def _incidental(kinds: Iterable[LabelledNodes], unusable: frozenset[str]) -> list[str]:
-    """Return the other label keys, sorted, except those whose values all belong to one node."""
+    """Return, sorted, the usable label keys without a configured meaning that more than one node shares a value of."""
     seen: dict[str, set[str]] = {}
     shared: set[str] = set()
     for labels, nodes in kinds:
@@ -81,7 +86,7 @@ def _incidental(kinds: Iterable[LabelledNodes], unusable: frozenset[str]) -> lis
 
 
 class _Telling:
-    """One set of keys to use, ranked ones first."""
+    """The search for terms over one list of label keys; keys with a configured meaning come first."""
 
     def __init__(
         self,
@@ -101,7 +106,7 @@ class _Telling:
         self.wanted, self.others = ({tuple(row[place] for place in varied) for row in side} for side in sides)
 
     def cover(self) -> Cover:
-        """Return the terms over these keys."""
+        """Return the terms that use only these keys."""
         distinct = self.others - self.wanted
         exact = len(distinct) == len(self.others)
         if not distinct:
@@ -116,7 +121,10 @@ class _Telling:
         return Cover(terms, exact=exact, smallest=found.smallest)
 
     def _cost(self, key: int, allowed: Values, outside: Values) -> float:
-        """Return the cost of an expression: rank before plainness, but one that is too long to use comes last."""
+        """Return the cost of an expression. The key's rank counts first, then how plain the expression is.
+
+        An expression with more than ``MAX_VALUES`` values costs more than any other.
+        """
         plainness, said = _plainest(allowed, outside, number=self.numbers[key])
         return self.ranks[key] * _RANK + plainness + (_LAST if len(said.get("values", ())) > MAX_VALUES else 0)
 
@@ -147,10 +155,10 @@ _MOST_DIGITS = 18
 
 
 def _plainest(allowed: Values, outside: Values, *, number: bool) -> tuple[float, dict[str, Any]]:
-    """Return the plainest expression that is true for all ``allowed`` values and none of ``outside``, with its cost.
+    """Return the plainest expression that matches all ``allowed`` values and no value of ``outside``, and its cost.
 
-    None is the absent label. The two are disjoint and neither is empty, so an expression always exists: a list of the
-    allowed values where absence is not allowed, else of the others.
+    None stands for an absent label. The two sets are disjoint and not empty, so a list of values is always possible:
+    the allowed values (In) if the label is always present, else the values of ``outside`` (NotIn).
     """
     choices: list[tuple[float, dict[str, Any]]] = []
     values, unwanted = _present(allowed), _present(outside)
@@ -168,7 +176,7 @@ def _plainest(allowed: Values, outside: Values, *, number: bool) -> tuple[float,
 
 
 def _comparison(values: list[str], unwanted: list[str]) -> dict[str, Any] | None:
-    """Return "at least the least" or "at most the most" of the values, where that keeps the unwanted ones out."""
+    """Return a Gt or Lt expression that matches all of ``values`` and none of ``unwanted``; None if there is none."""
     if not all(text.isascii() and text.isdecimal() and len(text) <= _MOST_DIGITS for text in (*values, *unwanted)):
         return None
     meant, kept_out = [int(text) for text in values], [int(text) for text in unwanted]

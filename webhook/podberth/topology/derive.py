@@ -1,7 +1,7 @@
-"""Derives the node's document from the readers' observation: pure, total, and the same for the same hardware.
+"""Derives the topology document of a node from what the agent has read of its devices.
 
-Nothing here knows how anything was read. A contradiction (a MIG instance on a GPU that has just left MIG mode) is left
-out, so that the document always decodes.
+The result depends on the reading alone. Nothing here raises: a contradiction in the reading, such as a MIG instance on
+a GPU that has just left MIG mode, is left out, so that the document can always be decoded.
 """
 
 from collections.abc import Iterable, Mapping
@@ -36,7 +36,10 @@ APPLICATION_XIDS: frozenset[int] = frozenset({13, 31, 43, 45, 68, 109})
 
 
 def derive(observation: Observation) -> NodeTopology:
-    """Derive a node's document; ``observed`` stays empty, because its publisher knows whether anything changed."""
+    """Return the topology document of a node.
+
+    The publisher sets ``observed``, because only it knows what has changed.
+    """
     gpus = sorted(observation.gpus, key=lambda gpu: gpu.index)
     fabric, unknown = _fabric([gpu.fabric for gpu in gpus if gpu.fabric is not None])
     return NodeTopology(
@@ -72,7 +75,10 @@ def _gpu(gpu: ObservedGpu, place: PciPlace) -> Gpu:
 
 
 def _problem(health: Health, fabric: ObservedFabric | None) -> str:
-    """Return what is wrong with a GPU, the worst first, as much as fits; without counts, which always change."""
+    """Return the problems of a GPU as text, the worst first, cut to the document's limit; empty if the GPU is healthy.
+
+    Counts are left out, because they change all the time.
+    """
     xids = sorted(set(health.xids) - APPLICATION_XIDS)
     remap_waits, remap_failed = health.remap or (False, False)
     wrong = [
@@ -89,7 +95,10 @@ def _problem(health: Health, fabric: ObservedFabric | None) -> str:
 
 
 def _fabric(seen: list[ObservedFabric]) -> tuple[Fabric | None, list[Unseen]]:
-    """Return the NVLink domain of a machine; its GPUs are in one clique, or the domain is unknown."""
+    """Return the NVLink domain of a machine, and the reasons why it could not be read.
+
+    The domain is None if the GPUs report none, or more than one.
+    """
     if waiting := [_UNDER_WAY[each.state] for each in seen if each.state in _UNDER_WAY]:
         return None, [Unseen(what="NVLink fabric", why=waiting[0])]
     done = [each for each in seen if each.state == _COMPLETED]
@@ -116,7 +125,7 @@ def _platform(gpu: ObservedGpu) -> Platform | None:
 
 
 def _offers(gpus: Iterable[ObservedGpu]) -> tuple[MigOffer, ...]:
-    """Return the driver's MIG profiles, once for each model."""
+    """Return the MIG profiles that the driver offers, once for each GPU model."""
     found: dict[tuple[str, str], MigOffer] = {}
     for gpu in gpus:
         for each in gpu.profiles:
@@ -129,7 +138,7 @@ def _offers(gpus: Iterable[ObservedGpu]) -> tuple[MigOffer, ...]:
 
 
 def _instances(gpu: ObservedGpu) -> list[MigInstance]:
-    """Return the GPU instances of a GPU in MIG mode; several compute instances of one count once."""
+    """Return the GPU instances of a GPU in MIG mode. The compute instances of one GPU instance are not listed apart."""
     if not (gpu.mig_mode or (False, False))[0]:
         return []
     found: dict[int, MigInstance] = {}
@@ -142,7 +151,10 @@ def _instances(gpu: ObservedGpu) -> list[MigInstance]:
 
 
 def _profile(name: str) -> str:
-    """Return the GPU instance profile in ``MIG 1g.10gb`` or ``NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb``; else empty."""
+    """Return the GPU instance profile in a MIG device's name; empty if the name has none.
+
+    Such names are ``MIG 1g.10gb`` and ``NVIDIA A100-SXM4-40GB MIG 1c.3g.20gb``.
+    """
     try:
         profile = mig.parse(name.rpartition("MIG ")[2])
     except ValueError:
@@ -151,7 +163,7 @@ def _profile(name: str) -> str:
 
 
 def _unseen(all_of: Iterable[Unseen]) -> tuple[Unseen, ...]:
-    """Join entries with equal reasons, and sort them."""
+    """Return the unreadable values, sorted; entries with equal reasons become one entry with the GPUs of all."""
     gpus: dict[tuple[str, str], set[int]] = {}
     for each in all_of:
         gpus.setdefault((_text(each.what), _text(each.why)), set()).update(each.gpus)
@@ -160,5 +172,5 @@ def _unseen(all_of: Iterable[Unseen]) -> tuple[Unseen, ...]:
 
 
 def _text(text: str) -> str:
-    """Make a foreign text fit the document: printable, and of bounded length."""
+    """Return a text of the driver, made printable and cut to the length that the document allows."""
     return "".join(c if c.isprintable() else "?" for c in text)[:_LONGEST]

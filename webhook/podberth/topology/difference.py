@@ -1,7 +1,7 @@
-"""The difference of two states of a cluster, node by node, and joined for nodes of one kind.
+"""The differences between two states of a cluster, for each node, and once for all nodes of one kind.
 
-Only data that podberth reads is compared. Labels that identify or age a node (the conventions' ignored labels) are not:
-they always differ. The relevant states among them (a reconfiguration under way) appear as the node's state.
+Only data that podberth reads is compared. The conventions' ignored labels are left out: they identify a node or show
+its age, so they always differ. Where such a label shows a state (a running reconfiguration), the node's state differs.
 """
 
 import re
@@ -17,7 +17,7 @@ from .picture import layout_of, shape_of
 Aspect: TypeAlias = Literal[
     "state", "label", "taint", "allocatable", "capacity", "gpu", "health", "links", "mig", "agent"
 ]
-"""The part of a node that a change is about."""
+"""The part of a node that differs, such as its labels or its taints."""
 
 _HEALTHY = "healthy"
 _NUMBERED = re.compile(r"(.*GPU )([0-9]{1,3})")
@@ -25,28 +25,28 @@ _NUMBERED = re.compile(r"(.*GPU )([0-9]{1,3})")
 
 @dataclass(frozen=True, slots=True, order=True)
 class NodeChange:
-    """One difference; an empty text means that the thing is absent."""
+    """One value that differs between two states of a node; an empty text means that the value is absent."""
 
     aspect: Aspect
     what: str
-    """A label's key, a taint's key and effect, a resource, ``GPU 3``."""
+    """The name of the value: a label's key, a taint's key and effect, a resource, ``GPU 3``."""
     before: str
     after: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedNode:
-    """A node that is in both states."""
+    """A node that exists in both states and differs."""
 
     name: str
     kind: MachineSummary
-    """The kind in the later state."""
+    """The kind of the node in the later state."""
     changes: tuple[NodeChange, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindDifference:
-    """The common difference of several nodes of one kind."""
+    """The changes that several nodes of one kind have in common."""
 
     event: Literal["added", "removed", "changed"]
     kind: MachineSummary
@@ -56,7 +56,7 @@ class KindDifference:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """All differences, sorted by name."""
+    """All differences between two states of a cluster; each list is sorted by name."""
 
     added: tuple[tuple[str, MachineSummary], ...]
     removed: tuple[tuple[str, MachineSummary], ...]
@@ -64,12 +64,12 @@ class Difference:
 
     @property
     def empty(self) -> bool:
-        """Whether both states are equal for podberth."""
+        """Whether both states are equal in all data that podberth reads."""
         return not (self.added or self.removed or self.changed)
 
     @property
     def by_kind(self) -> tuple[KindDifference, ...]:
-        """Return the differences once for nodes of one kind with the same change; most nodes first."""
+        """Return nodes of one kind that have equal changes as one entry each; entries with most nodes come first."""
         groups: dict[
             tuple[Literal["added", "removed", "changed"], MachineSummary, tuple[NodeChange, ...]], list[str]
         ] = {}
@@ -87,7 +87,7 @@ class Difference:
 
 
 def difference(before: Iterable[Node], after: Iterable[Node], conventions: Conventions | None = None) -> Difference:
-    """Compare two sets of nodes."""
+    """Return the differences between two states of a cluster's nodes."""
     conventions = conventions or Conventions()
     old, new = ({node.name: node for node in nodes} for nodes in (before, after))
     changed = (
@@ -121,12 +121,12 @@ def _compared(aspect: Aspect, before: Mapping[str, str], after: Mapping[str, str
 
 
 def _shown(seen: Mapping[str, str], what: str) -> str:
-    """Return a text that is empty only where the value is absent: labels and taints may have empty values."""
+    """Return the value at ``what`` as text; empty only if the value is absent, because labels may have empty values."""
     return seen[what] or '""' if what in seen else ""
 
 
 def _natural(what: str) -> tuple[str, int]:
-    """Sort ``GPU 10`` behind ``GPU 9``."""
+    """Return the sort key of a name, with its number as a number: ``GPU 10`` comes after ``GPU 9``."""
     number = _NUMBERED.fullmatch(what)
     return (number[1], int(number[2])) if number else (what, 0)
 
@@ -140,7 +140,7 @@ def _topology(node: Node) -> NodeTopology:
 
 
 def _taints(node: Node, _: Conventions) -> Mapping[str, str]:
-    """Return taints by key and effect; where several share both, all values."""
+    """Return the values of the node's taints by key and effect; taints that share key and effect share one text."""
     found: dict[str, str] = {}
     for taint in sorted(node.taints):
         what = f"{taint.key}:{taint.effect}"
@@ -188,4 +188,4 @@ _SEEN: Final[Mapping[Aspect, Callable[[Node, Conventions], Mapping[str, str]]]] 
     "label": lambda node, by: {key: node.labels[key] for key in node.labels if key not in by.ignored_labels},
     "agent": lambda node, _: {} if node.topology is None else {"topology document": "there"},
 }
-"""The compared parts of a node, as texts by name, in the order in which changes are reported."""
+"""The functions that return each compared part of a node as texts by name, in the order of the report."""

@@ -1,6 +1,6 @@
-"""Typed, bounded reading of foreign documents: a wrong value is a TopologyError with where, got and want.
+"""Functions that read one bounded, typed field of an untrusted document, for the decoders of this package.
 
-For the decoders of this package, which define the meaning of fields.
+A wrong value raises a TopologyError that says where it is, what it is, and what was expected.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -15,14 +15,14 @@ _SHOWN = 60
 
 
 def bad(where: str, got: object, want: str) -> TopologyError:
-    """Return the error for a value at ``where``."""
+    """Return the error that reports a wrong value: the place of the value, the value, and what was expected."""
     shown = repr(got)
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
     return TopologyError(f"{where}: got {shown}, want {want}")
 
 
 def take_text(document: Mapping[str, Any], key: str, where: str, *, longest: int) -> str:
-    """Read a string of at most ``longest`` printable characters; absent or null is empty."""
+    """Return the string at ``key``, at most ``longest`` printable characters; empty if it is absent or null."""
     value = document.get(key)
     if value is None:
         return ""
@@ -32,7 +32,7 @@ def take_text(document: Mapping[str, Any], key: str, where: str, *, longest: int
 
 
 def take_choice(document: Mapping[str, Any], key: str, where: str, choices: tuple[str, ...]) -> str:
-    """Read one of ``choices``; absent or null is the first."""
+    """Return the string at ``key``, which has to be one of ``choices``; the first choice if it is absent or null."""
     value = document.get(key)
     if value is None:
         return choices[0]
@@ -42,7 +42,7 @@ def take_choice(document: Mapping[str, Any], key: str, where: str, choices: tupl
 
 
 def take_number(document: Mapping[str, Any], key: str, where: str, *, most: int) -> int | None:
-    """Read a whole number from 0 to ``most``; absent or null is None."""
+    """Return the whole number at ``key``, from 0 to ``most``; None if it is absent or null."""
     value = document.get(key)
     if value is None:
         return None
@@ -52,7 +52,7 @@ def take_number(document: Mapping[str, Any], key: str, where: str, *, most: int)
 
 
 def take_flag(document: Mapping[str, Any], key: str, where: str) -> bool:
-    """Read a boolean; absent or null is False."""
+    """Return the boolean at ``key``; False if it is absent or null."""
     value = document.get(key)
     if value is not None and not isinstance(value, bool):
         raise bad(f"{where}.{key}", value, "true or false")
@@ -60,7 +60,7 @@ def take_flag(document: Mapping[str, Any], key: str, where: str) -> bool:
 
 
 def take_object(document: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
-    """Read an object; absent or null is the empty one."""
+    """Return the object at ``key``; an empty object if it is absent or null."""
     value = document.get(key)
     if value is None:
         return {}
@@ -70,7 +70,7 @@ def take_object(document: Mapping[str, Any], key: str, where: str) -> dict[str, 
 
 
 def take_list(document: Mapping[str, Any], key: str, where: str, *, most: int) -> Iterator[tuple[str, Any]]:
-    """Read a list of at most ``most`` elements, each with its place; absent or null is empty."""
+    """Yield the elements of the list at ``key``, each with its place as text; nothing if the list is absent or null."""
     value = document.get(key)
     if value is None:
         return
@@ -99,7 +99,7 @@ def take_objects(
 
 
 def take_strings(document: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
-    """Read an object whose values are strings, such as labels; absent or null is empty."""
+    """Return the object at ``key``, whose values have to be strings (such as labels); empty if it is absent or null."""
     strings = take_object(document, key, where)
     for name, value in strings.items():
         if not isinstance(value, str):

@@ -1,11 +1,10 @@
-"""The heartbeats of node agents: one Lease each, which expires when it is not renewed.
+"""The heartbeats of node agents. Each agent renews one Lease, which expires if the agent stops.
 
-Agents and watchers have their own clocks. So, as in the node lifecycle controller (pkg/controller/nodelifecycle), a
-Lease is judged by the time when its change was seen, and not by the time in it: however wrong an agent's clock is, a
-Lease that keeps changing is fresh, and one that stops expires. Only a Lease that is seen for the first time is judged
-by its own time.
+The clocks of agents and watchers differ. So, as in the node lifecycle controller (pkg/controller/nodelifecycle), what
+counts is the moment when the watcher saw a Lease change, and not the time in the Lease. A Lease that keeps changing is
+fresh, however wrong the agent's clock is. Only when a Lease is seen for the first time, the time in it counts.
 
-The watcher passes the time, in seconds of a monotonic clock that stops while nothing can be seen (``WatchClock``).
+The caller passes the time in seconds of a monotonic clock that stops while the watch is interrupted (``WatchClock``).
 """
 
 import heapq
@@ -19,16 +18,16 @@ _MOST_SECONDS = 2**31 - 1  # LeaseSpec.leaseDurationSeconds is an int32 (k8s.io/
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """The content of a Lease."""
+    """The fields of an agent's Lease that decide when the Lease expires."""
 
     renewed: datetime
-    """The time of the holder's clock, with a time zone."""
+    """The time of the last renewal by the agent's clock, with a time zone."""
     seconds: int
-    """The number of seconds until it expires."""
+    """The number of seconds from a renewal until the Lease expires."""
 
 
 def read_heartbeat(lease: Mapping[str, Any]) -> Heartbeat | None:
-    """Read a Lease; None where it has no time or no duration."""
+    """Return the heartbeat in a Lease; None if the Lease has no time or no duration."""
     spec = lease.get("spec")
     if not isinstance(spec, dict):
         return None
@@ -44,14 +43,14 @@ def read_heartbeat(lease: Mapping[str, Any]) -> Heartbeat | None:
 
 
 def has_run_out(beat: Heartbeat, now: datetime) -> bool:
-    """Tell whether a heartbeat was last renewed longer ago than it lasts."""
+    """Return whether a heartbeat has expired at the time ``now``."""
     return (now - beat.renewed).total_seconds() > beat.seconds
 
 
 def is_stale(lease: Mapping[str, Any] | None, now: datetime) -> bool:
-    """Tell whether a heartbeat Lease has run out.
+    """Return whether a heartbeat Lease has expired.
 
-    No Lease is no proof (the document may come from a file). One that cannot be read is as good as none renewed.
+    False if there is no Lease, because the topology may come from a file. True if the Lease cannot be read.
     """
     if lease is None:
         return False
@@ -60,7 +59,7 @@ def is_stale(lease: Mapping[str, Any] | None, now: datetime) -> bool:
 
 
 class Heartbeats:
-    """The nodes whose heartbeats have expired."""
+    """The known heartbeat Leases of all nodes, with the time at which each expires."""
 
     def __init__(self) -> None:
         """Start without any Lease."""
@@ -71,12 +70,12 @@ class Heartbeats:
         self._queued: dict[str, float] = {}
 
     def renew(self, name: str, lease: Mapping[str, Any], *, now: datetime, at: float) -> bool:
-        """Add or update a Lease; return whether it is readable.
+        """Add or update the Lease of a node; return whether the Lease could be read.
 
         Args:
-            name: the node's.
-            lease: the object.
-            now: the time by the watcher's own clock, for a Lease that was not known.
+            name: the node's name.
+            lease: the Lease object.
+            now: the time by the watcher's own clock, used only for a Lease that is seen for the first time.
             at: the same moment by the clock that decides expiry.
         """
         beat, before = read_heartbeat(lease), self._beats.get(name)
@@ -93,12 +92,15 @@ class Heartbeats:
         return beat is not None
 
     def forget(self, name: str) -> None:
-        """Remove a Lease; a node without one is not stale, as in ``is_stale``."""
+        """Remove the Lease of a node; a node without a Lease is not stale, as in ``is_stale``."""
         self._beats.pop(name, None)
         self._due.pop(name, None)
 
     def run_out(self, at: float) -> list[str]:
-        """Return the names that have expired since the last call; a renewed name can expire again."""
+        """Return the names of the nodes whose heartbeat has expired since the last call.
+
+        A node is returned again if its Lease was renewed and has expired again.
+        """
         found = []
         while self._queue and self._queue[0][0] < at:
             queued, name = heapq.heappop(self._queue)
@@ -118,39 +120,39 @@ class Heartbeats:
             heapq.heappush(self._queue, (due, name))
 
     def stale(self, name: str, at: float) -> bool:
-        """Return whether a node's heartbeat has expired."""
+        """Return whether the heartbeat of a node has expired at the time ``at``."""
         due = self._due.get(name)
         return due is not None and due < at
 
     @property
     def next_at(self) -> float | None:
-        """The latest time for the next call of ``run_out``; None where nothing can expire."""
+        """The time by which ``run_out`` has to be called next; None if no heartbeat can expire."""
         return self._queue[0][0] if self._queue else None
 
 
 class WatchClock:
-    """A clock that stops while Leases cannot be seen: an unwatched Lease must not expire.
+    """A clock that stops while the watch on Leases is interrupted, so that no Lease expires unseen.
 
-    It stops from the last sign of life before the loss, which is noticed later, to the first one after it. Heartbeats
-    then keep the time they had left, which agents need to reach an API server that has just come back.
+    An interruption is noticed late. The clock leaves out all time from the last event before the interruption to the
+    first event after it. So each heartbeat keeps its remaining time, which agents need to reach a restarted API server.
     """
 
     def __init__(self) -> None:
-        """Start with a working watch and no lost time."""
+        """Start with a working watch."""
         self._blind_seconds = 0.0
         self._lost_at: float | None = None
 
     def read(self, at: float) -> float:
-        """Return this clock's time at a moment of a clock that never stops."""
+        """Return this clock's time when the monotonic clock shows ``at``."""
         return (at if self._lost_at is None else self._lost_at) - self._blind_seconds
 
     def lose(self, at: float) -> None:
-        """Stop at that moment; no effect where it is stopped already."""
+        """Stop this clock at the moment ``at``; no effect if it is stopped already."""
         if self._lost_at is None:
             self._lost_at = at
 
     def regain(self, at: float) -> None:
-        """Go on; no effect where it runs."""
+        """Start this clock again at the moment ``at``; no effect if it runs."""
         if self._lost_at is not None:
             self._blind_seconds += max(0.0, at - self._lost_at)
             self._lost_at = None

@@ -1,8 +1,8 @@
-"""The index: every node of the cluster, grouped so that a question costs the number of classes, not of nodes.
+"""The index of all known nodes, grouped by class, so that a question costs the number of classes and not of nodes.
 
-Nodes of one class agree in capability, taints, transient reason and all labels but the ignored ones. An index never
-changes; ``update`` returns a new one that shares all unaffected classes. Node documents are not kept: for each node the
-index keeps its name, its class and its ignored labels.
+Nodes of one class have equal capability, taints, transient reason, and labels other than the ignored ones. An index
+never changes: ``update`` returns a new index that shares all unaffected classes. Of each node the index keeps only the
+name, the class and the ignored labels.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ _Key: TypeAlias = tuple[tuple[tuple[str, str], ...], tuple[Taint, ...], Capabili
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """The place of a node in the index."""
+    """The class of a node in the index, and the node's ignored labels."""
 
     key: _Key
     own: OwnLabels
@@ -39,10 +39,10 @@ class _Entry:
 
 
 class TopologyIndex:
-    """All known nodes by class. Build it with ``build``; it is never modified."""
+    """All known nodes by class. ``build`` makes an index; an index is never modified."""
 
     def __init__(self, conventions: Conventions, classes: dict[_Key, NodeClass], entries: dict[str, _Entry]) -> None:
-        """Take over the tables; called only in this module."""
+        """Take the tables without a copy; only this module calls it."""
         self._conventions = conventions
         self._classes = classes
         self._entries = entries
@@ -52,7 +52,7 @@ class TopologyIndex:
 
     @classmethod
     def build(cls, nodes: Iterable[Node], conventions: Conventions | None = None) -> "TopologyIndex":
-        """Index all nodes; among two with one name the later counts."""
+        """Return the index of all nodes; of two nodes with one name the later counts."""
         conventions = conventions or Conventions()
         entries: dict[str, _Entry] = {}
         keys: dict[_Key, _Key] = {}
@@ -65,9 +65,9 @@ class TopologyIndex:
         return cls(conventions, {key: _make_class(key, own) for key, own in members.items()}, entries)
 
     def update(self, nodes: Iterable[Node], gone: Iterable[str] = ()) -> "TopologyIndex":
-        """Return the index with these nodes added or updated, and without others; itself where nothing changes.
+        """Return the index after some nodes were added or replaced and others removed; ``self`` if nothing changes.
 
-        The tables and each affected class are copied once: a batch costs little more than one node.
+        The tables and each affected class are copied once, so a batch costs little more than one node.
         """
         entries = dict(self._entries)
         members = _Members(self._classes)
@@ -92,46 +92,46 @@ class TopologyIndex:
 
     @property
     def known(self) -> bool:
-        """Whether there is any node, with GPUs or not."""
+        """Whether the index has any node, with or without GPUs."""
         return bool(self._entries)
 
     @property
     def node_count(self) -> int:
-        """The number of nodes, including transient ones."""
+        """The number of nodes, transient ones included."""
         return len(self._entries)
 
     @property
     def class_count(self) -> int:
-        """The number of classes."""
+        """The number of node classes."""
         return len(self._classes)
 
     @cached_property
     def offered(self) -> frozenset[str]:
-        """Every device resource that some node has, including transient nodes."""
+        """The names of all accelerator resources that any node has, transient nodes included."""
         return frozenset(name for one in self._classes.values() for name, _ in one.capability.amounts)
 
     @cached_property
     def _unrecognised(self) -> frozenset[str]:
-        """Every further extended resource that some node has. Rarely used, so it may cost the number of nodes."""
+        """The names of all other extended resources that any node has, found by visiting each node."""
         return frozenset().union(*{entry.unrecognised for entry in self._entries.values()})
 
     def offers(self, resource: str) -> bool:
-        """Return whether any node has the resource, an accelerator or not.
+        """Return whether any node has an extended resource of this name, known as an accelerator or not.
 
-        DRA may serve it all the same (docs/rules.md, rule 13).
+        If no node has the resource, DRA may still serve it (docs/rules.md, rule 13).
         """
         return resource in self.offered or resource in self._unrecognised
 
     def memory_mib(self, product: str) -> int:
-        """Return the most MiB of a whole GPU of a model on the known nodes; 0 where it is unknown.
+        """Return the MiB of a whole GPU of a model, the most that any known node has; 0 if it is unknown.
 
-        ``product`` is the model as in GFD's or GKE's label.
+        ``product`` is the model's name in GFD's or GKE's label.
         """
         return self._memory_mib.get(product, 0)
 
     @cached_property
     def _memory_mib(self) -> Mapping[str, int]:
-        """The MiB of a whole GPU by the model in labels: the most of all nodes of that model."""
+        """The MiB of a whole GPU by the model's name in labels; the most, if nodes differ."""
         found: dict[str, int] = {}
         for one in self._classes.values():
             for product, memory in gpu_memory_mib(one.labels, one.capability).items():
@@ -140,13 +140,13 @@ class TopologyIndex:
 
     @cached_property
     def mig_profiles(self) -> frozenset[str]:
-        """Every MIG profile that some node's GPUs offer, including transient nodes."""
+        """The names of all MIG profiles that any node's GPUs offer, transient nodes included."""
         tables = {table for one in self._classes.values() for table in one.capability.models}
         return frozenset(profile for table in tables for profile in table.rows)
 
     @cached_property
     def _whole_classes(self) -> tuple[Part, ...]:
-        """Every class with all its nodes, from which most answers are made."""
+        """All classes, each with all its nodes."""
         return tuple(Part(one) for one in self._classes.values())
 
     @cached_property
@@ -156,7 +156,7 @@ class TopologyIndex:
     def nodes(self, need: Need) -> NodeSet:
         """Return the nodes that could run a pod with this need.
 
-        Remembered; for large needs only the last answer, because one decision asks several times.
+        Results are cached; of large needs only the last result is.
         """
         large = self._large
         if large is not None and large[0] is need:  # hashing or comparing it costs as much as its length
@@ -178,9 +178,10 @@ class TopologyIndex:
         return found
 
     def levels(self, roles: Roles) -> tuple[str, str]:
-        """Return the narrowest level that holds a gang with different roles, and the narrowest safe one. Remembered.
+        """Return two levels for a gang of different roles: the narrowest that can hold it, and the narrowest safe one.
 
-        As ``NodeSet.narrowest_level`` and ``narrowest_safe_level`` for a gang of equal pods.
+        They are defined as ``NodeSet.narrowest_level`` and ``narrowest_safe_level`` are for equal pods. Results are
+        cached.
         """
         found = self._gangs.get(roles)
         if found is None:
@@ -192,7 +193,7 @@ class TopologyIndex:
 
 
 class _Members(dict[_Key, dict[str, OwnLabels]]):
-    """The members of changing classes, each copied at its first use."""
+    """The nodes of the classes that an update changes; each class is copied when it is first used."""
 
     def __init__(self, classes: Mapping[_Key, NodeClass]) -> None:
         super().__init__()
@@ -204,7 +205,10 @@ class _Members(dict[_Key, dict[str, OwnLabels]]):
         return found
 
     def classes(self, keys: Mapping[_Key, _Key]) -> dict[_Key, NodeClass]:
-        """Return all classes without the ones that lost their last member; ``keys`` are those of new members."""
+        """Return the classes after the update, without those that lost their last node.
+
+        ``keys`` are the keys of classes to which the update added nodes.
+        """
         classes = dict(self._classes)
         for key, members in self.items():
             if members:

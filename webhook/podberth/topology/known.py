@@ -1,10 +1,9 @@
-"""The nodes as a watch has reported them so far, and the names of those that the index has to file again.
+"""The nodes that a watch has reported so far, and the names of the nodes that changed since the index was updated.
 
-A Node, its topology document and its heartbeat arrive one by one, in any order, and each replaces the one before. Only
-the fields that the index reads are kept, and equal parts once for all nodes: ten thousand machines are of a few kinds.
-The nodes are always those that ``facts.collect`` makes from the same objects: a document that cannot be read counts as
-absent, whatever it was before. So replicas agree, and a restart changes no answer. ADR 45 has the reason why
-``ClusterFacts`` does not keep these nodes.
+A Node, its topology document and its heartbeat arrive separately and in any order; each replaces the previous one. Only
+the fields that the index reads are kept, and nodes with equal fields share them. The nodes are always equal to those
+that ``facts.collect`` makes from the same objects: a document that cannot be read counts as absent. So replicas agree,
+and a restart changes no answer. ADR 45 says why ``ClusterFacts`` does not keep these nodes.
 """
 
 from collections.abc import Mapping
@@ -22,7 +21,7 @@ _Pairs = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """The parts of a Node that are equal for many Nodes."""
+    """The fields of a Node that many Nodes share."""
 
     labels: _Pairs
     taints: tuple[Taint, ...]
@@ -34,27 +33,27 @@ class _Kind:
 
 @dataclass(frozen=True, slots=True)
 class _Filed:
-    """One Node: its kind, and the labels that only it has."""
+    """One Node: its kind, and its ignored labels."""
 
     kind: _Kind
     own: _Pairs
-    """Its ignored labels."""
+    """The ignored labels of the node."""
 
 
 class _Pool(Generic[T]):
-    """A pool that keeps one of all equal values, as long as a node has it."""
+    """A pool in which equal values are one object; a value is removed when nothing uses it any more."""
 
     def __init__(self) -> None:
         self._held: dict[T, tuple[T, int]] = {}
 
     def take(self, value: T) -> T:
-        """Return the kept value that is equal, and count one more holder."""
+        """Return the object of the pool that is equal to ``value``, and count one more user of it."""
         kept, holders = self._held.get(value, (value, 0))
         self._held[kept] = (kept, holders + 1)
         return kept
 
     def give_back(self, value: T) -> None:
-        """Count one holder less, and forget the value with the last one."""
+        """Count one user of a value less, and remove the value if none is left."""
         kept, holders = self._held[value]
         if holders > 1:
             self._held[kept] = (kept, holders - 1)
@@ -63,10 +62,13 @@ class _Pool(Generic[T]):
 
 
 class KnownNodes:
-    """The known nodes, their topologies, and the names of stale ones. Changes are remembered until they are taken."""
+    """The known nodes, their topologies, and which are stale.
+
+    Changed nodes are listed until ``take_changes`` returns them.
+    """
 
     def __init__(self, conventions: Conventions) -> None:
-        """Start without nodes. ``conventions`` list the labels that only distinguish nodes of one kind."""
+        """Start without nodes. ``conventions`` list the ignored labels, which are kept for each node by itself."""
         self._ignored = conventions.ignored_labels
         self._nodes: dict[str, _Filed] = {}
         self._topologies: dict[str, NodeTopology] = {}
@@ -80,7 +82,7 @@ class KnownNodes:
         """Add or replace a Node.
 
         Raises:
-            TopologyError: it cannot be read; then the node is unknown.
+            TopologyError: the Node cannot be read; then it counts as unknown.
         """
         filed = None
         try:
@@ -93,10 +95,10 @@ class KnownNodes:
         self._set_node(name, None)
 
     def put_topology(self, name: str, config_map: Mapping[str, Any]) -> None:
-        """Add or replace a topology ConfigMap.
+        """Add or replace the topology ConfigMap of a node.
 
         Raises:
-            TopologyError: it cannot be read; then the node is known by its labels only.
+            TopologyError: the ConfigMap cannot be read; then only the labels of the node are used.
         """
         topology = None
         try:
@@ -105,11 +107,11 @@ class KnownNodes:
             self._set_topology(name, topology)
 
     def drop_topology(self, name: str) -> None:
-        """Remove a topology ConfigMap."""
+        """Remove the topology ConfigMap of a node."""
         self._set_topology(name, None)
 
     def set_stale(self, name: str, *, stale: bool) -> None:
-        """Record whether a node's heartbeat has expired. It changes nothing for a node without a topology."""
+        """Record whether a node's heartbeat has expired. This changes nothing for a node without a topology."""
         if stale != (name in self._stale):
             (self._stale.add if stale else self._stale.discard)(name)
             if name in self._topologies:
@@ -117,11 +119,14 @@ class KnownNodes:
 
     @property
     def changed(self) -> int:
-        """The number of nodes with changes that nobody has taken."""
+        """The number of changed nodes that ``take_changes`` has not returned yet."""
         return len(self._changed)
 
     def take_changes(self, most: int) -> tuple[list[Node], list[str]]:
-        """Return changed nodes and the names of removed ones, the oldest changes first. They count as taken."""
+        """Return at most ``most`` changes, the oldest first: the changed nodes, and the names of the removed ones.
+
+        The same change is not returned again.
+        """
         names = [name for name, _ in zip(self._changed, range(most), strict=False)]
         for name in names:
             del self._changed[name]
@@ -130,11 +135,11 @@ class KnownNodes:
 
     @property
     def stale_count(self) -> int:
-        """The number of nodes that have a topology and an expired heartbeat."""
+        """The number of nodes that have a topology and whose heartbeat has expired."""
         return sum(name in self._topologies and name in self._nodes for name in self._stale)
 
     def orphans(self) -> set[str]:
-        """Return the names of topologies without a Node. The cost is the number of topologies."""
+        """Return the names of nodes that have a topology document but no Node object."""
         return self._topologies.keys() - self._nodes.keys()
 
     def _node(self, name: str, filed: _Filed) -> Node:
@@ -190,8 +195,8 @@ class KnownNodes:
 def _read_by_index(topology: NodeTopology) -> NodeTopology:
     """Return a topology with only the fields that ``capability`` and ``manifest`` read.
 
-    It is equal for machines of one kind in one state. Serial numbers, places on the PCIe bus, levels and NICs are for
-    people, and take several KiB for each machine.
+    The result is equal for all machines of one kind in one state, so that they share it. The other fields (serial
+    numbers, PCIe places, link levels, NICs) are for people, and take several KiB for each machine.
     """
     gpus = tuple(
         Gpu(

@@ -1,8 +1,8 @@
-"""The links between GPUs: counts for each pair, the matrix of ``nvidia-smi topo -m``, domains, the shape.
+"""The links between the GPUs of a node: the number for each pair, the link matrix, the domains and the shape.
 
-A link leads to another GPU or to a switch. GPUs with links to switches are all linked with each other, as far as the
-driver reports that they can reach each other: behind a switch no link names its peer. Domains are disjoint, because a
-GPU is allocated once: where maximal cliques overlap (the cube mesh of a DGX-1), the larger one is taken first.
+A link leads to another GPU or to a switch. Behind a switch no link names its peer, so all GPUs with links to switches
+count as linked, if the driver reports that they can reach each other. Domains are disjoint, because a GPU is allocated
+once. If maximal cliques overlap (the cube mesh of a DGX-1), the larger one is taken first.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ _BELOW_ONE_SWITCH = 2
 
 
 def links_of(observation: Observation) -> Links:
-    """Derive the links of a node."""
+    """Return the links of a node, from what the agent has read."""
     gpus = sorted(observation.gpus, key=lambda gpu: gpu.index)
     counts = _counts(gpus, observation.pairs)
     linked = {pair for pair, count in counts.items() if count}
@@ -35,7 +35,7 @@ def links_of(observation: Observation) -> Links:
 
 
 def level_between(one: PciPlace, other: PciPlace) -> str:
-    """Return the path between two PCI devices as ``nvidia-smi topo -m`` names it; ``?`` where a place is unknown."""
+    """Return the path between two PCI devices as ``nvidia-smi topo -m`` names it; ``?`` if one place is unknown."""
     if not one.path or not other.path:
         return _UNKNOWN
     if one.root != other.root:
@@ -48,7 +48,7 @@ def level_between(one: PciPlace, other: PciPlace) -> str:
 
 
 def _counts(gpus: Sequence[ObservedGpu], pairs: Mapping[Pair, ObservedPair]) -> dict[Pair, int]:
-    """Count the links between each two GPUs, the smaller index first."""
+    """Return the number of links between each two GPUs, by their indexes, the smaller first."""
     to_switches = {gpu.index: sum(link.peer == "switch" for link in gpu.links or ()) for gpu in gpus}
     counts: dict[Pair, int] = {}
     for one, other in combinations(gpus, 2):
@@ -85,7 +85,10 @@ def _shape(gpus: Sequence[ObservedGpu], domains: tuple[tuple[int, ...], ...], *,
 
 
 def _domains(indexes: Sequence[int], linked: set[Pair]) -> tuple[tuple[int, ...], ...]:
-    """Split GPUs into the largest groups in which each is linked with each; of equal ones the lowest indexes first."""
+    """Return the link domains: the largest groups of GPUs that are all linked with each other.
+
+    Of two groups of one size, the group with the lower indexes comes first.
+    """
     neighbours = {index: {b if a == index else a for a, b in linked if index in {a, b}} for index in indexes}
     left, found = set(indexes), []
     while left:
@@ -102,7 +105,7 @@ def _cliques(
 ) -> Iterator[tuple[int, ...]]:
     """Yield the maximal cliques (Bron and Kerbosch, CACM 16(9), 1973, with a pivot).
 
-    Exponential in the worst case; the links of a machine form groups, or a cube of eight.
+    The time is exponential in the worst case, but the links of a real machine form groups, or a cube of eight GPUs.
     """
     if not candidates:
         if not done:

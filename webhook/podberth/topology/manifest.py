@@ -1,4 +1,4 @@
-"""Nodes, read from manifests into ``Node``: labels, taints, device amounts, and the reason if a node is transient."""
+"""Reads Node manifests into ``Node``: labels, taints, device amounts, and the reason if a node is transient."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -43,21 +43,22 @@ FAULTS: frozenset[str] = frozenset(
 
 
 def judge(node: Node, topology: NodeTopology | None, *, stale: bool) -> Node:
-    """Join the result of ``read_node``, the node's topology document, and whether that is stale.
+    """Return the node together with its topology document.
 
-    A watcher of a cluster learns the three one by one, and keeps them apart.
+    The node becomes transient if its devices or a stale document say so. ``node`` is a result of ``read_node``; a
+    watcher learns of the node and its document separately.
     """
     transient = node.transient or _device_state(node.allocatable, node.capacity, topology)
     return replace(node, topology=topology, transient=transient or ("stale" if stale else ""))
 
 
 def read_node(manifest: Mapping[str, Any]) -> Node:
-    """Read a Node without its document; its devices are not checked yet.
+    """Return the node that a Node manifest describes, without a topology document.
 
-    A node without a readiness condition (a hand-written snapshot) is taken as ready.
+    A node without a Ready condition, as in a snapshot written by hand, counts as ready.
 
     Raises:
-        TopologyError: naming the node and the field.
+        TopologyError: a field is wrong; the message names the node and the field.
     """
     metadata = take_object(manifest, "metadata", "Node")
     name = take_text(metadata, "name", "Node: metadata", longest=253)
@@ -89,7 +90,7 @@ def read_node(manifest: Mapping[str, Any]) -> Node:
 
 
 def _objects(document: Mapping[str, Any], key: str, where: str) -> list[tuple[str, dict[str, Any]]]:
-    """Read a list of objects, each with its place."""
+    """Return the list of objects at ``key``, each with its place as text."""
     found = []
     for place, element in take_list(document, key, where, most=_MOST_TAINTS):
         if not isinstance(element, dict):
@@ -107,7 +108,7 @@ def _read_taint(taint: dict[str, Any], where: str) -> Taint:
 
 
 def _amounts(status: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
-    """Read the amounts of recognised accelerator resources; zero is none."""
+    """Return the amounts of known accelerator resources; resources of amount zero are left out."""
     amounts = {}
     for resource, value in take_object(status, key, where).items():
         if recognise(str(resource)) is None:
@@ -122,7 +123,10 @@ def _amounts(status: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
 
 
 def _unrecognised(status: Mapping[str, Any]) -> frozenset[str]:
-    """Return the extended resources that podberth knows no accelerator for; an unreadable amount counts as none."""
+    """Return the names of the extended resources that are no known accelerators.
+
+    A resource with an unreadable amount is left out.
+    """
     found = set()
     for key in ("allocatable", "capacity"):
         for resource, value in (status.get(key) or {}).items():
@@ -140,7 +144,10 @@ def _is_some(amount: object) -> bool:
 
 
 def _condition(status: Mapping[str, Any], where: str) -> Transient:
-    """Return the state from status.conditions: Ready must not be False or Unknown, no accelerator fault may be True."""
+    """Return the reason for which status.conditions make a node transient; empty if there is none.
+
+    Ready must not be False or Unknown, and no condition about an accelerator fault may be True.
+    """
     reason: Transient = ""
     for place, condition in _objects(status, "conditions", where):
         kind, value = condition.get("type"), condition.get("status")
@@ -162,7 +169,10 @@ def _label_state(labels: Mapping[str, str]) -> Transient:
 def _device_state(
     allocatable: Mapping[str, int], capacity: Mapping[str, int], topology: NodeTopology | None
 ) -> Transient:
-    """Return the state from the devices: one waits for a reset, is unhealthy, or is not offered by the kubelet."""
+    """Return the reason that devices give for a transient node; empty if there is none.
+
+    A device waits for a reset, is unhealthy, or is not offered by the kubelet.
+    """
     gpus = topology.gpus if topology else ()
     if any(gpu.mig_enabled != gpu.mig_pending for gpu in gpus):
         return "MIG reconfiguring"

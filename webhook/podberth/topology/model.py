@@ -1,4 +1,4 @@
-"""The data about a node: values only. ``codec`` reads documents, ``index`` answers questions about many nodes."""
+"""The data classes that describe a node. ``codec`` reads them from documents; ``index`` answers questions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,10 +8,10 @@ Vendor: TypeAlias = Literal["nvidia", "amd"]
 """The vendor of a GPU."""
 
 LinkShape: TypeAlias = Literal["full-mesh", "islands", "none", "unknown"]
-"""The links between a node's GPUs: all with all, in groups, none, or unknown."""
+"""The shape of the links between a node's GPUs: all with all, in groups, none, or unknown."""
 
 NicKind: TypeAlias = Literal["infiniband", "roce"]
-"""The protocol of an RDMA device: its port's link layer is InfiniBand or Ethernet."""
+"""The protocol of an RDMA device: InfiniBand, or RoCE if the link layer of its port is Ethernet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,44 +25,45 @@ class Gpu:
     product: str = ""
     """NVML's name: ``NVIDIA H100 80GB HBM3``."""
     pci_id: str = ""
-    """Device half of the PCI id, four upper-case hex digits; empty: unknown."""
+    """The device half of the PCI id as four upper-case hexadecimal digits; empty: unknown."""
     memory_mib: int = 0
-    """0: unknown."""
+    """MiB of memory; 0: unknown."""
     numa_node: int | None = None
-    """The CPU's NUMA node nearest to it; None: unknown or no NUMA."""
+    """The NUMA node closest to the GPU; None: unknown, or the machine has no NUMA."""
     pcie_root: str = ""
-    """The PCIe root complex above it as sysfs names it: ``pci0000:17``; empty: unknown."""
+    """The PCIe root complex of the GPU as sysfs names it: ``pci0000:17``; empty: unknown."""
     mig_enabled: bool = False
     mig_pending: bool = False
-    """MIG mode after the next reset. It differs from ``mig_enabled`` while the GPU waits for the reset."""
+    """Whether the GPU will be in MIG mode after its next reset; differs from ``mig_enabled`` if a reset is pending."""
     problem: str = ""
-    """The reason why it is unhealthy (an XID, row remapping, a recovery action); empty: healthy."""
+    """The reason why the GPU is unhealthy (an XID, row remapping, a recovery action); empty: it is healthy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Links:
-    """NVLink inside the node, or AMD's XGMI."""
+    """The links between the GPUs of one node: NVLink, or AMD's XGMI."""
 
     shape: LinkShape = "unknown"
     domains: tuple[tuple[int, ...], ...] = ()
-    """Groups of GPU indexes in which all are linked with each other; disjoint, two or more to a group."""
+    """Disjoint groups of two or more GPU indexes; all GPUs of a group are linked with each other."""
     levels: tuple[tuple[str, ...], ...] = ()
-    """The matrix of ``nvidia-smi topo -m``, in order of ``gpus`` (X, NV18, PIX, PHB, NODE, SYS); empty: not read.
+    """The matrix that ``nvidia-smi topo -m`` prints, in the order of ``gpus`` (X, NV18, PIX, PHB, NODE, SYS); empty:
+    not read.
 
-    A cell is ``?`` where it is unknown, and ``XGMI`` for AMD's links, which are not counted.
+    A cell is ``?`` if it is unknown, and ``XGMI`` for AMD's links, which are not counted.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fabric:
-    """NVLink across nodes: nvmlDeviceGetGpuFabricInfo of a registered GPU."""
+    """The NVLink domain across nodes that a GPU has registered with (nvmlDeviceGetGpuFabricInfo)."""
 
     cluster_uuid: str
     clique: int
 
     @property
     def label(self) -> str:
-        """Return the value of GFD's label ``nvidia.com/gpu.clique``."""
+        """Return the value that GFD's label ``nvidia.com/gpu.clique`` has for this domain."""
         return f"{self.cluster_uuid}.{self.clique}"
 
 
@@ -73,45 +74,45 @@ class MigOffer:
     profile: str
     pci_id: str = ""
     max_instances: int = 0
-    """The number on one whole GPU; 0: unknown."""
+    """The number of instances of this profile alone on one whole GPU; 0: unknown."""
     memory_mib: int = 0
-    """0: unknown."""
+    """MiB of memory of one instance; 0: unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MigInstance:
-    """A GPU instance that exists."""
+    """A MIG GPU instance that exists on a GPU."""
 
     gpu: int
     profile: str
     start: int | None = None
-    """First memory slice; None where the agent may not read placements."""
+    """The first memory slice of the instance; None: the agent may not read placements."""
     size: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nic:
-    """An RDMA device, which a pod on a near GPU should use."""
+    """An RDMA device (NIC). A pod should use one close to its GPU."""
 
     name: str
     """The kernel's name: ``mlx5_0``."""
     kind: NicKind
     numa_node: int | None = None
-    """The CPU's NUMA node nearest to the NIC; None: unknown or no NUMA."""
+    """The NUMA node closest to the NIC; None: unknown, or the machine has no NUMA."""
     pcie_root: str = ""
-    """The PCIe root complex above the NIC, as for a GPU; empty: unknown."""
+    """The PCIe root complex of the NIC as sysfs names it: ``pci0000:17``; empty: unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Platform:
-    """The place of a machine in its rack: nvmlDeviceGetPlatformInfo, Blackwell and later."""
+    """The location of a machine in its rack (nvmlDeviceGetPlatformInfo, Blackwell and later)."""
 
     chassis: str
-    """The chassis' serial number, or the rack's GUID as hexadecimal digits from older drivers."""
+    """The serial number of the chassis, or from older drivers the rack's GUID as hexadecimal digits."""
     slot: int
-    """Counted with the switches of the rack."""
+    """The slot's number in the rack; switches are counted."""
     tray: int
-    """Counted without them."""
+    """The tray's number in the rack; switches are not counted."""
     host: int
     """The number of the machine in its slot."""
 
@@ -123,12 +124,12 @@ class Unseen:
     what: str
     why: str
     gpus: tuple[int, ...] = ()
-    """The GPUs that it is about; empty: the node."""
+    """The indexes of the GPUs whose value could not be read; empty: the value is the node's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeTopology:
-    """The node agent's document about one node."""
+    """The topology document of one node, as the node agent publishes it."""
 
     gpus: tuple[Gpu, ...] = ()
     links: Links = field(default_factory=Links)
@@ -139,26 +140,26 @@ class NodeTopology:
     mig_instances: tuple[MigInstance, ...] = ()
     unseen: tuple[Unseen, ...] = ()
     observed: str = ""
-    """The time of its last change, RFC 3339; empty: unknown. The heartbeat Lease shows whether it is fresh."""
+    """The time when the document last changed, RFC 3339; empty: unknown. Only the heartbeat Lease shows freshness."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Taint:
-    """A node's taint. An absent value is the empty one, as the scheduler compares them."""
+    """A taint of a node. An absent value is an empty one, as for the scheduler."""
 
     key: str
     value: str
     effect: str
 
     def as_dict(self) -> dict[str, str]:
-        """Return the taint as in a Node and in CEL; always with a value."""
+        """Return the taint as a dictionary, as in a Node and in CEL; ``value`` is always present."""
         return {"key": self.key, "value": self.value, "effect": self.effect}
 
 
 Transient: TypeAlias = Literal[
     "", "stale", "not ready", "cordoned", "MIG reconfiguring", "unhealthy GPU", "quarantined", "leaving"
 ]
-"""Why a node's present offer will not last; empty: it will. Few values, because they split classes."""
+"""The reason why a node's current resources are temporary; empty: they are not. Each reason makes another class."""
 
 
 # https://kubernetes.io/docs/reference/labels-annotations-taints/: set by the node controller and the cloud controller,
@@ -178,28 +179,31 @@ PASSING_TAINTS: Mapping[str, Transient] = {
     "ToBeDeletedByClusterAutoscaler": "leaving",
     "karpenter.sh/disrupted": "leaving",
 }
-"""Taints that show a node's state and not its kind, with the state."""
+"""Taints that show a temporary state of a node, each with the reason that it stands for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """A Node together with its topology document, if it has one."""
+    """A Node object together with the node's topology document, if there is one."""
 
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
     allocatable: Mapping[str, int] = field(default_factory=dict)
-    """Amounts of the recognised device resources (``devices.resources``); none of zero."""
+    """Allocatable amounts of the accelerator resources in ``devices.resources``; amounts of zero are left out."""
     capacity: Mapping[str, int] = field(default_factory=dict)
-    """Likewise, including unhealthy devices."""
+    """Capacity of the same resources, unhealthy devices included; amounts of zero are left out."""
     unrecognised: frozenset[str] = frozenset()
-    """Further extended resources of the node, with names that no table knows."""
+    """The names of the node's other extended resources, which podberth does not know."""
     topology: NodeTopology | None = None
     transient: Transient = ""
 
     @property
     def durable(self) -> Mapping[str, int]:
-        """The amounts of a healthy node: allocatable, or for a transient node the larger of that and capacity."""
+        """The amounts that the node offers when it is healthy.
+
+        They are the allocatable amounts, or for a transient node the larger of allocatable and capacity.
+        """
         if not self.transient:
             return self.allocatable
         names = self.allocatable.keys() | self.capacity.keys()

@@ -1,4 +1,4 @@
-"""The requirements of a pod on a node: the question for the index. Hashable, because answers are remembered by it."""
+"""The requirements of a pod on a node, which are the question to the index; hashable, so that answers are cached."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,51 +17,50 @@ CHOSEN_BY: tuple[tuple[str, ...], ...] = (
     ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"),
     ("spec", "tolerations"),
 )
-"""The fields of a pod that select nodes, from which a need is made besides resources."""
+"""The paths of the fields in a pod that select nodes. A need consists of these fields and the pod's requests."""
 
 Expression: TypeAlias = tuple[str, str, tuple[str, ...]]
-"""Key, operator and values."""
+"""A requirement of a nodeSelectorTerm: key, operator and values."""
 Term: TypeAlias = tuple[tuple[Expression, ...], tuple[Expression, ...]]
-"""The requirements on labels, and those on fields."""
+"""A nodeSelectorTerm: its requirements on labels (matchExpressions), and those on fields (matchFields)."""
 
 # Pods ask for one or two resources, tolerate a few taints, and select nodes in a few hundred characters.
 _MOST_REQUESTS = 16
 _MOST_TOLERATIONS = 64
 _LONGEST_SELECTION = 4096
 Tolerations: TypeAlias = frozenset[tuple[str, str, str, str]]
-"""Key, operator, value and effect of each. A set keeps its hash: a pod may have thousands."""
+"""The key, operator, value and effect of each toleration. A frozenset caches its hash: a pod may have thousands."""
 
 
 class NodeSelection:
-    """A pod's own selection of nodes: nodeSelector and required node affinity, which the scheduler applies together.
+    """The nodeSelector and the required node affinity of a pod; a node has to match both.
 
-    Two selections are equal if their content is, whatever the order of a nodeSelector's keys. The hash is computed
-    once.
+    Two selections are equal if their content is, whatever the order of the keys. The hash is computed once.
     """
 
     __slots__ = ("_hash", "_key", "keys", "labels", "length", "reads_name", "terms")
 
     def __init__(self, labels: Mapping[str, str], affinity: tuple[Mapping[str, Any], ...] | None) -> None:
-        """Select by exact ``labels`` and, unless None, by any of the terms of ``affinity``."""
+        """Take the nodeSelector, and the terms of required node affinity, None if the pod has none."""
         self.labels: tuple[tuple[str, str], ...] = tuple(sorted(labels.items()))
         # Copied, because a pod's own terms may hold further data, and a selection is kept.
         frozen = None if affinity is None else tuple(_freeze_term(term) for term in affinity)
         self.terms: tuple[Term, ...] | None = frozen
-        """Any of them must match; None: no node affinity."""
+        """The terms, of which a node has to match any; None: the pod has no required node affinity."""
         self._key = (self.labels, frozen)
         self._hash = hash(self._key)
         self.length: int = len(repr(self._key))
-        """The approximate length of its text; caches of answers leave the largest out."""
+        """The approximate length of the selection as text; answers for long selections are not cached."""
         self.keys: frozenset[str] = frozenset(labels) | {key for term in frozen or () for key, _, _ in term[0]}
-        """The label keys that it reads."""
+        """The label keys that the selection reads."""
         self.reads_name: bool = any(term[1] for term in frozen or ())
-        """Whether it names nodes by matchFields."""
+        """Whether the selection reads the name of a node, by matchFields."""
 
     @classmethod
     def of(cls, pod_spec: Mapping[str, Any]) -> "NodeSelection | None":
-        """Return the selection of a pod's spec; None where the pod selects nothing.
+        """Return the selection in a pod's spec; None if the pod selects no nodes.
 
-        A nodeSelector value that is no string can match no label; it selects nothing, as the apiserver would refuse it.
+        A nodeSelector value that is no string matches no node; the API server would refuse it.
         """
         labels = {str(key): value for key, value in (pod_spec.get("nodeSelector") or {}).items()}
         required = at(pod_spec, *CHOSEN_BY[1][1:])
@@ -73,38 +72,41 @@ class NodeSelection:
         return cls(labels, affinity) if labels or affinity is not None else None
 
     def __eq__(self, other: object) -> bool:
-        """Compare the selections as they are written, not the nodes that they match."""
+        """Compare the selections by their text, not by the nodes that they match."""
         return isinstance(other, NodeSelection) and self._hash == other._hash and self._key == other._key
 
     def __hash__(self) -> int:
-        """Return the hash computed at the start."""
+        """Return the hash, which was computed at construction."""
         return self._hash
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """The accelerators that one pod asks for."""
+    """The requirements of one pod on a node: accelerators, memory, node selection and tolerations."""
 
     requests: tuple[tuple[str, int], ...] = ()
-    """Effective amount of each accelerator resource, sorted by name (``GpuFacts.totals``)."""
+    """The amount of each accelerator resource that the scheduler reserves for the pod, sorted by name
+    (``GpuFacts.totals``).
+    """
     per_container: int = 0
-    """The largest amount that one container asks for; no requirement on a node, because the total is at least that
-    much."""
+    """The largest amount that one container asks for. It adds no requirement, because the pod's total is at least as
+    large.
+    """
     memory_mib: int = 0
-    """GPU memory that one unit must have; 0: any."""
+    """MiB of GPU memory that one unit must have; 0: any."""
     selector: NodeSelection | None = None
-    """The pod's own selection of nodes; None: any."""
+    """The pod's node selection; None: the pod selects all nodes."""
     tolerations: Tolerations = frozenset()
-    """The pod's own tolerations, from ``own_tolerations``."""
+    """The tolerations of the pod that decide which nodes it can reach, from ``own_tolerations``."""
     claimed: bool = False
-    """Whether accelerators are claimed and not counted: the number of those on a node is unknown."""
+    """Whether the pod asks for accelerators by DRA claims. The number of such devices on a node is unknown."""
 
 
 def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> Tolerations:
     """Return the pod's tolerations that decide which nodes it can reach.
 
-    Left out are tolerations that any GPU pod will have, and those of taints that come and go with a node's state: they
-    decide nothing, and equal questions should compare as equal.
+    Tolerations that every GPU pod gets, and those of taints for a temporary state, are left out, so that equal needs
+    compare as equal.
     """
     marking = conventions.tolerable_taints
     kept: set[tuple[str, str, str, str]] = set()
@@ -117,14 +119,13 @@ def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> To
 
 
 class Reach:
-    """The nodes that a pod can reach, once it tolerates the taints of nodes with accelerators.
+    """The function that tells whether a pod tolerates the taints of a node, once it also tolerates those of GPU nodes.
 
-    A pod may have thousands of tolerations, and a cluster a taint for each team: a taint is looked up among the
-    tolerations, and not compared with each.
+    Each taint is looked up among the tolerations by its key, because a pod may have thousands of tolerations.
     """
 
     def __init__(self, need: Need, conventions: Conventions) -> None:
-        """Take the tolerations of a need."""
+        """Take the tolerations of a need, and the conventions' taints of GPU nodes."""
         self._conventions = conventions
         # As ``kube.selector.tolerates``: an empty key or effect matches every one, Exists ignores the value.
         self._any_value = {(key, effect) for key, operator, _, effect in need.tolerations if operator == "Exists"}
@@ -151,7 +152,7 @@ def _keeps_off(taint: Taint, conventions: Conventions) -> bool:
 
 
 def is_small(need: Need) -> bool:
-    """Return whether an answer for a need should be remembered: a user can write a need of a megabyte."""
+    """Return whether an answer for a need should be cached; a user can write a need of a megabyte."""
     if len(need.requests) > _MOST_REQUESTS or sum(len(name) for name, _ in need.requests) > _LONGEST_SELECTION:
         return False
     if len(need.tolerations) > _MOST_TOLERATIONS or len(repr(need.tolerations)) > _LONGEST_SELECTION:
@@ -160,7 +161,7 @@ def is_small(need: Need) -> bool:
 
 
 def fits(capability: Capability, need: Need) -> bool:
-    """Return whether a node of that capability holds one such pod: amounts and memory, not labels."""
+    """Return whether an empty node with this capability has the amounts and the memory for one such pod."""
     amount_of, memory_of, memory_mib = capability.amount_of, capability.memory_of, need.memory_mib
     for resource, amount in need.requests:
         if amount_of.get(resource, 0) < amount or memory_of.get(resource, memory_mib) < memory_mib:
@@ -169,19 +170,19 @@ def fits(capability: Capability, need: Need) -> bool:
 
 
 def has_amounts(capability: Capability, need: Need) -> bool:
-    """Return whether a node of this capability has enough of each requested resource; the scheduler checks the same."""
+    """Return whether a node with this capability has enough of each requested resource, as the scheduler checks it."""
     return all(capability.amount_of.get(resource, 0) >= amount for resource, amount in need.requests)
 
 
 def total(need: Need) -> int:
-    """Return how many units a pod asks for, of any resource; larger pods are placed first."""
+    """Return the number of accelerator units that a pod asks for, of all resources together."""
     return sum(amount for _, amount in need.requests)
 
 
 def pods_per_node(capability: Capability, need: Need) -> int:
-    """Return how many such pods an empty node holds by its accelerators; 0 for a pod that asks for none.
+    """Return the number of pods with this need that an empty node with this capability holds; 0 without accelerators.
 
-    For a pod that claims them it is one: a node with such devices holds at least that many.
+    The result for a pod with DRA claims is 1, because a node with such devices holds at least one.
     """
     if need.claimed and not need.requests:
         return 1
@@ -190,7 +191,7 @@ def pods_per_node(capability: Capability, need: Need) -> int:
 
 
 def covers(need: Need, other: Need) -> bool:
-    """Return whether every node that fits the other need fits this need, too; False if that is unknown."""
+    """Return whether every node that fits ``other`` also fits ``need``; False if that is unknown."""
     amounts = dict(other.requests)
     return (
         all(amounts.get(resource, 0) >= amount for resource, amount in need.requests)
@@ -201,7 +202,7 @@ def covers(need: Need, other: Need) -> bool:
 
 
 def link_domain(capability: Capability, need: Need) -> int:
-    """Return how many units of the pod's resource share NVLink on a node of this capability; 1 if none are known to."""
+    """Return the units of the requested resource in the largest NVLink domain of such a node; 1 if none is known."""
     domain_of = capability.domain_of
     asked = need.requests or capability.domains
     return max((domain_of.get(resource, 1) for resource, _ in asked), default=1)

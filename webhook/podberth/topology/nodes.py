@@ -1,7 +1,7 @@
-"""Sets of nodes: the answer to a question, with further questions about these nodes.
+"""Sets of nodes: the answers of the index, which can be narrowed and asked further questions.
 
-Parts of classes are kept, never single nodes, unless the pod's own selection reads an ignored label or a node's name. A
-set does not refer to its index, so a replaced index is freed at once with all its answers.
+A set keeps classes of nodes, and single nodes only if the pod's selection reads an ignored label or a node's name. A
+set has no reference to its index, so a replaced index is freed at once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ from .need import (
 from .placement import Placement, Unfit
 
 OwnLabels: TypeAlias = tuple[tuple[str, str], ...]
-"""A node's ignored labels."""
+"""The ignored labels of one node, as pairs of key and value."""
 
 # Link domains are asked for up to the number of GPUs that a container wants, profiles are a dozen; more is abuse.
 _REMEMBERED = 64
@@ -45,16 +45,16 @@ _TELLS_AMOUNT = "nvidia.com/gpu.count"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NodeClass:
-    """Nodes that no question can distinguish, except by ignored labels."""
+    """Nodes that are equal in everything that a question can ask about, except names and ignored labels."""
 
     key: Any
     labels: Mapping[str, str]
-    """All labels but the ignored ones; one mapping for all members."""
+    """All labels of the nodes except the ignored ones; the nodes of the class share this mapping."""
     taints: tuple[Taint, ...]
     capability: Capability
     transient: str
     members: Mapping[str, OwnLabels]
-    """The labels of each node that differ within the class, by the name of the node."""
+    """The ignored labels of each node, by the name of the node."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +63,7 @@ class Part:
 
     node_class: NodeClass
     names: frozenset[str] | None = None
-    """None: all of them."""
+    """The names of these nodes; None: all nodes of the class."""
 
     @property
     def count(self) -> int:
@@ -71,31 +71,31 @@ class Part:
         return len(self.node_class.members) if self.names is None else len(self.names)
 
     def nodes(self) -> Iterator[tuple[str, OwnLabels]]:
-        """Yield names and ignored labels."""
+        """Yield the name and the ignored labels of each node."""
         members = self.node_class.members
         return ((name, own) for name, own in members.items() if self.names is None or name in self.names)
 
 
 @dataclass(eq=False)
 class NodeSet:
-    """Nodes that could run a pod. Durable ones count; transient ones are kept as possible."""
+    """The nodes that could run a pod. Durable nodes are counted; transient nodes are kept as possible ones."""
 
     conventions: Conventions
     need: Need
     parts: tuple[Part, ...]
     others: tuple[Part, ...]
-    """Nodes that the pod selects too but that do not fit."""
+    """The nodes that the pod's own selection matches but that do not fit the pod."""
     linked: int = 1
-    """How many of the requested GPUs have to be in one link domain."""
+    """The number of the requested GPUs that have to be in one link domain."""
 
     def __post_init__(self) -> None:
-        """Count the nodes."""
+        """Count the durable and the transient nodes."""
         self._narrowed: dict[int | str, NodeSet] = {}
         self._selected: dict[bytes, int] = {}
         self.count: int = sum(part.count for part in self.parts if not part.node_class.transient)
-        """The number of nodes that could durably run the pod."""
+        """The number of durable nodes that could run the pod."""
         self.transient_count: int = sum(part.count for part in self.parts if part.node_class.transient)
-        """The number of further nodes that could, were they healthy."""
+        """The number of transient nodes that could run the pod if they were healthy."""
 
     @property
     def durable_parts(self) -> list[Part]:
@@ -104,12 +104,15 @@ class NodeSet:
 
     @property
     def exist(self) -> bool:
-        """Whether any node fits, including transient ones: stale data must never look like "no such node"."""
+        """Whether any node fits, transient ones included: a node with stale data is no proof that no node fits."""
         return self.count + self.transient_count > 0
 
     @cached_property
     def unwell(self) -> str:
-        """The reasons of the transient nodes: ``unhealthy GPU (gpu-7), stale (12 nodes)``, most first; '' for none."""
+        """The states of the transient nodes as text, most nodes first; empty if there are none.
+
+        An example is ``unhealthy GPU (gpu-7), stale (12 nodes)``.
+        """
         found: dict[str, list[str]] = {}
         for part in self.parts:
             if reason := part.node_class.transient:
@@ -118,7 +121,10 @@ class NodeSet:
         return ", ".join(f"{reason} ({_listed(names)})" for reason, names in by_number)
 
     def with_link_domain(self, size: int) -> "NodeSet":
-        """Keep the nodes with ``size`` of the requested GPUs in one NVLink domain; up to 1 that is all. Remembered."""
+        """Return only the nodes with ``size`` of the requested GPUs in one NVLink domain; all if ``size`` is below 2.
+
+        Cached.
+        """
         if size <= 1:
             return self
         # Sizes between two that nodes have select the same nodes: there are as many answers as sizes of domains.
@@ -129,24 +135,27 @@ class NodeSet:
 
     @cached_property
     def _link_domains(self) -> tuple[int, ...]:
-        """The numbers of requested GPUs that share an NVLink domain, on the nodes of each kind; sorted, each once."""
+        """The sizes of NVLink domains, in requested GPUs, that these nodes have; sorted, each once."""
         parts = (*self.parts, *self.others)
         return tuple(sorted({link_domain(part.node_class.capability, self.need) for part in parts}))
 
     @cached_property
     def links_known(self) -> bool:
-        """Whether it is known of all these nodes which of their GPUs share NVLink or XGMI."""
+        """Whether the NVLink or XGMI domains of all these nodes are known."""
         return all(part.node_class.capability.links_known for part in self.parts)
 
     def with_instances(self, profile: str) -> "NodeSet":
-        """Keep the nodes whose ``nvidia.com/gpu`` is a MIG instance of that profile; none for no name. Remembered."""
+        """Return only the nodes on which ``nvidia.com/gpu`` is a MIG instance of the profile; none for an empty name.
+
+        Cached.
+        """
         # A profile that no node has is answered as an empty name is.
         profile = profile if any(part.node_class.capability.instance == profile for part in self.parts) else ""
         found = self._narrowed.get(profile)
         return found or self._only(profile, lambda one: bool(profile) and one.instance == profile, self.linked)
 
     def _only(self, key: int | str, fit: Callable[[Capability], bool], linked: int) -> "NodeSet":
-        """Return the nodes of some capabilities, and remember them by the key; the rest are others."""
+        """Return only the nodes whose capability satisfies ``fit``, cached under ``key``; the rest join ``others``."""
         kept = tuple(part for part in self.parts if fit(part.node_class.capability))
         rest = (part for part in self.parts if not fit(part.node_class.capability))
         if len(self._narrowed) >= _REMEMBERED:
@@ -156,9 +165,9 @@ class NodeSet:
 
     @cached_property
     def placement(self) -> Placement:
-        """The label expressions for the durable nodes, against durable ones that the pod selects and that do not fit.
+        """Label expressions for the durable nodes, and against durable nodes that the pod selects but that do not fit.
 
-        Nodes that the pod's own nodeSelector or affinity excludes may match: the scheduler applies both.
+        Nodes that the pod's own nodeSelector or affinity excludes may match, because the scheduler applies both.
         """
         wanted, others = self.durable_parts, _durable(self.others)
         unfit = [each for each in others if has_amounts(each.node_class.capability, self.need)]
@@ -171,28 +180,34 @@ class NodeSet:
         )
 
     def _why(self, capability: Capability) -> frozenset[Trait] | None:
-        """Return why nodes with enough devices do not fit; None where the reason is not certain."""
+        """Return the traits for which nodes with enough devices do not fit; None if the reason is not certain."""
         why: Trait = "links" if fits(capability, self.need) else "memory"
         if why == "links" and (self.linked <= 1 or not capability.links_known):
             return None  # it is no instance of the requested profile, or its links are unknown
         return frozenset({why, "cut"} if capability.cut else {why})
 
     def _telling(self, unfit: Sequence[Part]) -> str:
-        """Return the label that would distinguish them: the difference of the others, the most distinctive first."""
+        """Return the label that would distinguish the fitting nodes from ``unfit``.
+
+        The result is the label of link domains, of GPU memory or of the number of GPUs, whichever excludes nodes.
+        """
         links = any(link_domain(part.node_class.capability, self.need) < self.linked for part in unfit)
         return LINK_DOMAIN_LABEL if links else _TELLS_MEMORY if unfit else _TELLS_AMOUNT
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:
-        """Distinct taints on these nodes, sorted; including transient nodes, so that they do not change with health."""
+        """The distinct taints of these nodes, sorted.
+
+        Transient nodes are included, so that the result does not change with the health of nodes.
+        """
         return tuple(sorted({taint for part in self.parts for taint in part.node_class.taints}))
 
     @cached_property
     def tolerations(self) -> tuple[dict[str, str], ...]:
-        """Return a toleration for each of these taints that marks nodes as having accelerators, and no other.
+        """Return a toleration for each taint by which these nodes are only marked as having accelerators.
 
-        Exact keys of the conventions, NoSchedule only: a taint for another reason (health, spot, a team) is never
-        tolerated by a guess (docs/rules.md, rule 4).
+        These are NoSchedule taints with a key that the conventions list. A taint for another reason (health, spot, a
+        team) is never tolerated (docs/rules.md, rule 4).
         """
         found: dict[str, dict[str, str]] = {}
         for taint in self.taints:
@@ -203,7 +218,7 @@ class NodeSet:
         return tuple(found.values())
 
     def count_selected(self, terms: Sequence[Mapping[str, Any]]) -> int:
-        """Return how many of the durable nodes nodeSelectorTerms (ORed) select by label. Remembered by the terms."""
+        """Return the number of durable nodes whose labels match any of the nodeSelectorTerms. Cached by the terms."""
         key = orjson.dumps(terms, option=orjson.OPT_SORT_KEYS)
         found = self._selected.get(key)
         if found is None:
@@ -218,12 +233,12 @@ class NodeSet:
         return found
 
     def narrowest_level(self, members: int) -> str:
-        """Return the label key of the narrowest level with a domain that holds ``members`` such pods; empty: none does.
+        """Return the narrowest level, as a label key, with a domain that holds ``members`` such pods; empty if none.
 
-        Durable nodes count, as empty, by their accelerators. ``members`` 0 is an unknown number: then at least two. A
-        pod that asks for no accelerator fits anywhere, so no level is narrowest. For pods that claim theirs a node is
-        taken to hold one. It may hold more: where no level has enough nodes, the result is the level with the largest
-        domain.
+        Only durable nodes count, as if they were empty. If ``members`` is 0 the number is unknown, and at least two are
+        taken. A pod without accelerators fits anywhere, so the result is empty. For pods with DRA claims one pod per
+        node is taken, although a node may hold more; if no level has enough nodes, the result is the level with the
+        largest domain.
         """
         wanted = members or 2
         found = next((level for level, _, most in self._domain_sizes if most >= wanted), "")
@@ -233,10 +248,10 @@ class NodeSet:
         return max(shared, key=lambda each: each[1], default=("", 0))[0]
 
     def narrowest_safe_level(self, members: int) -> str:
-        """Return the narrowest level on which every domain with a fitting node holds ``members``; empty: none does.
+        """Return the narrowest level on which every domain with a fitting node holds ``members`` pods; empty if none.
 
-        A pod that requires one domain needs this level: the first member goes anywhere, and the others must follow it.
-        For pods that claim their accelerators the answer is unknown.
+        A required affinity to one domain needs this level: the scheduler may place the first pod in any domain, and the
+        others have to follow. The result for pods with DRA claims is empty, because the number on a node is unknown.
         """
         if self._unknown_room:
             return ""
@@ -244,10 +259,10 @@ class NodeSet:
         return next((level for level, least, _ in self._domain_sizes if least >= wanted), "")
 
     def machines(self, level: str = "") -> Mapping[str, Sequence[tuple[Capability, int]]]:
-        """Return by domain of a level the number of these nodes by capability; without a level by "".
+        """Return, for each domain of a level, the capabilities of these nodes with the number of nodes that have each.
 
-        Unlike in ``narrowest_level``, transient nodes count: the cluster could hold those pods later. Empty where no
-        fitting node is known to be in a domain of the level.
+        Without a level, the only key is "". Unlike in ``narrowest_level``, transient nodes count, because the cluster
+        could hold pods there later. Empty if no fitting node is in a domain of the level.
         """
         found: dict[str, list[tuple[Capability, int]]] = {}
         for part in self.parts:
@@ -257,7 +272,7 @@ class NodeSet:
 
     @cached_property
     def mig_offers(self) -> Mapping[str, int]:
-        """MIG resources on the durable ones of these nodes, with the MiB an instance has at least; 0 where unknown."""
+        """The MIG resources that the durable nodes offer, each with the least MiB of an instance; 0: unknown."""
         offers: dict[str, int] = {}
         for part in self.durable_parts:
             capability = part.node_class.capability
@@ -270,21 +285,21 @@ class NodeSet:
 
     @cached_property
     def mig_models(self) -> tuple[MigTable, ...]:
-        """The MIG profiles of the GPUs on the durable nodes, each table once."""
+        """The tables of MIG profiles of the GPUs on the durable nodes, each once."""
         return tuple(dict.fromkeys(each for part in self.durable_parts for each in part.node_class.capability.models))
 
     @cached_property
     def shared(self) -> bool:
-        """Whether there are durable nodes, and all of them offer shares of a device for a requested resource."""
+        """Whether every durable node offers only shares of a device for a requested resource; False without nodes."""
         asked = {name for name, _ in self.need.requests}
         durable = [part.node_class.capability for part in self.durable_parts]
         return bool(durable) and all(asked.intersection(one.shares) for one in durable)
 
     @cached_property
     def memory_mib(self) -> tuple[int, int]:
-        """The least and the most MiB of a requested unit here; zeros where any of them is unknown.
+        """The least and the most MiB of one unit of a requested resource on these nodes; (0, 0) if any is unknown.
 
-        Including transient nodes: a pod may run there, once they are healthy.
+        Transient nodes are included, because a pod may run there once they are healthy.
         """
         sizes = {
             part.node_class.capability.memory_of.get(name, 0) for part in self.parts for name, _ in self.need.requests
@@ -292,11 +307,11 @@ class NodeSet:
         return (min(sizes), max(sizes)) if sizes and all(sizes) else (0, 0)
 
     def names(self) -> tuple[str, ...]:
-        """Return the names of the nodes, sorted, including transient ones. For people and tests: it visits all."""
+        """Return the names of all nodes of the set, transient ones included, sorted. The function visits every node."""
         return tuple(sorted(name for part in self.parts for name, _ in part.nodes()))
 
     def durable_names(self) -> tuple[str, ...]:
-        """Return the names of the durable nodes, sorted. For people and tests."""
+        """Return the names of the durable nodes, sorted. The function visits every node."""
         return tuple(sorted(name for part in self.durable_parts for name, _ in part.nodes()))
 
     @property
@@ -305,9 +320,9 @@ class NodeSet:
 
     @cached_property
     def _domain_sizes(self) -> tuple[tuple[str, int, int], ...]:
-        """The levels with domains, narrowest first, with the numbers of pods of the smallest and the largest one.
+        """Each level that has domains, narrowest first, with the pods that its smallest and its largest domain hold.
 
-        A node is a domain of its own, labelled or not.
+        Each node is a domain of the hostname level, even if it lacks the label.
         """
         counted = [
             (part, each)
@@ -333,7 +348,10 @@ class NodeSet:
 
 
 def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[str, int]:
-    """Return the pods that each domain of a level holds, for a level that no class has; one hostname per size."""
+    """Return the number of pods that each domain of a level holds, if the level's label is an ignored one.
+
+    For the hostname level, one domain of each size is returned.
+    """
     sizes: dict[str, int] = {}
     for part, each in counted:
         if level == HOSTNAME_LABEL:
@@ -347,9 +365,9 @@ def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[st
 
 
 def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> NodeSet:
-    """Find the nodes that fit among those that the pod itself selects.
+    """Return the nodes that fit ``need``, among the nodes that the pod's own selection matches.
 
-    Hundreds of classes share a dozen capabilities and lists of taints: each is checked once.
+    Each capability and each list of taints is checked once, because many classes share them.
     """
     reaches = Reach(need, conventions)
     reached: dict[tuple[Taint, ...], bool] = {}
@@ -372,7 +390,7 @@ def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> Node
 
 
 def _with_accelerators(parts: list[Part], conventions: Conventions) -> tuple[list[Part], list[Part]]:
-    """Split the nodes into those with accelerators and the others; where none has any, all are in the first."""
+    """Return the nodes with accelerators, and the others; if no node has any, all nodes are in the first list."""
     found, rest = list[Part](), list[Part]()
     for part in parts:
         one = part.node_class
@@ -382,7 +400,7 @@ def _with_accelerators(parts: list[Part], conventions: Conventions) -> tuple[lis
 
 
 def _domains(part: Part, level: str, conventions: Conventions) -> Iterator[tuple[str, int]]:
-    """Yield the domains of a level that the part's nodes are in, with their number of nodes."""
+    """Yield the domains of a level that have nodes of the part, each with the number of these nodes."""
     if level in conventions.ignored_labels:
         values = (dict(own).get(level) for _, own in part.nodes())
         yield from ((value, 1) for value in values if value)

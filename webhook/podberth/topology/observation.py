@@ -1,7 +1,7 @@
-"""The readings of a node, before anything is derived from them: values only, in the terms of the vendor's library.
+"""The raw readings of a node's devices, in the terms of the vendor's library.
 
-A reader (``podberth.agent``) fills these in; ``derive`` interprets them. None stands for "could not be read", and then
-``Observation.unseen`` has the reason.
+A reader (``podberth.agent``) fills these classes, and ``derive`` interprets them. None means that a value could not be
+read; ``Observation.unseen`` then has the reason.
 """
 
 from collections.abc import Mapping
@@ -11,12 +11,12 @@ from typing import Literal, TypeAlias
 from .model import NicKind, Unseen, Vendor
 
 PeerKind: TypeAlias = Literal["gpu", "switch", "other"]
-"""The device at the far end of a link."""
+"""The kind of device at the other end of a link."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PciPlace:
-    """The place of a PCI device in sysfs."""
+    """The position of a PCI device, as sysfs shows it."""
 
     numa_node: int | None
     path: tuple[str, ...]
@@ -24,27 +24,27 @@ class PciPlace:
 
     @property
     def root(self) -> str:
-        """The root complex; empty: unknown."""
+        """The name of the PCIe root complex; empty: unknown."""
         return self.path[0] if self.path else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedLink:
-    """An active link of a GPU: one NVLink, or one of AMD's XGMI."""
+    """An active link of a GPU: an NVLink, or an XGMI link of AMD."""
 
     peer: PeerKind
     address: str = ""
-    """The peer's PCI address, if it is a GPU."""
+    """The PCI address of the GPU at the other end; empty if there is no GPU."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedFabric:
-    """nvmlDeviceGetGpuFabricInfo of one GPU."""
+    """The result of nvmlDeviceGetGpuFabricInfo for one GPU."""
 
     state: int
-    """0 not supported, 1 not started, 2 in progress, 3 completed."""
+    """The state of the registration: 0 not supported, 1 not started, 2 in progress, 3 completed."""
     status: int = 0
-    """An nvmlReturn_t, of a completed registration only."""
+    """The nvmlReturn_t of the registration; it has a meaning only if the registration is completed."""
     cluster_uuid: bytes = bytes(16)
     clique: int = 0
     unhealthy: bool = False
@@ -52,7 +52,7 @@ class ObservedFabric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedPlatform:
-    """nvmlDeviceGetPlatformInfo: raw bytes, because none of them is text for certain."""
+    """The result of nvmlDeviceGetPlatformInfo as raw bytes, because no field of it is certain to be text."""
 
     chassis: bytes
     slot: int
@@ -62,7 +62,7 @@ class ObservedPlatform:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedProfile:
-    """A GPU instance profile that the driver offers; ``name`` in its format: ``MIG 1g.10gb+me``."""
+    """A MIG GPU instance profile that the driver offers; ``name`` has the driver's format: ``MIG 1g.10gb+me``."""
 
     name: str
     instances: int
@@ -71,50 +71,51 @@ class ObservedProfile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedInstance:
-    """A GPU instance, known by one of its MIG devices; ``name`` is the device's, with the profile at its end."""
+    """A MIG GPU instance, found by one of its MIG devices. ``name`` is the device's, with the profile at its end."""
 
     id: int
     name: str
     placement: tuple[int, int] | None = None
-    """Start and size in memory slices; None: may not be read."""
+    """The first memory slice and the number of memory slices; None: the agent may not read placements."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Health:
-    """The health of a GPU according to itself; None: unknown."""
+    """The health of a GPU as the driver reports it; None: unknown."""
 
     faults: tuple[str, ...] = ()
-    """Errors of calls that show a state of the GPU: ``gpu is lost``."""
+    """The errors of driver calls that show a fault of the GPU: ``gpu is lost``."""
     recovery_action: int | None = None
-    """nvmlDeviceGpuRecoveryAction_t; 0: none."""
+    """The nvmlDeviceGpuRecoveryAction_t that the driver recommends; 0: none."""
     remap: tuple[bool, bool] | None = None
-    """Remapping of memory rows, or of pages on older GPUs: whether one waits for the next reset, and whether one
-    failed."""
+    """The remapping of memory rows (pages on older GPUs): whether one is pending until the next reset, and whether one
+    failed.
+    """
     unrepairable_memory: bool | None = None
     uncorrectable_errors: int | None = None
-    """ECC errors since the driver was loaded."""
+    """The number of uncorrectable ECC errors since the driver was loaded."""
     xids: tuple[int, ...] = ()
-    """Critical ones since the driver was loaded, as far as the reader was listening."""
+    """The critical XIDs that the reader has received since the driver was loaded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedGpu:
-    """One GPU."""
+    """The readings of one GPU."""
 
     index: int
     vendor: Vendor = "nvidia"
     uuid: str = ""
     product: str = ""
     address: str = ""
-    """The address on the PCI bus in sysfs' format: ``0000:17:00.0``."""
+    """The PCI address in sysfs' format: ``0000:17:00.0``."""
     pci_id: str = ""
     memory_mib: int = 0
     mig_mode: tuple[bool, bool] | None = None
-    """Current and pending; None: it has none, or it could not be read."""
+    """Whether the GPU is in MIG mode now, and after the next reset; None: no MIG, or not readable."""
     profiles: tuple[ObservedProfile, ...] = ()
     instances: tuple[ObservedInstance, ...] = ()
     links: tuple[ObservedLink, ...] | None = ()
-    """The active ones; None: could not be read."""
+    """The active links of the GPU; None: the links could not be read."""
     fabric: ObservedFabric | None = None
     platform: ObservedPlatform | None = None
     health: Health = field(default_factory=Health)
@@ -122,17 +123,17 @@ class ObservedGpu:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedPair:
-    """The library's data about two GPUs."""
+    """The path between two GPUs, as the vendor's library reports it."""
 
     level: int | None = None
-    """nvmlGpuTopologyLevel_t: 0, 10 … 50."""
+    """The nvmlGpuTopologyLevel_t of the path: 0, 10 … 50."""
     linked: bool | None = None
-    """Whether they can reach each other over NVLink (nvmlDeviceGetP2PStatus, the NVLINK index)."""
+    """Whether the GPUs can reach each other over NVLink (nvmlDeviceGetP2PStatus, the NVLINK index)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedNic:
-    """An RDMA device."""
+    """The readings of one RDMA device."""
 
     name: str
     kind: NicKind
@@ -141,12 +142,12 @@ class ObservedNic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """A node according to its readers at one time."""
+    """All readings of a node at one time."""
 
     gpus: tuple[ObservedGpu, ...] = ()
     pairs: Mapping[tuple[int, int], ObservedPair] = field(default_factory=dict)
-    """By two indexes, the smaller first."""
+    """The pairs of GPUs by their two indexes, the smaller first."""
     places: Mapping[str, PciPlace] = field(default_factory=dict)
-    """By PCI address."""
+    """The positions of PCI devices by PCI address."""
     nics: tuple[ObservedNic, ...] = ()
     unseen: tuple[Unseen, ...] = ()

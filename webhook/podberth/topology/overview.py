@@ -1,7 +1,7 @@
-"""An overview of a cluster: kinds of nodes, and the domains of every topology level.
+"""An overview of a cluster: the kinds of nodes, and the domains of every topology level.
 
-A kind is wider than the index's class: nodes with equal machine, links, offer and taints, whatever their place and
-state. People mean this by "the H100 nodes".
+Nodes are of one kind if machine, links, resources and taints are equal, whatever their location and state, as in "the
+H100 nodes". A kind may have nodes of several classes of the index.
 """
 
 from collections import Counter
@@ -19,36 +19,36 @@ _WHERE = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class MachineSummary:
-    """The common properties of nodes of one kind."""
+    """The properties that all nodes of one kind share."""
 
     machine: str
-    """``8 x NVIDIA-H100-80GB-HBM3``; empty: no GPU is known."""
+    """The GPUs of the node as text: ``8 x NVIDIA-H100-80GB-HBM3``; empty: no GPU is known."""
     shape: str
     layout: str = ""
-    """The MIG layouts of its GPUs, each once; empty: none is in MIG mode."""
+    """The distinct MIG layouts of the GPUs as text; empty: no GPU is in MIG mode."""
     offers: tuple[tuple[str, int], ...] = ()
-    """Resources and amounts when it is healthy."""
+    """The resources that the node offers when healthy, with their amounts."""
     taints: tuple[Taint, ...] = ()
-    """Taints, without those of a passing state."""
+    """The taints of the node, without those of a temporary state."""
 
     @property
     def title(self) -> str:
-        """Return the kind's name in one line."""
+        """Return a one-line description of the kind."""
         links = "" if self.shape in {"unknown", "none"} else f", {self.shape}"
         return f"{self.machine or 'no GPU'}{links}{f', MIG {self.layout}' if self.layout else ''}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindCount:
-    """The nodes of a kind."""
+    """The nodes of one kind, and their states and locations."""
 
     kind: MachineSummary
     names: tuple[str, ...]
-    """Sorted."""
+    """The names of the nodes, sorted."""
     transient: Mapping[str, tuple[str, ...]]
-    """Names of the unhealthy nodes, by the reason."""
+    """The names of the transient nodes, by the reason."""
     where: tuple[tuple[str, int], ...]
-    """Zones, or regions, and how many of the nodes are in each; nodes without either are under the empty name."""
+    """Each zone (else region) with its number of nodes; nodes without both labels are under the empty name."""
 
     @property
     def count(self) -> int:
@@ -58,30 +58,30 @@ class KindCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelSummary:
-    """A topology level that some nodes carry."""
+    """A topology level whose label some nodes have."""
 
     key: str
     domains: tuple[tuple[str, int, int], ...]
-    """Domain, its nodes, and the whole GPUs or parts of GPUs that they offer when healthy; sorted by domain."""
+    """Each domain, sorted, with its number of nodes and the GPUs (or parts of GPUs) on these nodes when healthy."""
     outside: int
-    """Nodes with GPUs that carry no such label."""
+    """The number of GPU nodes that lack the level's label."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterPicture:
-    """All nodes."""
+    """The overview of all nodes of a cluster."""
 
     nodes: int
     described: int
-    """Nodes with a topology document."""
+    """The number of nodes with a topology document."""
     kinds: tuple[KindCount, ...]
-    """The most nodes first."""
+    """The kinds of nodes; those with most nodes come first."""
     levels: tuple[LevelSummary, ...]
-    """Widest first; the host, on which every node is alone, is left out."""
+    """The topology levels, widest first; the hostname level is left out."""
     unhealthy: tuple[tuple[str, str], ...]
-    """Node and reason, by name."""
+    """The name and the reason of each transient node, sorted by name."""
     ill: tuple[tuple[str, int, str], ...]
-    """Node, GPU and its problem."""
+    """The node, the GPU's index and the problem, for each unhealthy GPU."""
 
 
 def kind_of(node: Node) -> MachineSummary:
@@ -97,7 +97,7 @@ def kind_of(node: Node) -> MachineSummary:
 
 
 def overview(nodes: Iterable[Node], conventions: Conventions | None = None) -> ClusterPicture:
-    """Return the overview of the nodes."""
+    """Return the overview of a cluster's nodes."""
     conventions = conventions or Conventions()
     known = sorted(nodes, key=lambda node: node.name)
     kinds: dict[MachineSummary, list[Node]] = {}
@@ -121,7 +121,7 @@ def overview(nodes: Iterable[Node], conventions: Conventions | None = None) -> C
 
 
 def _layout(node: Node) -> str:
-    """Return the layouts of a node's GPUs, each once: ``2 x 3g.20gb``, or ``4 of 2 x 3g.20gb; 4 of 7 x 1g.5gb``."""
+    """Return the MIG layouts of a node's GPUs as text: ``2 x 3g.20gb``, or ``4 of 2 x 3g.20gb; 4 of 7 x 1g.5gb``."""
     counts = Counter(_counted(text) for text in layout_of(node).values())
     alone = len(counts) == 1
     named = (

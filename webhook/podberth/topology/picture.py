@@ -1,7 +1,7 @@
-"""A picture of one node: its GPUs by NUMA node, their links, MIG layouts and states.
+"""The data for a picture of one node: its GPUs by NUMA node, their links, MIG layouts and states.
 
-Values only, for renderers. Everything comes from a decoded ``Node``, so a document's claims are bounded. They need not
-be true: instances that overlap or reach beyond their GPU are listed apart and not drawn.
+The data come from a decoded ``Node``, so they are bounded, but they may be false. MIG instances that overlap, or that
+reach beyond their GPU, are listed in ``unplaced`` and not drawn.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +32,7 @@ _TELLING: frozenset[str] = frozenset(
 
 
 UNCUT = "uncut"
-"""The layout of a GPU in MIG mode without instances."""
+"""The layout of a GPU that is in MIG mode but has no instances."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,31 +42,33 @@ class Segment:
     start: int
     size: int
     profile: str = ""
-    """The MIG instance that uses them; empty: they are free."""
+    """The profile of the MIG instance on these slices; empty: the slices are free."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuPicture:
-    """One GPU."""
+    """The data for one GPU in the picture."""
 
     gpu: Gpu
     segments: tuple[Segment, ...] = ()
-    """The segments from slice 0 to the last without a gap; empty: it is whole, or its instances' places are unknown."""
+    """The segments of all memory slices in order; empty: the GPU is not partitioned, or the placements are unknown."""
     unplaced: tuple[str, ...] = ()
-    """Profiles of instances whose place is unknown or impossible."""
+    """The profiles of MIG instances whose placement is unknown or impossible."""
     room: tuple[tuple[str, int], ...] = ()
-    """Profiles that still fit, smallest first, and at least how many of each alone."""
+    """The profiles of which more instances fit, smallest first, each with the least number that fits if it is added
+    alone.
+    """
 
     @property
     def blank(self) -> str:
-        """Return the name of slices without a known instance: with 7 x 1g on 8 memory slices one cannot be used."""
+        """Return the text for slices without a known instance: ``free``, ``left over`` (unusable) or ``not known``."""
         if self.unplaced:
             return "not known"
         return "free" if self.room else "left over"
 
     @property
     def state(self) -> str:
-        """Return the state in a few words; ``healthy`` where there is no problem."""
+        """Return the GPU's state in a few words; ``healthy`` if it has no problem."""
         if self.gpu.problem:
             return self.gpu.problem
         if self.gpu.mig_enabled != self.gpu.mig_pending:
@@ -76,7 +78,7 @@ class GpuPicture:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A device resource of a node."""
+    """A device resource that a node offers, with its amounts."""
 
     resource: str
     allocatable: int
@@ -85,33 +87,33 @@ class Offer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodePicture:
-    """One node."""
+    """The data for the picture of one node."""
 
     name: str
     transient: str
-    """The reason why its present offer will not last; empty: it is healthy."""
+    """The reason why the node's current resources are temporary; empty: the node is healthy."""
     machine: str
-    """Its GPUs in a few words: ``8 x NVIDIA-H100-80GB-HBM3``; empty: none are known."""
+    """The GPUs of the node in a few words: ``8 x NVIDIA-H100-80GB-HBM3``; empty: none are known."""
     gpus: tuple[GpuPicture, ...]
-    """The GPUs of the node agent's document, by index; empty where there is no document."""
+    """The GPUs in the node's topology document, by index; empty if the node has no document."""
     described: bool
-    """Whether there is a topology document."""
+    """Whether the node has a topology document."""
     shape: LinkShape
     domains: tuple[tuple[int, ...], ...]
     levels: tuple[tuple[str, ...], ...]
-    """The link matrix in order of ``gpus``; empty: not read."""
+    """The matrix of ``nvidia-smi topo -m``, in the order of ``gpus``; empty: not read."""
     fabric: str
     numa: tuple[tuple[int | None, tuple[int, ...]], ...]
-    """NUMA nodes with the indexes of the GPUs near them; None: not known."""
+    """Each NUMA node with the indexes of the GPUs close to it; None: the NUMA node is unknown."""
     offers: tuple[Offer, ...]
     taints: tuple[Taint, ...]
     labels: tuple[tuple[str, str], ...]
-    """The relevant labels: levels, widest first, then those about the hardware, most meaningful first."""
+    """The labels to show: first the labels of levels, widest first, then labels about the hardware."""
     observed: str
 
 
 def picture_of(node: Node, conventions: Conventions | None = None) -> NodePicture:
-    """Return the values from which a renderer draws a node.
+    """Return the data for the picture of a node.
 
     ``conventions`` choose and order the labels; None: the defaults.
     """
@@ -139,7 +141,7 @@ def picture_of(node: Node, conventions: Conventions | None = None) -> NodePictur
 
 
 def machine_of(node: Node) -> str:
-    """Return a node's GPUs: from its document, else from labels; empty where neither names any."""
+    """Return a node's GPUs as text, from its document, else from its labels; empty if neither names any."""
     if node.topology and node.topology.gpus:
         counts: dict[str, int] = {}
         for gpu in node.topology.gpus:
@@ -152,7 +154,7 @@ def machine_of(node: Node) -> str:
 
 
 def shape_of(node: Node) -> str:
-    """Return the link shape, with the size of the largest domain: ``full-mesh of 8``, ``islands of 2``, ``none``."""
+    """Return the links' shape with the size of the largest domain: ``full-mesh of 8``, ``islands of 2``, ``none``."""
     links = node.topology.links if node.topology else None
     if links is not None and links.shape != "unknown":
         largest = max(map(len, links.domains), default=0)
@@ -162,13 +164,13 @@ def shape_of(node: Node) -> str:
 
 
 def offers_of(node: Node) -> tuple[Offer, ...]:
-    """Return the device resources of a node by name."""
+    """Return the device resources of a node, sorted by name."""
     names = sorted(node.allocatable.keys() | node.capacity.keys())
     return tuple(Offer(name, node.allocatable.get(name, 0), node.capacity.get(name, 0)) for name in names)
 
 
 def layout_of(node: Node) -> Mapping[int, str]:
-    """Return the MIG layout of each GPU in MIG mode: ``1g.5gb@0 2g.10gb@2``; in order of place."""
+    """Return the MIG layout of each GPU in MIG mode as text, ordered by placement: ``1g.5gb@0 2g.10gb@2``."""
     topology = node.topology
     if topology is None:
         return {}
@@ -200,7 +202,7 @@ def _gpu_picture(gpu: Gpu, node: Node) -> GpuPicture:
 
 
 def _segments(instances: Iterable[MigInstance], slices: int) -> tuple[tuple[Segment, ...], tuple[str, ...]]:
-    """Return instances, in order of place, with the free segments between them."""
+    """Return the used and the free segments of a GPU in order, and the profiles that cannot be placed."""
     segments: list[Segment] = []
     unplaced: list[str] = []
     end = 0

@@ -1,9 +1,10 @@
-"""Label expressions for the nodes on which a pod should, or must, be placed.
+"""Label expressions that prefer, or require, the nodes that fit a pod.
 
-There are two answers. ``terms`` select the wanted nodes and no other known node: for preferences, and for clusters that
-never grow. ``required`` also has to admit future nodes: an autoscaler asks whether the node that it would add to an
-empty group matches the pod (a template with few labels), and the scheduler asks again when the node exists. So it only
-excludes, and only values that prove why the known nodes that carry them are unfit.
+There are two results. ``terms`` select the wanted nodes and no other known node; they are for preferences, and for
+clusters that never grow. ``required`` also has to admit future nodes. An autoscaler asks whether the node that it would
+add to an empty group matches the pod, and knows only a few labels of that node; the scheduler asks again when the node
+exists. So ``required`` only excludes label values, and only values that prove that the known nodes with them do not
+fit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,7 @@ from ..wellknown import HOSTNAME_LABEL
 from .cover import MAX_TERMS, MAX_VALUES, Cover, LabelledNodes, Term, cover
 
 MOST_KEYS = 4
-"""Expressions of a term that excludes. A cluster has one or two kinds of labels that describe a GPU."""
+"""The most expressions of a term that excludes nodes. A cluster has one or two kinds of labels that describe a GPU."""
 
 _CANNOT_TELL = "no label distinguishes them from the others"
 _TOO_LONG = f"labels distinguish them from the others only in more than {MAX_TERMS} terms or {MAX_VALUES} values"
@@ -24,24 +25,24 @@ _TOO_LONG = f"labels distinguish them from the others only in more than {MAX_TER
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """Nodes that the scheduler would choose for the pod and that do not fit."""
+    """Nodes that match the pod's own request, but that do not fit."""
 
     labels: Mapping[str, str]
     why: frozenset[Trait] | None
-    """The traits that a label has to prove; None where it is not certain that they do not fit: then no label can."""
+    """The traits for which the nodes do not fit; a label has to prove one of them. None: the reason is not certain."""
 
 
 @dataclass(eq=False)
 class Placement:
-    """Label expressions for some wanted nodes; each is computed when it is first needed."""
+    """The label expressions for the wanted nodes, in several forms; each is computed when it is first read."""
 
     wanted: Sequence[LabelledNodes]
     others: Sequence[LabelledNodes]
     unfit: Sequence[Unfit]
-    """Those of the others that the pod's own request does not exclude."""
+    """The other nodes that the pod's own request does not exclude."""
     conventions: Conventions
     telling: str
-    """The label that would distinguish them; reported as missing where no label does and some node lacks it."""
+    """The label that would distinguish the wanted nodes; reported as missing if some node lacks it."""
 
     @cached_property
     def _cover(self) -> Cover:
@@ -49,47 +50,48 @@ class Placement:
 
     @cached_property
     def _demand(self) -> tuple[Term, ...] | None:
-        """The terms that may be required; None where labels do not suffice."""
+        """The terms that may be required; None if labels cannot exclude all unfit nodes."""
         if self.conventions.node_groups_grow:
             return exclude(self.wanted, self.unfit, self.conventions)
         return self._cover.terms if self._cover.exact else None
 
     @property
     def terms(self) -> tuple[Term, ...]:
-        """Select the wanted nodes and no other known one; empty where none are needed or labels do not suffice."""
+        """The nodeSelectorTerms for the wanted nodes and no other known node; empty if none are needed or possible."""
         return self._cover.terms if self._cover.exact else ()
 
     @property
     def preferred(self) -> tuple[Term, ...]:
-        """The same, or else the nearest: among the others only those that no label distinguishes from a wanted one."""
+        """The terms for a preference: exact if possible, else with other nodes that have a wanted node's labels."""
         return self._cover.terms
 
     @property
     def separable(self) -> bool:
-        """Whether ``terms`` are exact."""
+        """Whether ``terms`` select exactly the wanted nodes."""
         return self._cover.exact
 
     @property
     def obstacle(self) -> str:
-        """Why ``terms`` are not exact; empty where they are."""
+        """The reason why ``terms`` are not exact; empty if they are."""
         return "" if self._cover.exact else _TOO_LONG if self._cover.too_long else _CANNOT_TELL
 
     @property
     def required(self) -> tuple[Term, ...]:
-        """Keep the pod off all known nodes that do not fit, and off no future node that fits.
+        """The nodeSelectorTerms that exclude every known node that does not fit, and no future node that fits.
 
-        Empty where there is none to exclude, or labels do not suffice. Where node groups do not grow: ``terms``.
+        Empty if there is no node to exclude, or if labels cannot exclude all. In a cluster that does not grow:
+        ``terms``.
         """
         return self._demand or ()
 
     @property
     def requirable(self) -> bool:
-        """Whether ``required`` is exact."""
+        """Whether ``required`` excludes all known nodes that do not fit the pod."""
         return self._demand is not None
 
     @property
     def missing_label(self) -> str:
-        """A label that would have helped, where ``terms`` or ``required`` are not exact; empty: there is none."""
+        """The label that some nodes lack and that would make ``terms`` or ``required`` exact; empty if none would."""
         lacking = not self._cover.exact and any(self.telling not in one.labels for one in self.wanted)
         unsettled = self._demand is None and any(self.telling not in one.labels for one in self.unfit)
         return self.telling if lacking or unsettled else ""
@@ -98,14 +100,14 @@ class Placement:
 def exclude(
     wanted: Sequence[LabelledNodes], unfit: Sequence[Unfit], conventions: Conventions
 ) -> tuple[Term, ...] | None:
-    """Exclude all of ``unfit`` in one term of NotIn expressions, or return None; empty where there is none to exclude.
+    """Return one term of NotIn expressions that excludes all of ``unfit``; None if labels cannot exclude all.
 
-    NotIn is true for a node without the label: for a template that lacks it, and for unknown kinds. A value is excluded
-    only where its key proves why the node is unfit (``LabelKey.settles``), so it proves the same for every future node
-    with it. The fewest keys win; among equally few the provisioned ones, because an autoscaler that cannot read a label
-    adds nodes in vain; then the best ranked.
+    The result is empty if ``unfit`` is. NotIn is true for a node without the label, such as a node group's template. A
+    value is excluded only if its key proves why the node does not fit (``LabelKey.settles``), so the value proves the
+    same for every future node. The fewest keys win; then keys that autoscalers know of a new node, because otherwise an
+    autoscaler adds nodes in vain; then the best ranked.
 
-    Every set of up to MOST_KEYS keys is tried: the presets have nine that prove a trait, which makes 255.
+    Every set of up to ``MOST_KEYS`` keys is tried: the presets have nine keys that prove a trait, which makes 255 sets.
     """
     if not unfit:
         return ()
@@ -122,7 +124,10 @@ def exclude(
 
 
 def _settled(each: LabelKey, wanted: Sequence[LabelledNodes], unfit: Sequence[Unfit]) -> frozenset[int]:
-    """Return the indexes of the unfit nodes with a value of the key that proves why, and that no wanted node has."""
+    """Return the indexes in ``unfit`` of the nodes that this label key can exclude.
+
+    Their value proves why they do not fit, and no wanted node has it.
+    """
     fitting = {one.labels.get(each.key) for one in wanted} | {None}
     return frozenset(
         place
@@ -132,7 +137,7 @@ def _settled(each: LabelKey, wanted: Sequence[LabelledNodes], unfit: Sequence[Un
 
 
 def _without(keys: Sequence[tuple[str, frozenset[int]]], unfit: Sequence[Unfit]) -> tuple[Term, ...] | None:
-    """Return the term; a node that one key excludes needs no second key. None where it would be too long."""
+    """Return the term that excludes each unfit node by one of these keys; None if the term would be too long."""
     expressions: list[Term] = []
     done: frozenset[int] = frozenset()
     for key, hit in keys:

@@ -1,6 +1,6 @@
-"""PodGroups of all group systems: their kinds, and the smallest number of pods that each group starts together.
+"""The PodGroups of all group systems, and the smallest number of pods that each PodGroup starts together.
 
-The groups of different systems share only the name of the kind. Memberships say which pods are in a group.
+The PodGroup kinds of different systems have only their name in common. Memberships say which pods are in a group.
 """
 
 from collections.abc import Mapping
@@ -18,16 +18,16 @@ POD_GROUP_KINDS: Final[tuple[PodGroupKind, ...]] = tuple(
     row.pod_groups for row in DOSSIERS if row.pod_groups is not None
 )
 POD_GROUP_GROUPS: Final = frozenset(each.api_groups[0] for each in POD_GROUP_KINDS)
-"""The API groups whose PodGroups are read."""
+"""The API groups whose PodGroups podberth reads."""
 
 
 class PodGroup(NamedTuple):
-    """The facts of a PodGroup."""
+    """The facts of a PodGroup that podberth keeps."""
 
     size: int
-    """The result of ``min_member``."""
+    """The smallest number of pods that the group starts together; 0: the group states none."""
     claims: ClaimNames = frozenset()
-    """The claims that the pods of a native group share."""
+    """The claims that the pods of a native PodGroup share."""
 
 
 # int32 throughout.
@@ -35,9 +35,9 @@ _LARGEST: Final = 2**31 - 1
 
 
 def min_member(api_group: str, document: Mapping[str, Any]) -> int:
-    """Return the smallest number of pods that a PodGroup starts together; 0: it states none.
+    """Return the smallest number of pods that a PodGroup starts together; 0 if it states none.
 
-    A minimum of one does not show how many pods there are, and counts as none.
+    A minimum of 1 does not show how many pods there are, so the result is 0.
     """
     native = api_group == NATIVE_GROUP
     found = at(document, "spec", *(("schedulingPolicy", "gang", "minCount") if native else ("minMember",)))
@@ -45,9 +45,9 @@ def min_member(api_group: str, document: Mapping[str, Any]) -> int:
 
 
 def served_pod_groups(discovery: Mapping[str, Any]) -> frozenset[str]:
-    """Return the API group of an APIResourceList, if it lists PodGroups of a system that podberth reads; else nothing.
+    """Return the API group of an APIResourceList if it lists a PodGroup kind that podberth reads; else an empty set.
 
-    It is what ``kubectl get --raw /apis/scheduling.k8s.io/v1beta1`` prints (meta/v1 APIResourceList).
+    Such a list is what ``kubectl get --raw /apis/scheduling.k8s.io/v1beta1`` prints (meta/v1 APIResourceList).
     """
     group = text_at(discovery, "groupVersion").rpartition("/")[0]
     served = any(at(each, "name") == POD_GROUPS for each in list_at(discovery, "resources"))

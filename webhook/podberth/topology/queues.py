@@ -1,7 +1,7 @@
-"""The queues of all queueing systems: which exist, which queue each leads to, and why its workloads wait.
+"""The queues of all queueing systems: which exist, the queue above each, and why the workloads of a queue wait.
 
-Kueue's LocalQueues and ClusterQueues are read, and the Queues of Volcano and KAI. YuniKorn's queues are a tree in the
-text of a ConfigMap, to which its placement rules add more: podberth cannot tell that one of them does not exist.
+Kueue's LocalQueues and ClusterQueues, and the Queues of Volcano and KAI, are read. YuniKorn's queues are a tree in the
+text of a ConfigMap, and placement rules create more, so podberth cannot say that one of them does not exist.
 """
 
 from collections.abc import Mapping
@@ -14,11 +14,11 @@ from ..kinds.dossiers import DOSSIERS
 from ..kinds.queues import Queue, QueueForm, QueueKind
 
 QueueKey: TypeAlias = tuple[str, str, str, str]
-"""API group, kind, namespace (empty for a kind of the cluster) and name."""
+"""API group, kind, namespace (empty for a cluster-scoped kind) and name of a queue."""
 
 QUEUE_FORMS: Final[Mapping[QueueKind, QueueForm]] = {each.kind: each for row in DOSSIERS for each in row.queues}
 QUEUE_KINDS: Final = frozenset(QUEUE_FORMS)
-"""The kinds of queues that are read."""
+"""The kinds of queues that podberth reads."""
 
 _MOST_NAMED: Final = 3  # a line for people has room for no more
 
@@ -31,8 +31,9 @@ class Queues:
     whole: frozenset[QueueKind] = frozenset()
     """The kinds of which all queues are known: an unknown queue does not exist. At least one queue of each is known."""
     listed: bool = True
-    """Whether the API server listed all queues. Else they come from files, which may lack some: if the files have no
-    queue of a namespace, nothing is reported about that namespace.
+    """Whether the API server listed all queues; if not, the queues come from files, which may lack some.
+
+    If the files have no queue of a namespace, nothing is reported about that namespace.
     """
 
     @classmethod
@@ -47,28 +48,28 @@ class Queues:
         return cls(by_key, frozenset(key[:2] for key in by_key) - cut, listed)
 
     def get(self, kind: QueueKind, name: str, namespace: str = "") -> Queue | None:
-        """Return a queue; None: it is unknown."""
+        """Return the queue of this name; None if it is unknown."""
         return self.by_key.get((*kind, namespace, name))
 
     def lacks(self, kind: QueueKind, name: str, namespace: str = "") -> bool:
-        """Tell whether it is certain that the queue does not exist."""
+        """Return whether it is certain that the queue does not exist."""
         if kind not in self.whole or self.get(kind, name, namespace) is not None:
             return False
         return self.listed or not namespace or bool(self.names(kind, namespace))
 
     def names(self, kind: QueueKind, namespace: str = "") -> tuple[str, ...]:
-        """Return the names of the queues of a kind and namespace, sorted: three at most, then an ellipsis."""
+        """Return the names of the queues of a kind and namespace, sorted: at most three, then an ellipsis."""
         return self._first_names.get((*kind, namespace), ())
 
     def has_children(self, kind: QueueKind, name: str) -> bool:
-        """Tell whether some known queue leads to that queue."""
+        """Return whether any known queue has this queue as its parent."""
         return (*kind, name) in self._parents
 
     @cached_property
     def _first_names(self) -> Mapping[tuple[str, str, str], tuple[str, ...]]:
         """The results of ``names`` by API group, kind and namespace.
 
-        They are cached, because a workload may name a queue for each of its roles.
+        The results are cached, because a workload may name a queue for each of its roles.
         """
         found: dict[tuple[str, str, str], list[str]] = {}
         for group, kind, namespace, name in self.by_key:
@@ -80,5 +81,5 @@ class Queues:
 
     @cached_property
     def _parents(self) -> frozenset[tuple[str, str, str]]:
-        """The API group, kind and name of each queue to which another one leads."""
+        """The API group, kind and name of each queue that is the parent of another."""
         return frozenset((*key[:2], queue.leads_to) for key, queue in self.by_key.items())

@@ -1,7 +1,7 @@
-"""Whether some pods have room together: on all machines, or on those of one domain of a level.
+"""Whether pods fit together on all nodes, or on the nodes of one domain of a level.
 
-Pods that are reported as having no room have none, whoever places them. The reverse does not hold: two pods of five
-devices and one of three pass on two machines of seven, because deciding that needs packing.
+If pods are reported as not fitting, no scheduler can place them. The opposite is not certain: two pods of five devices
+and one of three pass on two nodes of seven devices each, because only an exact packing could refuse them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,24 +14,27 @@ from .need import Need, covers, pods_per_node, total
 
 @dataclass(frozen=True, slots=True)
 class PodsWanted:
-    """Pods of one kind."""
+    """Pods with equal needs for which room is wanted."""
 
     need: Need
     most: int
-    """The number of pods."""
+    """The number of pods of this kind."""
     least: int
-    """The least number of pods that is wanted."""
+    """The least number of pods of this kind that has to start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """The pods without room: ``pods`` of these kinds (their places in the question), where only ``room`` fit."""
+    """Pods that do not all fit: ``pods`` pods of ``kinds`` are wanted, and there is room for ``room``.
+
+    ``kinds`` are indexes in the arguments of ``lacks``.
+    """
 
     kinds: tuple[int, ...]
     pods: int
     room: int
     resource: str = ""
-    """Empty: pods are counted. Else units of it, of which the pods want ``units``."""
+    """The resource that is short: ``units`` are wanted, and ``room`` exist; empty: pods are counted, not units."""
     units: int = 0
 
 
@@ -41,11 +44,11 @@ _Machines = Mapping[str, Sequence[tuple[Capability, int]]]
 def lacks(
     index: TopologyIndex, wanted: Sequence[PodsWanted], together: int, level: str = ""
 ) -> Mapping[str, Lack | None] | None:
-    """Return by domain of a level the pods without room in it, None for none; without a level there is one domain, "".
+    """Return, for each domain of a level, the pods that do not fit into it; None for a domain into which all fit.
 
-    ``together`` is the wanted number of pods of any kind. Empty machines count, including transient ones. None where no
-    known node fits any of the pods: room is then not the problem. Pods that ask for no device, and those that fit no
-    node, count as placed.
+    Without a level, the only domain is "". ``together`` is the wanted number of pods of all kinds. All nodes count as
+    empty, transient ones included. Pods that ask for no device, and those that fit no node, are taken as placed. The
+    result itself is None if no known node fits any of the pods: then room is not the problem.
     """
     kinds = _Kinds(wanted)
     machines: dict[int, _Machines] = {}
@@ -69,7 +72,7 @@ def lacks(
 
 
 class _Kinds:
-    """The wanted pods, where equal needs are looked up once; a kind is the index of its first."""
+    """The wanted pods, grouped by equal need. A group is identified by the index of its first entry."""
 
     def __init__(self, wanted: Sequence[PodsWanted]) -> None:
         self.wanted = wanted
@@ -81,19 +84,22 @@ class _Kinds:
         self._covered: dict[int, list[int]] = {}
 
     def covered(self, kind: int) -> list[int]:
-        """Return the kinds whose pods each take at least the room of one of this kind, the largest first."""
+        """Return the groups whose pods each need at least as much as a pod of this group, the largest first."""
         if kind not in self._covered:
             need = self.wanted[kind].need
             self._covered[kind] = [each for each in self.largest_first if covers(need, self.wanted[each].need)]
         return self._covered[kind]
 
     def places(self, kinds: Iterable[int]) -> tuple[int, ...]:
-        """Return all indexes of some kinds."""
+        """Return the indexes in ``wanted`` of all entries of some groups."""
         return tuple(place for kind in kinds for place in self._places[kind])
 
 
 def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Capability, int]]]) -> Lack | None:
-    """Return the pods without room on the machines of each kind; the largest kinds are the first."""
+    """Return the first pods that do not fit on these nodes, the largest needs first; None if all fit.
+
+    ``machines`` has, by group, the nodes that fit its pods: capability and number.
+    """
     wanted = kinds.wanted
     for kind, at_hand in machines.items():
         need = wanted[kind].need
@@ -115,7 +121,10 @@ def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Ca
 
 
 def _units(wanted: Sequence[PodsWanted], pods: int, resource: str) -> int:
-    """Return the least units that so many of the pods want: the required ones, and the smallest of the others."""
+    """Return the least units of a resource that ``pods`` of the wanted pods ask for.
+
+    All required pods count, and of the optional ones those that ask for least.
+    """
     amounts = [(dict(each.need.requests).get(resource, 0), each.least, each.most) for each in wanted]
     units, left = sum(amount * least for amount, least, _ in amounts), pods - sum(least for _, least, _ in amounts)
     for amount, least, most in sorted(amounts):

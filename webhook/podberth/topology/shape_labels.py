@@ -1,4 +1,4 @@
-"""The labels of a simulated machine: the kubelet's, the GPU vendor's and the cloud's, with their names."""
+"""The labels of a simulated machine, as the kubelet, the GPU vendor's software and the cloud would set them."""
 
 from collections.abc import Mapping
 
@@ -22,14 +22,14 @@ _ZONES: Mapping[Provider, tuple[str, str]] = {
 
 
 def mig_strategy(row: Shape) -> str:
-    """Return the MIG strategy: single if every GPU has one profile (k8s-device-plugin internal/rm/rm.go)."""
+    """Return a machine's MIG strategy: single if all GPUs have one profile (k8s-device-plugin internal/rm/rm.go)."""
     if not row.cut:
         return "none"
     return "single" if len(row.cut) == 1 and not row.whole else "mixed"
 
 
 def platform_labels(row: Shape, name: str, provider: Provider) -> dict[str, str]:
-    """Return the labels of the kubelet and the cloud's controller on any node."""
+    """Return the labels that the kubelet and the cloud's controller set on any node."""
     region, zone = _ZONES[provider]
     labels = {
         "kubernetes.io/arch": row.arch,
@@ -44,12 +44,15 @@ def platform_labels(row: Shape, name: str, provider: Provider) -> dict[str, str]
 
 
 def vendor_labels(row: Shape, provider: Provider) -> dict[str, str]:
-    """Return the labels of the vendor's own software about the GPUs."""
+    """Return the labels that the vendor's own software sets for the GPUs."""
     return _amd_labels(row) if row.model.vendor == "amd" else _gfd_labels(row, provider)
 
 
 def _amd_labels(row: Shape) -> dict[str, str]:
-    """Return the labels of AMD's node labeller (ROCm/k8s-device-plugin cmd/k8s-node-labeller), memory in whole GiB."""
+    """Return the labels of AMD's node labeller (ROCm/k8s-device-plugin cmd/k8s-node-labeller).
+
+    Memory is in whole GiB.
+    """
     values = {
         "device-id": row.model.pci_id.lower(),
         "family": row.model.family,
@@ -90,7 +93,7 @@ def _gfd_labels(row: Shape, provider: Provider) -> dict[str, str]:
 
 
 def _single_labels(row: Shape, product: str) -> dict[str, str]:
-    """Return the labels of the one profile in the place of the GPU."""
+    """Return GFD's labels under MIG strategy single, which describe the one MIG profile in place of the GPU."""
     ((profile, count),) = row.cut.items()
     part = mig.parse(profile)
     return {
@@ -104,7 +107,7 @@ def _single_labels(row: Shape, product: str) -> dict[str, str]:
 
 
 def _mixed_labels(row: Shape, product: str) -> dict[str, str]:
-    """Return the labels of each profile under its own prefix."""
+    """Return GFD's labels under MIG strategy mixed, which describe each MIG profile under its own prefix."""
     labels = {"mig.config": "custom"}
     for profile, count in row.cut.items():
         part = mig.parse(profile)
@@ -122,7 +125,7 @@ def _mixed_labels(row: Shape, product: str) -> dict[str, str]:
 
 
 def cloud_labels(row: Shape, provider: Provider) -> dict[str, str]:
-    """Return the provider's own labels about the GPUs, which need no software of NVIDIA."""
+    """Return the cloud provider's own labels for the GPUs, which need no software of NVIDIA."""
     count = str(row.gpus)
     if provider == "gke":
         labels = {

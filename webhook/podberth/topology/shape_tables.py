@@ -1,13 +1,13 @@
-"""The machines that ``shapes`` can simulate: data, with its sources.
+"""The table of machines that ``shapes`` can simulate, with its sources.
 
-GPU names, memory and PCI ids of A100 SXM, B200, GB200, H100, L40S and T4 are from real ``nvidia-smi -x -q`` captures in
-NVIDIA/k8s-test-infra (tests/e2e/go/assertions/nvidiasmi/testdata/hardware); the others' sources stand beside them.
-Instance types and their sizes: the providers' pages on GPU machines. Links: NVIDIA's product pages; NV12 and NV18 are
-the numbers of bonded links that ``nvidia-smi topo -m`` shows.
+The GPU names, memory and PCI ids of A100 SXM, B200, GB200, H100, L40S and T4 are from real ``nvidia-smi -x -q``
+captures in NVIDIA/k8s-test-infra (tests/e2e/go/assertions/nvidiasmi/testdata/hardware); the sources of other models
+stand beside them. Instance types and their sizes are from the providers' pages on GPU machines, links from NVIDIA's
+product pages. NV12 and NV18 are the numbers of bonded links that ``nvidia-smi topo -m`` shows.
 
-GFD's machine is the DMI product name with blanks turned into dashes: ``DGXA100-920-23687-2530-000``,
-``PowerEdge-XE9680`` and ``PowerEdge-R7525`` stand so in node labels of public manifests; other Dell machines are
-spelled like them.
+GFD's label for the machine is the DMI product name with blanks turned into dashes. ``DGXA100-920-23687-2530-000``,
+``PowerEdge-XE9680`` and ``PowerEdge-R7525`` are from node labels in public manifests; other Dell machines follow their
+spelling.
 """
 
 from collections.abc import Mapping
@@ -25,16 +25,16 @@ class Model:
     """A GPU model."""
 
     product: str
-    """The name in the driver."""
+    """The product name that the driver reports."""
     memory_mib: int
     pci_id: str
     family: str
     compute: tuple[int, int] = (0, 0)
-    """CUDA compute capability."""
+    """CUDA compute capability, major and minor."""
     gke: str = ""
-    """GKE's word in ``cloud.google.com/gke-accelerator``."""
+    """The model's name in GKE's label ``cloud.google.com/gke-accelerator``."""
     karpenter: str = ""
-    """Karpenter's word in ``karpenter.k8s.aws/instance-gpu-name``."""
+    """The model's name in Karpenter's label ``karpenter.k8s.aws/instance-gpu-name``."""
     mig_capable: bool = False
     vendor: Vendor = "nvidia"
 
@@ -46,30 +46,32 @@ class Model:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """A machine: its GPUs, their links and MIG layout, and its names at providers."""
+    """A machine: its GPUs, their links and MIG layout, and its instance types at cloud providers."""
 
     model: Model
     gpus: int
     link: str = ""
-    """The link in ``nvidia-smi topo -m`` between linked GPUs, or XGMI; empty: they are not linked."""
+    """The link between linked GPUs as ``nvidia-smi topo -m`` prints it, or XGMI; empty: the GPUs are not linked."""
     island: int = 0
-    """How many GPUs are linked with each other; all of them make a full mesh."""
+    """The number of GPUs in one link domain; if that is all GPUs, the links are a full mesh."""
     cut: Mapping[str, int] = field(default_factory=dict)
-    """MIG profile -> instances on each partitioned GPU; empty: MIG is off."""
+    """The number of MIG instances on each partitioned GPU, by profile; empty: MIG is off."""
     whole: int = 0
-    """The number of GPUs of a partitioned machine that stay whole, the first ones. MIG strategy mixed, if there are
-    several profiles."""
+    """The number of GPUs, from index 0, that are not partitioned, although others of the machine are.
+
+    The MIG strategy is mixed if the machine has several profiles.
+    """
     replicas: int = 1
-    """Time-slices of each GPU."""
+    """The number of time-slices of each GPU."""
     taint: Mapping[str, str] | None = None
-    """Its taint, where that is not the provider's."""
+    """The taint of the node; None: the provider's usual taint."""
     fabric: bool = False
-    """Whether the GPUs belong to an NVLink domain beyond the machine."""
+    """Whether the GPUs belong to an NVLink domain across machines."""
     arch: Literal["amd64", "arm64"] = "amd64"
     cpus: int
     memory_gib: int
     instance_types: Mapping[Provider, str]
-    """The providers of the machine; the first is the default. A bare machine has no instance type but a DMI name."""
+    """The instance type at each provider, the default provider first. A bare-metal machine has its DMI name instead."""
 
 
 # Name, MiB, PCI id, family, compute capability, GKE's word, Karpenter's word
@@ -211,4 +213,4 @@ SHAPES: Mapping[str, Shape] = {
         instance_types={"aks": "Standard_ND96isr_MI300X_v5", "bare": "PowerEdge-XE9680"},
     ),
 }
-"""Every shipped shape by name."""
+"""Every machine that ships with podberth, by name."""

@@ -1,7 +1,7 @@
-"""Simulated machines: the Node and topology ConfigMap of a machine, for demos, suites and tests.
+"""Simulated machines: the Node and the topology ConfigMap of a machine, for demos, suites and tests.
 
-``shape_tables`` defines a shape; here it becomes the output of the kubelet, of GPU feature discovery, of the cloud and
-of the node agent. A simulated node differs from a real one in nothing that podberth reads.
+``shape_tables`` defines the shapes. This module writes what the kubelet, GPU feature discovery, the cloud and the node
+agent would write for such a machine. Podberth reads no field in which a simulated node differs from a real one.
 """
 
 from collections.abc import Mapping
@@ -42,14 +42,14 @@ def simulate(
     """Return the Node manifest and the topology ConfigMap of a machine.
 
     Args:
-        shape: a name of ``SHAPES``.
+        shape: a name in ``SHAPES``.
         name: the node's name.
-        placement: further labels, or others instead of the simulated ones: zone, rack, switch. A
-            ``nvidia.com/gpu.clique`` is also what a shape with a fabric reports as its cluster UUID and clique.
-        provider: whose labels and taint the node carries; None: the shape's usual one.
+        placement: labels that are added to the simulated ones or replace them: zone, rack, switch. For a shape in an
+            NVLink domain, ``nvidia.com/gpu.clique`` also sets the cluster UUID and the clique.
+        provider: the cloud provider whose labels and taint the node has; None: the default provider of the shape.
 
     Raises:
-        TopologyError: no such shape, or the provider has no such machine.
+        TopologyError: there is no such shape, or the provider has no such machine.
     """
     row = SHAPES.get(shape)
     if row is None:
@@ -73,7 +73,7 @@ def _uuid(seed: str) -> str:
 
 
 def _devices(row: Shape) -> dict[str, int]:
-    """Return the amounts that the device plugin offers."""
+    """Return the resources that the device plugin offers, with their amounts."""
     whole = row.model.resource
     if mig_strategy(row) == "single":
         return {whole: row.gpus * sum(row.cut.values())}
@@ -110,7 +110,7 @@ def _node(row: Shape, name: str, labels: dict[str, str], provider: Provider) -> 
 
 
 def _topology(row: Shape, name: str, clique: str) -> NodeTopology:
-    """Return the node agent's document."""
+    """Return the topology document that the node agent would publish."""
     table = mig.table_for(row.model.product, row.model.pci_id) if row.cut else None
     cluster, _, number = clique.rpartition(".")
     return NodeTopology(
@@ -149,7 +149,7 @@ def _gpu(row: Shape, name: str, index: int) -> Gpu:
 
 
 def _numa_node(row: Shape, index: int) -> int:
-    """Distribute the GPUs over two sockets."""
+    """Return the NUMA node of a GPU, whose machine has two sockets."""
     return index * 2 // row.gpus
 
 
@@ -162,7 +162,7 @@ def _links(row: Shape) -> Links:
 
 
 def _level(row: Shape, one: int, other: int) -> str:
-    """Return the link of two GPUs as ``nvidia-smi topo -m`` names it."""
+    """Return the path between two GPUs of a simulated machine as ``nvidia-smi topo -m`` prints it."""
     if one == other:
         return "X"
     if row.island and one // row.island == other // row.island:
@@ -171,7 +171,7 @@ def _level(row: Shape, one: int, other: int) -> str:
 
 
 def _instances(row: Shape, index: int, table: MigTable) -> list[MigInstance]:
-    """Place a GPU's instances as the driver does: the widest at the far end, the rest from the near one."""
+    """Return the MIG instances of a GPU, placed as the driver does: the widest on the last slices."""
     instances, start, end = [], 0, table.memory_slices
     for profile in sorted(row.cut, key=lambda profile: -mig.parse(profile).slices):
         for _ in range(row.cut[profile]):

@@ -1,6 +1,6 @@
-"""Whether machines hold a whole gang with different roles: all of its pods at once, on empty machines.
+"""The answer whether the empty nodes of a domain can hold a whole gang with different roles.
 
-Only durable nodes and their accelerators count, as in ``nodes``. The answer is the same for every member.
+Only durable nodes and their accelerators count, as in ``nodes``. The answer is the same for every pod of the gang.
 """
 
 from collections import Counter
@@ -14,7 +14,7 @@ from .need import Need, total
 from .nodes import NodeClass, NodeSet, OwnLabels
 
 Roles: TypeAlias = tuple[tuple[int, Need], ...]
-"""The number of pods of each role, and the need of one of them."""
+"""The roles of a gang: the number of pods of each role, and the need of one such pod."""
 
 _ANYWHERE: Final = ""
 
@@ -22,10 +22,10 @@ _ANYWHERE: Final = ""
 def narrowest_levels(roles: Roles, found: Sequence[NodeSet], conventions: Conventions) -> tuple[str, str]:
     """Return the narrowest level with a domain that holds all pods, and the narrowest level with only such domains.
 
-    ``found`` are the nodes that fit a pod of each role. The second level counts every domain with a node that fits any
-    role, because any member may be placed first. Each of these domains must hold all pods in any order of placement,
-    and on any nodes: small pods on several machines leave fewer whole machines for large ones. Empty: there is no such
-    level, or a role's use of a node is unknown.
+    ``found`` has, for each role, the nodes that fit one of its pods. For the second level, every domain with a node
+    that fits any role counts, because the scheduler may place any pod first. Each of these domains must hold all pods
+    in any order of placement and on any nodes: small pods that are spread leave fewer whole nodes for large ones. A
+    level is empty if there is none, or if it is unknown how much of a node a role takes.
     """
     if not all(need.requests for _, need in roles):
         return "", ""
@@ -43,13 +43,13 @@ def narrowest_levels(roles: Roles, found: Sequence[NodeSet], conventions: Conven
 
 
 _Fitting: TypeAlias = frozenset[int]
-"""The roles that a machine fits, by their index."""
+"""The indexes of the roles that a node fits."""
 _Machines: TypeAlias = Counter[tuple[Capability, _Fitting]]
-"""Equal machines of a domain, with their number."""
+"""The nodes of a domain: how many have the same capability and fit the same roles."""
 
 
 def _machines(found: Sequence[NodeSet]) -> Iterator[tuple[NodeClass, _Fitting, list[OwnLabels]]]:
-    """Yield the durable nodes that fit some role: those of a class that fit the same ones together."""
+    """Yield the durable nodes that fit any role, grouped by class and by the roles that they fit."""
     classes: dict[int, tuple[NodeClass, dict[str, set[int]]]] = {}
     for place, nodes in enumerate(found):
         for part in nodes.durable_parts:
@@ -71,7 +71,7 @@ def _machines(found: Sequence[NodeSet]) -> Iterator[tuple[NodeClass, _Fitting, l
 def _domains(
     machines: Sequence[tuple[NodeClass, _Fitting, list[OwnLabels]]], level: str, conventions: Conventions
 ) -> list[_Machines]:
-    """Return the domains of a level that have such machines, equal ones once; a node is a domain of its own."""
+    """Return the domains of a level that have such nodes. For the hostname level, equal nodes are returned once."""
     if level == HOSTNAME_LABEL:
         alone = {(one.capability, roles) for one, roles, _ in machines}
         return [Counter({each: 1}) for each in alone]
@@ -88,9 +88,9 @@ def _domains(
 
 
 def _hold(machines: _Machines, roles: Roles) -> bool:
-    """Return whether the machines hold all pods of all roles at once, packed greedily.
+    """Return whether a greedy packing places all pods of all roles on these nodes at once.
 
-    The largest need comes first, the smaller ones use the rest of a machine.
+    Roles with larger needs are placed first; the others use what remains of a node.
     """
     names = sorted({name for _, need in roles for name, _ in need.requests})
     left: list[tuple[dict[str, int], _Fitting, int]] = [
@@ -119,10 +119,10 @@ def _hold(machines: _Machines, roles: Roles) -> bool:
 
 
 def _always_hold(machines: _Machines, roles: Roles) -> bool:
-    """Return whether the machines hold all pods wherever each of them goes.
+    """Return whether these nodes hold all pods, wherever the scheduler places each of them.
 
-    A pod of a role takes one place of its own role, and of another role at most its need divided by that role's,
-    rounded up, on any machine. The remainder must be enough for each role.
+    For each role: on any node, a pod of another role takes at most its need divided by this role's need, rounded up, in
+    places. The remaining places must be enough for the role's own pods.
     """
     for place, (count, need) in enumerate(roles):
         places = sum(
@@ -141,7 +141,7 @@ def _room(amounts: Mapping[str, int], need: Need) -> int:
 
 
 def _takes(other: Need, need: Need) -> int:
-    """Return the most places for pods of one need that a pod of another takes."""
+    """Return the most places for pods of ``need`` that one pod of ``other`` can take."""
     asked = dict(other.requests)
     return max(-(-asked.get(name, 0) // amount) for name, amount in need.requests)
 

@@ -1,7 +1,8 @@
-"""The use of a node's GPUs at one time, and the containers that hold each.
+"""The current use of a node's GPUs, and the containers that hold each GPU.
 
-The node's document has none of it, because it always changes. None stands for "could not be read, or does not exist";
-unreadable values are in ``Usage.unseen`` too. The kubelet lists device ids: their GPUs are found here.
+The topology document has none of this, because it changes all the time. None means that a value could not be read or
+does not exist; ``Usage.unseen`` lists unreadable values. The kubelet lists ids of devices, and this module finds the
+GPU of each id.
 """
 
 from collections import Counter
@@ -15,29 +16,29 @@ from .model import NodeTopology, Unseen
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstanceUsage:
-    """One MIG device."""
+    """The use of one MIG device."""
 
     uuid: str
-    """The driver's format: ``MIG-`` and a UUID."""
+    """The UUID in the driver's format: ``MIG-`` and a UUID."""
     gpu_instance: int
-    """The driver's id of its GPU instance."""
+    """The driver's id of the GPU instance that the device belongs to."""
     profile: str
-    """The driver's format: ``1g.10gb``, or ``1c.3g.40gb`` for a compute instance that has only a part of it."""
+    """The profile in the driver's format: ``1g.10gb``, or ``1c.3g.40gb`` for a part of a GPU instance."""
     memory_used_bytes: int | None = None
     memory_total_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuUsage:
-    """One GPU."""
+    """The use of one GPU."""
 
     index: int
     minor: int | None = None
-    """The N of ``/dev/nvidiaN``."""
+    """The number N in the device file ``/dev/nvidiaN``; None: unknown."""
     address: str = ""
-    """The address on the PCI bus in sysfs' format: ``0000:17:00.0``."""
+    """The PCI address in sysfs' format: ``0000:17:00.0``."""
     utilization: float | None = None
-    """The share of the last moment (NVIDIA: a second or less) in which anything ran on it, 0 to 1."""
+    """The share of the last sample period (NVIDIA: a second or less) in which the GPU was busy, 0 to 1."""
     memory_used_bytes: int | None = None
     memory_total_bytes: int | None = None
     instances: tuple[InstanceUsage, ...] = ()
@@ -45,7 +46,7 @@ class GpuUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """All GPUs of a node."""
+    """The use of all GPUs of a node."""
 
     gpus: tuple[GpuUsage, ...] = ()
     unseen: tuple[Unseen, ...] = ()
@@ -53,7 +54,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """One reading of the agent's devices."""
+    """One reading of a node's devices by the agent."""
 
     topology: NodeTopology
     usage: Usage
@@ -61,25 +62,25 @@ class Look:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """One device that a container was given, according to the kubelet."""
+    """One device that the kubelet has given to a container."""
 
     namespace: str
     pod: str
     container: str
     resource: str
-    """The extended resource, or the DRA driver that allocated the device to a claim."""
+    """The extended resource of the device, or the DRA driver that allocated it to a claim."""
     device: DeviceName | None
-    """None: its name has no known format."""
+    """The identity of the device; None: the device's name has no known format."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """A container with a GPU, or a MIG device of it, that it was given."""
+    """A container, and the GPU, or MIG device of a GPU, that the container holds."""
 
     gpu: int
     """The index of the GPU on its node."""
     mig_uuid: str = ""
-    """Empty: the GPU itself, a share of it, or an unknown one of its MIG devices."""
+    """The UUID of the MIG device; empty: the container holds the GPU, a share of it, or an unknown MIG device."""
     namespace: str
     pod: str
     container: str
@@ -88,15 +89,18 @@ class Holder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocation:
-    """The containers that hold GPUs and MIG devices of one node, as far as they are known."""
+    """The known containers that hold GPUs or MIG devices of one node."""
 
     holders: Mapping[Holder, int]
-    """The number of devices; above 1 where one container has several shares of one GPU."""
+    """The number of devices for each holder; above 1 if a container has several shares of one GPU."""
     unmatched: int
-    """The number of held accelerators that match no GPU of this node by any known name."""
+    """The number of held accelerators whose name matches no GPU of this node."""
 
     def held(self, gpu: int, mig_uuid: str | None = None) -> bool | None:
-        """Return whether a container holds a GPU, or a MIG device of it; None: an unknown device may be this one."""
+        """Return whether a container holds this GPU, or this MIG device of it.
+
+        None if some held device is unknown and may be this one.
+        """
         if any(holder.gpu == gpu and mig_uuid in {None, holder.mig_uuid} for holder in self.holders):
             return True
         # If a container holds a GPU by its number alone, the MIG device is unknown.
@@ -105,7 +109,10 @@ class Allocation:
 
 
 def allocate(grants: Iterable[Grant], look: Look) -> Allocation:
-    """Find the GPU of every grant; other devices (a NIC, a sound card) are skipped."""
+    """Return the known holders of accelerators, from the devices that the kubelet has given out.
+
+    Other devices (a NIC, a sound card) are skipped.
+    """
     holders: Counter[Holder] = Counter()
     unmatched = 0
     places = _places(look)
@@ -130,7 +137,7 @@ def _is_accelerator(resource: str) -> bool:
 
 
 def _places(look: Look) -> dict[DeviceName, tuple[int, str]]:
-    """List every name of a device of this node, with its GPU and its MIG device's UUID or nothing."""
+    """Return each known name of a device of this node, with its GPU's index and its MIG device's UUID or ""."""
     uuids = {gpu.index: gpu.uuid for gpu in look.topology.gpus}
     places = {DeviceName(gpu_uuid=uuid): (index, "") for index, uuid in uuids.items() if uuid}
     for gpu in look.usage.gpus:

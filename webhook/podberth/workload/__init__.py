@@ -1,4 +1,4 @@
-"""The gang that a Pod belongs to, the GPUs that it asks for, and the Pod that a workload's template becomes.
+"""The facts about a Pod: its gang, the GPUs that it asks for, and the Pods that a workload's templates become.
 
-This room states facts. Policies and mutations decide what follows from them. Nothing here reads nodes.
+Policies and mutations decide what follows from these facts. Nothing in this room reads nodes.
 """

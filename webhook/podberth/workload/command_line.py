@@ -1,7 +1,7 @@
-"""The command lines of containers: the commands in a shell's line, and the values of flags.
+"""Parses the command lines of containers: the commands in a shell script, and the values of flags.
 
-A line that cannot be read for certain has no commands, and a flag that cannot be read has no value. Nothing is run or
-looked up: ``$(TP)`` and ``${TP}`` stay words with a ``$`` in them.
+If a line cannot be parsed with certainty, it has no commands; if a flag cannot be parsed, it has no value. Nothing is
+executed or looked up: ``$(TP)`` and ``${TP}`` remain words with a ``$``.
 """
 
 import re
@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 LONGEST = 8192
-"""The most characters of a line that is read. That many take 5 ms (bench.cel_cost), and people write some hundred."""
+"""The most characters of a line that is parsed. A line of this length takes 5 ms (bench.cel_cost); usual lines have
+hundreds.
+"""
 MOST_WORDS = 512
-"""The most words of all commands of a line that is read."""
+"""The most words, of all commands together, of a line that is parsed."""
 
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh"})
 # POSIX.1-2024, sh: options are grouped (-ec, -lc), -o and +o have a value, and -c takes its commands from the operand.
@@ -32,10 +34,10 @@ _OPERATORS = frozenset(_CONTROL + _REDIRECTION)
 
 
 def commands(line: Sequence[str]) -> list[list[str]]:
-    """Return the commands that a command line runs, each as a list of words.
+    """Return the commands that a command line runs, each as a list of words; empty if the line cannot be parsed.
 
-    The line is a container's command and args in one list. It is one command, unless it is a shell with a ``-c``: then
-    the commands are those of the shell's script, without the shell. Empty: the line cannot be read for certain.
+    ``line`` is a container's command and args in one list. If it runs a shell with ``-c``, the commands are those of
+    the script; else there is one command.
     """
     if sum(map(len, line)) > LONGEST or len(line) > MOST_WORDS:
         return []
@@ -47,10 +49,10 @@ def commands(line: Sequence[str]) -> list[list[str]]:
 
 
 def flag(words: Sequence[str], names: Sequence[str]) -> str:
-    """Return the value of a flag, ``--x=v`` or ``--x v``, under any of its names. The last one counts.
+    """Return the value of a flag, ``--x=v`` or ``--x v``, under any of ``names``; empty if absent or without value.
 
-    Empty: the flag is absent or has no value. In names that begin with two dashes, ``_`` equals ``-``, because Python
-    programs accept both. A name may be any word: ``serve`` returns the word after it.
+    If the flag occurs several times, the last value counts. In names that begin with two dashes, ``_`` equals ``-``,
+    because Python programs accept both. A name may be any word: ``serve`` returns the word after it.
     """
     wanted = set(map(_plain, names))
     found = ""
@@ -84,7 +86,7 @@ def _expand(words: list[str], depth: int) -> Iterator[list[str]]:
 
 
 def _script(words: Sequence[str]) -> str | None:
-    """Return the script that a shell among the words runs; None if there is no shell."""
+    """Return the script that a shell in the command line runs with ``-c``; None if there is no such shell."""
     for at, word in enumerate(words):
         if word.rpartition("/")[2] not in _SHELLS:
             continue
@@ -100,10 +102,10 @@ def _script(words: Sequence[str]) -> str | None:
 
 
 def _split(script: str) -> Iterator[list[str]]:
-    """Yield the simple commands of a shell's line.
+    """Yield the simple commands of a shell script, each as a list of words.
 
     Raises:
-        ValueError: a quote is not closed, or the line has a construct that is not read.
+        ValueError: a quote is not closed, or the script has a construct that is not parsed.
     """
     text = _SUBSTITUTION.sub("$", _COMMENT.sub("", _CONTINUED.sub("", script)))
     if found := _UNREADABLE.search(text):

@@ -1,7 +1,7 @@
-"""The fields that the API server adds to a Pod before a mutating webhook sees it: API defaults, and admission plugins.
+"""Adds the fields that the API server adds to a Pod before a mutating webhook sees it: defaults of API and admission.
 
 Only defaults that are the same in every cluster are added. The service account's token volume, limit ranges and
-priority classes differ between clusters. A default is written only if its field is absent.
+priority classes differ between clusters, so they are left out. A default never replaces a field.
 """
 
 from collections.abc import Iterator
@@ -45,7 +45,7 @@ _NODE_TROUBLES: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unr
 
 
 def apply_defaults(pod: dict[str, Any]) -> None:
-    """Add the defaults to a Pod in place. The shape of the Pod has been checked."""
+    """Add the defaults to a Pod in place. The caller has checked the Pod's shape."""
     spec = pod["spec"]
     _fill(spec, _POD)
     spec["securityContext"] = spec.get("securityContext") or {}
@@ -80,9 +80,9 @@ def _default_container(container: dict[str, Any], *, host_network: bool) -> None
 
 
 def _resources(resources: dict[str, Any]) -> dict[str, Any]:
-    """Return resources with requests copied from limits, as the API server does for a Pod and not for a template.
+    """Return a container's resources with limits copied to absent requests, as the API server does for Pods.
 
-    The API server returns all quantities as strings, however they were written.
+    All quantities become strings, as in the API server's answer.
     """
     amounts = {field: _as_strings(resources[field]) for field in ("limits", "requests") if resources.get(field)}
     if "limits" in amounts:
@@ -95,7 +95,7 @@ def _as_strings(amounts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pull_policy(image: str) -> str:
-    """Return the default imagePullPolicy: Always for the tag ``latest``, or without a tag and a digest."""
+    """Return the default imagePullPolicy of an image: Always for the tag ``latest``, or without tag and digest."""
     name, _, digest = image.rpartition("/")[2].partition("@")
     tag = name.partition(":")[2]
     return "Always" if tag == "latest" or not (tag or digest) else "IfNotPresent"

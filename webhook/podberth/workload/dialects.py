@@ -1,7 +1,7 @@
 """Sharing dialects: the keys by which a pod asks a system such as HAMi for a part of a GPU.
 
-The shipped policies leave such a pod alone: a GPU resource that is added or rewritten beside these keys breaks it.
-Dossiers list the keys of each dialect. Whole GPUs and MIG instances are no dialect.
+The shipped policies do not change such a pod, because an added or changed GPU resource would contradict these keys.
+Dossiers list the keys of each dialect. Requests for whole GPUs and MIG instances belong to no dialect.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,9 +21,9 @@ _BY_SCHEDULER: Final = {scheduler: row.name for row in DIALECTS for scheduler in
 
 
 def foreign_dialect(pod: Mapping[str, Any]) -> str:
-    """Return the name of the sharing dialect in which the pod asks for GPUs; empty: it uses none.
+    """Return the name of the sharing dialect in which a pod asks for GPUs; empty if it uses none.
 
-    A resource of amount zero does not count, as in every other rule of podberth.
+    A resource of amount zero is not a request.
     """
     pod_spec = spec(pod)
     scheduler = pod_spec.get("schedulerName") or ""

@@ -1,7 +1,8 @@
-"""The bounds on a workload outside its pod templates, which ``kube.budget`` bounds. A larger one is not checked.
+"""The bounds on the size of a workload outside its pod templates. No check runs on a workload that exceeds a bound.
 
 A workload has other lists: the jobs that a job waits for, the cliques of a scaling group, the objects that an
-AppWrapper wraps. Several checks walk these lists, some of them once for each template.
+AppWrapper wraps. Several checks walk these lists, some of them once for each template. ``kube.budget`` bounds the
+templates.
 """
 
 from collections.abc import Mapping
@@ -11,19 +12,24 @@ from typing import Any, Final
 from .templates import objects_in, unread_templates
 
 MOST_OBJECTS: Final = 500
-"""The most objects: the workload and all that it wraps. The known examples wrap five at most. Each object takes 30 us,
-with or without templates."""
+"""The most objects that a workload may have, with the workload itself. Known examples wrap at most five.
+
+Each object takes 30 us, with or without templates.
+"""
 MOST_VALUES: Final = 5_000
-"""The most entries of all lists and maps outside the templates: a hundred times as many as the largest workload in
-this repository has. A job that another job waits for has three entries and takes 5 us."""
+"""The most entries of all lists and maps outside the templates: 100 times as many as in this repository's largest
+workload.
+
+A job that another job waits for has three entries and takes 5 us.
+"""
 _MOST_TEMPLATES: Final = 1_000
-"""The most templates whose values are left out of the count; ``admission.workload`` reads far fewer."""
+"""The most templates that are excluded from the count of entries; ``admission.workload`` reads far fewer."""
 
 
 def excess_of_workload(document: Mapping[str, Any]) -> str:
-    """Return a message about the bound that a workload exceeds; empty: it exceeds none.
+    """Return a message that names the bound that a workload exceeds; empty if it exceeds none.
 
-    The time depends on the bounds, and not on the size of a larger workload.
+    The time depends on the bounds, and not on the size of the workload.
     """
     if len(list(islice(objects_in(document), MOST_OBJECTS + 1))) > MOST_OBJECTS:
         return f"it wraps too many objects to be judged: got more than {MOST_OBJECTS}, want so many at most"
@@ -45,7 +51,7 @@ def excess_of_workload(document: Mapping[str, Any]) -> str:
 
 
 def _walked(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document without the fields that the API server makes long and that podberth does not read."""
+    """Return a document without the long fields that the API server adds and that podberth does not read."""
     found = {key: value for key, value in document.items() if key != "status"}
     metadata = found.get("metadata")
     if isinstance(metadata, dict):

@@ -1,4 +1,4 @@
-"""The signs of a finished workload, by its kind. Such a workload makes no more pods, whatever its template asks for."""
+"""The status by which a workload of each kind is known to be finished, so that the workload makes no more pods."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,11 +10,11 @@ from ..kube.unchecked import at
 FINISHED: Final[Mapping[tuple[str, str], Finished]] = {
     (each.group, each.kind): each for row in DOSSIERS for each in row.finished
 }
-"""The sign that an object is finished, by group and kind."""
+"""The status that shows that an object is finished, by API group and kind."""
 
 
 def is_finished(group: str, kind: str, document: Mapping[str, Any]) -> bool:
-    """Tell whether the status says that an object is finished.
+    """Return whether the status of an object says that it is finished.
 
     ``group`` and ``kind`` are arguments, because the items of a list have no apiVersion and kind.
     """

@@ -1,7 +1,9 @@
-"""The labels and annotations of a pod that describe its gang. The controller keeps them of thousands of pods.
+"""The labels and annotations of a pod that ``gangs.gang_of`` reads.
 
-``gangs.gang_of`` returns the same gang for a pod with these keys alone, apart from the fields that it reads from the
-spec: the scheduler, and the number of nodes of a KServe model.
+The controller keeps only these of thousands of pods.
+
+``gang_of`` returns the same gang for a pod with these keys alone, except for what it reads from the spec: the
+scheduler, and the number of nodes of a KServe model.
 """
 
 from collections.abc import Mapping
@@ -23,16 +25,16 @@ GANG_KEYS: Final = frozenset(
 )
 
 LONGEST: Final = 253
-"""The longest value that is kept: that of a name (apimachinery DNS1123SubdomainMaxLength).
+"""The longest value that is kept: the maximum of a name (apimachinery DNS1123SubdomainMaxLength).
 
 An annotation may have 256 KiB, and a label value in a review any length.
 """
 
 
 def with_gang_keys(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a Pod with only these labels and annotations, its name and its controller.
+    """Return a copy of a Pod with only the labels and annotations of its gang, its name and its controller reference.
 
-    An annotation that is longer than any name is left out, and its content counts as unknown.
+    An annotation longer than any name is left out, so its content counts as unknown.
     """
     owner = controller(pod)
     kept: dict[str, Any] = {

@@ -1,7 +1,7 @@
 """The gang of a pod: the pods that are useful only together.
 
-A gang is derived from three sources: owners and groups (``memberships``), the scheduler (``systems``), and the user's
-label ``podberth.io/gang``. Nothing here writes to a pod or places one.
+A gang is read from three sources: owners and groups (``memberships``), the scheduler (``systems``), and the user's
+label ``podberth.io/gang``. Nothing here changes or places a pod.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -25,36 +25,39 @@ NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gang:
-    """A pod's gang. Policies see the fields up to ``system`` as ``gang``; the others are for podberth itself."""
+    """The gang of a pod.
+
+    Policies see the fields up to ``system`` as the variable ``gang``; podberth alone uses the others.
+    """
 
     known: bool = False
     name: str = ""
     size: int = 0
-    """The number of pods; 0: unknown."""
+    """The number of pods in the gang; 0: unknown."""
     apart: int | None = None
-    """The number of pods that ask for accelerators, if it is known that not all do; 0: none does. None: all count."""
+    """The number of the gang's pods that ask for accelerators; 0: none does. None: all pods count."""
     index: int = -1
-    """The pod's number within its role; -1: unknown."""
+    """The pod's index within its role; -1: unknown."""
     role: str = ""
-    """The operator's name for the pods from one template: worker, head; empty: it has none."""
+    """The operator's name for the pods of one template, such as worker or head; empty: there is no such name."""
     source: str = ""
-    """The source of the gang: Job, JobSet, PyTorchJob, … PodGroup, or ``label`` for the user's label."""
+    """The kind that defines the gang: Job, JobSet, PyTorchJob, … PodGroup; or ``label`` for the user's label."""
     system: str = PLAIN
-    """The system that places the group (workload.systems); pods without a gang have one, too."""
+    """The group system that places the pods (workload.systems). Pods without a gang have a system, too."""
     staged: str = ""
-    """The owner's field by which some members are made only when others run; empty: none is known."""
+    """The field of the owner because of which some pods are made only after others run; empty: none is known."""
     roles: tuple[Role, ...] = ()
-    """The roles with accelerators and their requests, from the owner, if the requests differ; else empty."""
+    """The roles with accelerators and the requests of each, from the owner; empty if all requests are equal."""
     by_role: bool = False
-    """Whether an owner states the requests of its roles. The owner may be known here, or has to be looked up."""
+    """Whether an owner states the requests of each role, even if that owner has to be looked up first."""
     sized_by_owner: bool = False
-    """Whether an owner states the size, but is not known here; a look-up may find it."""
+    """Whether an owner that is not in the snapshot states the size; a look-up may find the owner."""
     problems: tuple[str, ...] = ()
-    """The values that could not be read and so count as unknown: ``where: got X, want Y``."""
+    """Messages about unreadable values, which count as unknown: ``where: got X, want Y``."""
 
     @property
     def accelerated(self) -> int:
-        """The number of pods that ask for accelerators: all, unless it is known that some do not."""
+        """The number of pods that ask for accelerators: ``apart`` if it is known, else all."""
         return self.size if self.apart is None else self.apart
 
     def as_cel(self) -> dict[str, Any]:
@@ -72,7 +75,7 @@ class Gang:
 
 
 NO_GANG: Final = Gang()
-"""The gang of a pod that is in none."""
+"""The gang of a pod that belongs to none."""
 
 
 def gang_of(
@@ -83,13 +86,17 @@ def gang_of(
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
     devices: KnownDevices = NO_DEVICES,
 ) -> Gang:
-    """Return the pod's gang. It never raises if the Pod's shape has been checked, whatever the owners contain.
+    """Return the pod's gang. The function never raises if the Pod's shape has been checked, whatever owners contain.
 
-    ``namespace`` is that of the review, because the pod of a controller may name none. ``owners`` are the known owners
-    by uid. ``pod_groups`` are the names of the native PodGroups in the namespace. ``group_sizes`` are the smallest
-    numbers of pods that PodGroups start together, by API group, namespace and name. ``devices`` are the known claims.
+    Args:
+        pod: the Pod.
+        namespace: the namespace of the review, because the pod of a controller may name none.
+        owners: the known owners by uid.
+        pod_groups: the names of the native PodGroups in the namespace.
+        group_sizes: the smallest number of pods that each PodGroup starts together, by API group, namespace and name.
+        devices: the known claims.
 
-    A gang that has one pod according to its owner is no gang.
+    A pod whose owner makes only this pod has no gang.
     """
     subject = _subject(pod, namespace, owners, group_sizes)
     member = member_of(subject)
@@ -133,10 +140,10 @@ def gang_of(
 
 
 def _named_by_label(name: str, member: Member | None, pod: Subject, pod_groups: Collection[str]) -> Member:
-    """Return the pod's place in the gang that the user's label names; the label comes before the owner.
+    """Return the pod's membership in the gang that the user's label names; the label takes precedence over the owner.
 
-    If both name the same gang, as they do once podberth has written the label, the owner's facts stay. The size of
-    another group is not the size of this one. The pod's role and its number within the role stay.
+    If both name the same gang, as after podberth has written the label, the owner's facts are kept. If they differ, the
+    size is not the owner's. The pod's role and its index in the role are kept.
     """
     if member is not None and member.name == name:
         return member
@@ -150,7 +157,7 @@ def _named_by_label(name: str, member: Member | None, pod: Subject, pod_groups: 
 
 
 def _are_read(roles: tuple[Role, ...], problems: list[str]) -> bool:
-    """Tell whether the requests of all roles are known."""
+    """Return whether the requests of all roles are known."""
     if len(roles) > MOST_PARTS:
         problems.append(f"roles: got {len(roles):,} of its owner, want {MOST_PARTS} at most: what they ask is not read")
         return False
@@ -163,7 +170,7 @@ def _are_read(roles: tuple[Role, ...], problems: list[str]) -> bool:
 
 
 def _of_few_kinds(groups: tuple[Role, ...], problems: list[str]) -> tuple[Role, ...]:
-    """Return roles with different requests, each request once; none if they are too many to find room for all."""
+    """Return the roles of a gang, whose requests differ; empty, with a problem, if there are over ``MOST_KINDS``."""
     if len(groups) <= MOST_KINDS:
         return groups
     problems.append(
@@ -183,7 +190,7 @@ def own_member_in(
     owners: Mapping[str, Mapping[str, Any]],
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
 ) -> Member | None:
-    """Return the pod's place according to its operator, without podberth's own keys; None if a group states it."""
+    """Return the pod's membership according to its operator, without podberth's own keys; None if a group states it."""
     subject = _subject(pod, namespace, owners, group_sizes)
     others = {key: value for key, value in subject.annotations.items() if key != GANG_SIZE_ANNOTATION}
     return own_member_of(replace(subject, annotations=others))
@@ -192,7 +199,7 @@ def own_member_in(
 def groups_in(
     pod: Mapping[str, Any], namespace: str, group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES
 ) -> Iterator[tuple[Membership, Member]]:
-    """Yield the groups that the pod itself names, each with the membership that read it."""
+    """Yield the pod's membership in each group that the pod itself names, with the rule that read it."""
     subject = _subject(pod, namespace, {}, group_sizes)
     for row in GROUPS:
         member = row.read(subject) if row.concerns(subject) else None
@@ -243,7 +250,7 @@ def _declared_accelerated(pod: Subject, size: int, problems: list[str]) -> int:
 
 
 def _with_accelerators(member: Member, pod: Subject, devices: KnownDevices, system: str) -> tuple[Role, ...]:
-    """Return the roles that ask for accelerators."""
+    """Return the roles of the gang that ask for accelerators."""
     return tuple(role for role in member.roles if role.count and _may_ask(role.asks, pod, devices, system))
 
 
@@ -253,13 +260,13 @@ def _may_ask(asks: Asks | None, pod: Subject, devices: KnownDevices, system: str
 
 
 def _asks(pod: Subject, devices: KnownDevices, system: str) -> bool:
-    """Tell whether the pod itself may ask for accelerators, as one does whose requests cannot be read."""
+    """Return whether the pod itself asks for accelerators, or has requests that cannot be read."""
     asks = asks_in(pod.spec)
     return asks is None or _may_ask(asks, pod, devices, system)
 
 
 def _owner_labels(pod: Subject) -> Iterator[str]:
-    """Yield the label keys of the controller and of the controllers above it, as far as they are known."""
+    """Yield the label keys of the pod's controller, and of the known controllers above that."""
     if not pod.owners or pod.controller is None:
         return
     for owner in pod.lineage():

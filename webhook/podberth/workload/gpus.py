@@ -2,7 +2,7 @@
 
 ``devices.resources`` lists the resources that are accelerators. The amounts of the whole pod are computed as the
 scheduler does (KEP-753: sidecars run beside the main containers, an init container beside the sidecars started before
-it). Nothing here judges whether the request is wise.
+it). Nothing here judges whether a request is sensible.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,14 +26,14 @@ _MEBIBYTE: Final = 2**20
 
 _UNKNOWN: Final = (ClaimRequest("", 0),)
 _MAYBE_GPUS: Final = frozenset({*COUNTED_KINDS, ""})
-"""The kinds of claims that are, or may be, for accelerators."""
+"""The kinds of claims that are, or may be, for accelerators; empty means an unknown kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuRequest:
-    """An amount of one accelerator resource in one container; never zero.
+    """The amount of one accelerator resource that one container asks for; never zero.
 
-    ``init`` is True for an init container that ends before the main containers start, False for a sidecar.
+    ``init`` is True for an init container that ends before the main containers start, and False for a sidecar.
     """
 
     container: str
@@ -47,43 +47,45 @@ class GpuRequest:
 
 @dataclass(frozen=True, slots=True)
 class GpuClaim:
-    """The devices that a Pod asks for by a claim of Dynamic Resource Allocation (DRA).
+    """The devices of one DeviceClass that a Pod asks for by a DRA claim.
 
     A Pod only names its claim. ``device_class`` is empty, or ``count`` 0, if the claim is unknown or does not state
-    them. A claim for devices of several classes has one ``GpuClaim`` for each. The implicit extended resource of a GPU
-    class has both, and its ``name`` is empty.
+    them. A claim for devices of several classes becomes one ``GpuClaim`` for each class. For an implicit extended
+    resource of a GPU class, ``device_class`` and ``count`` are known, and ``name`` is empty.
     """
 
     name: str
     device_class: str
     count: int
     kind: str = ""
-    """``whole``, ``mig``, ``passthrough``, or ``none`` for a NIC or an IMEX channel; empty: unknown."""
+    """The kind of the devices: ``whole``, ``mig``, ``passthrough``, or ``none`` for a NIC or an IMEX channel; empty:
+    unknown.
+    """
     shared: bool = False
-    """Whether other Pods have the same devices: the claim exists under a name, or is the PodGroup's."""
+    """Whether other Pods use the same devices: the claim exists by name, or belongs to the PodGroup."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GpuFacts:
-    """The accelerators that the Pod asks for. CEL's ``gpu`` has no ``totals``, ``dialect`` and ``problems``."""
+    """The accelerators that a Pod asks for. CEL's ``gpu`` lacks ``totals``, ``dialect`` and ``problems``."""
 
     count: int = 0
-    """The number of GPUs, MIG instances and shares that the scheduler reserves, of all resources together."""
+    """The number of GPUs, MIG instances and shares that the scheduler reserves for the Pod, of all resources."""
     per_container: int = 0
-    """The number for the container that has the most."""
+    """The number of GPUs, MIG instances and shares that the container with most of them asks for."""
     kind: Kind = "none"
     vendor: str = ""
-    """The vendor of the accelerators; ``mixed``: there are several."""
+    """The vendor of the accelerators; ``mixed`` if there are several."""
     memory_mib: int = 0
-    """The declared memory need; 0: none is declared, or it cannot be read."""
+    """MiB of GPU memory that the Pod declares as its need; 0: it declares none, or the value cannot be read."""
     requests: tuple[GpuRequest, ...] = ()
     claims: tuple[GpuClaim, ...] = ()
     totals: tuple[tuple[str, int], ...] = ()
-    """The amount of each resource that the scheduler reserves, by name."""
+    """The amount of each resource that the scheduler reserves, sorted by name."""
     dialect: str = ""
-    """The sharing dialect in which the Pod asks for GPUs (workload.dialects); empty: none."""
+    """The sharing dialect in which the Pod asks for GPUs (workload.dialects); empty: it uses none."""
     problems: tuple[str, ...] = ()
-    """The values that could not be read and so do not count: ``where: got X, want Y``."""
+    """Messages about unreadable values, which do not count: ``where: got X, want Y``."""
 
     def as_cel(self) -> dict[str, Any]:
         """Return the ``gpu`` variable of policies."""
@@ -121,14 +123,14 @@ class GpuFacts:
 def gpu_facts(
     pod: Mapping[str, Any], namespace: str = "", devices: KnownDevices = NO_DEVICES, *, believe_claims: bool = True
 ) -> GpuFacts:
-    """Return the accelerators that the Pod asks for. It never raises if the Pod's shape has been checked.
+    """Return the accelerators that the Pod asks for. The function never raises if the Pod's shape has been checked.
 
     Args:
         pod: the Pod.
-        namespace: that of the review, because the pod of a controller may name none.
+        namespace: the namespace of the review, because the pod of a controller may name none.
         devices: the known claims.
-        believe_claims: whether the content of the claims decides ``kind``. False if two members of a group that are
-            decided with different snapshots must get equal results: then every claim has the same kind.
+        believe_claims: whether ``kind`` depends on the content of the claims. False gives every claim the same kind, so
+            that two pods of one group get equal results even if they are decided with different snapshots.
     """
     problems: list[str] = []
     found: list[tuple[Container, GpuRequest]] = []
@@ -165,7 +167,7 @@ def gpu_facts(
 def facts_of(
     asks: Asks, namespace: str = "", devices: KnownDevices = NO_DEVICES, *, believe_claims: bool = True
 ) -> GpuFacts:
-    """Return the accelerators that the pods of a template ask for, from the requests that an owner states."""
+    """Return the accelerators that a pod asks for, from the requests in its owner's template."""
     if not (asks.amounts or asks.claims):
         return _NO_GPUS
     claims = [dict(each) for each in asks.claims]
@@ -179,7 +181,7 @@ _NO_GPUS: Final = GpuFacts()
 
 
 def may_ask_for_accelerators(asks: Asks, namespace: str, devices: KnownDevices, *, believe_claims: bool) -> bool:
-    """Tell whether the requests are, or may be, for accelerators. Called for each role in each review."""
+    """Return whether requests are, or may be, for accelerators. Each review calls the function for each role."""
     for name, _ in asks.amounts:
         found = recognise(name) or devices.resources.get(name)
         if found is not None and found.kind in COUNTED_KINDS:
@@ -190,10 +192,10 @@ def may_ask_for_accelerators(asks: Asks, namespace: str, devices: KnownDevices, 
 def _requests(
     container: Container, resources: dict[str, Any], devices: KnownDevices, problems: list[str]
 ) -> Iterator[GpuRequest]:
-    """Yield the requests of one container.
+    """Yield the accelerator requests of one container.
 
-    The limit of a device counts: the API server sets an absent request to the limit and refuses another request. If
-    there is no limit, or it is null, the request counts: ``podberth check`` reports problems of such a manifest, too.
+    The limit of a device counts: the API server sets an absent request to the limit and refuses a different request. If
+    the limit is absent or null, the request counts, because ``podberth check`` reports such a manifest, too.
     """
     limits, requested = resources.get("limits") or {}, resources.get("requests") or {}
     for resource in {**limits, **requested}:
@@ -221,7 +223,7 @@ def _requests(
 
 
 def _largest(found: list[tuple[Container, GpuRequest]]) -> int:
-    """Return the amount of the container that has the most. Places distinguish containers: names may repeat."""
+    """Return the largest total of one container. Containers are distinguished by index, because names may repeat."""
     amounts: dict[tuple[str | int, ...], int] = {}
     for container, request in found:
         amounts[container.path] = amounts.get(container.path, 0) + request.quantity
@@ -233,7 +235,7 @@ def _one_of(words: set[str]) -> str:
 
 
 def _kind_of(claims: tuple[GpuClaim, ...], *, believe_claims: bool) -> Kind:
-    """Return the kind of a Pod that asks only by claims. IMEX channels and NICs are no accelerators."""
+    """Return the kind of the devices of a Pod that asks only by claims. IMEX channels and NICs are no accelerators."""
     return "claim" if any(not believe_claims or claim.kind in _MAYBE_GPUS for claim in claims) else "none"
 
 
@@ -269,7 +271,7 @@ def _class_claims(totals: dict[str, int], devices: KnownDevices) -> tuple[GpuCla
 
 
 def _memory_mib(pod: Mapping[str, Any], problems: list[str]) -> int:
-    """Return the declared GPU memory in MiB, rounded up."""
+    """Return the GPU memory that the Pod declares as its need, in MiB, rounded up; 0 if there is none."""
     text = annotations(pod).get(GPU_MEMORY_ANNOTATION)
     if text is None:
         return 0

@@ -1,4 +1,4 @@
-"""The table of the kinds that podberth knows: those that make pods, and those that are known to make none."""
+"""The table of the kinds that podberth knows: kinds that make pods, and kinds that are known to make none."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -9,9 +9,9 @@ from ..kube.paths import ELEMENT
 
 KINDS: Final[tuple[WorkloadKind, ...]] = tuple(each for row in DOSSIERS for each in row.kinds)
 TEMPLATES_ONLY: Final = frozenset(row.kind for row in KINDS if row.only_template)
-"""The kinds that only hold a template. Other objects name them, or people make pods from them."""
+"""The kinds that only hold a template: other objects refer to them, or users make pods from them."""
 LINKS: Final = frozenset(each for row in DOSSIERS for each in row.links)
-"""The groups and kinds of objects between a workload and its pods that have no template written by a user."""
+"""The API groups and kinds of objects between a workload and its pods that have no template of the user."""
 
 _BY_NAME: Final = {(version, row.kind): row for row in KINDS for version in row.api_versions}
 
@@ -21,7 +21,7 @@ _PODLESS_KINDS: Final = frozenset(each for row in DOSSIERS for each in row.podle
 
 
 def row_for(workload: Mapping[str, Any]) -> WorkloadKind | None:
-    """Return the row of an object by its apiVersion and kind, or None if its pods cannot be predicted."""
+    """Return the row for an object's apiVersion and kind; None if podberth cannot predict the pods of that kind."""
     version, kind = workload.get("apiVersion"), workload.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return None
@@ -29,7 +29,7 @@ def row_for(workload: Mapping[str, Any]) -> WorkloadKind | None:
 
 
 def nested_in(document: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
-    """Return the paths of an object to other whole objects in it: an AppWrapper's, and those of a list of any kind."""
+    """Return the paths to the objects that an object wraps: those of an AppWrapper, and the items of any list."""
     row, kind = row_for(document), document.get("kind")
     if row is not None:
         return row.nested
@@ -38,7 +38,7 @@ def nested_in(document: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
 
 
 def is_known(document: Mapping[str, Any]) -> bool:
-    """Tell whether podberth knows the pods that the object makes, or that it makes none."""
+    """Return whether podberth knows which pods an object makes, or that it makes none."""
     version, kind = document.get("apiVersion"), document.get("kind")
     if not isinstance(version, str) or not isinstance(kind, str):
         return False

@@ -1,6 +1,6 @@
 """The size of a model from its name: ``meta-llama/Llama-3.3-70B-Instruct`` has 70 billion parameters.
 
-Authors round the number in a name. So the result is a lower bound: the model has at least that many parameters.
+Authors round the number in a name, so the result is a lower bound of the number of parameters.
 """
 
 import re
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 LONGEST = 512
-"""The most characters of a name that is read."""
+"""The most characters of a model's name that are read."""
 
 # "70B", "1.5b"; "8x7B" is eight experts. After a single letter the number is no size: A22B are active parameters, E4B
 # are parameters in memory at once, v2b is a version. After a longer word it is a size (llama70b).
@@ -45,16 +45,16 @@ _EXPERTS = re.compile(r"(?<![a-z])(?:moe|[0-9]+x[0-9]|[0-9]+e(?![a-z])|a[0-9.]+b
 
 @dataclass(frozen=True, slots=True)
 class NamedModel:
-    """The facts in a model's name."""
+    """The facts that a model's name states."""
 
     millions: int = 0
-    """The least number of parameters, in millions; 0: the name has no size."""
+    """The lower bound of the number of parameters, in millions; 0: the name states no size."""
     is_dense: bool = False
-    """Whether it is certain that every token uses every parameter: the model has no experts."""
+    """Whether it is certain that every token uses every parameter (the model has no experts)."""
 
 
 def named(name: str) -> NamedModel:
-    """Read a model's name: one on a hub, a path or a URL. If it has several sizes, the smallest counts."""
+    """Return the facts in a model's name, path or URL. If the name has several sizes, the smallest counts."""
     if len(name) > LONGEST:
         return NamedModel()
     text = _DIGEST.sub("", name.lower())

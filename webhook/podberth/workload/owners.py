@@ -1,7 +1,7 @@
-"""The kinds of owners that are needed to count their gangs, and the fields of them that are read.
+"""The kinds of owners that state the size of a gang, and the fields of these owners that are kept.
 
-The webhook, which follows owners, and the controller, which looks them up, keep only the result of ``keep``: the fields
-that memberships, ``stages`` and ``systems`` read, and the owner's own controller.
+The webhook follows owners with a watch, and the controller looks them up. Both keep only the result of ``keep``: the
+fields that memberships, ``stages`` and ``systems`` read, and the owner's own controller.
 """
 
 from collections.abc import Mapping
@@ -21,15 +21,15 @@ _MOST_IN_ALL: Final = 4 * MOST_PARTS
 
 OWNER_KINDS: Final[tuple[OwnerKind, ...]] = tuple(each for row in DOSSIERS for each in row.owners)
 PARENT_GROUPS: Final = frozenset(each for row in DOSSIERS for each in row.parent_groups)
-"""API groups of workloads that are not read themselves, but whose objects make owners that are read."""
+"""API groups of workloads that podberth does not read, but whose objects make owners that it reads."""
 LOOKED_UP: Final[Mapping[tuple[str, str], OwnerKind]] = {
     (version, each.kind): each for each in OWNER_KINDS for version in each.api_versions
 }
-"""The same kinds by the apiVersion and kind in an owner reference."""
+"""The kinds of owners by the apiVersion and kind of an owner reference."""
 
 
 def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the fields of an owner that are read; None if it makes no more pods, or has no uid.
+    """Return the kept fields of an owner; None if it makes no more pods, or has no uid.
 
     Raises:
         ValueError: the owner has more parts than any real object of its kind.
@@ -57,13 +57,13 @@ def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _parts(kept: object) -> int:
-    """Count the elements of all lists."""
+    """Return the number of elements of all lists in a document."""
     inside = kept.values() if isinstance(kept, dict) else kept if isinstance(kept, list) else ()
     return (len(kept) if isinstance(kept, list) else 0) + sum(map(_parts, inside))
 
 
 def _kept(value: object, fields: Fields) -> Any:
-    """Return a copy of a document with only these fields. A list or object in the place of a scalar becomes None."""
+    """Return a copy of a document with only these fields. A list or an object in place of a scalar becomes None."""
     if fields is None:
         return None if isinstance(value, dict | list) else value
     if fields is TEMPLATE_ASKS or fields is POD_SPEC_ASKS:

@@ -1,6 +1,6 @@
-"""The mutations of a predicted Pod, as changes of the document that the Pod comes from.
+"""Turns the mutations of a predicted Pod into changes of the document that the Pod comes from.
 
-A step is the patch of one mutation. It becomes operations on the document as a whole, or is left out with the reason.
+A step is the patch of one mutation. A step becomes operations on the document as a whole, or is left out with a reason.
 Defaults, stamps and values that depend on a placeholder are not written into the document.
 """
 
@@ -22,10 +22,10 @@ from .templates import Template
 
 @dataclass(frozen=True, slots=True)
 class Projected:
-    """The result of one step.
+    """The operations that one step becomes.
 
-    ``operations`` (RFC 6902) apply to the document after all steps before. ``left`` is the reason why the step is left
-    out; empty: it is not. Without operations and reason, the document has these values already.
+    ``operations`` (RFC 6902) apply to the document after all earlier steps. ``left`` is the reason why the step is left
+    out; empty: it is not. If both are empty, the document has these values already.
     """
 
     operations: Patch
@@ -33,18 +33,18 @@ class Projected:
 
 
 class _LeftError(Exception):
-    """A step that cannot be written; the text is the reason."""
+    """The error for a step that cannot be written into the document; its text is the reason."""
 
 
 _PARTS: Final = ((), ("metadata",), ("metadata", "labels"), ("metadata", "annotations"), ("spec",))
-"""The objects that a template may lack as a whole. Their fields are compared one by one."""
+"""The paths of objects that a template may lack as a whole; they are compared field by field."""
 
 
 def project(template: Template, steps: Sequence[Patch], whole: Patch) -> tuple[Projected, ...]:
-    """Return, for each step, its operations on the document or why it is left out; the last result is for the record.
+    """Return the result for each step, and at the end the result for the record.
 
-    ``steps`` are applied to the template's pod one after the other; ``whole`` makes the final pod with the record from
-    the template's pod. If a step is left out, the record is too: it would claim a field that is not there.
+    ``steps`` are applied one after the other to the template's pod. ``whole`` makes the final pod, with its record. If
+    any step is left out, so is the record, because it would name a field that the document lacks.
     """
     final = apply(template.pod, whole)
     pods = [template.pod]
@@ -91,7 +91,7 @@ def _write(
 
 
 def _without_copies(own: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
-    """Return the pod without requests that are only copied from limits: the API server copies them again."""
+    """Return the changed pod without requests that only repeat limits, because the API server copies limits again."""
     if changed is own or not isinstance(own["spec"], dict) or not isinstance(changed["spec"], dict):
         return changed
     spec = dict(changed["spec"])
@@ -113,7 +113,7 @@ def _without_copy(own: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any
 
 
 def _unwritable(template: Template, steps: Steps, before: Any, value: Any) -> str:
-    """Return why a value at a place of the pod cannot be written into the document; empty: it can."""
+    """Return the reason why a value at a path of the pod cannot be written into the document; empty if it can."""
     where = render_path(steps)
     old, new = repr(before), f"{where}{value!r}"
     if any(new.count(word) > old.count(word) for word in (*PLACEHOLDERS, template.owner_uid) if word):
@@ -137,7 +137,7 @@ def _has_place(template: Template, steps: Steps) -> bool:
 
 
 def _changes(before: Any, after: Any, at: Steps) -> Iterator[tuple[Steps, Any, Any]]:
-    """Yield each path at which two pods differ, with both values. Objects are compared field by field, lists whole."""
+    """Yield each path at which two pods differ, with both values. Lists are compared as a whole."""
     if before is after or same(before, after):
         return
     if isinstance(after, dict) and (isinstance(before, dict) or (at in _PARTS and before in (None, ABSENT))):
@@ -153,7 +153,7 @@ def _changes(before: Any, after: Any, at: Steps) -> Iterator[tuple[Steps, Any, A
 
 
 def place_of(template: Template, steps: Steps) -> Steps:
-    """Return the path in the document for a path in the pod; if it is absent there, the nearest one around it."""
+    """Return the path in the document for a path in the pod; if it is absent there, the nearest path above it."""
     target, source = max(
         ((target, source) for target, source in template.form.seats if steps[: len(target)] == target),
         key=lambda seat: len(seat[0]),

@@ -1,7 +1,7 @@
-"""Owners that make some of their pods only when others run, and the field that shows it.
+"""Owners that make some of their pods only after others run, and the field of the owner that causes this.
 
-A group of all these pods would wait for ever: the last pods are not made before the first ones run. The webhook asks
-about the owners in its snapshot, and the controller about those that it looks up.
+A group of all these pods would wait forever, because the last pods are not made before the first ones run. The webhook
+asks about owners in its snapshot, and the controller about owners that it looks up.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,22 +11,22 @@ from ..kinds.dossiers import DOSSIERS
 from ..kinds.roles import read_once
 
 UNREADABLE: Final = "unreadable"
-"""Replaces the spec of an owner that podberth may not read, or that is too large to be kept (``owners.keep``)."""
+"""The text in place of the spec of an owner that podberth may not read, or that is too large (``owners.keep``)."""
 _UNKNOWN: Final = "unknown, for"
 
 _OWNERS: Final = tuple(each for row in DOSSIERS for each in row.owners)
 STAGES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     each.kind: each.stages for each in _OWNERS if each.stages is not None
 }
-"""The functions that return the field of stages, by the owner's kind."""
+"""The functions that return the field because of which an owner makes some pods later, by the owner's kind."""
 OF_ROLES: Final = frozenset(each.kind for each in _OWNERS if each.stages_of_roles)
 """The kinds whose roles wait for each other, while the pods of one role start together."""
 
 
 def stages_of(owner: Mapping[str, Any] | None) -> str:
-    """Return the field by which some of an owner's pods are made only when others run; empty: none is known.
+    """Return the field because of which an owner makes some pods only after others run; empty if none is known.
 
-    If nothing is known of the owner, its pods may come in stages, and the result is a guess (``is_guess``).
+    If the owner is unknown, its pods may come in stages, and the result is a text for which ``is_guess`` is True.
     """
     kind = owner.get("kind") if owner is not None else None
     read = STAGES.get(kind) if isinstance(kind, str) else None
@@ -38,5 +38,5 @@ def stages_of(owner: Mapping[str, Any] | None) -> str:
 
 
 def is_guess(staged: str) -> bool:
-    """Tell whether a result of ``stages_of`` is no field: nothing is known of the owner, and stages are possible."""
+    """Return whether a result of ``stages_of`` is no field, because the owner is unknown and stages are possible."""
     return staged.startswith(_UNKNOWN)

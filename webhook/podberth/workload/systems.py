@@ -1,7 +1,8 @@
-"""Group systems, each of which places a pod's group as a whole. The keys of a pod show its system.
+"""Group systems, each of which places a pod's group as a whole, and the signs by which a pod's system is recognised.
 
-If a system is recognised by mistake, the pod lacks a preference of podberth's. If a system is missed, podberth writes
-affinity on pods that this system has to place (docs/rules.md, rule 2). So a dossier lists every key of its system.
+If a system is recognised by mistake, the pod only lacks a preference of podberth. If a system is missed, podberth
+writes affinity on pods that the system has to place (docs/rules.md, rule 2). So a dossier lists every key of its
+system.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,7 +14,7 @@ from ..kinds.systems import System
 SYSTEMS: Final[tuple[System, ...]] = tuple(
     sorted((row.system for row in DOSSIERS if row.system is not None), key=lambda each: each.precedence)
 )
-"""The group systems of all dossiers. If several have signs on a pod, the first of them places it."""
+"""The group systems of all dossiers. If a pod has signs of several systems, the first of these places it."""
 NATIVE: Final = "native"
 NO_SYSTEM: Final = System(
     name="plain",
@@ -25,17 +26,19 @@ NO_SYSTEM: Final = System(
     elsewhere=(),
     topology="nothing: it is written on the pod",
 )
-"""The facts about pods that belong to none of ``SYSTEMS``: any scheduler places them one by one."""
+"""The facts for pods that belong to none of ``SYSTEMS``: a scheduler places them one by one."""
 PLAIN: Final = NO_SYSTEM.name
 
 ACCOUNTING: Final = frozenset(row.name for row in SYSTEMS if row.keeps)
-"""The systems that hash, copy or account pod specs. They need equal pods in a group, although podberth's snapshot may
-change between two pods."""
+"""The systems that hash, copy or account pod specs.
+
+They need equal pods in a group, although podberth's snapshot may change between two pods.
+"""
 JOINED: Final = {row.name: row for row in SYSTEMS if row.pod_groups}
-"""The systems whose group a policy may choose for a gang, by name."""
+"""The systems, by name, whose group a policy may choose for a gang."""
 
 AFFINITY_KEYS: Final = tuple(sorted(each for row in DOSSIERS for each in row.affinity_keys))
-"""Annotations of pods that webhooks of operators keep in one domain; some of these webhooks come after podberth's."""
+"""Annotations of pods that an operator's webhook keeps in one domain; some of these webhooks run after podberth's."""
 
 # The rank of each key's system. With this table the cost of a look-up depends on the number of keys on the pod.
 _BY_SCHEDULER: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.schedulers}
@@ -43,20 +46,23 @@ _BY_LABEL: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row
 _BY_ANNOTATION: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.annotations}
 _BY_OWNER_LABEL: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.owner_labels}
 OWNER_LABELS: Final = frozenset(_BY_OWNER_LABEL)
-"""The keys of labels on owners that show a system."""
+"""The keys of owner labels that are a sign of a system."""
 _BY_FIELD: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.fields}
 _RANKS: Final = {row.name: rank for rank, row in enumerate(SYSTEMS)}
 
 
 def more_decisive(system: str, other: str) -> str:
-    """Return the one of two systems that places a pod's group. Either may be none."""
+    """Return which of two systems places a pod's group; either may be ``NO_SYSTEM``'s name."""
     return min(system, other, key=lambda each: _RANKS.get(each, len(SYSTEMS)))
 
 
 def system_of(
     spec: Mapping[str, Any], labels: Mapping[str, str], annotations: Mapping[str, str], owner_labels: Iterable[str] = ()
 ) -> str:
-    """Return the system that places the pod's group; ``owner_labels`` are the label keys of the pod's owners."""
+    """Return the name of the system that places the pod's group.
+
+    ``owner_labels`` are the label keys of the pod's owners.
+    """
     ranks = [_BY_LABEL[key] for key in labels if key in _BY_LABEL]
     ranks += [_BY_ANNOTATION[key] for key in annotations if key in _BY_ANNOTATION]
     ranks += [_BY_OWNER_LABEL[key] for key in owner_labels if key in _BY_OWNER_LABEL]

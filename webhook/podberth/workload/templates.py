@@ -1,7 +1,7 @@
 """The pod templates of a document, each as the Pod that its operator will make and that admission will see.
 
-They are read to check a workload before its pods exist. A value that only the cluster has (a generated name, a hash, a
-uid) is a placeholder. Nothing here raises: a template of a wrong shape is returned with its problems.
+The templates are read to check a workload before its pods exist. A value that only the cluster knows (a generated name,
+a hash, a uid) is a placeholder. Nothing here raises: a template of a wrong shape is returned with its problems.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,8 +28,8 @@ _DEEPEST: Final = 5
 class Template:
     """A predicted Pod, and its place in the document.
 
-    ``path`` leads from the document to the template. ``projection.place_of`` finds the place of a field of the Pod
-    there. A template of a wrong shape is unchanged and has ``problems``: then its pod must not be used.
+    ``path`` is the path from the document to the template. ``projection.place_of`` finds the path for a field of the
+    Pod. A template of a wrong shape is unchanged and has ``problems``: then its pod must not be used.
     """
 
     pod: dict[str, Any]
@@ -38,21 +38,21 @@ class Template:
     """The kind of the object that has the template; inside an AppWrapper, the kind of the wrapped object."""
     problems: tuple[str, ...] = ()
     too_large: str = ""
-    """The bound of ``kube.budget`` that the template exceeds, which is then its only problem; empty: none."""
+    """The message about the exceeded bound of ``kube.budget``, the template's only problem then; empty: none."""
     role: str = ""
     replicas: int = 1
     owner_uid: str = ""
-    """The uid in the owner reference to its controller; empty for a bare Pod."""
+    """The uid of the controller in the pod's owner references; empty for a bare Pod."""
     owners: Mapping[str, Found] = field(default_factory=dict)
     """The fields of the pod's owners that ``gangs.gang_of`` reads, by uid."""
     document: Found
-    """The whole document, as it was given."""
+    """The whole document, unchanged."""
     own: dict[str, Any]
-    """The pod with the fields of the document alone, without defaults and stamps."""
+    """The pod with only the fields that the document states, without defaults and stamps."""
     form: Form = TEMPLATE
     lacks: frozenset[str] = frozenset()
     fixed: tuple[tuple[Steps, str], ...] = ()
-    """The parts of the pod that a field outside the template sets, each with that field."""
+    """The paths in the pod whose values come from a field outside the template, each with the name of that field."""
 
 
 def templates(
@@ -62,21 +62,21 @@ def templates(
     known: Sequence[Mapping[str, Any]] = (),
     extra: Mapping[str, Sequence[tuple[str, ...]]] | None = None,
 ) -> list[Template]:
-    """Return the templates of a document in their order there; empty if its kind makes no pods, or is unknown.
+    """Return the templates of a document in order; empty if the document's kind makes no pods, or is unknown.
 
     ``namespace`` is used if the document names none. ``known`` are other documents that a workload may refer to, such
-    as the runtime of a TrainJob. ``extra`` are more paths by kind, each to a PodTemplateSpec or a PodSpec.
+    as the runtime of a TrainJob. ``extra`` has, by kind, further paths to a PodTemplateSpec or a PodSpec.
     """
     return list(_templates(document, namespace, known, extra or {}, 0))
 
 
 def each_template(document: Mapping[str, Any], *, namespace: str) -> Iterator[Template]:
-    """Yield the templates of a document one by one. A caller that stops early saves the time of the others."""
+    """Yield the templates of a document one by one, so that a caller can stop early."""
     return _templates(document, namespace, (), {}, 0)
 
 
 def objects_in(document: Mapping[str, Any], *, depth: int = 0) -> Iterator[tuple[Steps, Mapping[str, Any]]]:
-    """Yield a document, and every whole object in it (such as those in an AppWrapper), each with its path."""
+    """Yield a document and every object that it wraps (such as those in an AppWrapper), each with its path."""
     yield (), document
     for path in nested_in(document) if depth < _DEEPEST else ():
         for found, _, _ in _expand(document, path):
@@ -87,7 +87,7 @@ def objects_in(document: Mapping[str, Any], *, depth: int = 0) -> Iterator[tuple
 
 
 def unread_templates(document: Mapping[str, Any]) -> Iterator[object]:
-    """Yield the unread values at the places of pod templates, in a document and in the objects that it wraps."""
+    """Yield the unchecked values at the places of pod templates, in a document and in the objects that it wraps."""
     for _, each in objects_in(document):
         row = row_for(each)
         for place in row.places if row else ():
@@ -103,7 +103,10 @@ def _templates(
     depth: int,
     name: str = "",
 ) -> Iterator[Template]:
-    """``name`` is that of the object around the document, of which an operator makes the document's own."""
+    """Yield the templates of a document and of the objects that it wraps.
+
+    ``name`` is the name of the object around the document; an operator derives the document's name from it.
+    """
     where = text_at(document, "metadata", "namespace") or namespace
     if document.get("apiVersion") == "v1" and document.get("kind") == "Pod":
         yield _bare(document, where)
@@ -129,23 +132,24 @@ def _templates(
 
 
 def _name_of(document: Mapping[str, Any], around: str) -> str:
-    """Return an object's name; the API server makes one of ``generateName`` before an operator sees the object.
+    """Return an object's name, or the one that the API server makes of its ``generateName``.
 
-    One that has neither, as that of a Katib Experiment, gets a name that begins with the name of the object around it.
-    Source: kubernetes staging/src/k8s.io/apiserver/pkg/storage/names/generate.go.
+    An object without either, as in a Katib Experiment, gets a name that begins with ``around``, the name of the object
+    around it. Source: kubernetes staging/src/k8s.io/apiserver/pkg/storage/names/generate.go.
     """
     prefix = text_at(document, "metadata", "generateName") or (around and f"{around}-")
     return text_at(document, "metadata", "name") or (f"{prefix}{PLACEHOLDER_HASH}" if prefix else "")
 
 
 def _lifted(inside: Iterable[Template], document: Mapping[str, Any], path: Steps) -> Iterator[Template]:
-    """Yield a wrapped object's templates as those of the document around it, with its labels on their owners.
+    """Yield the templates of an object that a document wraps, with paths from the outer document.
 
-    The name of a queue on an AppWrapper applies to the objects that it wraps.
+    The owners of their pods get the labels of the outer document, because a queue's name on an AppWrapper applies to
+    the objects that it wraps.
     """
     outer = at(document, "metadata", "labels")
     labelled: dict[int, Mapping[str, Any]] = {}
-    """Owners with the labels, by the identity of the owner: templates may share one."""
+    """The owners with these labels, by the id() of the original owner, because templates may share an owner."""
     before: list[Mapping[str, Any]] = []  # the objects stay alive, and so their ids stay theirs
     for template in inside:
         owners = template.owners
@@ -167,9 +171,10 @@ _GIVEN: Final = replace(TEMPLATE, fields=forms.POD_SPEC_FIELDS)
 
 
 def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePlace:
-    """Return the place for a path that a user gave: of a PodSpec if it has containers, else of a PodTemplateSpec.
+    """Return the place of the template at a path that a user gave.
 
-    Nobody knows whether the operator has fields of its own there.
+    The value at the path is a PodSpec if it has containers, else a PodTemplateSpec. The operator's own fields there, if
+    any, are unknown.
     """
     first = next((found for found, _, _ in _expand(document, tuple(path))), ())
     inline = isinstance(at(forms.find(document, first), "containers"), list)
@@ -177,9 +182,9 @@ def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePla
 
 
 def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Steps, tuple[Any, ...], tuple[str | int, ...]]]:
-    """Yield the paths that a path with ``ELEMENT`` matches, with the value and key at each ``ELEMENT``.
+    """Yield each path that matches a path with ``ELEMENT``, with the value and the key at each ``ELEMENT``.
 
-    An absent list or map has no path. If the value is neither, its own path is yielded.
+    An absent list or map matches nothing. A value that is neither yields its own path.
     """
     if ELEMENT not in path:
         yield tuple(path), (), ()
@@ -217,7 +222,7 @@ def _at_place(place: TemplatePlace, workload: Scene) -> Iterator[Template]:
 
 
 def _lacking(document: object, path: Steps) -> str:
-    """Return a message: there is no template at the path, or a value on the way there has the wrong type."""
+    """Return a message: there is no template at the path, or a value on the path has the wrong type."""
     for length in range(1, len(path)):
         found = forms.find(document, path[:length])
         if found is not ABSENT and found is not None and not isinstance(found, (Mapping, list)):
@@ -285,7 +290,7 @@ def _present(place: TemplatePlace, scene: Scene) -> Template:
 
 
 def _read(place: TemplatePlace, scene: Scene) -> dict[str, Any]:
-    """Return the pod at a place, with the fields above it that apply to it."""
+    """Return the pod at a place, with the default fields that the object states outside the template."""
     own = forms.read(scene.document, scene.path, place.form)
     above = forms.find(scene.document, place.base)
     if isinstance(own["spec"], Mapping) and isinstance(above, Mapping):
@@ -302,9 +307,9 @@ def _name_front(pod: dict[str, Any], place: TemplatePlace) -> None:
 
 
 def _decoded(value: Any, *, quantities: bool = False) -> Any:
-    """Return a copy without nulls. The API server takes a null field as absent, and no webhook ever sees it.
+    """Return a copy of a value without nulls, because the API server treats a null field as absent.
 
-    A null among ``quantities`` stays, so that ``gpus`` reports it.
+    If ``quantities`` is True, nulls are kept, so that ``gpus`` reports them.
     """
     if isinstance(value, dict):
         return {

@@ -1,7 +1,7 @@
-"""The list of dossiers: one module for each foreign controller, scheduler, queue or kind; none imports another.
+"""The list of all dossiers: one module for each foreign controller, scheduler, queue or kind.
 
-Memberships, and groups by name, are tried in this order. RoleBasedGroups and Kthena's ModelServings may consist of
-LeaderWorkerSets, and then a pod has the labels of both: so LeaderWorkerSet comes last.
+The memberships and named groups of dossiers are tried in the order of the list. RoleBasedGroups and Kthena's
+ModelServings may consist of LeaderWorkerSets, and then a pod has the labels of both, so LeaderWorkerSet comes last.
 """
 
 from typing import Final

@@ -1,7 +1,7 @@
-"""AIBrix: StormServices, whose role sets serve one model, and fleets of RayClusters.
+"""AIBrix: StormServices, each of which serves one model with role sets, and fleets of RayClusters.
 
-A role set is a gang. The pods of a replica of several nodes come from a PodSet, which may be a group of its own.
-Sources: vllm-project/aibrix e3e10f9e api/orchestration/v1alpha1, pkg/controller/{roleset,podset,constants}.
+A role set is a gang. If a replica has several pods, these come from a PodSet, which may be a group of its own. Sources:
+vllm-project/aibrix e3e10f9e api/orchestration/v1alpha1, pkg/controller/{roleset,podset,constants}.
 """
 
 from collections.abc import Mapping
@@ -35,7 +35,10 @@ _CONTROLLERS: Final = "vllm-project/aibrix pkg/controller"
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of the role syncers (roleset/{utils,podset_rollsyncer}.go, podset/podset_controller.go)."""
+    """Write on a pod what AIBrix writes for a role.
+
+    Source: roleset/{utils,podset_rollsyncer}.go, podset/podset_controller.go.
+    """
     direct = scene.document.get("kind") == "RoleSet"
     role_set = _role_set_name(scene)
     labels = {"roleset-name": role_set, "role-name": scene.key, "role-template-hash": PLACEHOLDER_HASH}
@@ -60,7 +63,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _attract(pod: dict[str, Any], labels: Mapping[str, str], policy: Found) -> None:
-    """Write the affinity of a topology policy (roleset/utils.go injectTopologyAffinity, getTopologyMatchLabels)."""
+    """Write a topology policy's pod affinity (roleset/utils.go injectTopologyAffinity, getTopologyMatchLabels)."""
     keys = _SCOPES.get(text_at(policy, "scope"))
     if keys is None or not text_at(policy, "key"):
         return
@@ -86,7 +89,7 @@ def _role_set_name(scene: Scene) -> str:
 
 
 def _role_set(scene: Scene) -> Found:
-    """Return the role set itself, or one that a StormService makes."""
+    """Return the document itself if it is a RoleSet; else a RoleSet that the StormService makes."""
     direct = scene.document.get("kind") == "RoleSet"
     return scene.document if direct else read_once(scene.document, _role_set_of)
 
@@ -101,7 +104,7 @@ def _pods_of_replica(role: object) -> int:
 
 
 def _role_pods(scene: Scene) -> int:
-    """Return the pods of a role, in all role sets (roleset_types.go PodGroupSize: the pods of one replica)."""
+    """Return the number of a role's pods in all role sets (roleset_types.go PodGroupSize: pods of one replica)."""
     sets = spec_replicas(scene) if scene.document.get("kind") == "StormService" else 1
     return sets * item_replicas(scene) * _pods_of_replica(scene.item)
 
@@ -116,7 +119,7 @@ def _storm_kind(kind: str, *path: str) -> WorkloadKind:
 
 
 def _member(pod: Subject) -> Member | None:
-    """Return the membership in a role set, or in a PodSet if its role has a scheduling strategy of its own."""
+    """Return the membership in a RoleSet, or in a PodSet if its role has a scheduling strategy; None for other pods."""
     if pod.controller is None or pod.controller.group != _GROUP:
         return None
     role = pod.labels.get("role-name") or ""
@@ -135,7 +138,7 @@ def _member(pod: Subject) -> Member | None:
 
 
 def _roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    """Return the pods of the roles, without those whose PodSets are groups of their own."""
+    """Return the roles of a RoleSet with their pods, without those roles whose PodSets are groups of their own."""
     return tuple(_role(each) for each in list_at(owner, "spec", "roles") if not _has_groups(each))
 
 

@@ -1,4 +1,4 @@
-"""Alibaba Cloud's GPU sharing: gpushare and cGPU."""
+"""Alibaba Cloud's systems for sharing GPUs: gpushare and cGPU."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""AppWrappers: objects that contain whole objects, which Kueue or MCAD admits together."""
+"""AppWrappers, whose wrapped objects Kueue or MCAD admits together."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
-"""Kubernetes' own kinds without gangs, and StatefulSets, which may declare one.
+"""Kubernetes' own kinds without gangs, and StatefulSets, whose template may state a gang.
 
-Old API versions are included: no API server serves them, but public samples still have them.
+Old API versions are included: no API server serves them, but public samples still use them.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,7 +21,7 @@ from ..words import words
 
 
 def _stamp_daemon_set(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of the DaemonSet controller, without the affinity to the name of the node.
+    """Write on a pod what the DaemonSet controller writes, without the affinity to the name of the node.
 
     Sources: kubernetes pkg/controller/daemon/{daemon_controller,util/daemonset_util}.go.
     """
@@ -47,7 +47,7 @@ def _stamp_stateful_set(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _declared_set(pod: Subject) -> Member | None:
-    """Return the membership in a StatefulSet's gang; None if its template states no size: then it is no gang."""
+    """Return the membership in a StatefulSet's gang; None if the template states no size and there is no gang."""
     controller, size = pod.controller, number(pod.annotations[GANG_SIZE_ANNOTATION])
     if controller is None or (controller.group, controller.kind) != ("apps", "StatefulSet") or not size:
         return None
@@ -66,7 +66,7 @@ def _stamp_deployment(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _makes_pods(scene: Scene) -> bool:
-    """Return whether pods may be made of a PodTemplate: a ProvisioningRequest states only their number and size by it.
+    """Return whether pods may be made from a PodTemplate; False if a ProvisioningRequest only takes a size from it.
 
     Source: kubernetes/autoscaler cluster-autoscaler/apis/provisioningrequest/autoscaling.x-k8s.io/v1/types.go PodSet.
     """

@@ -1,4 +1,4 @@
-"""Argo Workflows: each step is a pod by itself."""
+"""Argo Workflows, in which each step is a pod without a gang."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -53,7 +53,10 @@ _SET: Final = Form(
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of createWorkflowPod (workflow/controller/workflowpod.go), without Argo's own containers."""
+    """Write on a pod what createWorkflowPod writes, without Argo's own containers.
+
+    Source: workflow/controller/workflowpod.go.
+    """
     generated = f"{text(at(scene.document, 'metadata', 'generateName'))}{PLACEHOLDER_HASH}"
     name = scene.name if scene.document.get("kind") == "Workflow" and scene.name else generated
     add_labels(pod, {"workflows.argoproj.io/workflow": name, "workflows.argoproj.io/completed": "false"})

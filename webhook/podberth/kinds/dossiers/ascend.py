@@ -1,4 +1,4 @@
-"""Ascend: the AscendJobs of Huawei's MindCluster, whose operator is made of Kubeflow's; Volcano places them."""
+"""AscendJobs of Huawei's MindCluster, whose operator is derived from Kubeflow's; Volcano places their pods."""
 
 from typing import Any, Final
 

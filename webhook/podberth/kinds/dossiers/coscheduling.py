@@ -1,7 +1,7 @@
-"""Coscheduling of scheduler-plugins: pods of one PodGroup wait until there are enough of them.
+"""The coscheduling plugin of scheduler-plugins: the pods of a PodGroup wait until enough of them exist.
 
-The administrator chooses the scheduler's name, so only the label shows the system. Koordinator and slurm-bridge read
-the same label: the names of their schedulers take precedence over it.
+The administrator chooses the scheduler's name, so the only sign of the plugin is the label of the PodGroup. Koordinator
+and slurm-bridge read the same label; if the pod names one of their schedulers, the pod belongs to that system.
 """
 
 from typing import Final

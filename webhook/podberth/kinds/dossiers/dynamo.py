@@ -1,4 +1,4 @@
-"""Dynamo: its operator makes a PodCliqueSet from each DynamoGraphDeployment, if the cluster has Grove."""
+"""Dynamo, whose operator makes a PodCliqueSet from each DynamoGraphDeployment if the cluster has Grove."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -31,14 +31,17 @@ _SERVICE: Final = Form(
 
 
 def _stamp_dynamo(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of PodCliques that the operator makes (deploy/operator/internal/dynamo/graph.go)."""
+    """Write on a pod what the operator and Grove write on PodCliques (deploy/operator/internal/dynamo/graph.go)."""
     labels = {"nvidia.com/dynamo-graph-deployment-name": scene.name, "nvidia.com/dynamo-component": scene.key}
     add_labels(pod, labels)
     stamp_clique(pod, scene, _clique(scene.key, scene.item))
 
 
 def _stamp_service(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of a service's pod; the main container gets its resources (v1alpha1 common.go ResourceItem)."""
+    """Write on a service's pod what the operator writes; the main container gets the resources of the service.
+
+    Source: v1alpha1 common.go ResourceItem.
+    """
     main = pod["spec"]["containers"][0]
     amounts = _amounts(scene)
     if amounts:
@@ -52,7 +55,7 @@ def _stamp_service(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _stamp_component(pod: dict[str, Any], scene: Scene) -> None:
-    """Write a component's pod, in which the container called main is the component (v1beta1 common.go)."""
+    """Write on a component's pod what the operator writes; the main container is called main (v1beta1 common.go)."""
     containers = pod["spec"]["containers"]
     main = next((each for each in containers if each.get("name") == "main"), None)
     if main is not None:
@@ -61,7 +64,7 @@ def _stamp_component(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _mount_shared_memory(pod: dict[str, Any], main: dict[str, Any], scene: Scene) -> None:
-    """Mount /dev/shm of the size that the service says, of 8Gi if it says none, and no volume if it says so.
+    """Mount /dev/shm in the main container, unless the service disables it; the default size is 8Gi.
 
     Sources: ai-dynamo/dynamo deploy/operator/internal/dynamo ApplySharedMemoryVolumeAndMount, internal/consts
     DefaultSharedMemorySize; the fields are `sharedMemory` (v1alpha1) and `sharedMemorySize` (v1beta1).
@@ -79,7 +82,7 @@ _DEFAULT_SIZE: Final = "8Gi"
 
 
 def _amounts(scene: Scene) -> dict[str, dict[str, Any]]:
-    """Return the limits and requests in a service's own ``resources`` field, by resource names of containers."""
+    """Return the limits and requests in a service's ``resources`` field, under the resource names of containers."""
     found: dict[str, dict[str, Any]] = {}
     for side in ("limits", "requests"):
         said = mapping_at(scene.item, "resources", side)
@@ -103,13 +106,16 @@ def _service_resources(scene: Scene) -> Iterator[tuple[Steps, str]]:
 
 
 def _nodes(component: object) -> int:
-    """Return the nodes of a replica (api/v1alpha1 MultinodeSpec.NodeCount, api/v1beta1: default 2)."""
+    """Return the nodes of a replica; 2 if ``multinode`` states none (v1alpha1 MultinodeSpec.NodeCount, v1beta1)."""
     several = at(component, "multinode")
     return 1 if several is None else count(at(several, "nodeCount"), 2)
 
 
 def _clique(name: str, component: object) -> str:
-    """Return the clique of a component; of several nodes that of the workers (graph.go, consts.go GroveRoleSuffix)."""
+    """Return the name of a component's clique; that of the workers if a replica has several nodes.
+
+    Source: graph.go, consts.go GroveRoleSuffix.
+    """
     return f"{name}-wkr".lower() if _nodes(component) > 1 else name.lower()
 
 
@@ -122,9 +128,10 @@ def _pod_cliques(scene: Scene) -> Found:
 
 
 def _clique_set(document: Found | None) -> Predicted:
-    """Predict the PodCliqueSet: a component of several nodes is a scaling group of a leader and its workers.
+    """Return the PodCliqueSet that Dynamo makes of a document.
 
-    A gang holds one replica of it, each further one is a gang of its own. Source: ai-dynamo/dynamo
+    A component whose replica has several nodes becomes a scaling group of a leader and workers. A gang holds one
+    replica of it, and each further replica is a gang of its own. Source: ai-dynamo/dynamo
     deploy/operator/internal/dynamo/graph.go GenerateGrovePodCliqueSet, buildGroveScalingGroupConfig.
     """
     cliques: list[Found] = []
@@ -158,13 +165,13 @@ def _clique_set(document: Found | None) -> Predicted:
 
 
 def _adapts(component: object) -> bool:
-    """Return whether a scaling adapter writes the replicas (v1alpha1 ``enabled``; v1beta1: the field is there)."""
+    """Return whether a scaling adapter writes the replicas (v1alpha1: ``enabled``; v1beta1: the field is present)."""
     adapter = at(component, "scalingAdapter")
     return isinstance(adapter, Mapping) and adapter.get("enabled") is not False
 
 
 def _components(document: Found | None) -> Iterator[tuple[str, object, object]]:
-    """Yield the name of each component, the component and its PodSpec, with the amounts that stand beside it."""
+    """Yield the name of each component, the component, and its PodSpec with the resources of the component added."""
     for name, service in mapping_at(document, "spec", "services").items():
         path = ("spec", "services", str(name))
         spec = forms.read(document, path, _SERVICE)["spec"]
@@ -177,7 +184,7 @@ def _components(document: Found | None) -> Iterator[tuple[str, object, object]]:
 
 
 def _joined(spec: Found, amounts: Mapping[str, Found]) -> dict[str, Any]:
-    """Return a PodSpec whose main container asks for these amounts, too."""
+    """Return a copy of a PodSpec in which these amounts are added to the resources of the main container."""
     main, *others = list_at(spec, "containers") or [{}]
     own = mapping_at(main, "resources")
     sides = {side: {**mapping_at(own, side), **amounts.get(side, {})} for side in ("limits", "requests")}

@@ -1,4 +1,4 @@
-"""Grove: PodCliqueSets. A base gang has the cliques; scaling groups add further gangs."""
+"""Grove: PodCliqueSets. The base gang of a set has its cliques; each replica of a scaling group adds a gang."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -43,7 +43,7 @@ def _pod_gang(pod: Subject) -> Member:
 
 
 def _clique(pod: Subject) -> str:
-    """Return a clique's name in its PodCliqueSet: the PodClique's name without the owner's name and number.
+    """Return a clique's name in its PodCliqueSet: the PodClique's name without the owner's name and index.
 
     Source: ai-dynamo/grove operator/api/common/namegen.go.
     """
@@ -54,22 +54,23 @@ def _clique(pod: Subject) -> str:
 
 
 def _cliques(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    """Return the roles of a base gang: each clique, times its scaling group's minimum; empty if a clique autoscales.
+    """Return the roles of a base gang: each clique, times the minimum of its scaling group.
 
-    Source: ai-dynamo/grove operator/internal/controller/podcliqueset/components/podgang/syncflow.go.
+    Empty if one of the cliques autoscales. Source: ai-dynamo/grove
+    operator/internal/controller/podcliqueset/components/podgang/syncflow.go.
     """
     times = {name: least for names, least in _scaling_groups(owner) for name in names}
     return _pods(owner, times)
 
 
 def _scaled_cliques(owner: Mapping[str, Any] | None, clique: str) -> tuple[Role, ...]:
-    """Return the roles of a gang above a scaling group's minimum: each clique of the group, once (syncflow.go)."""
+    """Return the roles of a gang that a scaling group adds above its minimum: each of its cliques (syncflow.go)."""
     group = next((names for names, _ in _scaling_groups(owner) if clique in names), [])
     return _pods(owner, dict.fromkeys(group, 1), only=frozenset(group))
 
 
 def _scaling_groups(owner: Mapping[str, Any] | None) -> Iterator[tuple[list[str], int]]:
-    """Yield, for each scaling group, the names of its cliques and the minimum of its replicas."""
+    """Yield, for each scaling group, the names of its cliques and the minimum number of its replicas."""
     for group in list_at(owner, "spec", "template", "podCliqueScalingGroups"):
         names = at(group, "cliqueNames")
         if isinstance(names, list):
@@ -94,7 +95,10 @@ def _pods(
 
 
 def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
-    """Yield the minimums that are refused (ai-dynamo/grove operator/internal/webhook/admission/pcs/validation)."""
+    """Yield the minimums that Grove's webhook refuses, each with its path and a message.
+
+    Source: ai-dynamo/grove operator/internal/webhook/admission/pcs/validation.
+    """
     base = ("spec", "template")
     for path, lists in ((("spec",), "cliques"), ((), "podCliqueScalingGroups")):
         for index, each in items(at(document, *base, lists)):
@@ -104,7 +108,7 @@ def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the start of the base gang: the minimum of each clique, times that of its scaling group.
+    """Return the pods of the base gang that start together: each clique's minimum, times its scaling group's.
 
     Source: ai-dynamo/grove operator/internal/webhook/admission/pcs/defaulting, .../podgang/syncflow.go.
     """

@@ -1,4 +1,4 @@
-"""HAMi: shares of GPUs of many vendors."""
+"""HAMi, which shares GPUs and other accelerators of many vendors."""
 
 from typing import Final
 

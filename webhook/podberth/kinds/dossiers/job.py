@@ -1,4 +1,4 @@
-"""Kubernetes' own Jobs and CronJobs. An Indexed Job whose pods find each other is a gang; others are tasks."""
+"""Kubernetes' own Jobs and CronJobs. An Indexed Job whose pods communicate is a gang; other Jobs are single tasks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -32,11 +32,11 @@ def _job_replicas(scene: Scene) -> int:
 
 
 def _indexed_job(pod: Subject) -> Member | None:
-    """Return the membership in an Indexed Job; None if its pods are tasks of their own.
+    """Return the membership in an Indexed Job; None if its pods are independent tasks.
 
-    They are, if it has more completions than pods at once, as in Kubernetes' own rule (KEP-5547: Indexed, and
-    parallelism equal to completions), or if it is an array. The Job controller makes at most as many pods as
-    completions (pkg/controller/job/job_controller.go manageJob).
+    They are independent if the Job has more completions than pods at once, as in Kubernetes' own rule (KEP-5547:
+    Indexed, and parallelism equal to completions), or if it is an array. The Job controller makes at most as many pods
+    as completions (pkg/controller/job/job_controller.go manageJob).
     """
     if pod.controller is None or pod.controller.kind != "Job":
         return None
@@ -54,7 +54,7 @@ def _indexed_job(pod: Subject) -> Member | None:
 
 
 def _is_array(job: Found) -> bool:
-    """Return whether the pods of an Indexed Job do not wait for each other: no field lets one find or need another.
+    """Return whether an Indexed Job is an array: no field shows that its pods find or need each other.
 
     Pods have names in DNS only with a subdomain (kubernetes.io/docs/tasks/job/job-with-pod-to-pod-communication), and
     with ``backoffLimitPerIndex`` each index fails by itself. A Job that asks for a gang or a topology is no array.
@@ -86,9 +86,9 @@ _PARTIAL: Final = "kueue.x-k8s.io/job-min-parallelism"
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the pods of a Job that have to start together: all, or none under the native policy ``basic``.
+    """Return the pods of a Job that start together: all, or none under the native policy ``basic``.
 
-    The ``minCount`` of a native gang, or Kueue's annotation for partial admission, lowers the least number.
+    The ``minCount`` of a native gang, or Kueue's annotation for partial admission, lowers the least number of pods.
     """
     return _starts_of(gang.document, gang.pods)
 

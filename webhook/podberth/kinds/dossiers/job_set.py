@@ -1,4 +1,4 @@
-"""JobSets: replicated Jobs that are one gang."""
+"""JobSets, whose replicated Jobs are one gang."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -46,9 +46,9 @@ def _replicated_jobs(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 
 
 def _replicated_index(pod: Subject, jobs: list[Any]) -> int:
-    """Return the pod's number among the pods of all Jobs of its replicated job; each Job numbers its own pods from 0.
+    """Return the pod's index among the pods of all Jobs of its replicated job.
 
-    For the pods of the first Job both numbers are equal.
+    Each Job numbers its own pods from 0, so both indexes are equal only for the first Job.
     """
     index, job = completion_index(pod), index_of(pod.labels.get("jobset.sigs.k8s.io/job-index"))
     if index < 0 or job == 0 or pod.labels.get("jobset.sigs.k8s.io/replicatedjob-replicas") == "1":
@@ -87,7 +87,7 @@ def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
 
 
 def _jobs_of(document: Found, place: Steps) -> int:
-    """Return the number of Jobs; 0 for a template that is not in a replicated job (``--template-path``)."""
+    """Return the number of Jobs of a replicated job; 0 if the template is not in one (``--template-path``)."""
     return count(at(find(document, place[:3]), "replicas"), 1) if place[:2] == ("spec", "replicatedJobs") else 0
 
 

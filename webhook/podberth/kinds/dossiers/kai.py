@@ -1,7 +1,7 @@
-"""KAI Scheduler: a pod-grouper makes the PodGroup of the workload that owns the pods, by its kind and annotations.
+"""KAI Scheduler, whose pod-grouper makes a PodGroup for each workload from the workload's kind and annotations.
 
-The grouper reads the top owner of the pods; it takes the queue from the pod if the top owner names none. A pod without
-an owner is its own workload (default_grouper.go GetPodGroupMetadata).
+The grouper reads the top owner of the pods, and takes the queue from the pod if the top owner names none. A pod without
+an owner is a workload by itself (default_grouper.go GetPodGroupMetadata).
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from ..words import under
 
 
 def _kai_group(pod: Subject) -> Member | None:
-    """Return the membership in a group of KAI's pod-grouper; None for pods of other schedulers.
+    """Return the membership in a group of KAI's pod-grouper; None if the pod has another scheduler.
 
     The grouper reads the annotation ``batch-min-member`` from the top owner, a Job or a JobSet
     (kai-scheduler/KAI-Scheduler pkg/podgrouper/podgrouper/plugins/{job,jobset}).

@@ -1,6 +1,6 @@
-"""KAITO: Workspaces and InferenceSets, whose pods are made of a preset or of the user's own template.
+"""KAITO: Workspaces and InferenceSets, whose pods are made from a preset or from the user's own template.
 
-The pods of a preset have no template: KAITO sizes them by the model and by the type of the nodes.
+The pods of a preset have no template: KAITO sizes them for the model and the nodes' instance type.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,9 +18,9 @@ _VERSIONS: Final = frozenset({"kaito.sh/v1alpha1", "kaito.sh/v1beta1"})
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the pod of pkg/workspace/manifests/manifests.go GenerateManifestWithPodTemplate, without its tolerations.
+    """Write on a pod what KAITO writes, except tolerations; the workspace's node labels replace all affinity.
 
-    The labels of the nodes replace all affinity of the template.
+    Source: pkg/workspace/manifests/manifests.go GenerateManifestWithPodTemplate.
     """
     of_set = scene.path[0] == "spec"
     name = f"{scene.name}-{PLACEHOLDER_HASH}" if of_set else scene.name

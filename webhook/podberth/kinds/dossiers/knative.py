@@ -1,4 +1,4 @@
-"""Knative Serving: services that autoscale."""
+"""Knative Serving: services whose pods scale with the requests."""
 
 from typing import Any, Final
 
@@ -17,11 +17,14 @@ _REVISION: Final = Form(
     fields=POD_SPEC_FIELDS,
     others=words("containerConcurrency idleTimeoutSeconds responseStartTimeoutSeconds timeoutSeconds"),
 )
-"""A RevisionTemplateSpec: the fields of a PodSpec, and a revision's own fields."""
+"""The form of a RevisionTemplateSpec: the fields of a PodSpec, and fields of the revision beside them."""
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of a revision's Deployment (pkg/reconciler/revision/resources/deploy.go), without its proxy."""
+    """Write on a pod what Knative writes for a revision, without Knative's proxy.
+
+    Source: pkg/reconciler/revision/resources/deploy.go.
+    """
     revision = f"{scene.name}-{PLACEHOLDER_HASH}"
     add_labels(
         pod,

@@ -1,6 +1,7 @@
-"""Koordinator: gangs by annotations of the pod or by Koordinator's PodGroup; an annotation has the network topology.
+"""Koordinator: gangs that pods describe by annotations, or that Koordinator's PodGroup describes.
 
-The key of the PodGroup's label is in the PodGroup's API group. Koordinator reads scheduler-plugins' label, too.
+An annotation has the network topology. The key of the PodGroup's label is in the PodGroup's API group. Koordinator
+reads the label of scheduler-plugins, too.
 """
 
 from typing import Final
@@ -18,7 +19,7 @@ def _koordinator_group(pod: Subject) -> Member:
 
 
 def _koordinator_gang(pod: Subject) -> Member:
-    """Return the membership in a gang that its pods describe; the older labels take precedence over the annotations.
+    """Return the membership in a gang that its pods describe; older labels take precedence over the annotations.
 
     Sources: koordinator-sh/koordinator apis/extension/coscheduling.go GetGangName, pkg/scheduler/plugins/coscheduling/
     util/gang_helper.go GetGangMinNumFromPod, core/gang.go tryInitByPodConfig; apis/extension/network_topology.go.

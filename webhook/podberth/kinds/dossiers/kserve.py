@@ -46,7 +46,7 @@ _PREDICTOR: Final = replace(
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of the reconcilers of raw deployments (pkg/controller/v1beta1/inferenceservice/components)."""
+    """Write on a pod what raw deployments do (pkg/controller/v1beta1/inferenceservice/components)."""
     component = next((str(step) for step in scene.path if step in {"predictor", "transformer", "explainer"}), "")
     worker = "-worker" if scene.path[-1] == "workerSpec" else ""
     name = f"{scene.name}-{component}{worker}"
@@ -71,11 +71,11 @@ def _at_place(scene: Scene) -> Found:
 
 
 def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None:
-    """Fill in what the runtime's container and volumes say.
+    """Fill in the fields of the runtime's container and volumes that the pod lacks.
 
     KServe lays the predictor over the runtime (kserve/kserve aaac4e29 pkg/controller/v1beta1/inferenceservice/utils/
-    utils.go MergeRuntimeContainers, MergePodSpec). Of a runtime that is not known only that is assumed which KServe's
-    own have (config/runtimes/kserve-{huggingfaceserver,vllmserver}.yaml): a volume at /dev/shm.
+    utils.go MergeRuntimeContainers, MergePodSpec). If the runtime is unknown, only a volume at /dev/shm is assumed,
+    which KServe's own runtimes have (config/runtimes/kserve-{huggingfaceserver,vllmserver}.yaml).
     """
     main = pod["spec"]["containers"][0]
     runtime = mapping_at(_runtime_of(scene, text_at(_at_place(scene), framework, "runtime")), "spec")
@@ -93,7 +93,7 @@ def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None
 
 
 def _joined(below: object, above: object, key: str | None) -> list[Any]:
-    """Return both lists, without the items of the first whose key the second has, too."""
+    """Return the items of both lists; of items with the same ``key``, only those of ``above``."""
     ours = above if isinstance(above, list) else []
     taken = [at(each, key) for each in ours] if key else []
     return [
@@ -103,7 +103,7 @@ def _joined(below: object, above: object, key: str | None) -> list[Any]:
 
 
 def _runtime_of(scene: Scene, name: str) -> Found:
-    """Return the runtime of a name, that of the namespace before that of the cluster; empty if it is not known."""
+    """Return the ServingRuntime of this name in the namespace, else the ClusterServingRuntime; empty if unknown."""
     named = [each for each in scene.known if at(each, "metadata", "name") == name]
     for each in named:
         if at(each, "kind") == "ServingRuntime" and at(each, "metadata", "namespace") in (None, scene.namespace):
@@ -128,15 +128,15 @@ def _component(*path: str, form: Form = _PREDICTOR, count_of: Callable[[Scene], 
 
 
 def _head_workers(scene: Scene) -> int:
-    """Return the number of workers of a head (reconcilers/deployment/deployment_reconciler.go)."""
+    """Return the number of worker pods for each head (reconcilers/deployment/deployment_reconciler.go)."""
     return max(_nodes(scene) - 1, 0)
 
 
 def _nodes(scene: Scene) -> int:
-    """Return the nodes of a model: as many as have all GPUs of pipeline and tensors; 0: unknown.
+    """Return the nodes of a model, enough for the GPUs of all pipeline stages and tensor parts; 0 if unknown.
 
     Source: kserve/kserve aaac4e29 pkg/controller/v1beta1/inferenceservice/components/predictor.go multiNodeProcess,
-    computeRayNodeAndGPUs. KServe's own runtime has one stage and one tensor.
+    computeRayNodeAndGPUs. KServe's own runtime has one stage and one tensor part.
     """
     predictor = mapping_at(scene.spec, "predictor")
     worker, framework = mapping_at(predictor, "workerSpec"), _framework(predictor)
@@ -155,7 +155,7 @@ def _nodes(scene: Scene) -> int:
 
 
 def _gpus(*containers: object) -> int:
-    """Return the GPUs that the first of these containers that requests some requests; limits do not count."""
+    """Return the GPUs that the first container with GPU requests asks for; limits do not count."""
     amounts = (at(each, "resources", "requests", name) for each in containers for name in _GPUS)
     return next((number(str(each)) or 0 for each in amounts if each is not None), 0)
 
@@ -165,7 +165,7 @@ def _named(pod_spec: object, name: str) -> list[Any]:
 
 
 _GPUS: Final = ("nvidia.com/gpu", "amd.com/gpu", "intel.com/gpu", "habana.ai/gaudi")
-"""kserve/kserve pkg/constants/constants.go DefaultGPUResourceTypeList."""
+"""The resource names of GPUs in KServe: kserve/kserve pkg/constants/constants.go DefaultGPUResourceTypeList."""
 
 
 # ServingRuntimePodSpec (kserve/kserve pkg/apis/serving/v1alpha1/servingruntime_types.go)
@@ -178,7 +178,7 @@ _RUNTIME: Final = replace(
 
 
 def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the owner that pods of the runtime get: KServe makes Deployments of InferenceServices that name it."""
+    """Write on a pod the owner that KServe makes: a Deployment for each InferenceService that names the runtime."""
     own_by_deployment(pod, scene.name)
 
 
@@ -203,9 +203,9 @@ def _serving_runtime(kind: str) -> WorkloadKind:
 
 
 def _inference_service(pod: Subject) -> Member | None:
-    """Return the membership in a model on several nodes: Deployments of heads and workers, for each generation.
+    """Return the membership in a model on several nodes, whose heads and workers are Deployments; None for other pods.
 
-    An LLMInferenceService on several nodes makes a LeaderWorkerSet instead.
+    Each generation of the model is a gang. An LLMInferenceService on several nodes makes a LeaderWorkerSet instead.
     """
     service = pod.labels.get("serving.kserve.io/inferenceservice")
     if not service:
@@ -222,7 +222,7 @@ def _containers(pod: Subject) -> Iterator[Mapping[str, Any]]:
 
 
 def _variable(container: Mapping[str, Any], name: str) -> str:
-    """Return a variable's value in a container; the check of a pod's shape leaves the environment out."""
+    """Return the value of an environment variable in an unchecked container; empty if there is none."""
     env = container.get("env")
     found = (text_at(each, "value") for each in (env if isinstance(env, list) else ()) if at(each, "name") == name)
     return next(found, "")

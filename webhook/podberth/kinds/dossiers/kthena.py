@@ -1,7 +1,7 @@
-"""Kthena: ModelServings, whose serving groups of roles serve one model.
+"""Kthena: ModelServings. Each serving group has roles that together serve one model.
 
-Each pod of a role is an entry or one of its workers. Kthena makes all pods of a serving group at once, without a
-StatefulSet between (pkg/model-serving-controller/controller/model_serving_controller.go CreatePodsForServingGroup).
+Each replica of a role has an entry pod and its worker pods. Kthena makes all pods of a serving group at once, without a
+StatefulSet (pkg/model-serving-controller/controller/model_serving_controller.go CreatePodsForServingGroup).
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,7 +35,7 @@ _TEMPLATE: Final = Form(
     )
 )
 _NO_GROUP: Final = frozenset({"schedulingGroup", "workloadRef"})
-"""Fields of a PodSpec that charts/kthena/charts/workload/crds does not have."""
+"""The fields of a PodSpec that Kthena's CRDs lack (charts/kthena/charts/workload/crds)."""
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
@@ -43,7 +43,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _role_instances(scene: Scene) -> int:
-    """Return how often a role is there in all groups: each has one entry."""
+    """Return the number of a role's replicas in all serving groups; each replica has one entry pod."""
     return spec_replicas(scene) * count(scene.item.get("replicas"), 1)
 
 
@@ -52,7 +52,10 @@ def _workers(scene: Scene) -> int:
 
 
 def _scheduler_of_all(_scene: Scene) -> Iterator[tuple[Steps, str]]:
-    """Yield the field that Kthena writes over the template's (utils.go GenerateEntryPod, GenerateWorkerPod)."""
+    """Yield the field of the pod that Kthena replaces, with a message.
+
+    Source: utils.go GenerateEntryPod, GenerateWorkerPod.
+    """
     yield ("spec", "schedulerName"), "Kthena writes spec.schedulerName there; change it in the ModelServing"
 
 
@@ -65,9 +68,10 @@ def _model_serving(pod: Subject) -> Member:
 
 
 def _number_in_role(pod: Subject, group: str, owner: Mapping[str, Any] | None) -> int:
-    """Return a pod's number among all of its role in its group: its entry is the first of each replica.
+    """Return a pod's index among the pods of its role in its serving group; -1 if it is unknown.
 
-    Source: utils.go GeneratePodName, GenerateRoleID. Workers have their number in their name alone.
+    The entry pod is the first pod of each replica. The index of a worker is only in its name. Source: utils.go
+    GeneratePodName, GenerateRoleID.
     """
     role = pod.labels.get("modelserving.volcano.sh/role") or ""
     identity = pod.labels.get("modelserving.volcano.sh/role-id") or ""
@@ -86,7 +90,7 @@ def _roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 
 
 def _entries_and_workers(owner: Mapping[str, Any] | None) -> Iterator[Role]:
-    """Yield the pods of one serving group, as ExpectedPodNum (utils.go) counts them."""
+    """Yield the pods of one serving group by role, as ExpectedPodNum (utils.go) counts them."""
     for role in list_at(owner, "spec", "template", "roles"):
         replicas = count(at(role, "replicas"), 1)
         yield Role(replicas, asks_of(at(role, "entryTemplate")))
@@ -94,7 +98,7 @@ def _entries_and_workers(owner: Mapping[str, Any] | None) -> Iterator[Role]:
 
 
 def _is_gang(document: Found) -> bool:
-    """Return whether it starts as a whole: only Volcano gets its groups (manager.go shouldCreatePodGroup)."""
+    """Return whether a ModelServing is a gang, because its scheduler is Volcano (manager.go shouldCreatePodGroup)."""
     return scheduler_of(document) == "volcano"
 
 
@@ -103,7 +107,7 @@ def _groups(document: Found, _place: Steps) -> int:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """One serving group, of each role the stated minimum of replicas, whole ones; all where none is stated.
+    """Return the pods of a serving group that start together: each role's minimum of whole replicas, all by default.
 
     Source: pkg/model-serving-controller/podgroupmanager/manager.go calculateRequirements, appendSubGroupPolicy.
     """

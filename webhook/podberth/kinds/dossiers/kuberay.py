@@ -1,4 +1,4 @@
-"""KubeRay: RayClusters, and the kinds that make them. A cluster is a gang: its head and its workers."""
+"""KubeRay: RayClusters, and the kinds that make them. The head and the workers of a RayCluster are a gang."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -15,10 +15,10 @@ from ..starts import Start, StartingGang, all_of, none_of
 
 
 def _ray_index(pod: Subject, groups: list[Any]) -> int:
-    """Return a worker's number in its group; the head has none.
+    """Return a worker's index in its worker group; -1 for the head.
 
-    A replica with several hosts has a number, and each host has a number within its replica
-    (ray-project/kuberay ray-operator/controllers/ray/common/pod.go DefaultWorkerPodTemplate).
+    A replica with several hosts has an index, and each host has an index within its replica (ray-project/kuberay
+    ray-operator/controllers/ray/common/pod.go DefaultWorkerPodTemplate).
     """
     replica = index_of(pod.labels.get("ray.io/worker-group-replica-index"))
     host = pod.labels.get("ray.io/replica-host-index")
@@ -31,7 +31,10 @@ def _ray_index(pod: Subject, groups: list[Any]) -> int:
 
 
 def _ray_cluster(pod: Subject) -> Member | None:
-    """Return the membership in a RayCluster; an autoscaling cluster has no size, and its clean-up Job is no member."""
+    """Return the membership in a RayCluster; None for its clean-up Job.
+
+    The size of an autoscaling cluster is unknown.
+    """
     if pod.labels.get("ray.io/node-type") not in {"head", "worker"}:
         return None
     owner = pod.owner("RayCluster")
@@ -57,7 +60,10 @@ def _workers(group: object) -> Role:
 
 
 def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
-    """Yield the wrong bounds of worker groups (ray-project/kuberay ray-operator/apis/ray/v1 WorkerGroupSpec)."""
+    """Yield each ``minReplicas`` of a worker group that is above ``maxReplicas``: its path and a message.
+
+    Source: ray-project/kuberay ray-operator/apis/ray/v1 WorkerGroupSpec.
+    """
     base: tuple[str, ...] = ("spec", *CLUSTERS.get(str(document.get("kind")), ()))
     for index, group in items(at(document, *base, "workerGroupSpecs")):
         low, high = count(group.get("minReplicas")), group.get("maxReplicas")
@@ -67,7 +73,7 @@ def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the start of a RayCluster; with autoscaling its workers come one by one."""
+    """Return the pods of a RayCluster that start together; an autoscaling cluster adds its workers one by one."""
     owners = (owner for each in gang.pods for owner in each.template.owners.values())
     if any(at(owner, "spec", "enableInTreeAutoscaling") is True for owner in owners):
         return none_of(gang.pods)

@@ -1,7 +1,7 @@
-"""Kueue: jobs and groups of pods wait in a queue, and topology-aware scheduling gives each pod a node selector.
+"""Kueue: Jobs and groups of pods wait in a queue, and topology-aware scheduling gives each pod a node selector.
 
-Kueue makes a Workload from a job's template. It sorts the plain pods of a group by a hash of their fields
-(``role-hash``): each different hash is a pod set, and a Workload has at most 18 pod sets.
+Kueue makes a Workload from a job's template. It divides the plain pods of a group by a hash of their fields
+(``role-hash``): each hash is a pod set, and a Workload has at most 18 pod sets.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from ..words import under
 
 
 def _kueue_group(pod: Subject) -> Member:
-    """Return the membership in a group of Kueue; the annotation takes precedence over the label.
+    """Return the membership in one of Kueue's pod groups; the annotation takes precedence over the label.
 
     The annotation is behind Kueue's gate WorkloadIdentifierAnnotations, which is on since 0.18.
     """
@@ -31,10 +31,10 @@ def _kueue_group(pod: Subject) -> Member:
 
 
 def _suspended_set(pod: Subject) -> Member | None:
-    """Return the membership in a StatefulSet that waits in a queue: all its pods are one group of Kueue.
+    """Return the membership in a StatefulSet that waits in a queue: all its pods are one pod group of Kueue.
 
-    Kueue's webhook writes the annotation into the template. The group's name and size come onto a pod only after it has
-    been made (pkg/controller/jobs/statefulset/statefulset_{webhook,pod_reconciler}.go).
+    Kueue's webhook writes the annotation into the template. Kueue writes the group's name and size on a pod only after
+    it has been made (pkg/controller/jobs/statefulset/statefulset_{webhook,pod_reconciler}.go).
     """
     controller = pod.controller
     if controller is None or (pod.annotations[_PARENT], controller.kind) != ("statefulset", "StatefulSet"):

@@ -1,4 +1,4 @@
-"""LeaderWorkerSets: each group of a leader and its workers is a gang."""
+"""LeaderWorkerSets: each leader and its workers are a gang."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -24,9 +24,10 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _leader_worker_set(pod: Subject) -> Member | None:
-    """Return the membership in a group of a LeaderWorkerSet, which is named by its group key.
+    """Return the membership in a group of a LeaderWorkerSet; the group key is the name of the gang.
 
-    LWS's webhook writes the key on a leader and may come after podberth's, so the key is computed in the same way.
+    LWS's webhook writes the key on a leader, but may run after podberth's, so podberth computes the key in the same
+    way.
     """
     key = pod.labels.get("leaderworkerset.sigs.k8s.io/group-key")
     worker = pod.labels.get("leaderworkerset.sigs.k8s.io/worker-index")
@@ -47,7 +48,7 @@ def _leader_worker_set(pod: Subject) -> Member | None:
 
 
 def _group(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
-    """Return the leader of a group and its workers; a leader without a template has the workers' (types.go)."""
+    """Return the roles of a group, leader and workers; a leader without a template has the workers' (types.go)."""
     template = mapping_at(owner, "spec", "leaderWorkerTemplate")
     workers = template.get("workerTemplate")
     leader = workers if template.get("leaderTemplate") is None else template["leaderTemplate"]
@@ -65,7 +66,10 @@ _LWS: Final = "leaderworkerset.sigs.k8s.io"
 
 
 def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
-    """Yield the subgroup sizes that are above the size of the group (kubernetes-sigs/lws api SubGroupPolicy)."""
+    """Yield the subgroup sizes above the size of the group, each with its path and a message.
+
+    Source: kubernetes-sigs/lws api SubGroupPolicy.
+    """
     base = ("spec", "leaderWorkerTemplate")
     size = count(at(document, *base, "size"), 1)
     subgroup = count(at(document, *base, "subGroupPolicy", "subGroupSize"))
@@ -78,7 +82,7 @@ def _groups_of(document: Found, _place: Steps) -> int:
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the start of one group: its leader and its workers."""
+    """Return the pods of one group that start together: its leader and all its workers."""
     groups = _groups_of(gang.document, ())
     return all_of(gang.pods, lambda each: each.replicas // groups if groups else 0)
 

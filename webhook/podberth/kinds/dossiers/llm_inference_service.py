@@ -1,4 +1,4 @@
-"""KServe's LLMInferenceService: it makes a LeaderWorkerSet for several nodes, a Deployment for one."""
+"""KServe's LLMInferenceService, which becomes a LeaderWorkerSet for several nodes and a Deployment for one."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -15,7 +15,7 @@ _NO_GROUP: Final = frozenset({"schedulingGroup"})
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of the reconcilers: for one node a Deployment's, for several a LeaderWorkerSet's.
+    """Write on a pod what KServe and the Deployment (one node) or LeaderWorkerSet (several nodes) write.
 
     Source: kserve/kserve pkg/controller/v1alpha2/llmisvc/workload_{single,multi}_node.go.
     """
@@ -41,10 +41,10 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _mount_shared_memory(pod: dict[str, Any]) -> None:
-    """Mount /dev/shm in the container called main, as the configs do over which KServe lays the spec.
+    """Mount /dev/shm in the container called main, as KServe's default configs do; the user's own mount stays.
 
     Sources: kserve/kserve aaac4e29 config/llmisvcconfig/config-llm-*.yaml; pkg/controller/v1alpha2/llmisvc/
-    config_merge.go merges strategically, so that a mount of the user's at the same path stays.
+    config_merge.go, which merges strategically.
     """
     for container in pod["spec"]["containers"]:
         if container.get("name") == "main":

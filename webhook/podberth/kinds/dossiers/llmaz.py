@@ -1,6 +1,6 @@
-"""llmaz: Services, each a LeaderWorkerSet, and Playgrounds, of which llmaz makes Services.
+"""llmaz: Services, each of which is a LeaderWorkerSet, and Playgrounds, from which llmaz makes Services.
 
-The pods of a Playground have no template: their containers are those of a BackendRuntime.
+The pods of a Playground have no template of the user: their containers are those of a BackendRuntime.
 """
 
 from typing import Any, Final

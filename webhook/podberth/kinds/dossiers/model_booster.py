@@ -1,4 +1,4 @@
-"""ModelBoosters: of each Kthena makes one ModelServing."""
+"""ModelBoosters, from each of which Kthena makes one ModelServing."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -22,13 +22,13 @@ _WORKER: Final = Form(
     front_fields={name: name for name in ("image", "resources")},
     front_always=True,
 )
-"""The one container of a ModelBooster's worker that asks for something, and the choice of its nodes."""
+"""The form of a ModelBooster's worker, whose fields become a container, affinity and tolerations of a pod."""
 
 _ROLES_OF: Final[Mapping[str, Mapping[str, str]]] = {
     "vLLM": {"server": "leader"},
     "vLLMDisaggregated": {"prefill": "prefill", "decode": "decode"},
 }
-"""By the type of a backend: the types of workers that pods are made of, each with its role (convert/templates)."""
+"""The types of workers that become pods, each with its role, by the type of the backend (convert/templates)."""
 
 
 def _type_of(worker: object) -> str:
@@ -45,17 +45,17 @@ def _role_of(scene: Scene) -> str:
 
 
 def _workers_beside(worker: object) -> int:
-    """Return the pods of a worker beside its entry; prefill and decode have none (convert/model_serving.go)."""
+    """Return the worker pods for each entry pod; prefill and decode have none (convert/model_serving.go)."""
     return max(count(at(worker, "pods")) - 1, 0) if _type_of(worker) == "server" else 0
 
 
 def _serving(scene: Scene) -> Found:
-    """Return the ModelServing that a ModelBooster makes."""
+    """Return the ModelServing that Kthena makes of a ModelBooster."""
     return read_once(scene.document, _serving_of)
 
 
 def _serving_of(booster: Found) -> Found:
-    """Return what BuildModelServing (convert/model_serving.go) makes, as far as gangs are read of it."""
+    """Return the fields of the ModelServing that gangs are read from (convert/model_serving.go BuildModelServing)."""
     backend = mapping_at(booster, "spec", "backend")
     kinds = _ROLES_OF.get(text(backend.get("type")), {})
     roles: list[dict[str, Any]] = []
@@ -80,7 +80,7 @@ def _serving_of(booster: Found) -> Found:
 
 
 def _stamp_booster(pod: dict[str, Any], scene: Scene) -> None:
-    """Write an entry; workers of several pods to a server ask for the same (convert/templates).
+    """Write on an entry pod what Kthena writes; the worker pods of a server ask for the same (convert/templates).
 
     The labels: pkg/model-booster-controller/utils/template.go GetModelControllerLabels.
     """

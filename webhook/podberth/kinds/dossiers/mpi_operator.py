@@ -1,4 +1,4 @@
-"""mpi-operator: MPIJobs. The launcher is the pod of a Job; all pods have the Training Operator's labels."""
+"""mpi-operator: MPIJobs. A Job makes the launcher's pod; all pods have the labels of the Training Operator."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +25,10 @@ from ..stamping import add_labels, owned_by_workload, set_name
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of newWorker and newLauncherJob (kubeflow/mpi-operator pkg/controller/mpi_job_controller.go)."""
+    """Write on a pod what newWorker and newLauncherJob write.
+
+    Source: kubeflow/mpi-operator pkg/controller/mpi_job_controller.go.
+    """
     role = scene.key.lower()
     name = f"{scene.name}-{role}"
     add_labels(

@@ -1,7 +1,7 @@
 """Kubernetes' own PodGroup and Workload (KEP-4671): the scheduler places the pods of a group as a whole.
 
 A PodGroup's spec has its topology. The scheduler may ignore pod affinity within a group (KEP-5732), so podberth writes
-none. ``spec.schedulingGroup`` is immutable, so a pod joins at its creation or never.
+none. ``spec.schedulingGroup`` is immutable, so a pod can join a group only when it is created.
 """
 
 from collections.abc import Mapping
@@ -22,9 +22,10 @@ def _native_group(pod: Subject) -> Member | None:
 
 
 def _native_workload(pod: Subject) -> Member | None:
-    """Return the membership in a group of Kubernetes 1.35: part of a Workload, by a field that 1.36 dropped.
+    """Return the membership in a pod group of a Workload, as in Kubernetes 1.35; None if the pod names none.
 
-    Source: kubernetes/api 1.35 core/v1/types.go WorkloadReference. No Workload is followed, so its size is unknown.
+    Kubernetes 1.36 has dropped the field. Source: kubernetes/api 1.35 core/v1/types.go WorkloadReference. Podberth
+    follows no Workloads, so the size is unknown.
     """
     reference = pod.spec["workloadRef"]
     workload, group = text_at(reference, "name"), text_at(reference, "podGroup")

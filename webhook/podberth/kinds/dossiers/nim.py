@@ -21,11 +21,11 @@ _NIM: Final = replace(
     front_fields={name: name for name in ("args", "command", "env", "resources")},
     front_always=True,
 )
-"""A NIMServiceSpec: fields of one container among those of the pod; its ``image`` is an object."""
+"""The form of a NIMServiceSpec, which has fields of the pod and of one container; its ``image`` is an object."""
 
 
 def _spec(scene: Scene) -> Found:
-    """Return the spec of a service, which may be one of a pipeline (nimpipeline_types.go)."""
+    """Return the spec of a NIMService, or of a service in a NIMPipeline (nimpipeline_types.go)."""
     return mapping_at(find(scene.document, scene.path))
 
 
@@ -34,12 +34,15 @@ def _name(scene: Scene) -> str:
 
 
 def _is_enabled(scene: Scene) -> bool:
-    """Return whether a pipeline makes the service (internal/controller/nimpipeline_controller.go)."""
+    """Return whether a NIMPipeline makes the service (internal/controller/nimpipeline_controller.go)."""
     return scene.item.get("enabled") is True
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of the standalone platform (NVIDIA/k8s-nim-operator api/apps/v1alpha1/nimservice_types.go)."""
+    """Write on a pod what the operator's standalone platform writes.
+
+    Source: NVIDIA/k8s-nim-operator api/apps/v1alpha1/nimservice_types.go.
+    """
     name = _name(scene)
     add_labels(pod, {"app": name, "app.kubernetes.io/name": name})
     main, image = pod["spec"]["containers"][0], mapping_at(_spec(scene), "image")
@@ -53,14 +56,15 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _nodes(spec: Found) -> int:
-    """Return the pods of a replica: the pipeline's stages (nimservice_types.go GetLWSSize, GetDeploymentKind)."""
+    """Return the pods of a replica: one for each pipeline stage (nimservice_types.go GetLWSSize, GetDeploymentKind)."""
     return max(count(at(spec, "multiNode", "parallelism", "pipeline"), 1), 1)
 
 
 def _stamp_pod(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the pod of a Deployment, or of a group of several nodes a worker's; its leader asks for the same.
+    """Write on a pod what the operator and its Deployment (one node) or LeaderWorkerSet (several nodes) write.
 
-    Source: internal/controller/platform/standalone/nimservice.go, manifests/lws.yaml.
+    The pod of a LeaderWorkerSet is a worker; its leader asks for the same. Source:
+    internal/controller/platform/standalone/nimservice.go, manifests/lws.yaml.
     """
     _stamp(pod, scene)
     nodes = _nodes(_spec(scene))
@@ -71,14 +75,17 @@ def _stamp_pod(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _resources(spec: Found) -> Found:
-    """Return the resources of a node; one that names no GPUs gets its part of the tensors (addGPUResources)."""
+    """Return the resources of one pod; if they name no GPUs, the GPUs for tensor parallelism are added.
+
+    Source: addGPUResources.
+    """
     said, gpus = mapping_at(spec, "resources"), _tensors(spec)
     asked = {_GPU: gpus} if gpus else {}
     return {**said, **({side: {**mapping_at(said, side), **asked} for side in ("limits", "requests")} if asked else {})}
 
 
 def _tensors(spec: Found) -> int:
-    """Return the GPUs that a node gets for its part of the tensors; 0 if its resources name GPUs or claims."""
+    """Return the GPUs of one pod for tensor parallelism; 0 if its resources name GPUs or claims."""
     said = mapping_at(spec, "resources")
     named = any(_GPU in mapping_at(said, side) for side in ("limits", "requests")) or spec.get("draResources")
     return 0 if named else count(at(spec, "multiNode", "parallelism", "tensor"), 1)
@@ -92,7 +99,7 @@ def _asked_as_tensors(scene: Scene) -> Iterator[tuple[Steps, str]]:
 
 
 def _group(scene: Scene) -> Found:
-    """Predict the LeaderWorkerSet of a service over several nodes; a service on one node has none."""
+    """Return the LeaderWorkerSet of a service on several nodes; the document itself for a service on one node."""
     spec = _spec(scene)
     nodes = _nodes(spec)
     if nodes == 1:
@@ -104,7 +111,7 @@ def _group(scene: Scene) -> Found:
 
 
 def _replicas(scene: Scene) -> int:
-    """Return the pods of all replicas; of a pipeline that is no number, only the operator knows."""
+    """Return the number of pods of all replicas; 0 if the pipeline size is no number, which only the operator knows."""
     spec = _spec(scene)
     pipeline = at(spec, "multiNode", "parallelism", "pipeline")
     return 0 if unread(pipeline) else count(spec.get("replicas"), 1) * _nodes(spec)

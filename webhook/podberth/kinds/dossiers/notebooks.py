@@ -10,7 +10,10 @@ from ..stamping import add_annotations, add_labels, own
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of generateStatefulSet (components/notebook-controller/controllers/notebook_controller.go)."""
+    """Write on a pod what generateStatefulSet writes.
+
+    Source: components/notebook-controller/controllers/notebook_controller.go.
+    """
     for key, add in (("labels", add_labels), ("annotations", add_annotations)):
         said = mapping_at(scene.document, "metadata", key)
         kept = {name: value for name, value in said.items() if isinstance(value, str) and "kubectl" not in name}
@@ -21,7 +24,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 _NOTEBOOK: Final = Form(seats=((("spec",), ("spec",)),))
-"""A NotebookTemplateSpec: it has a spec and no metadata."""
+"""The form of a NotebookTemplateSpec, which has a spec and no metadata."""
 
 
 DOSSIER: Final = Dossier(

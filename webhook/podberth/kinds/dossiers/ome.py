@@ -1,7 +1,7 @@
 """OME: InferenceServices with an engine, a decoder and a router, and the ServingRuntimes that they name.
 
-An engine or decoder with a leader and workers is a LeaderWorkerSet, another one a Deployment. OME lays the parts of a
-service over those of its runtime; only the fields of the service itself are read here.
+An engine or decoder with a leader and workers becomes a LeaderWorkerSet, any other part a Deployment. OME lays the
+parts of a service over those of its runtime; only the fields of the service itself are read here.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,9 +27,9 @@ _PART: Final = replace(
     front_name="ome-container",
     front_fields=CONTAINER_FIELDS,
 )
-"""An EngineSpec, DecoderSpec or RouterSpec: a PodSpec inline, and its main container as the ``runner``."""
+"""The form of an EngineSpec, DecoderSpec or RouterSpec: fields of a PodSpec, and a container as ``runner``."""
 _NODE: Final = replace(_PART, seats=((("spec",), ()),))
-"""A LeaderSpec or WorkerSpec."""
+"""The form of a LeaderSpec or WorkerSpec: a PodSpec, and a container as ``runner``."""
 
 
 def _part_of(scene: Scene) -> Found:
@@ -37,13 +37,13 @@ def _part_of(scene: Scene) -> Found:
 
 
 def _nodes(part: Found) -> int:
-    """Return the pods of a group: the leader and the workers; 0 if the runtime has the number of workers."""
+    """Return the pods of one group, the leader and its workers; 0 if only the runtime states the number of workers."""
     workers = count(at(part, "worker", "size"))
     return workers + 1 if workers else 0
 
 
 def _has_nodes(part: Found) -> bool:
-    """Return whether it is a LeaderWorkerSet (utils/deployment.go DetermineEngineDeploymentMode)."""
+    """Return whether a part becomes a LeaderWorkerSet (utils/deployment.go DetermineEngineDeploymentMode)."""
     return part.get("leader") is not None or part.get("worker") is not None
 
 
@@ -52,7 +52,7 @@ def _has_no_leader(scene: Scene) -> bool:
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of the components (components/{base,engine}.go, reconcilers/lws/lws_reconciler.go)."""
+    """Write on a pod what OME writes (components/{base,engine}.go, reconcilers/lws/lws_reconciler.go)."""
     part = str(scene.path[1]).removesuffix("Config")
     name = f"{scene.name}-{part}"
     add_labels(pod, {"ome.io/inferenceservice": scene.name, "component": part})
@@ -64,7 +64,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _stamp_service(pod: dict[str, Any], scene: Scene) -> None:
-    """Write a pod of a service, with a volume at /dev/shm, as OME's own runtimes have (config/runtimes/srt)."""
+    """Write on a service's pod what OME writes, and a volume at /dev/shm as in its runtimes (config/runtimes/srt)."""
     if pod["spec"]["containers"] and scene.path[1] != "router":
         mount_shared_memory(pod, pod["spec"]["containers"][0], "dshm")
     _stamp(pod, scene)
@@ -77,7 +77,7 @@ def _replicas(scene: Scene) -> int:
 
 
 def _group(scene: Scene) -> Found:
-    """Return the LeaderWorkerSet of an engine or decoder with nodes; else the object itself."""
+    """Return the LeaderWorkerSet of an engine or decoder on several nodes; else the document itself."""
     part = str(scene.path[1])
     return read_once(scene.document, _group_of, part) if _has_nodes(_part_of(scene)) else scene.document
 

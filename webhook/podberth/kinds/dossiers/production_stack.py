@@ -1,4 +1,4 @@
-"""vLLM's production stack: VLLMRuntimes, each a Deployment of servers.
+"""vLLM's production stack: VLLMRuntimes, each of which becomes a Deployment of model servers.
 
 Source: vllm-project/production-stack a6c01db0 operator/internal/controller/vllmruntime_controller.go.
 """
@@ -28,7 +28,7 @@ _RUNTIME: Final = Form(
     front_name="vllm",
     front_always=True,
 )
-"""A DeploymentConfig: fields of the pod under other names; its ``resources`` are those of no container."""
+"""The form of a DeploymentConfig: fields of the pod under other names; its ``resources`` are no container's."""
 
 
 def _amounts(scene: Scene) -> dict[str, str]:
@@ -38,7 +38,7 @@ def _amounts(scene: Scene) -> dict[str, str]:
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the pod of deploymentForVLLMRuntime, without its probes and variables."""
+    """Write on a pod what deploymentForVLLMRuntime writes, without probes and environment variables."""
     main, amounts = pod["spec"]["containers"][0], _amounts(scene)
     main["command"] = ["/opt/venv/bin/vllm", "serve"]
     main["args"] = [text_at(scene.spec, "model", "modelURL")]
@@ -57,7 +57,7 @@ def _resources(_scene: Scene) -> Iterator[tuple[Steps, str]]:
 
 
 def _replicas(scene: Scene) -> int:
-    """Return the replicas; only KEDA knows those of a runtime that scales."""
+    """Return the number of replicas; 0 for a runtime that KEDA scales."""
     scales = at(scene.spec, "autoscalingConfig", "enabled") is True
     return 0 if scales else count(at(scene.spec, "deploymentConfig", "replicas"), 1)
 

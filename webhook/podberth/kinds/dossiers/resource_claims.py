@@ -1,6 +1,6 @@
-"""Dynamic Resource Allocation: claims, their templates, and the kinds of drivers that make templates. None makes pods.
+"""Dynamic Resource Allocation (DRA): claims, claim templates, and drivers' kinds that make claim templates.
 
-``devices.claims`` reads the requests of a claim and the devices that it gives a pod.
+None of these makes pods. ``devices.claims`` reads the requests of a claim and the devices that it gives a pod.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""RoleBasedGroups: roles that serve one model; a role is a StatefulSet, a LeaderWorkerSet or a set of instances.
+"""RoleBasedGroups: roles that serve one model. A role is a StatefulSet, a LeaderWorkerSet or a set of instances.
 
 The labels of v1alpha1 and v1alpha2 differ.
 """
@@ -23,7 +23,10 @@ _PATCHES: Final = ("leaderTemplatePatch", "workerTemplatePatch", "patchLeaderTem
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of a role's pods (sgl-project/rbg api/workloads/constants/label.go, v1alpha1/constant.go)."""
+    """Write on a pod what the operator writes for a role.
+
+    Source: sgl-project/rbg api/workloads/constants/label.go, v1alpha1/constant.go.
+    """
     old = scene.document.get("apiVersion") == "workloads.x-k8s.io/v1alpha1"
     prefix = "rolebasedgroup.workloads.x-k8s.io" if old else "rbg.workloads.x-k8s.io"
     name, role = ("name", "role") if old else ("group-name", "role-name")
@@ -45,7 +48,7 @@ def _is_set(scene: Scene) -> bool:
 
 
 def _group_name(scene: Scene) -> str:
-    """Return the group's name; which of several of a set a pod is in stands for none (newRBGForSet)."""
+    """Return the name of the pod's RoleBasedGroup; a placeholder stands for its index in a set (newRBGForSet)."""
     if not _is_set(scene):
         return scene.name
     return f"{scene.name}-{0 if spec_replicas(scene) == 1 else PLACEHOLDER_HASH}"
@@ -56,7 +59,7 @@ def _group(scene: Scene) -> Found:
 
 
 def _group_of_set(document: Found | None) -> Predicted:
-    """Predict a group of a set: its labels, and its roles alone.
+    """Return the RoleBasedGroup that a RoleBasedGroupSet makes, with only the labels and the roles.
 
     Source: sgl-project/rbg internal/controller/workloads/rolebasedgroupset_controller.go newRBGForSet; v1alpha1 has the
     spec of the group itself as ``spec.template``.
@@ -77,7 +80,7 @@ def _role_pods(scene: Scene) -> int:
 
 
 def _referring(scene: Scene) -> list[Any]:
-    """Return the roles that refer to a role template."""
+    """Return the roles that refer to the role template at the scene's place."""
     return read_once(scene.document, _by_template).get(scene.key, [])
 
 
@@ -96,12 +99,12 @@ def _referring_pods(scene: Scene) -> int:
 
 
 def _holder(role: object) -> object:
-    """Return the part of a role that has its reference to a role template."""
+    """Return the object that holds the ``templateRef`` of a role."""
     return at(role, "leaderWorkerPattern") or at(role, "standalonePattern") or role
 
 
 def _scales(role: object) -> bool:
-    """Return whether an object of its own has the role's replicas (api/workloads, ScalingAdapter.Enable)."""
+    """Return whether a separate scaling object has the role's replicas (api/workloads, ScalingAdapter.Enable)."""
     return at(role, "scalingAdapter", "enable") is True
 
 
@@ -134,7 +137,7 @@ def _role_based_group(pod: Subject) -> Member:
 
 
 def _number_in_role(pod: Subject, owner: Mapping[str, Any] | None, name: str) -> int:
-    """Return a pod's number among all pods of its role; -1 if unknown, or if the role's pods have no such number.
+    """Return a pod's index among all pods of its role; -1 if it is unknown, or if the pods have no common numbers.
 
     A label numbers the pods within an instance, or within a component of it. Sources: sgl-project/rbg
     pkg/reconciler/roleinstance/utils/instance_utils.go InitComponentPodLabels, pkg/reconciler/roleinstanceset/
@@ -173,10 +176,10 @@ def _all_roles(owner: Mapping[str, Any] | None) -> tuple[Role, ...]:
 
 
 def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
-    """Yield the number of pods of each template of all roles: the role's ``replicas`` times the pods of one replica.
+    """Yield the pods of each template of all roles: the role's ``replicas`` times the pods of one replica.
 
-    None are known where a scaling adapter has the replicas of one.
-    Source: sgl-project/rbg api/workloads/v1alpha2/helper.go GetGroupSize, which takes custom components for one pod.
+    If a scaling adapter has the replicas of any role, all numbers are unknown. Source: sgl-project/rbg
+    api/workloads/v1alpha2/helper.go GetGroupSize, which takes custom components for one pod.
     """
     roles = list_at(owner, "spec", "roles")
     shared = {text_at(each, "name"): at(each, "template") for each in list_at(owner, "spec", "roleTemplates")}
@@ -187,10 +190,10 @@ def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
 
 
 def _instance(role: object, shared: Mapping[str, object]) -> Iterator[Role]:
-    """Yield the pods of one replica. What patches of a spec make of a template is not known.
+    """Yield the pods of one replica of a role, by template; requirements are unknown if the role patches a template.
 
     A role may refer to one of the group's role templates, and patch it (api/workloads/v1alpha2/helper.go
-    GetResolvedTemplate; v1alpha1 has the patch beside it).
+    GetResolvedTemplate; v1alpha1 has the patch beside the reference).
     """
     components = at(role, "customComponentsPattern", "components")
     if isinstance(components, list):

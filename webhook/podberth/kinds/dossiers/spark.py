@@ -26,7 +26,7 @@ _POD: Final = Form(
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamps of the operator's webhook and of spark-submit.
+    """Write on a pod what the operator's webhook and spark-submit write.
 
     Sources: kubeflow/spark-operator pkg/common/spark.go (labels), internal/webhook/sparkpod_defaulter.go (addGPU: a
     limit of the container), api/v1beta2/sparkapplication_types.go GPUSpec.
@@ -77,9 +77,9 @@ _OPERATORS: Final = "sparkoperator.k8s.io/app-name"
 
 
 def _spark_application(pod: Subject) -> Member | None:
-    """Return the membership of a driver or executor in a Spark application.
+    """Return the membership of a driver or an executor in a Spark application; None for other pods.
 
-    The driver's pod owns the executors, but it is seldom known. An application with dynamic allocation has no size.
+    The driver's pod owns the executors, but is seldom known. An application with dynamic allocation has no size.
     Executors have numbers from 1, which are never used again. spark-operator writes the name of its object on all of
     these pods (internal/controller/sparkapplication/submission.go).
     """
@@ -97,7 +97,7 @@ def _spark_application(pod: Subject) -> Member | None:
 
 
 _EXECUTORS: Final = "spec.executor"
-"""The field that makes the pods of spark-operator come in stages, whether or not the SparkApplication is known."""
+"""The field because of which the pods of spark-operator come in stages, even if the SparkApplication is unknown."""
 
 
 def _stages(owner: Mapping[str, Any]) -> str:

@@ -31,7 +31,7 @@ _STEP: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
 
 
 def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
-    """Return the replicated jobs of a TrainJob's JobSet from a runtime; for an empty TrainJob, those of the runtime.
+    """Return the replicated jobs that a runtime gives a TrainJob's JobSet; for an empty TrainJob, the runtime's own.
 
     Sources: kubeflow/trainer pkg/apis/trainer/v1alpha1/trainingruntime_types.go, pkg/runtime/core/trainingruntime.go
     newRuntimeInfo, pkg/runtime/framework/plugins/jobset/jobset.go SyncParallelCount.
@@ -51,11 +51,11 @@ def _jobs_of_runtime(runtime: Found, train_job: Found) -> list[dict[str, Any]]:
 
 
 def _pods(job: Found, runtime: Found, nodes: object) -> object:
-    """Return the number of pods that a replicated job gets from the numbers of nodes; None: it keeps its own number.
+    """Return the number of pods that a replicated job gets from ``nodes``; None: the job keeps its own number.
 
-    Without MPI the trainer's pods are the nodes. With MPI (plugins/mpi/mpi.go EnforceMLPolicy) the job ``node`` has
-    the nodes, and the trainer is the launcher, which may be a node itself. The TrainJob's number is for the nodes, the
-    runtime's number is for the trainer.
+    Without MPI, the pods of the trainer are the nodes. With MPI (plugins/mpi/mpi.go EnforceMLPolicy) the job ``node``
+    has the nodes, and the trainer is the launcher, which may be a node itself. The TrainJob's number is that of the
+    nodes, the runtime's number is that of the trainer.
     """
     said = at(runtime, "spec", "mlPolicy", "numNodes")
     if not _runs_mpi(runtime):
@@ -114,7 +114,7 @@ def _jobs_before(runtime: Found) -> Mapping[str, int]:
 
 
 def _stamp_runtime(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of a TrainJob that changes nothing; the name of the TrainJob and its JobSet is unknown."""
+    """Write on a pod what Trainer writes for a TrainJob without fields of its own; the TrainJob's name is unknown."""
     stamp_job_set(pod, scene.name, PLACEHOLDER_UID, _same_job(scene), read_once(scene.document, _jobs_before))
 
 
@@ -171,7 +171,7 @@ def _trainer(scene: Scene) -> Found:
 
 
 def _nodes(scene: Scene) -> Found:
-    """Return the replicated job with the nodes of MPI; empty without MPI, or if that job is the trainer itself."""
+    """Return the replicated job of the MPI nodes; empty without MPI, or if the trainer is that job."""
     jobs = _jobs(scene) if _runs_mpi(_runtime_of(scene)) and _trainer(scene).get("name") != _NODE else []
     return next((job for job in jobs if job.get("name") == _NODE), {})
 
@@ -193,7 +193,7 @@ def _train_owner(scene: Scene) -> Found:
 
 
 def _stamp_train_job(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the first node's pod: the runtime's template, with the fields of the TrainJob in precedence.
+    """Write on the first node's pod what Trainer writes: the runtime's template with the TrainJob's fields over it.
 
     Source: kubeflow/trainer pkg/runtime/framework/plugins/jobset (the container is called node).
     """
@@ -202,7 +202,7 @@ def _stamp_train_job(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def _stamp_nodes(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the stamp of the first MPI node that is not the launcher."""
+    """Write on a pod what Trainer writes on the first MPI node that is not the launcher."""
     _stamp_replicated(pod, scene, _nodes(scene))
 
 
@@ -215,7 +215,7 @@ def _stamp_replicated(pod: dict[str, Any], scene: Scene, job: Found) -> None:
 
 
 def _lay_under(pod: dict[str, Any], below: dict[str, Any]) -> None:
-    """Fill in the fields of a runtime's template that the pod lacks; the container of the node comes first."""
+    """Fill in the fields of a runtime's template that the pod lacks; the container called node becomes the first."""
     metadata, spec = below["metadata"] or {}, below["spec"]
     add_labels(pod, metadata.get("labels") or {})
     add_annotations(pod, metadata.get("annotations") or {})

@@ -44,9 +44,9 @@ def _kind(kind: str, *versions: str) -> WorkloadKind:
 
 
 def _kubeflow(pod: Subject) -> Member:
-    """Return the membership in a job of Training Operator v1 or mpi-operator.
+    """Return the membership in a job of Training Operator v1 or of mpi-operator.
 
-    With mpi-operator a Job owns the launcher, and the MPIJob owns the workers.
+    With mpi-operator, a Job owns the launcher, and the MPIJob owns the workers.
     """
     job = pod.labels["training.kubeflow.org/job-name"]
     # mpi-operator has no replica-type but a job-role. Training Operator writes job-role on one pod of a type only.

@@ -1,8 +1,8 @@
-"""Volcano: Jobs with tasks, which its own scheduler admits as a whole.
+"""Volcano: Jobs with tasks, which Volcano's scheduler admits as a whole.
 
-A PodGroup is admitted by its sum of resources (``minResources``); HyperNodes are its topology. For pods without a group
-Volcano's controller makes a PodGroup from the first pod's annotations. Its minimum is one pod, unless the owner of the
-pods has ``group-min-member``.
+Volcano admits a PodGroup by its sum of resources (``minResources``), and HyperNodes are its topology. For pods without
+a group, Volcano's controller makes a PodGroup from the first pod's annotations; its minimum is one pod, unless the
+owner of the pods has ``group-min-member``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,14 +24,17 @@ from ..words import under, words
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
-    """Write what createJobPod (pkg/controllers/job/job_controller_util.go) writes on a task's first pod."""
+    """Write on a pod what createJobPod writes on the first pod of a task.
+
+    Source: pkg/controllers/job/job_controller_util.go.
+    """
     _stamp_task(pod, scene, scene.name, scene.uid, scene.spec)
     owned_by_workload(pod, scene)
     set_name(pod, f"{scene.name}-{scene.key or 'default0'}-0")
 
 
 def _stamp_made(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the same of a Job that is made of a CronJob or a JobTemplate, under a name that is yet to be made.
+    """Write on a pod what Volcano writes if a CronJob or a JobFlow makes the Job; the Job's name is unknown.
 
     Source: pkg/controllers/cronjob/cronjob_controller_util.go, pkg/controllers/jobflow/jobflow_controller_util.go.
     """
@@ -46,7 +49,7 @@ def _job(scene: Scene) -> Found:
 
 
 def _job_made(document: Found | None) -> Predicted:
-    """Predict the Job of a CronJob, or of a JobTemplate that a JobFlow names."""
+    """Return the Job that Volcano makes of a CronJob, or of a JobTemplate that a JobFlow names."""
     cron = at(document, "kind") == "CronJob"
     made = mapping_at(document, "spec", "jobTemplate") if cron else mapping_at(document)
     metadata = {**mapping_at(document, "metadata"), "labels": mapping_at(made, "metadata", "labels")}
@@ -84,9 +87,10 @@ def _tasks(job: Mapping[str, Any] | None) -> tuple[Role, ...]:
 
 
 def _volcano_group(pod: Subject) -> Member:
-    """Return the membership in a group of Volcano. No pod states the size: ``group-min-member`` counts on owners only.
+    """Return the membership in a PodGroup of Volcano; no pod states the size.
 
-    Source: volcano-sh/volcano pkg/controllers/podgroup/pg_controller_handler.go getMinMemberFromUpperRes.
+    ``group-min-member`` counts only on owners. Source: volcano-sh/volcano
+    pkg/controllers/podgroup/pg_controller_handler.go getMinMemberFromUpperRes.
     """
     key, volcanos_own = "scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"
     name = pod.annotations.get(key) or pod.annotations[volcanos_own]
@@ -109,7 +113,10 @@ _TYPES: Final = "volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/schedul
 
 
 def _minimums(job: Found) -> Iterator[tuple[Steps, str]]:
-    """Yield the minimums that Volcano's webhook refuses (volcano-sh/volcano pkg/webhooks/admission/jobs/validate)."""
+    """Yield the minimums that Volcano's webhook refuses: path and message.
+
+    Source: volcano-sh/volcano pkg/webhooks/admission/jobs/validate.
+    """
     total, tasks = 0, at(job, "spec", "tasks")
     for index, task in items(tasks):
         replicas, least = count(task.get("replicas"), 1), count(task.get("minAvailable"))
@@ -122,20 +129,26 @@ def _minimums(job: Found) -> Iterator[tuple[Steps, str]]:
 
 
 def _counts_workers_alone(document: Found) -> bool:
-    """Return whether a Job has the MPI plugin: it counts workers alone (docs/user-guide/how_to_use_mpi_plugin.md)."""
+    """Return whether a Job has the MPI plugin, with which its minimum may count only the workers.
+
+    Source: docs/user-guide/how_to_use_mpi_plugin.md.
+    """
     return at(document, "spec", "plugins", "mpi") is not None
 
 
 def _task_waits(_document: Found, task: object) -> str:
-    """Return the field that delays a task (job_controller_actions.go waitDependsOnTaskMeetCondition)."""
+    """Return the field that delays a task until another has started; empty if there is none.
+
+    Source: job_controller_actions.go waitDependsOnTaskMeetCondition.
+    """
     return "dependsOn" if at(task, "dependsOn", "name") else ""
 
 
 def _starts(gang: StartingGang) -> Start[Any]:
-    """Return the start of a Volcano Job, with the defaults of volcano-sh/volcano pkg/webhooks/admission/jobs/mutate.
+    """Return the pods of a Volcano Job that start together, with the defaults of Volcano's webhook.
 
-    With a minimum below the sum of the tasks' minimums, any pods may start first (pkg/scheduler/api/job_info.go,
-    CheckTaskReady).
+    If the minimum is below the sum of the tasks' minimums, any pods may start first. Sources: volcano-sh/volcano
+    pkg/webhooks/admission/jobs/mutate, pkg/scheduler/api/job_info.go CheckTaskReady.
     """
     shares = []
     for each in gang.pods:

@@ -1,4 +1,4 @@
-"""Volcengine's GPU sharing: mGPU."""
+"""Volcengine's system for sharing GPUs: mGPU."""
 
 from typing import Final
 

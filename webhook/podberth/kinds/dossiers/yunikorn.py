@@ -1,7 +1,7 @@
-"""YuniKorn: makes placeholder pods from the task groups in an annotation of the application's first pod.
+"""YuniKorn, which makes placeholder pods from the task groups in an annotation of the application's first pod.
 
-A placeholder has the affinity, tolerations and node selector of its task group. A pod with others may not fit on the
-node of its placeholder.
+A placeholder has the affinity, tolerations and node selector of its task group. A pod with other values may not fit on
+the node of its placeholder.
 """
 
 from functools import lru_cache
@@ -18,9 +18,9 @@ from ..words import under
 
 @lru_cache(maxsize=64)
 def _of_task_groups(text: str) -> int:
-    """Return the number of pods of all task groups; cached, because a review needs it several times for each template.
+    """Return the number of pods of all task groups; cached, because a review asks several times for each template.
 
-    ``kube.budget.TASK_GROUPS`` bounds the text, so the cache holds a megabyte at most.
+    ``kube.budget.TASK_GROUPS`` bounds the text, so the cache has a megabyte at most.
     """
     try:
         groups = orjson.loads(text)
@@ -30,9 +30,10 @@ def _of_task_groups(text: str) -> int:
 
 
 def _yunikorn_application(pod: Subject) -> Member | None:
-    """Return the membership in an application with task groups, which start together; only the first pod has the size.
+    """Return the membership in an application with task groups, whose pods start together; None for other pods.
 
-    Source: apache/yunikorn-k8shim pkg/common/utils/utils.go GetApplicationIDFromPod, in its order.
+    Only the first pod states the size. Source: apache/yunikorn-k8shim pkg/common/utils/utils.go
+    GetApplicationIDFromPod, in its order.
     """
     name = pod.labels.get("yunikorn.apache.org/app-id") or pod.annotations.get("yunikorn.apache.org/app-id")
     name = name or pod.labels.get("applicationId") or pod.labels.get("spark-app-selector")
