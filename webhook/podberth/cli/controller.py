@@ -157,7 +157,7 @@ async def _hand_on(live: LiveObjects, reflector: Reflector) -> None:
 
 
 async def _until(stop: asyncio.Event, tasks: list[asyncio.Task[None]]) -> None:
-    """Wait for the stop signal, then cancel the tasks, the last first: a leader releases its Lease before others end."""
+    """Wait for the stop signal, then cancel the tasks, the last first, so that a leader releases its Lease."""
     asked = asyncio.create_task(stop.wait())
     try:
         ended, _ = await asyncio.wait((asked, *tasks), return_when=asyncio.FIRST_COMPLETED)
