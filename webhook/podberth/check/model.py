@@ -184,7 +184,7 @@ class Report:
     """The numbers of a cluster's workloads; None for a check of manifests."""
 
     def count(self, verdict: Verdict) -> int:
-        """Return the number of results with a verdict."""
+        """Return the number of results whose verdict is ``verdict``."""
         return sum(result.verdict == verdict for result in self.results)
 
     @property

@@ -145,8 +145,6 @@ def _read(reads: Iterable[tuple[str, ...]], pod: dict[str, Any], own: Mapping[st
 
     If there is none, return the place of the accelerator request or of the gang, if the policy reads facts about these.
     Paths through lists come last, because it is unknown which element is meant.
-
-    Of a list nobody knows which element is meant, so that comes last.
     """
     paths = list(reads)
     read = [path[1:] for path in paths if path[0] == "object"]

@@ -65,7 +65,7 @@ class CheckSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """The results of one file."""
+    """The results of checking one file."""
 
     file: str
     documents: int
@@ -84,7 +84,7 @@ def report(checked: Sequence[Checked]) -> Report:
 
 
 def is_exempt(namespace: str, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Return whether the API server keeps objects of a namespace from podberth's webhook (manifests/base)."""
+    """Return whether the API server sends no objects of a namespace to podberth's webhook (manifests/base)."""
     labels = namespaces.get(namespace, {}).get("metadata", {}).get("labels") or {}
     return namespace in EXEMPT_NAMESPACES or EXEMPT_LABEL in labels
 

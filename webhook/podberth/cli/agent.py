@@ -1,4 +1,4 @@
-"""``podberth agent``: read this node's accelerators, and publish or print the document that describes them."""
+"""``podberth agent``: reads this node's accelerators, and publishes or prints the document that describes them."""
 
 import argparse
 import os

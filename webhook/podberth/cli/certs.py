@@ -1,4 +1,4 @@
-"""``podberth certs``: show and rotate the certificate authorities of a cluster."""
+"""``podberth certs``: shows and rotates the certificate authorities of a cluster."""
 
 import argparse
 import asyncio
@@ -184,7 +184,8 @@ async def _begin(shared: SharedAuthorities, *, force: bool) -> None:
 async def _left(shared: SharedAuthorities) -> str:
     """Return the condition that a rotation still waits for; empty when the rotation is complete.
 
-    If the API server cannot be reached, the result is the error, because an API server may be away for a day.
+    If the API server cannot be reached, the result is the error, because a rotation may outlast an outage of the API
+    server.
 
     Raises:
         ClusterError: the API server refuses the request.

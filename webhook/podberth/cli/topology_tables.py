@@ -171,7 +171,7 @@ def _kind_row(each: KindCount) -> Row:
 
 
 def _short(place: str) -> str:
-    """Return the name of a domain, truncated: it may be any label value."""
+    """Return the name of a domain, truncated to the length of usual ones: it may be any label value."""
     return place if len(place) <= _LONGEST_PLACE else f"{place[: _LONGEST_PLACE - 1]}…"
 
 

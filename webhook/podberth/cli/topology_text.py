@@ -66,7 +66,7 @@ def _show_section(section: TableSection, terminal: Terminal) -> None:
 
 
 def _unstacked(row: Row) -> Iterator[tuple[Cell, ...]]:
-    """Yield one row for each line of a row whose cells have several lines."""
+    """Yield the lines of one table row as rows of their own, because a cell may have several lines."""
     stacks = [cell if isinstance(cell, tuple) and not isinstance(cell, Span) else (cell,) for cell in row]
     for line in range(max(map(len, stacks))):
         yield tuple(stack[line] if line < len(stack) else "" for stack in stacks)

@@ -48,7 +48,7 @@ class Shipped:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts of ``policy.yaml`` and ``params.yaml``."""
+        """The texts of ``policy.yaml`` and ``params.yaml`` in the policy's folder."""
         files = (self.folder / name for name in (POLICY, PARAMS))
         return tuple(read_text_in_time(file, MAX_POLICY_BYTES) for file in files if file.exists())
 

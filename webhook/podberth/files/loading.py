@@ -88,7 +88,7 @@ class LintFiles:
 
 
 def find_policies(paths: Iterable[Path]) -> LintFiles:
-    """Return the policy files at ``paths`` and below directories among them, with all files beside them.
+    """Return the policy files at ``paths``, or below directories at ``paths``, with the tests in their folders.
 
     Raises:
         UsageError: a file cannot be read, or there is no policy file.

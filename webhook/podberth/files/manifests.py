@@ -144,9 +144,9 @@ def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
 
 
 def _is_file(file: Path) -> bool:
-    """Return whether a file is to be read. A pipe in a folder is not: reading it might never end.
+    """Return whether a file is to be read: a regular file, or a link without a target, so that it is reported.
 
-    A link without a target is, so that it is reported.
+    A pipe in a folder is not read, because reading it might never end.
     """
     try:
         return stat.S_ISREG(file.stat().st_mode)

@@ -1,4 +1,4 @@
-"""Judges the policies in force: the cluster's GPUPolicies, or files, which only the replicas' metrics count."""
+"""Judges the policies in force: GPUPolicies of the cluster, or files, of which replicas report only the number."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -126,7 +126,10 @@ def _needing(observed: InstallationState, replicas: tuple[Replica, ...]) -> dict
 
 
 def _counted(replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
-    """Return the number of policies from files that need such an entry, by kind; None if no replica reports it."""
+    """Return the number of policies that need a webhook entry for every pod, by kind, from the replicas' metrics.
+
+    The result is None if no replica reports the number.
+    """
     counts: dict[str, int] = {}
     for labels, value in (item for each in replicas for item in each.labelled(_FOR_EVERY_POD).items()):
         review = dict(labels).get("review", "")
@@ -171,7 +174,7 @@ def _broken(policy: Document) -> Row:
 
 
 def _condition(policy: Document, kind: str) -> dict[str, Any]:
-    """Return a condition of a policy's status; empty if it is about an earlier generation and thus outdated."""
+    """Return the condition of type ``kind`` in a policy's status; empty if it is about an earlier generation."""
     status = policy.get("status") or {}
     if status.get("observedGeneration") != policy["metadata"].get("generation"):
         return {}

@@ -24,7 +24,7 @@ class ApiPath(str):
     __slots__ = ()
 
     def __new__(cls, *segments: str) -> Self:
-        """Return the path of these segments.
+        """Return the API path that consists of these segments, each quoted.
 
         Raises:
             ClusterError: a segment is invalid; the reason is ``refused``, as if the API server had refused it.

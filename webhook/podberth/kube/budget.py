@@ -90,7 +90,7 @@ def _of_expressions(place: Path, name: str, values: int = ENTRIES) -> Iterator[B
 
 
 def _of_selector(place: Path) -> Iterator[Bound]:
-    """Yield the bounds of a LabelSelector."""
+    """Yield the bounds of the LabelSelector at a path."""
     yield Bound((*place, "matchLabels"), ENTRIES, "five for each term")
     yield from _of_expressions(place, "matchExpressions")
 
@@ -173,7 +173,7 @@ BOUNDS: Final[tuple[Bound, ...]] = (
     RECORD,
     RECORD_CLAIMS,
 )
-"""Every limit except those of bytes and of names."""
+"""All limits of the table; those of a pod's size in bytes and of its names' lengths are not in it."""
 
 _LISTED: Final = tuple(each for each in BOUNDS if each.unit == "entries" and each.path[0] in ("metadata", "spec"))
 LARGEST: Final[Mapping[Path, int]] = {each.path: each.most for each in _LISTED}

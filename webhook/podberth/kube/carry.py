@@ -85,7 +85,7 @@ def _aligned(items: Sequence[Any], shown: Sequence[Any]) -> dict[int, int]:
 
 
 def _within(part: Any, whole: Any) -> bool:
-    """Return whether ``whole`` can be ``part`` with fields filled in.
+    """Return whether ``whole`` has everything that ``part`` has, so that it can be ``part`` with fields filled in.
 
     Two objects with names match if their names are equal. A number and its text, as 4 and "4", are equal.
     """

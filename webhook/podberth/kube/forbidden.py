@@ -1,4 +1,4 @@
-"""Parses a 403 of the API server's authorizer: the missing right, and the role of podberth's that grants it.
+"""Reads a 403 message of the API server's authorizer: which right is missing, and which file of podberth's grants it.
 
 The message is in the format of ``ForbiddenErrorMessage``'s (kubernetes apiserver
 pkg/endpoints/handlers/responsewriters/errors.go). A 403 of an admission plugin has another format; it is about the
@@ -44,8 +44,6 @@ def wanted_right(message: str) -> str:
     """Return advice on which right to grant to which ServiceAccount; empty if the message is not about a missing right.
 
     For example ``grant ServiceAccount podberth-system/podberth: list nodes, as manifests/base/rbac.yaml does``.
-
-    ``grant ServiceAccount podberth-system/podberth: list nodes, as manifests/base/rbac.yaml does``
     """
     said = _SAYS.match(message)
     if said is None:

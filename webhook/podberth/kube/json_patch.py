@@ -30,7 +30,7 @@ class PatchError(ValueError):
 
 
 class UnmetError(PatchError):
-    """A ``test`` operation does not hold. Then no operation of the patch is applied, which is no error."""
+    """A ``test`` operation does not hold. Then no operation of the patch is applied, and no error is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class _Edit:
             container.insert(len(container) if key == "-" else _index(key, len(container) + 1), value)
 
     def _place(self, path: Steps) -> tuple[Any, str]:
-        """Return the container that the last step of a path refers to, as a copy that may be written, and that step."""
+        """Return the container in which a path's last step is, as a copy that may be written, and the last step."""
         container: Any = self._document
         for key in path[:-1]:
             child = _child(container, key)

@@ -1,4 +1,4 @@
-"""A working copy of a document, and the JSON Patch (RFC 6902) that leads to it.
+"""A working copy of a document, and the JSON Patch (RFC 6902) that turns the original into the copy.
 
 A review writes a few paths of a pod of some kilobytes. So the copy shares unchanged parts with the original, the patch
 is computed from the written paths, and the check of the patch copies only the containers on its paths. Nothing here
@@ -25,7 +25,7 @@ _LONGEST_REMEMBERED = 256
 
 
 class Draft:
-    """A document under edit.
+    """A working copy of a document that records which paths were read and written.
 
     ``original`` is never changed; ``document`` is the result so far and may be read freely, but is written only through
     ``set``, ``append`` and ``remove``. After ``set`` or ``append``, the caller must not change the value that it
@@ -236,7 +236,7 @@ def _existing(document: Any, path: Path) -> Path:
 
 
 def _existing_parents(original: Any, paths: Iterable[Path]) -> Iterable[Path]:
-    """Cut each path behind the first step that ``original`` lacks or holds as null, so an operation can name it."""
+    """Yield each path, shortened to end at its first step that ``original`` lacks or holds as null."""
     for path in paths:
         depth = len(_existing(original, path[:-1]))
         yield path[: depth + 1]

@@ -91,7 +91,7 @@ def _a(kind: type) -> _Check:
 
 
 def _scalar(value: Any) -> _Faults | None:
-    """Return the fault of a value that is no text, number or null: a template may write a quantity without quotes."""
+    """Return the fault of a value that is no text, number or null; a quantity may be a text or a number."""
     return None if type(value) in _SCALARS else _fault(value, "string or number")
 
 
@@ -151,7 +151,7 @@ def _map(element: _Check) -> _Check:
 
 
 def _gathered(faults: _Faults | None, step: str, below: _Faults) -> _Faults:
-    """Return ``faults`` and the faults below one step, whose paths get that step."""
+    """Return ``faults`` together with the faults ``below`` one step, after adding the step to their paths."""
     for where, _ in below:
         where.append(step)
     return [*faults, *below] if faults else below

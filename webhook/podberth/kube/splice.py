@@ -122,8 +122,7 @@ class _Writer:
         self.found: list[Splice] = []
         self._aliased = "*" in self.text
         self._now: dict[int, Any] = {}
-        """The values after the edit, by the ``id`` of their places, which later aliases refer to; only if the anchor
-        remains."""
+        """The new values by the ``id`` of their places, for aliases that follow; only values whose anchor remains."""
         self.indents = _indents(root)
 
     def cut(self, start: int, end: int, text: str = "") -> None:

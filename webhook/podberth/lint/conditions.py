@@ -222,7 +222,7 @@ def _about(term: Where, fact: Compares | Among) -> Formula:
 
 
 def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
-    """Return the statement of a fact about a number: a size is never negative, and other numbers may be fractions."""
+    """Return the statement of a fact about a number: a size is never negative, any other number may be a fraction."""
     if isinstance(term, Call) and term.function == "size":
         return AllOf((fact, Compares(term, ">=", 0)))
     if isinstance(fact, Compares) and isinstance(fact.value, int):

@@ -53,8 +53,6 @@ class Authorities:
 
     ``current`` is None until the first authority is trusted, ``next`` is None if no rotation is in progress. If
     ``hurried``, the current authority is dropped once ``next`` signs, without waiting for its last leaf to expire.
-
-    ``hurried``: once ``next`` signs, its predecessor is dropped without waiting for its last leaf to expire.
     """
 
     current: Signer | None

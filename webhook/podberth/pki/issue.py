@@ -1,4 +1,4 @@
-"""Creates certificates: an authority, and the leaf of a webhook server.
+"""Creates certificates: an authority's, and the leaf certificate of a webhook server.
 
 Keys are ECDSA keys on P-256: OpenSSL signs with them ten times faster than with RSA-2048. The API server verifies them,
 and every TLS 1.2+ client supports them (RFC 8422, 5.1.1).

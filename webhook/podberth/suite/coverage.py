@@ -73,7 +73,7 @@ class Covered:
 
     @property
     def points(self) -> int:
-        """The number of points that the expression counts for."""
+        """The number of points of the expression: 2 for a condition, 1 for any other expression."""
         return 1 if self.values is None else 2
 
     @property

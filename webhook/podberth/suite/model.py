@@ -109,7 +109,7 @@ class Expectation(Model):
 
 
 class Case(SuiteCluster):
-    """One pod, or one review, and the expected result."""
+    """One test case: a pod to create, or another review of a pod, and the expected result."""
 
     name: Annotated[str, Field(min_length=1)]
     pod: Document | None = None

@@ -57,8 +57,6 @@ def _slid(lines: list[str], start: int, end: int, stop: int) -> slice:
 
     The difference stays correct. An added item of a list is thus shown from its dash on, and not from the line in which
     it first differs from its neighbour.
-
-    So an added item of a list is shown from its dash on, and not from the line in which it first differs.
     """
     size, best = end - start, start
     for at in range(start + 1, stop - size + 1):

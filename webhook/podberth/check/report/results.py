@@ -41,9 +41,9 @@ def operations(changes: Sequence[DocumentChange]) -> list[Operation]:
 
 
 def patched(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the document before and after the changes of a result; None if it is not available.
+    """Return the document before and after the changes of a result; None if the document is not available.
 
-    The document before the changes includes those of its earlier templates.
+    The document before the changes already has the changes of its earlier templates.
 
     Raises:
         PatchError: a change does not apply to the document.

@@ -34,7 +34,7 @@ MAX_COMFORTABLE = 120
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the messages and reasons that are uncomfortably long, but still shown in full."""
+    """Yield the messages and reasons that are longer than MAX_COMFORTABLE, but short enough to be shown in full."""
     for policy in library.policies:
         for path, length in shortest_lines(policy):
             if MAX_COMFORTABLE < length <= MAX_LINE:
