@@ -26,7 +26,8 @@ class ExplainedPod:
     node_count: int
     before: PodReach | None
     after: PodReach | None
-    """The nodes for the pod after mutations; None if no node is known, or if the pod was denied."""
+    """The nodes where the pod after mutations could run; None if the pod was denied. ``before`` and ``after`` are None
+    if no node is known."""
 
 
 def as_json(subjects: Sequence[ExplainedPod]) -> dict[str, Any]:

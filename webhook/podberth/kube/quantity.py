@@ -145,7 +145,7 @@ def write_quantities(pod: dict[str, Any]) -> None:
 def canonical_quantity(value: str | float) -> str:
     """Return a quantity in its canonical form, the shortest without a fraction: 8192Mi is 8Gi, 0.5 is 500m.
 
-    A binary suffix stays binary, a decimal one decimal. Source: Quantity.CanonicalizeBytes, apimachinery
+    The units, binary or decimal, are the author's. Source: Quantity.CanonicalizeBytes, apimachinery
     pkg/api/resource/quantity.go. In two rare cases its result differs: a text that is short enough already keeps its
     sign, zeros and E (+8, 008, 1E3, 1e0), and a container's request is rounded up to thousandths.
 

@@ -71,7 +71,7 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """How long one replica has seen the next authority in every webhook configuration without a change."""
+    """The time since when one replica has seen the next authority in every webhook configuration, without a change."""
 
     serial: int
     generations: tuple[tuple[str, int], ...]

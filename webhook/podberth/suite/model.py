@@ -103,7 +103,7 @@ class Expectation(Model):
     denials: tuple[str, ...] | None = None
     """Texts, each contained in the denial; the empty list means that the pod is not denied."""
     patched: Document | None = None
-    """A part of the pod that /mutate returns; ``partial.differences`` defines what a part is."""
+    """A part of the pod that /mutate returns; ``runner.differences`` defines what a part is."""
     golden: Annotated[str, Field(min_length=1)] | None = None
     """The name of a file beside the suite, ``NAME.golden.yaml``, with the whole pod that /mutate returns."""
 

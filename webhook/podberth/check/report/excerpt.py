@@ -65,7 +65,7 @@ def _shortened(value: Any, paths: Sequence[Sequence[str]], at: tuple[str, ...], 
 
 
 def _inside(changes: Iterable[DocumentChange], cuts: Sequence[_Cut]) -> tuple[DocumentChange, ...] | None:
-    """Return the changes with paths in the shortened document; None if one changes a shortened list or map itself."""
+    """Return the changes inside the entries that are kept; None if a change is of a shortened list or map itself."""
     found: list[DocumentChange] = []
     for each in changes:
         keys = [(cut, *each.path[len(cut.above) :].partition("/")) for cut in cuts if each.path.startswith(cut.above)]
