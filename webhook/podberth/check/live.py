@@ -139,7 +139,7 @@ def _counts(found: Sequence[tuple[Result, ...]], policies: Iterable[ParsedPolicy
 
 
 def _columns(results: Sequence[Result]) -> dict[str, set[str]]:
-    """Return the names of the policies that affect a workload, by effect: ``denied``, ``changed`` and so on."""
+    """Return the names of the policies that affect a workload, for each effect: ``denied``, ``changed`` and so on."""
     return {
         "denied": {each.policy for one in results for each in one.denials},
         "changed": {each.policy for one in results for each in one.wrote},

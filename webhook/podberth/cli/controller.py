@@ -157,7 +157,10 @@ async def _hand_on(live: LiveObjects, reflector: Reflector) -> None:
 
 
 async def _until(stop: asyncio.Event, tasks: list[asyncio.Task[None]]) -> None:
-    """Wait for the stop signal, then cancel the tasks, the last first, so that a leader releases its Lease."""
+    """Wait for the stop signal or the end of a task, then cancel all tasks, the last first.
+
+    A leader thus releases its Lease while its watches still run.
+    """
     asked = asyncio.create_task(stop.wait())
     try:
         ended, _ = await asyncio.wait((asked, *tasks), return_when=asyncio.FIRST_COMPLETED)

@@ -52,7 +52,7 @@ def edited(
 
 
 def applied(text: str, found: Sequence[Splice]) -> str:
-    """Return ``text`` with splices applied; the splices are sorted and do not overlap."""
+    """Return ``text`` with the replacements in ``found`` made; they have to be sorted and must not overlap."""
     parts: list[str] = []
     at = 0
     for each in found:

@@ -44,7 +44,7 @@ def lint(
     tests: Iterable[str] = (),
     nodes: tuple[Node, ...] | None = None,
 ) -> LintReport:
-    """Return the result of linting policy files.
+    """Lint policy files, and return the findings and costs.
 
     Args:
         texts: the policy files as (file name, text).
