@@ -1,4 +1,5 @@
-"""Checks manifests without a cluster: each pod template is decided as the webhook would decide it, and reported.
+"""Checks manifests without a cluster: podberth decides on each pod template as the webhook would, and reports it.
 
-Pure: texts in, a report and patched texts out. The command line finds the files and chooses the output.
+The room does no I/O: it takes texts, and returns a report and patched texts. The command line finds the files and
+chooses the output.
 """

@@ -1,7 +1,7 @@
 """Files of a repository that are not plain manifests: charts, patches, templates, YAML of other programs.
 
-A file that the user names is always checked. In a folder, a file that is no manifest is skipped: it is counted, with a
-message where its pods stay unchecked, and a chart's files are no errors.
+A file that the user names is always checked. A file that is found in a folder and is no manifest is skipped and
+counted; the report says so if pods in the file stay unchecked.
 """
 
 import re
@@ -13,12 +13,12 @@ from .model import Finding, Report, Result
 from .sources import Source, SourceFile
 
 CHART: Final = "Chart.yaml"
-"""https://helm.sh/docs/topics/charts/"""
+"""The file that makes a folder a Helm chart: https://helm.sh/docs/topics/charts/"""
 _HELM_CHART: Final = "Helm chart"
 _TEMPLATE: Final = "template"
 _OF_HELM: Final = frozenset({CHART, "index.yaml"})  # https://helm.sh/docs/topics/chart_repository/
 KUSTOMIZATIONS: Final = frozenset({"kustomization.yaml", "kustomization.yml", "Kustomization"})
-"""kustomize api/konfig/general.go, RecognizedKustomizationFileNames."""
+"""The names of a kustomization's file: kustomize api/konfig/general.go, RecognizedKustomizationFileNames."""
 
 _OBJECT: Final = re.compile(r"""^(?:[-{][ \t]*)?["']?(?:apiVersion|kind)["']?[ \t]*:""", re.MULTILINE)
 # The first thing behind comments and the document's start
@@ -31,32 +31,32 @@ _PATCH_FIELDS: Final = ("patches", "patchesJson6902", "patchesStrategicMerge", "
 
 
 def is_foreign(file: SourceFile) -> bool:
-    """Return whether an unreadable file is no manifest: a list, or YAML with another program's tags."""
+    """Return whether an unparsable file found in a folder is no manifest: a list, or YAML with a program's own tags."""
     if not file.found or not file.problems or file.sources or _OBJECT.search(file.text):
         return False
     return bool(_LIST.match(file.text) or _TAG.search(file.text))
 
 
 def is_other_data(content: Mapping[str, Any]) -> bool:
-    """Return whether a document is no Kubernetes object: it has no apiVersion, and no kind with the form of one."""
+    """Return whether a document is no Kubernetes object: it has no apiVersion and no kind with the form of one."""
     kind = content.get("kind")
     return "apiVersion" not in content and not (isinstance(kind, str) and _KIND.fullmatch(kind))
 
 
 def is_part_of_a_tool(source: Source) -> bool:
-    """Return whether an object without a kind or an apiVersion is one that Helm or kustomize reads."""
+    """Return whether an object that lacks a kind or an apiVersion is a file of Helm or kustomize."""
     name = _split(source.file)[1]
     return name in KUSTOMIZATIONS or (name in _OF_HELM and not source.kind)
 
 
 def _split(path: str) -> tuple[str, str]:
-    """Return a path's folder and its last name."""
+    """Return the folder of a path and its last component."""
     folder, _, name = path.rpartition("/")
     return folder or ".", name
 
 
 def patches_of(kustomization: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the paths of files that a kustomization applies to objects, and that are not whole objects."""
+    """Yield the paths of the files that a kustomization uses as patches, which are not whole objects."""
     for field in _PATCH_FIELDS:
         entries = kustomization.get(field)
         for entry in entries if isinstance(entries, list) else ():
@@ -66,7 +66,7 @@ def patches_of(kustomization: Mapping[str, Any]) -> Iterator[str]:
 
 
 def only_unexpanded(report: Report) -> bool:
-    """Return whether nothing was checked, and some templates must be expanded first."""
+    """Return whether every result is skipped, and some of them because their templates must be expanded first."""
     return {each.verdict for each in report.results} == {"skipped"} and any(
         each.kind in (_HELM_CHART, _TEMPLATE) for each in report.results
     )
@@ -76,12 +76,12 @@ def only_unexpanded(report: Report) -> bool:
 
 
 def skipped_file(file: str, kind: str = "", line: int = 1) -> Result:
-    """Return the result of a file, or of several files, without anything to check."""
+    """Return the result for one or several files in which nothing can be checked."""
     return Result(file=file, line=line, api_version="", kind=kind, namespace="", name="", path="", verdict="skipped")
 
 
 def chart(folder: str, templates: int) -> Result:
-    """Return the result of a Helm chart with so many templates."""
+    """Return the result for a Helm chart whose ``templates`` files are not checked."""
     several = f"{templates} templates are" if templates > 1 else "template is"
     message = f"its {several} not checked; check its output: helm template {folder} | podberth check -"
     finding = Finding(policy="", message=message, field="", line=1)
@@ -89,7 +89,7 @@ def chart(folder: str, templates: int) -> Result:
 
 
 def patch(file: SourceFile) -> Result:
-    """Return the result of a patch that a kustomization applies to other files."""
+    """Return the result for a file that a kustomization applies to other files as a patch."""
     folder = _split(file.patch_of)[0]
     message = f"a patch of {file.patch_of}; check its output: kustomize build {folder} | podberth check -"
     finding = Finding(policy="", message=message, field="", line=1)
@@ -97,7 +97,7 @@ def patch(file: SourceFile) -> Result:
 
 
 def folded(results: Iterable[Result]) -> Iterator[Result]:
-    """Yield the results; the unexpanded templates of a folder become one result, in the place of the first."""
+    """Yield the results, with those of a folder's unexpanded templates combined at the place of the first."""
     kept = list(results)
     folders: dict[str, list[Result]] = {}
     for each in kept:

@@ -1,6 +1,7 @@
 """Checks the workloads of a cluster as if their pods were created now, and counts the outcomes.
 
-A policy's change that live pods already have is no change, whoever wrote it. Nothing is read here.
+If the live pods already have what a policy would write, the workload counts as unchanged. This module reads nothing
+from the cluster.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -19,14 +20,14 @@ from .sources import Document
 
 Supposition: TypeAlias = Literal["deny", "rolled-out"]
 SUPPOSITIONS: Final[tuple[Supposition, ...]] = get_args(Supposition)
-"""Assumptions about the policies: that their validationActions are Deny, that they have no rollout."""
+"""The assumptions that a user can make about policies: validationActions are Deny, or there is no rollout."""
 
 _ALL: Final = 100
 _PODBERTH: Final = "podberth"
 
 
 def suppose(parsed: ParsedPolicies, as_if: Collection[Supposition]) -> ParsedPolicies:
-    """Return the policies with the assumptions applied."""
+    """Return the policies, changed as the assumptions ``as_if`` say."""
     return replace(parsed, policies=tuple(_supposed(each, as_if) for each in parsed.policies)) if as_if else parsed
 
 
@@ -45,14 +46,17 @@ def _supposed(parsed: ParsedPolicy, as_if: Collection[Supposition]) -> ParsedPol
 def judge(
     speaker: Speaker, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]
 ) -> tuple[Result, ...]:
-    """Return the outcome for each template of one workload."""
+    """Return one result for each pod template of a workload, without the changes that its live pods already have."""
     found = judged(speaker.source, snapshot, settings, known)
     pods = [Draft(pod) for pod in speaker.pods if not shape_problems(pod)]
     return tuple(_settled(each, pods) for each in found)
 
 
 def _settled(result: Result, pods: Sequence[Draft]) -> Result:
-    """Return a result without the changes that live pods already have; one that no document can hold still counts."""
+    """Return a result without the policies' writes that live pods already have.
+
+    A write that the document cannot hold still counts as a change of the pod.
+    """
     done = {
         each.policy: Finding(policy=each.policy, message="this is on its live pods already", field="", line=0)
         for each in result.wrote
@@ -76,7 +80,7 @@ def _settled(result: Result, pods: Sequence[Draft]) -> Result:
 
 
 def _holds(pod: Draft, wrote: Wrote) -> bool:
-    """Join the results of all workloads and of other objects; ``policies`` are without assumptions."""
+    """Return whether a live pod already has everything that one policy wrote, according to the pod's record."""
     claims = {wrote.policy: dict(wrote.claims)}
     return record.held(pod, claims) == claims
 
@@ -89,7 +93,11 @@ def live_report(
     unread: Sequence[Result] = (),
     missing: Sequence[str] = (),
 ) -> Report:
-    """Join the results of all workloads and of other objects; ``policies`` are without assumptions."""
+    """Return the report about all workloads, from the results of each and the numbers of the other objects.
+
+    ``policies`` are as written, without assumptions. ``unread`` are results for objects that could not be read, and
+    ``missing`` are the kinds that could not be listed.
+    """
     verdicts = [min((one.verdict for one in each), key=VERDICTS.index, default="skipped") for each in found]
     live = Live(
         workloads=len(found),
@@ -110,7 +118,7 @@ def live_report(
 
 
 def _counts(found: Sequence[tuple[Result, ...]], policies: Iterable[ParsedPolicy]) -> tuple[PolicyCount, ...]:
-    """Count by policy, in one pass over the workloads."""
+    """Return, for each policy, the number of workloads by effect."""
     named = {each.policy.name: each.policy.spec for each in policies}
     columns = {
         name: dict.fromkeys(("denied", "changed", "warned", "audited", "in_force", "held_back"), 0) for name in named
@@ -131,7 +139,7 @@ def _counts(found: Sequence[tuple[Result, ...]], policies: Iterable[ParsedPolicy
 
 
 def _columns(results: Sequence[Result]) -> dict[str, set[str]]:
-    """Return the policies that affect a workload, by their effect."""
+    """Return the names of the policies that affect a workload, for each effect: ``denied``, ``changed`` and so on."""
     return {
         "denied": {each.policy for one in results for each in one.denials},
         "changed": {each.policy for one in results for each in one.wrote},

@@ -1,7 +1,7 @@
-"""The result of a check: the report that every output format is made from, and that ``-o json`` prints.
+"""The result of a check: a report from which every output format is made, and which ``-o json`` prints.
 
-Field names here are those of the JSON, in snake case. The JSON's shape is versioned: ``VERSION`` grows when a reader of
-the old shape would misread the new one.
+Field names here are those of the JSON, in snake case. The JSON's format is versioned: ``VERSION`` grows with each
+incompatible change.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,24 +14,25 @@ VERSION: Final = 1
 
 Verdict: TypeAlias = Literal["denied", "mutated", "unchanged", "skipped", "error"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("denied", "error", "mutated", "unchanged", "skipped")
-"""The most severe first."""
+"""All verdicts, the most severe first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """A denial, a warning or an error, with its field."""
+    """A denial, a warning or an error about a document, with the field that it is about."""
 
     policy: str
-    """The policy; empty for podberth's own findings: YAML, shape, and checks without a policy."""
+    """The policy's name; empty for podberth's own findings, such as invalid YAML or a wrong type."""
     message: str
     field: str
-    """The path in the document, in ``kube.positions.render_path``'s format; empty for the document."""
+    """The field's path in the document, as ``kube.positions.render_path`` writes it; empty for the whole document."""
     line: int
-    """The line of the field in the file, from 1; of its nearest parent where the field is absent. 0: no line."""
+    """The line of the field in the file, counted from 1; if the field is absent, that of its nearest parent. 0 means no
+    line."""
     action: str = ""
     """The policy's decision (``admission.outcome.Action``); empty for podberth's own findings. Not in JSON."""
     rule: str = ""
-    """The part of the policy that decided it: ``mutations`` or ``validations``. Not in JSON."""
+    """The part of the policy that made the decision: ``mutations`` or ``validations``. Not in JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,59 +43,59 @@ class DocumentChange:
     op: Literal["add", "replace", "remove"]
     path: str
     value: Any
-    """None for ``remove``."""
+    """The new value; None for ``remove``."""
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrote:
-    """The writes of one policy on a pod, whether or not a document can hold them."""
+    """Everything that one policy wrote on a pod, whether or not the document can hold it."""
 
     policy: str
     claims: Mapping[str, Any] = field(hash=False)
-    """The writes by concern, as in the record; empty where the record is too long to be kept."""
+    """The writes by concern, as in the pod's record; empty if the record is too long to be kept."""
     reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """The result of one pod template, or of a document without one.
+    """The result of checking one pod template, or a document without a template.
 
-    ``skipped`` is a document that makes no pods that podberth could predict, or none that podberth decides on; a
-    warning says which. ``error`` is a document that could not be checked; ``errors`` says why.
+    The verdict ``skipped`` means that the document makes no pods that podberth can predict, or none that podberth
+    decides on; a warning says which. The verdict ``error`` means that the document could not be checked; ``errors``
+    says why.
     """
 
     file: str
     line: int
-    """The line where the template starts; for a document without one, where the document starts."""
+    """The line where the template starts; if the document has no template, the line where the document starts."""
     api_version: str
     kind: str
     namespace: str
     name: str
     path: str
-    """The template's path in the document (``spec.template``); empty for a Pod and for a document without one."""
+    """The template's path in the document (``spec.template``); empty for a Pod or a document without a template."""
     verdict: Verdict
     denials: tuple[Finding, ...] = ()
     warnings: tuple[Finding, ...] = ()
     errors: tuple[Finding, ...] = ()
     notes: tuple[Finding, ...] = ()
-    """Writes of admission that the document cannot hold, such as a name that only the cluster knows."""
+    """Writes of policies that the document cannot hold, such as a name that only the cluster knows."""
     changes: tuple[DocumentChange, ...] = ()
     audits: tuple[Finding, ...] = ()
-    """Entries for the audit log; in JSON only for live workloads."""
+    """Entries for the audit log; they are in JSON only for live workloads."""
     held_back: tuple[str, ...] = ()
-    """Policies whose rollout does not include this workload; in JSON only for live workloads."""
+    """The policies whose rollout does not include this workload; they are in JSON only for live workloads."""
     in_force: tuple[str, ...] = ()
-    """Policies whose writes the live pods already have; in JSON only for live workloads."""
+    """The policies whose writes the live pods already have; they are in JSON only for live workloads."""
     wrote: tuple[Wrote, ...] = field(default=(), compare=False, repr=False)
-    """The writes on the pod itself. Not in JSON."""
+    """What each policy wrote on the pod. Not in JSON."""
     earlier: tuple[DocumentChange, ...] = field(default=(), compare=False, repr=False)
-    """The changes of the document's earlier templates, to which ``changes`` are added. Not in JSON."""
+    """The changes for the document's earlier templates; ``changes`` apply after them. Not in JSON."""
     unexpanded: bool = field(default=False, compare=False, repr=False)
-    """Whether the template was found in a folder and is not expanded. Not in a report."""
+    """Whether the file is an unexpanded template that was found in a folder. Not in JSON."""
     source: PositionedDocument | None = field(default=None, compare=False, repr=False)
-    """The document as it was read, for the difference and the patched text; None where it could not be read. Not in
-    JSON."""
+    """The document, for the difference and the patched text; None if it could not be read. Not in JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,22 +104,22 @@ class PolicyCount:
 
     policy: str
     actions: tuple[str, ...]
-    """The policy's own validationActions, without assumptions."""
+    """The validationActions in the policy's spec, without assumptions."""
     percent: int
-    """The percentage of its rollout; 100 where it has none."""
+    """The percentage of the policy's rollout; 100 if it has none."""
     denied: int
     changed: int
     warned: int
     audited: int
     in_force: int
-    """Workloads whose pods already have the policy's writes."""
+    """The number of workloads whose pods already have the policy's writes."""
     held_back: int
-    """Workloads that its rollout does not include."""
+    """The number of workloads that the policy's rollout does not include."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Live:
-    """The results of a cluster's workloads: each is counted once, by its most severe template."""
+    """The numbers of a cluster's workloads by verdict; the most severe template of a workload decides."""
 
     workloads: int
     denied: int
@@ -126,21 +127,21 @@ class Live:
     changed: int
     unchanged: int
     warned: int
-    """Workloads with a warning, whatever their other results."""
+    """The number of workloads with a warning, whatever their verdict."""
     spoken_for: int
-    """Objects that are not counted, because a workload above them is."""
+    """The number of objects that are not counted because another object above them represents their workload."""
     finished: int
-    """Workloads that create no more pods."""
+    """The number of workloads that create no more pods."""
     exempt: int
-    """Workloads whose namespace podberth never sees."""
+    """The number of workloads in namespaces that the API server keeps from podberth."""
     unknown: Mapping[str, int]
-    """Kinds of which podberth does not know whether they create pods, with their numbers."""
+    """The number of objects by kind, for kinds of which podberth does not know whether they create pods."""
     missing: tuple[str, ...]
-    """Kinds that could not be listed, with the reason: the report is about the rest alone."""
+    """The kinds that could not be listed, with the reasons; the report does not cover them."""
     policies: tuple[PolicyCount, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the value for ``-o json``."""
+        """Return the numbers in the format of ``-o json``."""
         return {
             "workloads": self.workloads,
             "denied": self.denied,
@@ -172,7 +173,7 @@ class Live:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Everything that a check found, in order of file and line."""
+    """Everything that a check found, ordered by file and line."""
 
     results: tuple[Result, ...]
     files: int
@@ -180,15 +181,15 @@ class Report:
     documents: int
     """The number of documents in these files, without empty ones."""
     live: Live | None = None
-    """The results of a cluster's workloads; None for manifests."""
+    """The numbers of a cluster's workloads; None for a check of manifests."""
 
     def count(self, verdict: Verdict) -> int:
-        """Return the number of results with a verdict."""
+        """Return the number of results whose verdict is ``verdict``."""
         return sum(result.verdict == verdict for result in self.results)
 
     @property
     def skipped_kinds(self) -> dict[str, int]:
-        """Count the skipped documents by ``apiVersion/Kind``, so that each one is reported."""
+        """Return the number of skipped documents by ``apiVersion/Kind``."""
         counted: dict[str, int] = {}
         for result in self.results:
             if result.verdict == "skipped":
@@ -197,7 +198,7 @@ class Report:
         return dict(sorted(counted.items()))
 
     def as_json(self) -> dict[str, Any]:
-        """Return the report for ``-o json``."""
+        """Return the report in the format of ``-o json``."""
         return {
             "version": VERSION,
             "summary": {

@@ -1,6 +1,7 @@
-"""Checks numbers of manifests: unfilled placeholders, and integers and quantities that no API server accepts.
+"""Finds placeholders that stand for numbers, and integers and quantities that no API server accepts, in manifests.
 
-In a name or an image a placeholder does no harm here; in a count it makes every decision on the pod worthless.
+A placeholder in a name or an image does not affect a decision; a placeholder in a count makes every decision on the pod
+worthless.
 """
 
 import re
@@ -56,7 +57,7 @@ _EXPAND: Final = "expand it first, for example: {} | podberth check -"
 
 
 def advice(placeholder: str) -> str:
-    """Return what fills such a placeholder."""
+    """Return advice on how to replace a placeholder of this form: by helm template, by envsubst or by hand."""
     if "{{" in placeholder or "{%" in placeholder:
         return _EXPAND.format("helm template …")
     if "$" in placeholder:
@@ -65,12 +66,12 @@ def advice(placeholder: str) -> str:
 
 
 def is_filled_in_later(name: str) -> bool:
-    """Return whether a name holds a placeholder, or is one."""
+    """Return whether a name contains a placeholder, or is one."""
     return _IN_A_NAME.fullmatch(name) is not None
 
 
 def holds_placeholder(key: str) -> bool:
-    """Return whether a key has a placeholder in it."""
+    """Return whether a key contains a placeholder."""
     return _PART.search(key) is not None
 
 
@@ -80,16 +81,16 @@ def is_placeholder(value: object) -> bool:
 
 
 class Numbers(NamedTuple):
-    """The numbers of a document that stop its pods from being decided on, each with its path."""
+    """The numbers of a document because of which its pods cannot be decided on, each with its path."""
 
     unfilled: list[tuple[Path, str]]
-    """Placeholders that stand for numbers."""
+    """The placeholders that stand for numbers."""
     wrong: list[tuple[Path, str]]
-    """The problems of integers that no API server accepts."""
+    """The messages about integers that no API server accepts."""
 
 
 def numbers_in(document: dict[str, Any]) -> Numbers:
-    """Return the placeholders and wrong integers of a document, in its order."""
+    """Return the placeholders that stand for numbers and the invalid integers of a document, in its order."""
     found = Numbers([], [])
     for path, value in values(document):
         if type(value) is int:
@@ -102,7 +103,7 @@ def numbers_in(document: dict[str, Any]) -> Numbers:
 
 
 def place_of_number(document: dict[str, Any], message: str) -> Path:
-    """Return the path of a number of pods that a message quotes because it is none; empty if there is no such value."""
+    """Return the path in ``document`` of the invalid number that ``message`` quotes; empty if there is none."""
     quoted = _QUOTED.search(message)
     found = (path for path, value in values(document) if quoted and value == quoted[1] and _is_number(path))
     return next(found, ()) if quoted else ()
@@ -113,7 +114,7 @@ def _is_number(path: Path) -> bool:
 
 
 def wrong_amounts(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield the place of each resource for which the API server refuses a Pod of the right shape, with the problem.
+    """Yield path and problem of each resource amount or name in a Pod that the API server would refuse.
 
     Source: validateResourceName, ValidateResourceQuantityValue and validateEmptyDirVolumeSource (kubernetes
     pkg/apis/core/validation).
@@ -135,7 +136,10 @@ def wrong_amounts(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _wrong_name(resource: str) -> str:
-    """Return the problem of a resource's name, empty for none. NVIDIA's plugin writes a profile's + as a dot."""
+    """Return the problem of a resource's name; empty if it has none.
+
+    NVIDIA's device plugin writes the + of a MIG profile as a dot.
+    """
     if is_qualified(resource):
         return ""
     plain = resource.replace("+", ".")
@@ -144,7 +148,7 @@ def _wrong_name(resource: str) -> str:
 
 
 def _wrong_amount(amount: object, *, is_whole: bool = False) -> str:
-    """Return the problem of an amount, empty for none; null is zero."""
+    """Return the problem of a resource's amount; empty if it has none. Null means zero."""
     try:
         if amount is None or (parse_count(amount) if is_whole else parse_quantity(amount)) >= 0:
             return ""

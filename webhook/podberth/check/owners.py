@@ -1,7 +1,7 @@
-"""The objects of a cluster that represent its workloads: each top owner once, never the objects that it created.
+"""Selects the objects of a cluster that represent workloads: each top owner, and none of the objects that it created.
 
-An owner counts if its pods can be predicted from it. Where the owner is not among the objects, the objects that it
-created stand for themselves.
+An owner represents a workload if podberth can predict its pods. If an owner is not among the objects, each object that
+it created represents a workload itself.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,12 +32,12 @@ class Speaker:
 
     source: Source
     pods: tuple[Document, ...]
-    """Pods with their state in the cluster; a Pod without an owner is its own workload."""
+    """The workload's live pods with their state in the cluster; a Pod without an owner is its own workload."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speakers:
-    """The objects that stand for workloads, in the order of the objects, and the number of the others."""
+    """The objects that represent workloads, in the order of the input, and the numbers of the other objects."""
 
     speakers: tuple[Speaker, ...]
     spoken_for: int
@@ -52,7 +52,10 @@ def speakers(
     known: Sequence[Document],
     namespaces: Mapping[str, Mapping[str, Any]],
 ) -> Speakers:
-    """Return the objects among ``sources`` that stand for workloads; ``namespaces`` are the cluster's, by name."""
+    """Return the objects among ``sources`` that represent workloads.
+
+    ``namespaces`` are the cluster's Namespaces by name; workloads in exempt ones are only counted.
+    """
     return _Owners(sources, settings, known).speakers(namespaces)
 
 
@@ -63,13 +66,13 @@ class _Owners:
         self.unknown: dict[str, int] = {}
         found = {_uid(each.content) or str(id(each)): each for each in sources if self._may_make_pods(each)}
         self.workloads = list(found.values())
-        """Each once, though a snapshot may hold an object in two versions of its group."""
+        """Each workload once, even if a snapshot holds the object in two versions of its API group."""
         self._own = frozenset(map(id, self.workloads))
         holding = [each for each in sources if isinstance(each.content.get("metadata"), dict)]
         self.by_uid = {uid: each for each in holding if (uid := _uid(each.content))} | {
             uid: each for each in self.workloads if (uid := _uid(each.content))
         }
-        """Every object with an owner is a link to it, whether or not its kind creates pods."""
+        """All objects by uid: an object whose kind creates no pods may still link pods to their top owner."""
         self.by_name = {self._place(each, each.kind, each.name): each for each in self.workloads}
         self._speaks: dict[int, bool] = {}
 
@@ -103,7 +106,7 @@ class _Owners:
         return is_pod or row_for(content) is not None or source.kind in self.settings.template_paths
 
     def _top(self, source: Source) -> Source:
-        """Return the highest owner that can stand for an object; the object itself where none can."""
+        """Return the highest owner of an object that can represent the workload; the object itself if there is none."""
         top = here = source
         for _ in range(_DEEPEST):
             above = self._above(here)
@@ -116,7 +119,7 @@ class _Owners:
         return top
 
     def _above(self, source: Source) -> Source | None:
-        """Return an object's owner: by uid; by name where the objects between were not listed."""
+        """Return an object's owner, found by uid; or by name if the objects between the two were not listed."""
         owner = _controller(source.content)
         if owner is None:
             return None
@@ -133,7 +136,7 @@ class _Owners:
         return found
 
     def _is_near(self, owner: Source, source: Source) -> bool:
-        """Return whether an owner is cluster-scoped or in the namespace of the owned object."""
+        """Return whether an owner is cluster-scoped, or in the same namespace as the object that it owns."""
         where = owner.content["metadata"].get("namespace")
         return not where or where == source.namespace(self.settings.namespace)
 
@@ -153,7 +156,7 @@ class _Owners:
 
 
 def _controller(content: Document) -> Mapping[str, Any] | None:
-    """Return an object's controller reference; without a controller among several references, the first."""
+    """Return the owner reference with the controller flag; if none of them has it, the first reference."""
     owners = content["metadata"].get("ownerReferences")
     found = [each for each in owners if isinstance(each, dict)] if isinstance(owners, list) else []
     return next((each for each in found if each.get("controller") is True), found[0] if found else None)
@@ -170,7 +173,7 @@ def _uid(content: Document) -> str:
 
 
 def _ended(content: Document) -> bool:
-    """Return whether an object creates no more pods: it is finished or being deleted."""
+    """Return whether a workload creates no more pods, because it is finished or being deleted."""
     if content["metadata"].get("deletionTimestamp"):
         return True
     group = str(content.get("apiVersion")).rpartition("/")[0]
@@ -178,9 +181,9 @@ def _ended(content: Document) -> bool:
 
 
 def _as_created(source: Source) -> Source:
-    """Return an object as it was when it was created, as far as that can be reconstructed for a Pod.
+    """Return an object without line numbers; a Pod also without the fields that the cluster set after its creation.
 
-    It has no line: in a snapshot of thousands of objects a line helps nobody, and finding it in JSON takes long.
+    In a snapshot of thousands of objects a line helps nobody, and finding it in JSON takes long.
     """
     content = dict(source.content)
     if source.kind == "Pod":

@@ -1,6 +1,6 @@
-"""The field of a pod that a decision is about: the field that the message names, else one that the policy reads.
+"""Finds the field of a pod that a decision is about: one that the message names, or else one that the policy reads.
 
-Paths are those of the predicted pod; a caller that knows the template maps them to the document.
+Paths lead into the predicted pod; ``place_in`` translates them to the document.
 """
 
 import re
@@ -36,10 +36,10 @@ _KEYED: Final[tuple[Path, ...]] = (("metadata", "annotations"), ("metadata", "la
 def field_of(
     message: str, reads: Iterable[tuple[str, ...]], pod: dict[str, Any], own: Mapping[str, Any], gpu: GpuFacts
 ) -> Path:
-    """Return the path of the field that a decision on ``pod`` is about; empty where it is unknown.
+    """Return the path of the field that a decision on ``pod`` is about; empty if it is unknown.
 
     ``reads`` are the paths that the policy reads (``cel.reads``), empty for podberth's own decisions. ``own`` is the
-    pod with the fields of the document alone.
+    pod with only those fields that the document has.
     """
     named = _named(message, pod)
     if named is not None:
@@ -48,22 +48,22 @@ def field_of(
 
 
 def named_path(text: str) -> Path:
-    """Return the path of a pod that a text begins with, before its colon; empty if it begins with none."""
+    """Return the path in a pod with which a message begins, before its colon; empty if it begins with no path."""
     where = text.partition(": ")[0]
     return steps_of(where) if _PATH.fullmatch(where) else ()
 
 
 def reads_of(policy: CompiledPolicy, phase: str) -> frozenset[tuple[str, ...]]:
-    """Return the paths that a policy reads to decide on a pod.
+    """Return the paths that a policy's expressions read to decide on a pod.
 
-    Its conditions decide when, not what: they count only if nothing else reads the pod.
+    The paths that only its matchConditions read are returned only if no other expression reads the pod.
     """
     entries = policy.mutations if phase == "mutate" else policy.validations
     return frozenset().union(*(entry.reads for entry in entries)) or policy.conditions_read
 
 
 def without_field(message: str, path: Path, pod: dict[str, Any]) -> str:
-    """Return a message without the field or the container with which it begins, if ``path`` leads there."""
+    """Return a message without the field or container at its beginning, if ``path`` leads to that field."""
     said = message.removeprefix(f"{render_path(path)}: ")
     found = _BEGINNING.match(said)
     if found is None or (container := _container(found[1], pod)) is None or path[: len(container)] != container:
@@ -76,7 +76,10 @@ def without_field(message: str, path: Path, pod: dict[str, Any]) -> str:
 
 
 def place_in(template: Template, path: Path) -> Path:
-    """Return the path in the document for a path in the template's pod, or the one from which the operator takes it."""
+    """Return the path in the document that corresponds to a path in the template's pod.
+
+    If the document has no such field, the result is the field from which the operator derives the pod's field.
+    """
     for steps, elsewhere in template.fixed:
         if path[: len(steps)] == steps and (found := _PATH.search(elsewhere)):
             return _existing(template.document, steps_of(found[0]))
@@ -103,7 +106,7 @@ def _named(message: str, pod: dict[str, Any]) -> Path | None:
 
 
 def steps_of(text: str) -> Path:
-    """Return the path in a text: ``spec.containers[0].resources``."""
+    """Return the path that a text describes, such as ``spec.containers[0].resources``."""
     return tuple(
         int(key) if key.isascii() and key.isdecimal() else key
         for key in (word or bracket for word, bracket in _STEPS.findall(text))
@@ -116,7 +119,7 @@ def _container(message: str, pod: dict[str, Any]) -> Path | None:
 
 
 def _keys_named(message: str, pod: dict[str, Any]) -> Iterator[Path]:
-    """Yield the annotation, label or node selector that a message names by its key; keys without a domain are words."""
+    """Yield the paths of annotations, labels and nodeSelectors whose key (with a domain) is in a message."""
     for holder, keys in zip(_KEYED, (annotations(pod), labels(pod), spec(pod).get("nodeSelector") or {}), strict=True):
         for key in keys:
             if "/" in key and key in message:
@@ -124,7 +127,7 @@ def _keys_named(message: str, pod: dict[str, Any]) -> Iterator[Path]:
 
 
 def _existing(document: object, path: Path) -> Path:
-    """Return the part of ``path`` that the document has, and the first step that it lacks."""
+    """Return the longest part of ``path`` that the document has, and the first step that it lacks."""
     here = document
     for length, step in enumerate(path):
         held = isinstance(here, list) and isinstance(step, int) and step < len(here)
@@ -138,9 +141,10 @@ def _existing(document: object, path: Path) -> Path:
 
 
 def _read(reads: Iterable[tuple[str, ...]], pod: dict[str, Any], own: Mapping[str, Any], gpu: GpuFacts) -> Path:
-    """Return the path that the policy reads and that the document has: the deepest one, else the source of the facts.
+    """Return the deepest path that the policy reads and the document has.
 
-    Of a list nobody knows which element is meant, so that comes last.
+    If there is none, return the place of the accelerator request or of the gang, if the policy reads facts about these.
+    Paths through lists come last, because it is unknown which element is meant.
     """
     paths = list(reads)
     read = [path[1:] for path in paths if path[0] == "object"]
@@ -155,14 +159,14 @@ def _read(reads: Iterable[tuple[str, ...]], pod: dict[str, Any], own: Mapping[st
 
 
 def _deepest(own: Mapping[str, Any], paths: Iterable[tuple[str, ...]]) -> Path:
-    """Return the deepest place to which one of the paths leads, the first by name; empty where none leads anywhere."""
+    """Return the deepest place to which one of the paths leads, the first by name; empty if none leads to a place."""
     places = [found for path in paths if (found := _resolve(own, path)) is not None]
     places = [path for path in places if path not in _KEYED and len(path) > 1]
     return min(places, key=lambda path: (-len(path), tuple(map(str, path))), default=())
 
 
 def _resolve(document: object, path: tuple[str, ...]) -> Path | None:
-    """Return the first place in the document that a static access path leads to; None where it leads nowhere."""
+    """Return the first place in the document that a static access path leads to; None if there is none."""
     if not path:
         return ()
     step, rest = path[0], path[1:]
@@ -180,7 +184,7 @@ def _resolve(document: object, path: tuple[str, ...]) -> Path | None:
 
 
 def _asking(pod: dict[str, Any], gpu: GpuFacts) -> Path:
-    """Return the place of the pod's first request for an accelerator, or of its claims."""
+    """Return the path of the pod's first request for an accelerator, or of its resourceClaims; else empty."""
     for request in gpu.requests:
         for each in containers(pod):
             held = (each.body.get("resources") or {}).get("limits") or {}
@@ -191,7 +195,7 @@ def _asking(pod: dict[str, Any], gpu: GpuFacts) -> Path:
 
 
 def _gang(pod: dict[str, Any]) -> Path:
-    """Return the place where the pod names its gang, if it does."""
+    """Return the path of the field, label or annotation that names the pod's gang; empty if none does."""
     if spec(pod).get("schedulingGroup"):
         return ("spec", "schedulingGroup")
     held = metadata(pod)

@@ -1,6 +1,7 @@
-"""Checks manifests: every pod template is decided as the cluster would, and each decision gets its place in the file.
+"""Checks manifests: decides on each pod template as the cluster would, and finds each decision's place in the file.
 
-Files as they were read and a snapshot in, results and patches out. A document never raises: its problem is a result.
+The functions take the texts of files and a snapshot, and return results and patches. No document raises an error: its
+problem becomes a result.
 """
 
 from collections import Counter
@@ -36,11 +37,11 @@ from .unknown_fields import UnknownField, unknown_fields_in
 from .unknown_kinds import names_accelerators, places_of_pods
 
 _WARNINGS: Final = frozenset({"skip", "conflict", "warn", "error"})
-"""Actions that are warnings. A mutation is a change."""
+"""The actions of decisions that are reported as warnings; a mutation is reported as a change."""
 _FINDINGS: Final = _WARNINGS | {"deny", "audit"}
 _RECORD: Final = ("podberth", "its record of the policies' changes")
 _ASKED: Final = {"userInfo": {"username": "podberth:check", "groups": ["system:authenticated"]}, "dryRun": True}
-"""The fields of podberth's own review besides the pod's creation: the creating user is not known."""
+"""The fields of podberth's own review besides the created pod; the user who will create the pod is not known."""
 # Operators may add containers that their templates lack; Kubernetes' own controllers add none
 _BUILT_IN: Final = frozenset(
     {"v1", "apps/v1", "apps/v1beta1", "apps/v1beta2", "batch/v1", "batch/v1beta1", "extensions/v1beta1"}
@@ -54,27 +55,27 @@ _MOST_NAMED: Final = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckSettings:
-    """The settings of a check besides the snapshot."""
+    """The settings of a check, apart from the snapshot."""
 
     namespace: str = "default"
-    """The namespace of documents that name none."""
+    """The namespace of documents that name no namespace."""
     template_paths: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
-    """Further places of pod templates, by kind, in the format of ``workload.templates``."""
+    """The paths of further pod templates by kind, in the format of ``workload.templates``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
-    """The results of one file."""
+    """The results of checking one file."""
 
     file: str
     documents: int
-    """The number of its documents, including unreadable ones."""
+    """The number of the file's documents, including unreadable ones."""
     results: tuple[Result, ...]
-    """In order of line."""
+    """The results, ordered by line."""
 
 
 def report(checked: Sequence[Checked]) -> Report:
-    """Join the results of several files, in their order."""
+    """Return the report about several files, in their order."""
     return Report(
         results=tuple(folded(result for each in checked for result in each.results)),
         files=len(checked),
@@ -83,13 +84,13 @@ def report(checked: Sequence[Checked]) -> Report:
 
 
 def is_exempt(namespace: str, namespaces: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Say whether the API server keeps what is in a namespace from podberth (manifests/base)."""
+    """Return whether the API server sends no objects of a namespace to podberth's webhook (manifests/base)."""
     labels = namespaces.get(namespace, {}).get("metadata", {}).get("labels") or {}
     return namespace in EXEMPT_NAMESPACES or EXEMPT_LABEL in labels
 
 
 def check(file: SourceFile, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document] = ()) -> Checked:
-    """Decide on everything in one file; ``known`` are documents that workloads may refer to (``surroundings``)."""
+    """Return the results for every object of a file; ``known`` are documents that workloads may refer to."""
     results: list[Result] = []
     if file.patch_of:
         results.append(patch(file))
@@ -116,18 +117,18 @@ def check(file: SourceFile, snapshot: Snapshot, settings: CheckSettings, known: 
 
 
 def unreadable(problem: Problem) -> Result:
-    """Return the result of an unreadable document."""
+    """Return the result for a document that could not be read."""
     error = Finding(policy="", message=problem.message, field=problem.where, line=problem.line)
     return replace(skipped_file(problem.file, line=problem.line), verdict="error", errors=(error,))
 
 
 def judged(source: Source, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]) -> list[Result]:
-    """Decide on one existing object, as if its pods were created now."""
+    """Return the results for an existing object, decided as if its pods were created now."""
     return list(_Object(source, snapshot, settings, known, named=True, written=False).results())
 
 
 class _Decided(NamedTuple):
-    """Admission's decisions on one template's pod, each with the phase that made it."""
+    """The decisions on one template's pod, each with the phase (mutate or validate) that made it."""
 
     decisions: Sequence[tuple[str, Decision]]
     written: Sequence[Written]
@@ -141,7 +142,7 @@ class _Decided(NamedTuple):
 
 
 class _Object:
-    """One object of a file, with the results of its pod templates."""
+    """One object of a file, from which the results of its pod templates are made."""
 
     def __init__(
         self,
@@ -156,20 +157,20 @@ class _Object:
         self.source = source
         self.named = named
         self.written = written
-        """Whether a person has written it: not if it comes from the API server."""
+        """Whether the object was written by a person, and not read from the API server."""
         self.snapshot = snapshot
         self.settings = settings
         self.known = known
         self.namespace = source.namespace(settings.namespace)
         self.content = source.content
-        """The object with the changes of the earlier templates."""
+        """The object with the changes that policies make to its earlier templates."""
         self.changes: tuple[DocumentChange, ...] = ()
-        """The changes of the earlier templates."""
+        """The changes that policies make to the earlier templates."""
         self._made: list[tuple[Template, dict[str, Any]]] = []
-        """The templates that were decided, with their pods."""
+        """The templates that were decided on so far, with the pods after the mutations."""
 
     def results(self) -> Iterator[Result]:
-        """Yield the result of each template, or of the object where it has none."""
+        """Yield the result for each template of the object; one result for the object if it has no template."""
         found = self._templates() if self.source.api_version and self.source.kind else []
         if not found:
             yield self._without_templates()
@@ -211,9 +212,9 @@ class _Object:
         yield from self._with_groups(results, found)
 
     def _with_groups(self, results: Sequence[Result], found: Sequence[Template]) -> Iterator[Result]:
-        """Yield the results with the problems of the workload's groups: at their template, else at the first.
+        """Yield the results with the problems of the workload's groups added, at their template or at the first.
 
-        A single Pod gets these problems from the policies; a result with errors keeps only its errors.
+        For a single Pod the policies report these problems. A result with errors keeps only its errors.
         """
         if len(self._made) < len(found) or not found or self.source.kind == "Pod":
             yield from results
@@ -224,14 +225,14 @@ class _Object:
             yield replace(result, warnings=(*result.warnings, *mine))
 
     def _unknown(self, found: Sequence[Template]) -> list[UnknownField]:
-        """Return the unknown fields of the object; none if the API server has it or it never reaches podberth."""
+        """Return the object's unknown fields; none if it comes from the API server or never reaches podberth."""
         if not self.written or is_exempt(self.namespace, self.snapshot.facts.namespaces):
             return []
         every = unknown_fields_in(self.content, found, self.snapshot.environment.schema)
         return list(dict.fromkeys(every))  # two roles may have one place
 
     def _unfilled(self, found: Sequence[tuple[Path, str]]) -> Finding:
-        """Return one problem for all placeholders of the document that stand for numbers, at the first."""
+        """Return one finding for all placeholders that stand for numbers, at the place of the first."""
         names = list(dict.fromkeys(name for _, name in found))
         lines = sorted({self.source.line(path) for path, _ in found})
         where = f" (line{'s' if len(lines) > 1 else ''} {_shown([*map(str, lines)])})" if len(found) > 1 else ""
@@ -239,13 +240,13 @@ class _Object:
         return self._finding(f"got {what} {_shown(names)}{where}, want {want}; {advice(found[0][1])}", found[0][0])
 
     def _templates(self) -> list[Template]:
-        """Return the templates in the order of the file, which is the report's order."""
+        """Return the object's templates in the order of the file."""
         paths = self.settings.template_paths
         found = templates(self.content, namespace=self.namespace, known=self.known, extra=paths)
         return sorted(found, key=lambda template: self.source.line(template.path))
 
     def _without_templates(self) -> Result:
-        """Return the result of an object that creates no pods, or whose kind podberth does not know."""
+        """Return the result for an object that has no pod templates, or whose kind podberth does not know."""
         version, kind = (self.source.content.get(each) for each in ("apiVersion", "kind"))
         if is_part_of_a_tool(self.source):
             return self._result((), "skipped") if kind else skipped_file(self.source.file, line=self.source.line())
@@ -309,7 +310,7 @@ class _Object:
         )
 
     def _misshapen(self, template: Template) -> list[Finding]:
-        """Return the problems of the template's shape and amounts, each at its path in the document."""
+        """Return the findings about wrong types and wrong amounts in a template, each at its path in the document."""
         found = []
         for problem in template.problems:
             where, _, message = problem.partition(": ")
@@ -326,7 +327,7 @@ class _Object:
         return found
 
     def _decide(self, template: Template) -> _Decided:
-        """Send the pod through /mutate, and the result through /validate.
+        """Return the decisions of /mutate on the template's pod, and of /validate on the result of /mutate.
 
         Raises:
             ReviewError: no API server would send such a pod.
@@ -352,7 +353,7 @@ class _Object:
     # ---- the report of it -------------------------------------------------------------------------------------------
 
     def _about(self, template: Template, phase: str, decision: Decision) -> Finding:
-        """Return a decision as a finding at the field that it is about."""
+        """Return a decision as a finding, at the field of the document that the decision is about."""
         policy = next((each for each in self.snapshot.policies if each.name == decision.policy), None)
         reads = reads_of(policy, phase) if policy is not None else frozenset()
         path = field_of(decision.message, reads, template.pod, template.own, gpu_facts(template.pod))
@@ -366,7 +367,7 @@ class _Object:
         return replace(found, action=decision.action, rule=rule if decision.policy else "")
 
     def _changes(self, template: Template, decided: _Decided) -> tuple[tuple[DocumentChange, ...], tuple[Finding, ...]]:
-        """Return the changes of the document, and the writes of admission that it cannot hold."""
+        """Return the changes of the document, and findings for the writes that the document cannot hold."""
         changes: list[DocumentChange] = []
         notes: list[Finding] = []
         authors = [(each.policy, each.reason) for each in decided.written] + [_RECORD]
@@ -403,7 +404,7 @@ class _Object:
 
 
 def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Iterator[str]:
-    """Yield the policies whose rollout does not include the pod's workload."""
+    """Yield the names of the policies whose rollout does not include the pod's workload."""
     known = record.find(pod, request.namespace, snapshot.sealer).standing
     for policy in snapshot.policies:
         rollout = policy.source.spec.rollout
@@ -414,7 +415,7 @@ def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapsho
 
 
 def _wrote(written: Sequence[Written], claims: Record) -> tuple[Wrote, ...]:
-    """Return each policy's writes according to the pod's record, with its first reason."""
+    """Return what each policy wrote, with its first reason; ``claims`` is the pod's record."""
     reasons: dict[str, str] = {}
     for each in written:
         if each.patch:
@@ -425,7 +426,7 @@ def _wrote(written: Sequence[Written], claims: Record) -> tuple[Wrote, ...]:
 
 
 def _apart(found: Sequence[Template]) -> frozenset[Path]:
-    """Return the places of templates that neither contain another template nor are in one."""
+    """Return the paths of templates that neither contain another template nor are in one."""
     above = Counter(each.path[:length] for each in found for length in range(len(each.path) + 1))
     paths = {each.path for each in found}
     return frozenset(
@@ -443,22 +444,22 @@ def _inside(path: Path, template: Template) -> bool:
 
 
 def _shown(names: Sequence[str], separator: str = ", ") -> str:
-    """Return the first few names."""
+    """Return the first few names, joined, and an ellipsis if there are more."""
     return separator.join([*names[:_MOST_NAMED], *["…"][: len(names) > _MOST_NAMED]])
 
 
 def _is_of(path: Path, index: int, found: Sequence[Template]) -> bool:
-    """Return whether a path belongs to a template; what is in none of them belongs to the first."""
+    """Return whether a path belongs to the template at ``index``; a path outside all templates belongs to the first."""
     return _inside(path, found[index]) or not (index or _in_any(path, found))
 
 
 def _innermost(path: Path, found: Sequence[Template]) -> int:
-    """Return the index of the innermost template around a path; 0 if it is in none."""
+    """Return the index of the innermost template that contains a path; 0 if none contains it."""
     return max(range(len(found)), key=lambda index: len(found[index].path) if _inside(path, found[index]) else -1)
 
 
 def _in_any(path: Path, found: Sequence[Template]) -> bool:
-    """Return whether a path is in one of the templates; changes outside all of them are reported with the first."""
+    """Return whether one of the templates contains a path."""
     return any(_inside(path, template) for template in found)
 
 

@@ -1,6 +1,6 @@
-"""The objects of manifests: lists are opened, each object has its place, and other documents are reported.
+"""Reads the objects of manifests with their positions: lists are opened, and documents that are no objects reported.
 
-Texts in, values out. ``run`` interprets the objects.
+This module does no I/O; ``run`` interprets the objects.
 """
 
 import math
@@ -18,9 +18,9 @@ Document = dict[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """One object of a file.
+    """One object of a file, with its position.
 
-    ``root`` is its path in its document; it is empty where the object is the document.
+    ``root`` is the object's path in its document; it is empty if the object is the whole document.
     """
 
     file: str
@@ -28,32 +28,32 @@ class Source:
     root: Path
     content: Document
     repeated: tuple[Problem, ...] = ()
-    """The duplicate keys in it."""
+    """The duplicate keys in the object."""
 
     @property
     def api_version(self) -> str:
-        """The apiVersion; empty where it is absent or no string."""
+        """The object's apiVersion; empty if it is absent or no string."""
         return _text(self.content.get("apiVersion"))
 
     @property
     def kind(self) -> str:
-        """The kind; empty where it is absent or no string."""
+        """The object's kind; empty if it is absent or no string."""
         return _text(self.content.get("kind"))
 
     @property
     def name(self) -> str:
-        """The name, or the prefix of a generated name; empty where neither can be read."""
+        """The object's name, or its generateName; empty if neither is a string."""
         metadata = self.content.get("metadata")
         return _text(metadata.get("name")) or _text(metadata.get("generateName")) if isinstance(metadata, dict) else ""
 
     def namespace(self, default: str) -> str:
-        """Return the namespace of the object, or ``default`` if it names none or a placeholder."""
+        """Return the object's namespace; ``default`` if it names none or has a placeholder there."""
         named = self._namespace
         return default if not named or is_filled_in_later(named) else named
 
     @property
     def unfilled_namespace(self) -> str:
-        """The placeholder that stands for its namespace; empty for none."""
+        """The placeholder that the object has as its namespace; empty if it has none."""
         return self._namespace if is_filled_in_later(self._namespace) else ""
 
     @property
@@ -63,21 +63,21 @@ class Source:
 
     @property
     def positions(self) -> Positions:
-        """The positions of its document's parts."""
+        """The positions of the values in the object's document."""
         return self.document.positions
 
     def line(self, path: Path = ()) -> int:
-        """Return the line of the key of a path in the object; if it is absent, that of its nearest present parent."""
+        """Return the line of the key at a path in the object; if it is absent, that of its nearest parent."""
         return self.positions.key((*self.root, *path)).line
 
     def field(self, path: Path) -> str:
-        """Return a path of the object as a path of the document, in the format for people."""
+        """Return a path in the object as text, from the root of the document."""
         return render_path((*self.root, *path))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFile:
-    """A file as it was read. ``problems`` are the documents that could not be read."""
+    """A file with its objects; ``problems`` are the documents that could not be read."""
 
     name: str
     text: str
@@ -85,13 +85,13 @@ class SourceFile:
     sources: tuple[Source, ...]
     problems: tuple[Problem, ...]
     found: bool = False
-    """Whether the file was found in a folder; otherwise the user named the file, and wants it checked."""
+    """Whether the file was found in a folder; False if the user named the file."""
     patch_of: str = ""
-    """The kustomization that applies it to other objects."""
+    """The kustomization that applies the file to other objects as a patch; empty if none does."""
 
 
 def read(name: str, text: str, *, found: bool = False, patch_of: str = "") -> SourceFile:
-    """Read one file; never raises, whatever the text is."""
+    """Return the objects and problems of a file's text; no text raises an error."""
     documents, problems = load_documents(text, name, last_wins=True)
     sources: list[Source] = []
     for each in documents:
@@ -109,13 +109,13 @@ def read(name: str, text: str, *, found: bool = False, patch_of: str = "") -> So
 
 
 def without_place(file: str, content: Document) -> Source:
-    """Return the source of an object that was not read from a text: it has no line."""
+    """Return a source for an object that was not read from a text and has no line numbers."""
     nowhere = Place(position=Position(0, 0), chunk=Chunk("", 0), index=0)
     return Source(file=file, document=PositionedDocument(content, Positions(lambda: nowhere)), root=(), content=content)
 
 
 def _opened(source: Source, problems: list[Problem]) -> Iterator[Source]:
-    """Yield the items of a list, with nested lists opened, or the object itself."""
+    """Yield the items of a List object, including those of Lists in it; for any other object, the object itself."""
     items = source.content.get("items")
     if not (source.kind.endswith("List") and source.api_version and isinstance(items, list)):
         yield source
@@ -139,7 +139,7 @@ def _opened(source: Source, problems: list[Problem]) -> Iterator[Source]:
 
 
 def _with_repeated(sources: Sequence[Source], repeated: Sequence[Problem]) -> Iterator[Source]:
-    """Yield the objects of a document, in order of line, each with the duplicate keys that begin in it."""
+    """Yield the objects of a document in order of line, each with the duplicate keys inside it."""
     starts = [source.line() for source in sources]
     for source, start, end in zip(sources, starts, [*starts[1:], math.inf], strict=True):
         first = 0 if source is sources[0] else start

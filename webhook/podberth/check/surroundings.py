@@ -1,6 +1,6 @@
-"""The objects of the cluster that are in the checked files: namespaces, parameters, groups, runtimes.
+"""Collects the objects in the checked files on which decisions depend: namespaces, parameters, groups, runtimes.
 
-A folder is applied as a whole, so an object in one file counts for the pods in another.
+Users apply a folder as a whole, so an object in one file affects the decisions on pods in another.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,13 +16,13 @@ _COLLECTED: Final = frozenset(KINDS) - frozenset((*OF_NODES, *of_role("discovery
 REFERRED: Final = frozenset(
     {"TrainingRuntime", "ClusterTrainingRuntime", "ServingRuntime", "ClusterServingRuntime", "ProvisioningRequest"}
 )
-"""Kinds whose templates others use by name, or that use those of others."""
+"""The kinds that other objects refer to by name for their pod templates, or that refer to other objects' templates."""
 
 
 def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
-    """Return the documents that decisions on other documents depend on; last the namespaces that no document defines.
+    """Return the documents on which decisions on other documents depend; last, the namespaces that no document defines.
 
-    ``namespace`` is that of documents that name none.
+    ``namespace`` is the namespace of documents that name none.
     """
     found: list[Document] = []
     taken = {namespace: None}
@@ -35,13 +35,13 @@ def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
 
 
 def assumed(name: str) -> Document:
-    """Return a namespace with nothing but its name. It must exist, because an object is applied to it."""
+    """Return a Namespace that has only its name: it must exist, because an object is applied to it."""
     labels = {"kubernetes.io/metadata.name": name}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
 
 def within(snapshot: Snapshot, documents: Sequence[Document]) -> Snapshot:
-    """Return the snapshot of the cluster with these objects; the checked files' object replaces one of its name."""
+    """Return the snapshot with ``documents`` added; a document replaces the cluster's object of the same name."""
     given = [each for each in documents if _kinds(each)]
     facts = snapshot.facts.fold(*(each for each in given if not _is_assumed(each)))
     lacking = [each for each in given if each["metadata"]["name"] not in facts.namespaces and _is_assumed(each)]
@@ -59,7 +59,7 @@ def _is_assumed(document: Document) -> bool:
 
 
 def _is_sound(source: Source) -> bool:
-    """Return whether the object's own words can be relied on: selectors read its labels, policies its data."""
+    """Return whether all labels and data of an object are strings, so that selectors and policies can read them."""
     metadata = source.content["metadata"]
     data = source.content.get("data")
     return all(
@@ -69,7 +69,7 @@ def _is_sound(source: Source) -> bool:
 
 
 def _named(source: Source, namespace: str) -> Document:
-    """Return an object with its namespace in it, where it is of a kind that has one; the default is the check's."""
+    """Return an object with its namespace filled in, if it has none and its kind is namespaced."""
     metadata = source.content["metadata"]
     if metadata.get("namespace") or any(each.of_cluster for each in kinds_of(source.content)):
         return source.content
@@ -77,5 +77,5 @@ def _named(source: Source, namespace: str) -> Document:
 
 
 def referred(documents: Iterable[Document]) -> Iterator[Document]:
-    """Yield the documents of these kinds."""
+    """Yield the documents whose kind is in REFERRED."""
     return (each for each in documents if each["kind"] in REFERRED)

@@ -1,7 +1,7 @@
-"""Checks fields of workloads: a field that its type does not have is refused by kubectl, or lost on its way to the pod.
+"""Finds fields of workloads that their types do not have: kubectl refuses them, or they never reach the pod.
 
-An object of a kind of Kubernetes is checked whole. Of another kind only its pod templates are, as far as the form of
-their place is known: the object's own fields may be anything.
+An object of one of Kubernetes' own kinds is checked completely. In an object of another kind only the pod templates are
+checked, as far as their form is known.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,18 +22,18 @@ _SPEC: Final = ("spec",)
 
 
 class UnknownField(NamedTuple):
-    """A field that its type does not have."""
+    """A field that its object's type does not have."""
 
     path: Path
     message: str
     refused: bool
-    """Whether kubectl refuses the object; else the field is lost, or the object is refused, as its CRD says."""
+    """Whether kubectl refuses the object; if not, the field is dropped or the object refused, as its CRD says."""
 
 
 def unknown_fields_in(
     content: Mapping[str, Any], found: Sequence[Template], schema: PodSchema
 ) -> Iterator[UnknownField]:
-    """Yield the unknown fields of an object with pod templates, those outside the templates first."""
+    """Yield the unknown fields of an object with pod templates; fields outside the templates come first."""
     definitions = {**schema.definitions, **workload_definitions()}
     whole: list[Path] = []
     for path, each in objects_in(content):
@@ -63,7 +63,7 @@ def _of(definitions: Definitions, roots: Iterable[Typed], *, refused: bool) -> I
 
 
 def _typed(template: Template, definitions: Definitions) -> Iterator[Typed]:
-    """Yield the parts of a template whose types are known."""
+    """Yield the parts of a template whose types are known, with their types."""
     form, path = template.form, template.path
     place = forms.find(template.document, path)
     if form is TEMPLATE:
@@ -88,7 +88,7 @@ def _typed(template: Template, definitions: Definitions) -> Iterator[Typed]:
 
 
 def _of_spec(form: Form, whole: Typed, fields: Mapping[str, Schema]) -> Iterator[Typed]:
-    """Yield a PodSpec, or its fields one by one if the place has further fields that nobody knows."""
+    """Yield a PodSpec as one value; or its fields one by one, if the form allows further fields of unknown type."""
     if (form.fields is None or form.others is not None) and not form.adds:
         yield Typed(whole.kind, whole.value, whole.path, form.others or frozenset())
         return
@@ -98,7 +98,7 @@ def _of_spec(form: Form, whole: Typed, fields: Mapping[str, Schema]) -> Iterator
 
 
 def _with_others(typed: Typed) -> Iterator[Typed]:
-    """Yield a value, or each container of a list with the fields that an operator adds to its containers."""
+    """Yield a value; for a list of containers, each container with the fields that the operator permits besides."""
     element = typed.kind.element
     if typed.others and element is not None and element.message == _CONTAINER and isinstance(typed.value, list):
         for at, each in enumerate(typed.value):
@@ -108,7 +108,7 @@ def _with_others(typed: Typed) -> Iterator[Typed]:
 
 
 def _dropped(template: Template) -> Iterator[UnknownField]:
-    """Yield the fields of a template that the schema of its kind lacks, though a Pod has them."""
+    """Yield the fields of a template that a Pod has but the schema of the template's kind lacks."""
     form, place = template.form, forms.find(template.document, template.path)
     if (_SPEC, _SPEC) in form.seats and form is not TEMPLATE and (form.fields is None or form.others is not None):
         parts = {str(source[0]) for _, source in form.seats}

@@ -1,4 +1,4 @@
-"""Documents of kinds that podberth does not know: the signs of pods and of accelerators in them."""
+"""Finds signs of pods and of accelerators in documents of kinds that podberth does not know."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -12,7 +12,7 @@ _CONTAINERS: Final = "containers"
 
 
 def names_accelerators(content: Mapping[str, Any]) -> bool:
-    """Return whether a document names an accelerator; pods without any are none of podberth's business."""
+    """Return whether a document names an accelerator resource; podberth ignores pods without accelerators."""
     for _, key, value in _fields(content):
         if recognise(key) is not None:
             return True
@@ -23,7 +23,7 @@ def names_accelerators(content: Mapping[str, Any]) -> bool:
 
 
 def places_of_pods(content: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the paths of the PodSpecs in a document, as ``--template-path`` wants them, each once."""
+    """Return the paths at which a document has PodSpecs, in the format of ``--template-path``, each once."""
     found: dict[str, None] = {}
     for above, key, value in _fields(content):
         is_spec = key == _CONTAINERS and isinstance(value, list) and value and isinstance(value[0], dict)
@@ -35,7 +35,7 @@ def places_of_pods(content: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _fields(content: Mapping[str, Any]) -> Iterator[tuple[Path, str, Any]]:
-    """Yield each field of a document in its order: the path of the mapping, the key and the value."""
+    """Yield each field of a document in its order: the path of the object around it, its key and its value."""
     for path, value in values(content):
         if path and isinstance(path[-1], str):
             yield path[:-1], path[-1], value

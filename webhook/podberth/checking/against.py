@@ -1,6 +1,6 @@
-"""The I/O of a check of live workloads: the output of ``kubectl get -o yaml``, or the API server's lists.
+"""The I/O of a check of live workloads, from the output of ``kubectl get -o yaml`` or from the API server's lists.
 
-``checking.run`` is the same for manifests.
+``checking.run`` does the same for manifests.
 """
 
 from collections.abc import Collection, Sequence
@@ -25,31 +25,31 @@ from .run import Done, Policies
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveRequest:
-    """The inputs of a check of live workloads."""
+    """The inputs of a check of live workloads, apart from the objects and the policies."""
 
     settings: CheckSettings
     topology: Path | None
-    """None: the nodes of the workloads' own snapshot."""
+    """The file with the snapshot of the nodes; None if the nodes are among the workloads' objects."""
     conventions: Path | None
     as_if: Collection[Supposition] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gathered:
-    """The content of the cluster. ``missing`` lists what could not be read, with the reason."""
+    """The objects of a cluster. ``missing`` lists what could not be read, with the reasons."""
 
     files: Sequence[SourceFile]
     problems: Sequence[Problem] = ()
     missing: Sequence[str] = ()
     now: datetime | None = None
-    """The time that heartbeats are compared with; None where no node is reported as stale."""
+    """The time with which heartbeats of nodes are compared; None if no node is to be reported as stale."""
 
 
 def read_snapshot(paths: Sequence[str], stdin: BinaryIO) -> Gathered:
-    """Read the snapshot of a cluster.
+    """Return the objects in the given files or in standard input.
 
     Raises:
-        UsageError: there is no object in it.
+        UsageError: there is no object in the input.
     """
     listing = find_manifests(paths)
     problems = list(listing.problems)
@@ -67,10 +67,10 @@ def read_snapshot(paths: Sequence[str], stdin: BinaryIO) -> Gathered:
 
 
 def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Done:
-    """Check every workload; unreadable objects are part of the report.
+    """Check every workload and return the outcome; unreadable objects are part of the report.
 
     Raises:
-        UsageError: a setting that makes no sense.
+        UsageError: a setting is invalid.
         TopologyError: the snapshot of nodes cannot be used.
     """
     settings = request.settings

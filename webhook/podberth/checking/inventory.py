@@ -1,6 +1,6 @@
-"""Lists the objects of a cluster once: the workloads by kind and page, and the objects that decisions depend on.
+"""Lists a cluster's workloads once, kind by kind and in pages, and the objects on which decisions about them depend.
 
-Which kinds are served is asked first. A kind that may not be listed is named and costs only itself.
+API discovery is read first. A kind that may not be listed is reported, and the other kinds are still listed.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ from ..workload.kinds import KINDS, LINKS, TEMPLATES_ONLY
 from .against import Gathered
 
 FILE: Final = "cluster"
-"""The word that messages have in the place of a file's name."""
+"""The word that messages use instead of a file's name."""
 # A token of a next page runs out when etcd is compacted, every 5 minutes (kube-apiserver --etcd-compaction-interval): a
 # list that takes longer than that four times takes longer every time.
 _TRIES: Final = 4
@@ -51,7 +51,7 @@ _SURROUNDINGS: Final[tuple[tuple[Resource, str, str], ...]] = (
     *((each, "v1", "Namespace" if each.name == "namespaces" else "ConfigMap") for each in OBJECTS),
 )
 _BESIDES: Final = {(each.group, each.kind): each for each in FOLLOWED if each.role != "owner"}
-"""The kinds that ``serve`` follows besides workloads, by group and kind: without one of them decisions may differ."""
+"""The kinds that ``serve`` follows besides workloads, by group and kind: decisions may depend on their objects."""
 
 _Answer = TypeVar("_Answer")
 
@@ -62,28 +62,28 @@ class Inventory:
 
     gathered: Gathered
     unserved: tuple[str, ...]
-    """Kinds that podberth knows and this cluster does not."""
+    """The kinds that podberth knows and that this cluster does not serve."""
 
 
 class Lister:
-    """Lists objects from one API server; repeats a request that fails for a passing reason."""
+    """Lists objects from one API server, and repeats a request that fails for a transient reason."""
 
     def __init__(self, client: Client, timing: Timing, *, page: int = PAGE) -> None:
-        """Ask for ``page`` objects at a time."""
+        """Request ``page`` objects at a time."""
         self._client = client
         self._timing = timing
         self._page = page
 
     async def versions(self) -> dict[str, tuple[str, ...]]:
-        """Return the versions of each API group but the core's, the preferred first.
+        """Return the served versions of each API group except the core group, the preferred version first.
 
         Raises:
-            ClusterError: nobody answers, or nobody may ask.
+            ClusterError: the API server does not answer, or refuses.
         """
         return read_versions(await self._again(lambda: self._client.get(ApiPath("apis"), {})))
 
     async def kinds(self, version: str) -> dict[str, ServedKind]:
-        """Return the kinds of a version of an API group that can be listed.
+        """Return the kinds of an API version that can be listed, by name of the kind.
 
         Raises:
             ClusterError: as ``versions``.
@@ -92,10 +92,10 @@ class Lister:
         return {each.kind: each for each in found if "list" in each.verbs}
 
     async def objects(self, resource: Resource) -> list[Document]:
-        """Return all objects of a resource; from the start again where a list runs out of its time.
+        """Return all objects of a resource; if the continue token expires, the list is read again from the start.
 
         Raises:
-            ClusterError: they cannot be listed.
+            ClusterError: the objects cannot be listed.
         """
         return await self._again(lambda: self._pages(resource))
 
@@ -119,12 +119,12 @@ class Lister:
 
 
 async def take_inventory(lister: Lister, namespace: str, extra: Collection[str], *, nodes: bool) -> Inventory:
-    """List the workloads of a namespace (empty: of all), and the objects that decisions on them depend on.
+    """List the workloads of a namespace (of all, if it is empty), and the objects that decisions on them depend on.
 
-    ``extra`` are further kinds. Nodes and their topology are listed only with ``nodes``.
+    ``extra`` are further kinds of workloads. Nodes and their topology are listed only if ``nodes`` is true.
 
     Raises:
-        ClusterError: it cannot even be asked what is served.
+        ClusterError: API discovery cannot be read.
     """
     missing: list[str] = []
     documents: list[Document] = []
@@ -155,7 +155,7 @@ async def take_inventory(lister: Lister, namespace: str, extra: Collection[str],
 
 
 def _discovered(version: str) -> Document:
-    """Return API discovery's document of a version that serves PodGroups, even if the cluster has no PodGroup."""
+    """Return a discovery document for an API version that serves PodGroups, even if the cluster has no PodGroup."""
     resources = [{"name": POD_GROUPS}]
     return {
         "apiVersion": "v1",
@@ -167,10 +167,10 @@ def _discovered(version: str) -> Document:
 
 
 async def _served(lister: Lister, extra: Collection[str], missing: list[str]) -> tuple[list[ServedKind], list[str]]:
-    """Return every kind to list, Pods first, in the version that the API server prefers; and those that it has not.
+    """Return the kinds to list (Pods first, each in the API server's preferred version), and those that are not served.
 
-    One kind of a group is listed once: its objects are the same in every version. A version that cannot be asked for
-    its kinds, as of an aggregated API whose server is away, is ``missing``.
+    Each kind is listed in one version, because its objects are the same in every version. A version whose kinds cannot
+    be read, such as that of an aggregated API whose server is away, is added to ``missing``.
     """
     versions = {"": ("v1",), **await lister.versions()}
     wanted = {**kinds_to_list(), **_kinds_besides()}
@@ -205,7 +205,7 @@ def kinds_to_list() -> dict[tuple[str, str], set[str]]:
 
 
 def _kinds_besides() -> dict[tuple[str, str], set[str]]:
-    """Return the same of what workloads are judged by and a cluster may not serve."""
+    """Return the versions of kinds besides workloads that decisions depend on, by group and kind."""
     return {
         (group, kind): {f"{group}/{version}" for version in row.versions} for (group, kind), row in _BESIDES.items()
     }
@@ -216,7 +216,7 @@ def _group(version: str) -> str:
 
 
 def _trimmed(document: Document, *, pod: bool) -> Document:
-    """Return an object without what nobody here reads: of 100,000 pods, that is most of it."""
+    """Return an object without the fields that no part of the check reads: they are most of a pod's size."""
     metadata = {key: value for key, value in document["metadata"].items() if key != "managedFields"}
     status = document.get("status")
     if pod and isinstance(status, dict):

@@ -1,6 +1,6 @@
-"""Keeps the PolicyReports of a cluster equal to a check's findings: written on change, removed when nothing is found.
+"""Writes a check's findings to a cluster's PolicyReports, and removes the reports of namespaces without findings.
 
-Only those that carry podberth's label are touched.
+Only reports with podberth's label are changed.
 """
 
 import time
@@ -26,20 +26,20 @@ _OURS: Final = ",".join(f"{key}={value}" for key, value in LABELS.items())
 
 
 class ReportWriter:
-    """The reports of one cluster, in one dialect."""
+    """Writes the PolicyReports of one cluster, in one of the two APIs for them."""
 
     def __init__(self, client: Client, lister: Lister, dialect: tuple[str, str, str]) -> None:
-        """Write reports of a dialect."""
+        """Write reports of the API ``dialect``: its apiVersion, kind and plural name."""
         self._client = client
         self._lister = lister
         self._version, self._kind, self._plural = dialect
         self.written = 0
         self.removed = 0
         self.refused: list[str] = []
-        """Reports that could not be written or removed, with the reason."""
+        """The reports that could not be written or removed, with the reasons."""
 
     async def put(self, report: Report, namespace: str) -> None:
-        """Update the reports of a namespace (empty: of all) with the findings.
+        """Make the reports of a namespace (of all, if it is empty) equal to the findings of ``report``.
 
         Raises:
             ClusterError: the existing reports cannot be listed.
@@ -66,7 +66,7 @@ class ReportWriter:
                 self.refused.append(f"{self._kind} {namespace}/{NAME}: {error}")
 
     async def _apply(self, namespace: str, body: Mapping[str, Any], *, known: bool) -> None:
-        """Write a report; a report of the same name that another program keeps is left alone."""
+        """Write a report, unless another program has a report of the same name."""
         document = {
             "apiVersion": self._version,
             "kind": self._kind,
@@ -94,10 +94,10 @@ class ReportWriter:
 
 
 async def dialect_of(lister: Lister) -> tuple[str, str, str]:
-    """Return the cluster's format of reports.
+    """Return the API for reports that the cluster serves, PolicyReport's or OpenReports'.
 
     Raises:
-        ClusterError: it has none.
+        ClusterError: the cluster serves neither.
     """
     versions = {each for found in (await lister.versions()).values() for each in found}
     for dialect in DIALECTS:

@@ -1,4 +1,4 @@
-"""The I/O of a check: reads policies, snapshot and manifests, and decides on them in one process or several."""
+"""The I/O of a check of manifests: reads policies, snapshot and files, and decides in one process or several."""
 
 from bisect import bisect_right
 from collections import Counter
@@ -32,48 +32,48 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRequest:
-    """The files to check, and the settings."""
+    """The files to check, and the settings of the check."""
 
     listing: Listing
     settings: CheckSettings
     policies: Path | None
-    """None: the policies that podberth ships."""
+    """The directory of the policies; None for the policies that podberth ships."""
     topology: Path | None
     conventions: Path | None
     jobs: int
     sources: bool
-    """Whether the results keep the documents that they were read from."""
+    """Whether the results keep the parsed documents, which some formats need."""
     as_if: Collection[Supposition] = ()
-    """Assumptions about the policies."""
+    """The assumptions about the policies, as in ``check.live``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The outcome of a check. ``talk`` is for a person, one line each."""
+    """The outcome of a check. ``talk`` has lines for stderr."""
 
     report: Report
     texts: Mapping[str, str]
-    """The texts of the readable files, by name."""
+    """The texts of the readable files, by file name."""
     descriptions: Mapping[str, str]
-    """The descriptions of the policies, by name."""
+    """The descriptions of the policies, by policy name."""
     talk: tuple[str, ...]
     broken_policies: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policies:
-    """The policies as text. ``where`` names their source for the user."""
+    """The texts of the policies. ``where`` names their source in messages."""
 
     texts: Sequence[tuple[str, str]]
     problems: Sequence[Problem]
     where: str
     tested: bool = False
-    """Whether the tests of every release compile them."""
+    """Whether these are shipped policies, which the tests of every release compile."""
 
     def load(
         self, objects: ClusterFacts, as_if: Collection[Supposition], conventions: Path | None
     ) -> tuple[Snapshot, ParsedPolicies, tuple[Problem, ...]]:
-        """Return the snapshot, the policies as they are written, and the problems."""
+        """Return the snapshot with the compiled policies, the policies as written, and their problems."""
         parsed = parse_policies(self.texts)
         snapshot, broken = load_working(
             suppose(parsed, as_if), objects, new_environment(), conventions_of(conventions), checked=self.tested
@@ -85,16 +85,16 @@ class Policies:
         return snapshot, parsed, problems
 
     def counted(self, snapshot: Snapshot) -> str:
-        """Return the line about the number of policies."""
+        """Return a line for the user about the number of policies and their source."""
         count = len(snapshot.policies)
         return f"checked with {count} polic{'y' if count == 1 else 'ies'}{self.where}"
 
 
 def policies_in(directory: Path | None) -> Policies:
-    """Return the policies below a directory; None: the policies that podberth ships.
+    """Return the policies below a directory; for None, the policies that podberth ships.
 
     Raises:
-        UsageError: none are installed.
+        UsageError: the policies that podberth ships are not installed.
     """
     where = directory or served()
     texts, problems = read_policy_texts(where)
@@ -103,10 +103,10 @@ def policies_in(directory: Path | None) -> Policies:
 
 
 def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
-    """Check every file; unreadable files are part of the report.
+    """Check every file and return the outcome; unreadable files are part of the report.
 
     Raises:
-        UsageError: a setting that makes no sense.
+        UsageError: a setting is invalid.
         TopologyError: the snapshot cannot be used.
     """
     policies = policies_in(request.policies)
@@ -141,7 +141,10 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
 
 
 def conventions_of(path: Path | None) -> Conventions:
-    """Return the presets, or the content of a file; only then is the file's reader imported."""
+    """Return the conventions in a file; the presets if ``path`` is None.
+
+    The reader of the file is imported only if it is needed.
+    """
     if path is None:
         return Conventions()
     from ..files.naming import read_conventions  # noqa: PLC0415 - importing it takes 4 ms
@@ -159,18 +162,18 @@ class _Item:
     file: str
     given: tuple[str, str] | Problem | None
     found: bool = False
-    """Whether the file was found in a folder."""
+    """Whether the file was found in a folder, and not named by the user."""
     patch_of: str = ""
-    """The kustomization that it is a patch of."""
+    """The kustomization that uses the file as a patch; empty if none does."""
 
     def read(self) -> SourceFile | Problem:
-        """Return the file's content, or the problem of reading it."""
+        """Return the file with its objects, or the problem of reading it."""
         text = self.given or read_manifest(self.file)
         return text if isinstance(text, Problem) else read(*text, found=self.found, patch_of=self.patch_of)
 
 
 def _items(listing: Listing, templates: Container[str], stdin: BinaryIO) -> list[_Item]:
-    """Return the files to read, without a chart's templates."""
+    """Return the files to read, without the templates of Helm charts."""
     patched = patches([file for file in listing.files if file in listing.found])
     return [
         _Item(
@@ -185,19 +188,19 @@ def _items(listing: Listing, templates: Container[str], stdin: BinaryIO) -> list
 
 
 class _Share:
-    """Some of the files, already read; their objects are decided when all shares have been read."""
+    """Some of the files to check, already read; one process decides on them once all files are read."""
 
     def __init__(self, items: Iterable[_Item], settings: CheckSettings) -> None:
         self._settings = settings
         self._files = [each.read() for each in items]
 
     def surroundings(self) -> list[Document]:
-        """Return the objects of these files that other decisions read."""
+        """Return the objects in these files on which decisions on other objects depend."""
         files = [each for each in self._files if not isinstance(each, Problem)]
         return surroundings(files, self._settings.namespace)
 
     def decide(self, snapshot: Snapshot, documents: Sequence[Document]) -> "list[_Done]":
-        """Decide on everything in the files, with ``documents`` added to the cluster."""
+        """Return the results for all files of the share; ``documents`` are objects of all shares."""
         known = tuple(referred(documents))
         whole = within(snapshot, documents)
         return [
@@ -209,7 +212,7 @@ class _Share:
 
 
 _Done = tuple[Checked, str]
-"""A file's result and its text."""
+"""The results for a file, and the file's text."""
 
 
 def _together(items: Sequence[_Item], snapshot: Snapshot, settings: CheckSettings) -> list[_Done]:
@@ -218,7 +221,7 @@ def _together(items: Sequence[_Item], snapshot: Snapshot, settings: CheckSetting
 
 
 def _apart(shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: CheckSettings) -> list[_Done]:
-    """Decide on each share in its own process, which inherits the compiled policies."""
+    """Decide on each share in its own process, forked so that it inherits the compiled policies; return all results."""
     import multiprocessing  # noqa: PLC0415 - most checks do without
 
     context = multiprocessing.get_context("fork")
@@ -247,12 +250,12 @@ def _work(pipe: "Connection", items: Sequence[_Item], snapshot: Snapshot, settin
 
 
 def _without_sources(checked: Checked) -> Checked:
-    """Return a file's result for a pipe: reading its text again costs less than sending all places."""
+    """Return a file's results without their documents, to be sent through a pipe: parsing the text again is cheaper."""
     return replace(checked, results=tuple(replace(each, source=None) for each in checked.results))
 
 
 def _with_sources(checked: Checked, text: str) -> _Done:
-    """Return a file's result with its documents: each ends where the next one starts."""
+    """Return a file's results with their documents, parsed again from the file's text, and the text."""
     documents = load_documents(text, checked.file, last_wins=True)[0]
     starts = [each.positions.root.position.line for each in documents]
     results = tuple(

@@ -1,4 +1,4 @@
-"""A check of a live cluster from its lists to its reports: the I/O of ``podberth check --cluster``."""
+"""Lists a live cluster, and writes a check's findings to its reports: the I/O of ``podberth check --cluster``."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -18,31 +18,31 @@ from .run import Policies
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """The objects to check, the policies, and the lines to print about them."""
+    """The listed objects, the policies, and lines for the user about both."""
 
     gathered: Gathered
     policies: Policies
-    """The policies that were given, or those of the cluster."""
+    """The policies that the user named, or those of the cluster."""
     talk: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SurveyedCluster:
-    """The address of the API server, and the part of the cluster that is checked."""
+    """The API server to use, and the part of the cluster to check."""
 
     kubeconfig: Kubeconfig | None
-    """None: a pod's own service account."""
+    """The kubeconfig; None for the service account of a pod."""
     namespace: str = ""
-    """Empty: all."""
+    """The namespace to check; empty for all."""
     page: int = PAGE
     timing: Timing = field(default_factory=Timing)
 
     async def survey(self, extra: frozenset[str], *, nodes: bool, policies: Policies | None, reports: bool) -> Survey:
-        """List everything; ``extra`` are further kinds of workloads. Without ``policies``, read those of the cluster.
+        """List the objects to check; ``extra`` are further kinds. If ``policies`` is None, read the cluster's.
 
         Raises:
             UsageError: the cluster's client is not installed, or no cluster is configured.
-            ClusterError: the cluster cannot be read, has no policies, or no reports to write.
+            ClusterError: the cluster cannot be read, has no policies, or serves no API for reports.
         """
         async with self._connected() as (_, lister):
             if reports:  # checked before an hour's work
@@ -54,10 +54,10 @@ class SurveyedCluster:
         return Survey(gathered=inventory.gathered, policies=judging, talk=talk)
 
     async def write(self, report: Report) -> ReportWriter:
-        """Write the findings to the cluster's reports; return the writer, which counts them.
+        """Write the findings to the cluster's reports, and return the writer, which has the counts.
 
         Raises:
-            ClusterError: it has none, or they cannot be listed.
+            ClusterError: the cluster serves no API for reports, or they cannot be listed.
         """
         async with self._connected() as (client, lister):
             writer = ReportWriter(client, lister, await dialect_of(lister))

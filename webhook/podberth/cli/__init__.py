@@ -1,1 +1,1 @@
-"""The command line: arguments become settings, errors become exit codes. Other rooms do the commands' work."""
+"""The command line: turns arguments into settings and errors into exit codes. Other rooms do the commands' work."""

@@ -1,4 +1,4 @@
-"""Flags that several commands have."""
+"""Flags that several commands share."""
 
 import argparse
 import os
@@ -17,23 +17,23 @@ T = TypeVar("T")
 
 
 def add_kubeconfig(parser: argparse.ArgumentParser) -> None:
-    """Add the flags for people, which are kubectl's."""
+    """Add the flags that choose a cluster, with the names that kubectl uses."""
     default = "default: those of $KUBECONFIG, else ~/.kube/config, else a pod's service account"
     parser.add_argument("--kubeconfig", metavar="FILE", type=Path, help=f"how to reach the cluster ({default})")
     parser.add_argument("--context", metavar="NAME", default="", help="a context of it (default: the current one)")
 
 
 def kubeconfig_of(arguments: argparse.Namespace) -> Kubeconfig | None:
-    """Return the cluster's address from these flags and the environment; None: the service account of a pod.
+    """Return the kubeconfig that flags and environment name; None for the service account of a pod.
 
     Raises:
-        UsageError: a context without a kubeconfig.
+        UsageError: a context is given without a kubeconfig.
     """
     return find_kubeconfig(arguments.kubeconfig, arguments.context, os.environ)
 
 
 def add_access(parser: argparse.ArgumentParser) -> None:
-    """Add the flags by which a process in a pod reaches the API server."""
+    """Add the flags with which a process in a pod reaches the API server."""
     add = parser.add_argument
     add("--api-server", metavar="URL", help="https://HOST:PORT (default: the pod's environment)")
     add("--token-file", metavar="FILE", type=Path, help="the bearer token (default: the pod's service account)")
@@ -46,17 +46,17 @@ def add_access(parser: argparse.ArgumentParser) -> None:
 
 
 def add_conventions(parser: argparse.ArgumentParser) -> None:
-    """Add the flag of the names that differ between clusters."""
+    """Add the flag --conventions, whose file has the names that differ between clusters."""
     parser.add_argument("--conventions", metavar="FILE", type=Path, help="the cluster's own names, as serve reads them")
 
 
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = ("text", "json")) -> None:
-    """Add the flag of the form of a command's one output; the first format is the default."""
+    """Add the flag that chooses the output format of a command; the first of ``formats`` is the default."""
     parser.add_argument("-o", "--output", choices=formats, default=formats[0], help=f"(default {formats[0]})")
 
 
 def add_outputs(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None:
-    """Add the flag of several outputs, for ``outputs_of``; the first format is the default."""
+    """Add the repeatable flag for output formats and files (see ``outputs_of``); the first format is the default."""
     parser.add_argument(
         "-o",
         "--output",
@@ -68,10 +68,10 @@ def add_outputs(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None
 
 
 def outputs_of(given: Sequence[str], formats: Sequence[str]) -> list[tuple[str, str]]:
-    """Return the wanted formats with their files, empty for stdout.
+    """Return the wanted output formats, each with its file; an empty file name means stdout.
 
     Raises:
-        UsageError: an unknown format, two for one place.
+        UsageError: a format is unknown, or two outputs have the same file.
     """
     found: list[tuple[str, str]] = []
     for each in given or formats[:1]:
@@ -87,7 +87,7 @@ def outputs_of(given: Sequence[str], formats: Sequence[str]) -> list[tuple[str, 
 
 
 def flag(parse: Callable[[str], T]) -> Callable[[str], T]:
-    """Return the parser of a flag from one that raises a ValueError with what is wanted."""
+    """Return an argparse type from a parser; the parser's ValueError says what it wants, for the flag's error."""
 
     def parsed(text: str) -> T:
         try:
@@ -104,12 +104,12 @@ life = flag(settings.parse_life)
 
 
 def number(least: float, most: float, want: str) -> Callable[[str], float]:
-    """Return the parser of a flag with a number in a range; ``want`` describes it."""
+    """Return an argparse type for a number from ``least`` to ``most``; ``want`` describes the number in the error."""
     return flag(settings.number(least, most, want))
 
 
 def counted(what: str) -> Callable[[str], int]:
-    """Return the parser of a flag with a number of things, from 1 on."""
+    """Return an argparse type for a whole number from 1 on; ``what`` names the counted things in the error."""
 
     def parse(text: str) -> int:
         if not (text.isascii() and text.isdecimal() and int(text)):
@@ -120,10 +120,10 @@ def counted(what: str) -> Callable[[str], int]:
 
 
 def open_api(arguments: argparse.Namespace, *, connections: int) -> "Api":
-    """Open the connection to the API server.
+    """Return a client of the API server that the flags and the environment name.
 
     Raises:
-        UsageError: its address is unknown, or the extra is not installed.
+        UsageError: the API server's address is unknown, or the client's libraries are not installed.
     """
     try:
         from ..agent.api import Api, find_access  # noqa: PLC0415 - its library is an extra

@@ -1,4 +1,4 @@
-"""``podberth agent``: read this node's accelerators, and publish or print the document that describes them."""
+"""``podberth agent``: reads this node's accelerators, and publishes or prints the document that describes them."""
 
 import argparse
 import os
@@ -41,7 +41,7 @@ _NFD_FILE = "nfd-file"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the flags."""
+    """Add the flags of ``podberth agent``."""
     add = parser.add_argument
     add("--print", action="store_true", help="write the topology ConfigMap to stdout instead, one line of JSON")
     add("--once", action="store_true", help="with --print: read once and exit; else print again after each change")
@@ -77,7 +77,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Publish until a signal ends it; or print documents, or one."""
+    """Publish the node's document until a signal arrives; or print documents, or a single one. Return the exit code."""
     arguments.node = _node_name(arguments.node)
     if arguments.metrics_listen is not None and (arguments.once or arguments.simulate):
         raise UsageError("--metrics-listen: goes with neither --once nor --simulate; there are no devices to scrape")
@@ -132,7 +132,7 @@ def _watch(arguments: argparse.Namespace, say: Say) -> Iterator[DeviceWatch]:
 def _metered(
     reader: UsageReader, arguments: argparse.Namespace, say: Say
 ) -> Iterator[tuple[Reader, Callable[[], None]]]:
-    """Serve metrics of the reader's results, if wanted; yield the reader to use, and a function that counts changes."""
+    """Yield the reader to use and a function that counts changes, while the metrics are served if they are wanted."""
     if arguments.metrics_listen is None:
         yield reader, lambda: None
         return

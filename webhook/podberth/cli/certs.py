@@ -1,4 +1,4 @@
-"""``podberth certs``: show and rotate the certificate authorities of a cluster."""
+"""``podberth certs``: shows and rotates the certificate authorities of a cluster."""
 
 import argparse
 import asyncio
@@ -38,7 +38,7 @@ _STAGES = {
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the subcommands."""
+    """Add the subcommands of ``podberth certs``."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     status = actions.add_parser("status", help="show authorities and caBundles; exit 1 if there is a problem")
     status.add_argument("--connect", metavar="HOST:PORT", help="also show what podberth presents there")
@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the subcommand."""
+    """Run the subcommand and return the exit code."""
     return asyncio.run(_run(arguments))
 
 
@@ -101,7 +101,7 @@ async def _status(shared: SharedAuthorities, arguments: argparse.Namespace) -> i
 
 
 def _presented(address: str, server_name: str, configurations: tuple[ReadConfiguration, ...]) -> Presented:
-    """Shake hands twice: once to read the certificate, once as the API server does."""
+    """Return the certificate of a server, and why the API server would refuse it; it makes two TLS handshakes."""
     host, port = _reachable(address)
     seeing = ssl.create_default_context()
     seeing.check_hostname = False
@@ -116,7 +116,7 @@ def _presented(address: str, server_name: str, configurations: tuple[ReadConfigu
 
 
 def _reachable(address: str) -> tuple[str, int]:
-    """Parse an address that a client can connect to: ``parse_address`` also accepts those of servers alone."""
+    """Return the host and port of --connect; unlike ``parse_address``, it refuses an address without a host or port."""
     try:
         where = parse_address(address)
     except ValueError:
@@ -127,7 +127,7 @@ def _reachable(address: str) -> tuple[str, int]:
 
 
 def _refusal(host: str, port: int, server_name: str, authorities: str) -> str:
-    """Shake hands with these authorities, PEM; return why that fails, "" where it does not."""
+    """Return why a TLS handshake that trusts ``authorities`` (PEM) fails; empty if it succeeds."""
     try:
         # No certificate at all is an error of ssl's own.
         _handshake(host, port, server_name, ssl.create_default_context(cadata=authorities))
@@ -160,7 +160,7 @@ async def _rotate(shared: SharedAuthorities, *, force: bool, wait: timedelta | N
 
 
 async def _begin(shared: SharedAuthorities, *, force: bool) -> None:
-    """Write a new next authority into the Secret."""
+    """Start a rotation: write a new next authority into the Secret."""
     while True:
         secret = await shared.secret()
         if secret is None:
@@ -182,10 +182,13 @@ async def _begin(shared: SharedAuthorities, *, force: bool) -> None:
 
 
 async def _left(shared: SharedAuthorities) -> str:
-    """Return the condition that a rotation waits for; "" once it is done. An API server may be away for a day.
+    """Return the condition that a rotation still waits for; empty when the rotation is complete.
+
+    If the API server cannot be reached, the result is the error, because a rotation may outlast an outage of the API
+    server.
 
     Raises:
-        ClusterError: the API server refuses.
+        ClusterError: the API server refuses the request.
     """
     try:
         secret = await shared.secret()
@@ -212,7 +215,7 @@ async def _trusted(shared: SharedAuthorities, secret: ReadSecret) -> bool:
 
 
 def _as_json(report: CertificateReport) -> str:
-    """Return the report as one JSON document."""
+    """Return a certificate report as a JSON document."""
     document = {
         "stage": report.stage,
         "authorities": [_document(each) for each in report.authorities],
@@ -232,7 +235,7 @@ def _as_json(report: CertificateReport) -> str:
 
 
 def _as_text(report: CertificateReport, where: str, now: datetime) -> str:
-    """Return the report as lines for people."""
+    """Return a certificate report as lines of text."""
     return "\n".join(_lines(report, where, now)) + "\n"
 
 

@@ -26,7 +26,7 @@ _FORMATS: Final = tuple(each.name for each in FORMATS)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the paths and the flags."""
+    """Add the paths and the flags of ``podberth check``."""
     add = parser.add_argument
     add("paths", metavar="PATH", nargs="*", help="a manifest, a directory of them, or - for standard input")
     check_live.configure(parser)
@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check everything, write every output, and return the exit code."""
+    """Check everything, write every output and return the exit code."""
     gc.disable()  # a check's objects live to its end; collecting garbage would take a fifth of the time
     try:
         return _run(arguments)
@@ -102,7 +102,7 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _unused(paths: Iterable[str], done: Done) -> Iterator[str]:
-    """Yield a line for each kind of --template-path of which there is no document, nor an object within one."""
+    """Yield a line for each kind of --template-path that no document contains."""
     met = {result.kind for result in done.report.results}
     for kind in paths:
         if kind not in met and not any(kind in text for text in done.texts.values()):
@@ -112,7 +112,7 @@ def _unused(paths: Iterable[str], done: Done) -> Iterator[str]:
 def _write_all(
     done: Done, outputs: Sequence[tuple[str, str]], arguments: argparse.Namespace, empty: Sequence[str]
 ) -> ExitCode:
-    """Write everything; return the exit code. ``empty`` are directories without manifests."""
+    """Write messages and outputs, and return the exit code. ``empty`` are the directories without manifests."""
     talk((*done.talk, *(f"{path}: got no manifest, want .yaml, .yml or .json files" for path in empty)))
     for name, file in outputs:
         write(name, done, file)

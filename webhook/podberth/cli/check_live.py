@@ -1,4 +1,4 @@
-"""The part of ``podberth check`` that checks live workloads, from a snapshot or from the cluster itself."""
+"""The part of ``podberth check`` that checks live workloads, from the output of kubectl or from the API server."""
 
 import argparse
 import asyncio
@@ -20,11 +20,12 @@ if TYPE_CHECKING:
     from ..checking.survey import SurveyedCluster
 
 _OF_CLUSTER: Final = "cluster"
-"""The same word as for ``--policies`` of serve; a directory of that name is ``./cluster``."""
+"""The value of --policies that means the cluster's GPUPolicies, as for serve; a directory of that name is
+``./cluster``."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add its flags."""
+    """Add the flags for live workloads."""
     add = parser.add_argument
     add(
         "--against",
@@ -56,10 +57,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def wanted(arguments: argparse.Namespace) -> bool:
-    """Return whether live workloads are to be checked.
+    """Return whether the flags ask for a check of live workloads.
 
     Raises:
-        UsageError: flags that do not go together.
+        UsageError: flags contradict each other.
     """
     given = {"PATH": arguments.paths, "--against": arguments.against, "--cluster": arguments.cluster}
     named = [name for name, value in given.items() if value]
@@ -85,11 +86,11 @@ def wanted(arguments: argparse.Namespace) -> bool:
 
 
 def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collection[str]) -> tuple[Done, bool]:
-    """Check the live workloads; return the result, and whether it covers all workloads.
+    """Check the live workloads, and return the outcome and whether it covers all workloads.
 
     Raises:
-        UsageError: flags that do not go together.
-        ClusterError: the API server cannot be asked, or cannot store reports.
+        UsageError: flags contradict each other.
+        ClusterError: the API server does not answer or refuses, or does not store reports.
     """
     _refuse(arguments, formats)
     request = LiveRequest(

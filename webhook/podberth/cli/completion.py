@@ -1,7 +1,7 @@
-"""``podberth completion``: a script that completes commands in a shell, made from the commands' parsers.
+"""``podberth completion``: prints a script that completes commands in a shell, made from the commands' parsers.
 
-The script holds everything that can be completed, so that a key press starts no Python; print it again after an
-upgrade. Its text is in ``data``. shtab, the library for this, does not support fish.
+The script contains everything that can be completed, so that a key press starts no Python; it has to be printed again
+after an upgrade. Its text is in ``data``. shtab, the library for this, does not support fish.
 """
 
 import argparse
@@ -21,7 +21,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the shell."""
+    """Add the argument that names the shell."""
     parser.add_argument("shell", choices=SHELLS, help="the shell")
     parser.epilog = (
         "bash: source <(podberth completion bash). zsh: the same, behind compinit. "
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print the script."""
+    """Print the completion script for the shell, and return the exit code."""
     write_text(SCRIPTS[arguments.shell](tuple(grammars(parser_of_everything()))))
     return ExitCode.OK
 
@@ -48,22 +48,22 @@ class Flag:
     spellings: tuple[str, ...]
     takes_value: bool
     values: tuple[str, ...]
-    """The possible values; empty for any other value, where the shell offers files."""
+    """The possible values of the flag; empty if it takes any text, so that the shell offers files."""
     help: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grammar:
-    """The words that can follow a command; its path is the words that lead to it."""
+    """The words that can follow a command; ``path`` is the command with the names of its parent commands before it."""
 
     path: tuple[str, ...]
     flags: tuple[Flag, ...]
     words: tuple[tuple[str, str], ...]
-    """Commands, choices and names, each with its description."""
+    """The subcommands, choices and names that can follow the command, each with its description."""
 
 
 def grammars(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[Grammar]:
-    """Yield the grammar of a parser's command, and of each command below it."""
+    """Yield the grammar of a parser's command, and those of all commands below it."""
     flags: list[Flag] = []
     words: list[tuple[str, str]] = []
     below: list[tuple[str, argparse.ArgumentParser]] = []
@@ -97,7 +97,7 @@ def _values(action: argparse.Action) -> tuple[str, ...]:
 
 
 def _first(text: str) -> str:
-    """Return the first part of a help text, for a line beside the word."""
+    """Return the first part of a help text, which a shell shows beside the completed word."""
     return text.partition(" (")[0].partition(";")[0].partition(": ")[0] if text != argparse.SUPPRESS else ""
 
 
@@ -105,7 +105,7 @@ def _first(text: str) -> str:
 
 
 def _filled(script: str, **parts: str) -> str:
-    """Return a script with the parts that it names as ``@part@``."""
+    """Return the text of a packaged script with ``@part@`` replaced by the argument of that name."""
     text = resources.files(__package__).joinpath("data", script).read_text(encoding="utf-8")
     for name, part in parts.items():
         text = text.replace(f"@{name}@", part)
@@ -113,7 +113,7 @@ def _filled(script: str, **parts: str) -> str:
 
 
 def bash(grammars: Sequence[Grammar], shell: str = "bash") -> str:
-    """Return the script for bash."""
+    """Return the completion script for bash."""
     return _filled(
         "completion.bash",
         shell=shell,
@@ -125,12 +125,12 @@ def bash(grammars: Sequence[Grammar], shell: str = "bash") -> str:
 
 
 def _after(path: Sequence[str]) -> str:
-    """Return the words so far, a blank, and the next one; nothing stands before the blank of a first word."""
+    """Return the parent commands of a path, a blank and the last command, as the bash script compares them."""
     return f"{' '.join(path[:-1])} {path[-1]}"
 
 
 def _bash_values(grammar: Grammar) -> Iterator[str]:
-    """Yield the possible values of flags; behind a flag with any other value, only files are offered."""
+    """Yield the bash script's lines about a command's flags; after a flag that takes any text, a shell offers files."""
     command = " ".join(grammar.path)
     for flag in grammar.flags:
         if flag.takes_value:
@@ -150,12 +150,12 @@ def _quoted(words: Sequence[str]) -> str:
 
 
 def zsh(grammars: Sequence[Grammar]) -> str:
-    """Return the script for zsh, which runs bash's completions."""
+    """Return the completion script for zsh, which runs bash's completions."""
     return "autoload -U +X bashcompinit && bashcompinit\n" + bash(grammars, "zsh")
 
 
 def fish(grammars: Sequence[Grammar]) -> str:
-    """Return the script for fish."""
+    """Return the completion script for fish."""
     commands = " ".join(shlex.quote(" ".join(each.path)) for each in grammars[1:])
     lines = [line for each in grammars for line in _fish_lines(each)]
     return _filled("completion.fish", version=__version__, commands=commands) + "".join(f"{line}\n" for line in lines)
@@ -192,11 +192,11 @@ _NO_FILES: Final = 4
 
 
 def answer(words: Sequence[str]) -> str:
-    """Return the possible completions of the last word, when somebody presses the tab key behind ``kubectl podberth``.
+    """Return the completions of the last word of ``kubectl podberth ...``, in the format that kubectl reads.
 
-    kubectl runs ``kubectl_complete-podberth`` with the words so far, the last one unfinished. It reads lines with a
-    word, a tab and a description, and then a colon and a number (kubectl pkg/cmd/plugin_completion.go, cobra's
-    ShellCompDirective).
+    When a user presses the tab key, kubectl runs ``kubectl_complete-podberth`` with the words so far, the last one
+    unfinished. It reads lines with a word, a tab and a description, and then a line with a colon and a number (kubectl
+    pkg/cmd/plugin_completion.go, cobra's ShellCompDirective).
     """
     *before, last = words or ("",)
     known = {grammar.path: grammar for grammar in grammars(parser_of_everything())}
@@ -209,7 +209,7 @@ def answer(words: Sequence[str]) -> str:
 
 
 def _at(known: Mapping[tuple[str, ...], Grammar], words: Sequence[str]) -> Grammar:
-    """Return the grammar of the command that the words lead to."""
+    """Return the grammar of the innermost command that ``words`` name."""
     path: tuple[str, ...] = ()
     for word in words:
         path = (*path, word) if (*path, word) in known else path

@@ -35,7 +35,7 @@ from .access import add_kubeconfig, address, kubeconfig_of, number, policies
 from .exitcodes import ExitCode
 
 CONTROLLER = "podberth.io/controller"
-"""The reporting controller of its Events."""
+"""The reporting controller in the Events of ``podberth controller``."""
 _LISTEN = Address("", 8080)
 # A gang's owner and its group come within a second of each other; a person who forgot the group is informed soon.
 _PATIENCE_SECONDS = 60.0
@@ -43,7 +43,7 @@ _LONGEST_PATIENCE_SECONDS = 3600.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the flags."""
+    """Add the flags of ``podberth controller``."""
     add_kubeconfig(parser)
     add = parser.add_argument
     add(
@@ -69,7 +69,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Lead, or stand by, until a signal ends it."""
+    """Run as leader or as standby until a signal arrives, and return the exit code."""
     kubeconfig = kubeconfig_of(arguments)
     writer = standard_output()
     log = Log(writer)
@@ -116,12 +116,12 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
 
 
 class _Followed:
-    """The policies that declare claim templates, if any are configured."""
+    """Follows the policies that declare claim templates, if the flags name any."""
 
     def __init__(
         self, policies: Policies | None, sight: ObservedCluster, log: Log, reflect: Callable[[Sink], Reflector]
     ) -> None:
-        """Follow nothing yet. ``reflect`` makes the reflector of the cluster's GPUPolicies."""
+        """Do not start yet. ``reflect`` makes the reflector that follows the cluster's GPUPolicies."""
         self._declared: Declared | None = None
         self._objects: tuple[LiveObjects, Reflector] | None = None
         if policies == "cluster":
@@ -134,11 +134,11 @@ class _Followed:
             sight.declare({})
 
     def unready(self) -> list[str]:
-        """Return why the process is not ready yet."""
+        """Return the reasons why the process is not ready yet; empty if it is."""
         return [] if self._declared is None or self._declared.loaded else ["the policies are not loaded"]
 
     def tasks(self) -> list[asyncio.Task[None]]:
-        """Start to follow them."""
+        """Start the tasks that follow the policies, and return them."""
         if self._objects is not None:
             return [asyncio.create_task(_follow(*self._objects))]
         return [] if self._declared is None else [asyncio.create_task(self._declared.run())]
@@ -157,7 +157,10 @@ async def _hand_on(live: LiveObjects, reflector: Reflector) -> None:
 
 
 async def _until(stop: asyncio.Event, tasks: list[asyncio.Task[None]]) -> None:
-    """Return on the stop signal; end the tasks, the last first: a leader releases the Lease while it watches."""
+    """Wait for the stop signal or the end of a task, then cancel all tasks, the last first.
+
+    A leader thus releases its Lease while its watches still run.
+    """
     asked = asyncio.create_task(stop.wait())
     try:
         ended, _ = await asyncio.wait((asked, *tasks), return_when=asyncio.FIRST_COMPLETED)

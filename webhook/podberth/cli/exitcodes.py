@@ -6,17 +6,17 @@ from ..errors import ClusterError, DeviceError, PodberthError
 
 
 class ExitCode(IntEnum):
-    """Exit codes of every command."""
+    """The exit codes of every command."""
 
     OK = 0
     FINDINGS = 1
     """The command worked and found problems."""
     USAGE = 2
-    """A flag, a file or a setting; argparse exits with the same."""
+    """A flag, a file or a setting is wrong; argparse exits with the same code."""
     CLUSTER = 3
     """The cluster or a device did not answer."""
 
 
 def code_of(error: PodberthError) -> ExitCode:
-    """Return the exit code for a fault."""
+    """Return the exit code for an error."""
     return ExitCode.CLUSTER if isinstance(error, ClusterError | DeviceError) else ExitCode.USAGE

@@ -1,4 +1,4 @@
-"""``podberth explain``: the decision on a pod, policy by policy and value by value."""
+"""``podberth explain``: shows the decision on a pod, policy by policy, with the value of every expression."""
 
 import argparse
 import json
@@ -33,7 +33,7 @@ from .output import talk, write, write_text
 
 _STDIN = "-"
 _PIPED = 160
-"""Columns where the width is unknown: trees stay readable at a greater width than paragraphs."""
+"""The width in columns if the output is no terminal; trees of expressions are readable at a greater width than text."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -63,7 +63,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Explain every pod of the file; a denied pod is a finding."""
+    """Explain every pod of the file and return the exit code; a denied pod counts as a finding."""
     objects = ClusterFacts() if arguments.topology is None else read_topology(arguments.topology)
     talk(objects.problems)
     conventions = read_conventions(arguments.conventions)
@@ -107,10 +107,10 @@ def _snapshot(directory: Path | None, objects: ClusterFacts, conventions: Conven
 
 
 def _pods(file: str, namespace: str) -> Iterator[_Place]:
-    """Yield the pods and templates of a file.
+    """Yield the pods and pod templates of a file.
 
     Raises:
-        UsageError: it cannot be read, or holds none.
+        UsageError: the file cannot be read, or has no pods.
     """
     name = "stdin" if file == _STDIN else file
     try:
@@ -165,6 +165,6 @@ def _explained(
 
 
 def _with_namespace(snapshot: Snapshot, name: str) -> Snapshot:
-    """Return the snapshot with the pod's namespace added, which exists when a pod is created there."""
+    """Return the snapshot with the pod's namespace added, which has to exist when the pod is created."""
     known = name in snapshot.facts.namespaces
     return snapshot if known else replace(snapshot, facts=snapshot.facts.fold(assumed(name)))

@@ -1,4 +1,4 @@
-"""The output of ``podberth explain -o json``. The shape is versioned: ``VERSION`` grows with an incompatible change."""
+"""The JSON of ``podberth explain``. Its format is versioned: ``VERSION`` grows with an incompatible change."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedPod:
-    """One pod that was explained, with the nodes where it could run; the nodes are unknown without a snapshot."""
+    """One explained pod, with the nodes where it could run; the nodes are unknown without a snapshot of them."""
 
     file: str
     line: int
@@ -21,16 +21,17 @@ class ExplainedPod:
     namespace: str
     name: str
     path: str
-    """The template's path in the document; empty for a Pod."""
+    """The template's path in the document; empty if the document is a Pod."""
     explanation: Explanation
     node_count: int
     before: PodReach | None
     after: PodReach | None
-    """None where no node is known, and ``after`` also where the pod was denied."""
+    """The nodes where the pod after mutations could run; None if the pod was denied. ``before`` and ``after`` are None
+    if no node is known."""
 
 
 def as_json(subjects: Sequence[ExplainedPod]) -> dict[str, Any]:
-    """Return the whole answer."""
+    """Return the explanations of all pods in the format of ``-o json``."""
     return {"version": VERSION, "results": [_subject(each) for each in subjects]}
 
 

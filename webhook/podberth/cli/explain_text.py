@@ -1,4 +1,4 @@
-"""The output of ``podberth explain`` for people: a block for each policy, with a tree of evaluated values."""
+"""The text of ``podberth explain``: a block for each policy, with a tree of the evaluated expressions."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ _ACTIONS = {"deny": "bold red", "error": "red", "warn": "yellow", "conflict": "y
 
 
 def show(subjects: Sequence[ExplainedPod], terminal: Terminal) -> None:
-    """Write everything."""
+    """Print the explanations of all pods."""
     for number, subject in enumerate(subjects):
         if number:
             terminal.line()
@@ -59,7 +59,7 @@ def _named(nodes: Sequence[str]) -> str:
 
 
 def _worth_telling(policy: Explained) -> Iterator[PolicyExplained]:
-    """Yield the reviews of a policy; once, where both skipped it for the same reason."""
+    """Yield the explanations of a policy for /mutate and /validate; one if both skipped it for the same reason."""
     shown: list[PolicyExplained] = []
     for asking in policy.askings:
         if not any(_same(asking, each) for each in shown):
@@ -80,7 +80,10 @@ _NOTHING = Span("")
 
 @dataclass(slots=True)
 class _Row:
-    """A text and its value, with rows below; a long text or value is truncated, and a part of both is always shown."""
+    """A row of the tree: a text, its value, and the rows below it.
+
+    If text and value are too long for the line, both are truncated, and a part of each is always shown.
+    """
 
     text: Span
     value: Span = _NOTHING
@@ -88,7 +91,7 @@ class _Row:
     below: list["_Row"] = field(default_factory=list)
 
     def add(self, text: Span | str, value: Span = _NOTHING, between: str = " = ") -> "_Row":
-        """Add a row below."""
+        """Add a row below this one, and return the new row."""
         source, style = (text.text, text.style) if isinstance(text, Span) else (text, "")
         row = _Row(
             Span(visible(" ".join(source.split())), style),
@@ -118,7 +121,7 @@ def _block(policy: Explained, asking: PolicyExplained) -> _Row:
 
 
 def _add(row: _Row, expression: Evaluated) -> None:
-    """Add an expression: its place and value, and below it its text and parts."""
+    """Add a row for an evaluated expression: its place and value, and below these its text and parts."""
     label = expression.path.removeprefix("spec.").removesuffix(".expression")
     branch = row.add(Span(label, "bold"), _shown(expression.answer))
     if expression.tree is not None:
@@ -151,7 +154,10 @@ def _json(value: Any) -> str:
 
 
 def _drawn(row: _Row, width: int, lead: str = "", below: str = "") -> Iterator[Line]:
-    """Yield a row and those below it; ``lead`` is the prefix of the row, ``below`` of the rows below it."""
+    """Yield the lines of a row and of the rows below it.
+
+    ``lead`` is the prefix of the row's own line, ``below`` the prefix of the lines below it.
+    """
     room = max(width - len(lead) - len(row.between), 2 * _NARROWEST_VALUE)
     value = cut(row.value.text, max(_NARROWEST_VALUE, room // 2, room - columns(row.text.text)))
     text = cut(row.text.text, room - columns(value))

@@ -1,4 +1,4 @@
-"""The output formats of ``podberth check``: one table, each with the function that writes it.
+"""The output formats of ``podberth check``, as one table with the function that writes each format.
 
 A format's module is imported when it is used, so that a check of one manifest stays fast.
 """
@@ -18,15 +18,15 @@ from . import output
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """One row of the table."""
+    """One row of the table of output formats."""
 
     name: str
     help: str
     render: Callable[[Done, TextIO], None]
     sources: bool = False
-    """Whether the format shows documents."""
+    """Whether the format needs the parsed documents."""
     of_manifests: bool = False
-    """Whether the format is for manifests alone, and not for live workloads."""
+    """Whether the format is only for manifests, and not for live workloads."""
 
 
 def _text(done: Done, stream: TextIO) -> None:
@@ -99,14 +99,14 @@ FORMATS: Final[tuple[Format, ...]] = (
     Format("github", "annotations of a GitHub Actions workflow", _github),
     Format("gitlab", "a Code Quality report of GitLab", _gitlab),
 )
-"""The first is the default."""
+"""All output formats; the first one is the default."""
 
 
 def write(name: str, done: Done, file: str) -> None:
-    """Write one format to its file, or to stdout where ``file`` is empty.
+    """Write the outcome of a check in one format to ``file``, or to stdout if ``file`` is empty.
 
     Raises:
-        UsageError: it cannot be written.
+        UsageError: the file cannot be written.
     """
     render = next(each.render for each in FORMATS if each.name == name)
     output.write(lambda stream: render(done, stream), file)

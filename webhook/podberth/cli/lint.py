@@ -19,7 +19,7 @@ _LEVELS = {str(level): level for level in sorted(Level, reverse=True)}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the files, the cluster's nodes, and the form of the answer."""
+    """Add the files, the flag for the cluster's nodes and the flags for the output of ``podberth lint``."""
     parser.add_argument(
         "paths",
         metavar="PATH",
@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Lint; print the findings of ``--level`` and above."""
+    """Lint the policies and print the findings of ``--level`` and above; return the exit code."""
     files = find_policies(arguments.paths)
     nodes = None if arguments.topology is None else read_topology(arguments.topology).nodes
     report = _asked(
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _asked(report: LintReport, files: LintFiles) -> LintReport:
-    """Leave out the findings of files that were read only because they stand beside the requested ones."""
+    """Return the report without findings about files that were read only because they are beside requested ones."""
     return replace(
         report,
         findings=tuple(each for each in report.findings if each.problem.file in files.asked),

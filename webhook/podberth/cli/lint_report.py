@@ -1,4 +1,4 @@
-"""The findings of ``podberth lint``: text for people, JSON, SARIF 2.1.0 and commands of a GitHub Actions workflow."""
+"""The output of ``podberth lint``: text, JSON, SARIF 2.1.0, or commands of a GitHub Actions workflow."""
 
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .terminal import Terminal
 
 VERSION: Final = 1
-"""The version of the JSON. It grows when a reader of the old form would misread the new one."""
+"""The version of the JSON's format. It grows with each incompatible change."""
 _FINGERPRINT: Final = "podberthLint/v1"
 _COMMANDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTE: "notice"}
 
@@ -25,7 +25,7 @@ _INDENT = "  "
 
 
 def show(report: LintReport, level: Level, terminal: "Terminal", *, costs: bool) -> None:
-    """Print the findings of a level and above, the costs if wanted, and the counts."""
+    """Print the findings of ``level`` and above, the costs if they are wanted, and the counts."""
     for finding in report.at_least(level):
         _show(finding, terminal)
     if costs:
@@ -47,7 +47,7 @@ def _show(finding: LintFinding, terminal: "Terminal") -> None:
 
 
 def _costs(costs: tuple[ExpressionCost, ...], terminal: "Terminal") -> None:
-    """Print the most expensive first; cheap expressions are only counted."""
+    """Print the expensive expressions, the most expensive first; cheap expressions are only counted."""
     shown = sorted((each for each in costs if each.cost_class != "cheap"), key=lambda each: -each.cost.microseconds)
     rows = [("AT MOST", "CLASS", "POLICY", "EXPRESSION")]
     rows += [
@@ -60,7 +60,7 @@ def _costs(costs: tuple[ExpressionCost, ...], terminal: "Terminal") -> None:
 
 
 def as_json(report: LintReport, level: Level) -> dict[str, Any]:
-    """Return the report for ``-o json``; costs are those of all expressions, findings those of the level."""
+    """Return the report for ``-o json``, with the findings of ``level`` and above and the costs of all expressions."""
     return {
         "version": VERSION,
         "summary": {
@@ -88,7 +88,7 @@ def _cost(cost: ExpressionCost) -> dict[str, Any]:
 
 
 def as_sarif(report: LintReport, level: Level, version: str) -> dict[str, Any]:
-    """Return the findings as a SARIF log; every rule is described, with or without findings."""
+    """Return the findings of ``level`` and above as a SARIF log, which describes every rule."""
     rules = [
         {
             "id": rule.name,
@@ -131,14 +131,14 @@ def _result(finding: LintFinding, number: int, seen: dict[str, int]) -> dict[str
 
 
 def as_github(report: LintReport, level: Level) -> str:
-    """Return a command for each finding, the most severe first (GitHub shows ten of each kind); then the counts."""
+    """Return a workflow command for each finding, the most severe first, as GitHub shows only ten, then the counts."""
     findings = sorted(report.at_least(level), key=lambda each: -each.level)
     commands = [command(_COMMANDS[each.level], each.rule, each.problem) for each in findings]
     return "".join(f"{line}\n" for line in [*commands, f"podberth lint: {summary(report)}"])
 
 
 def summary(report: LintReport) -> str:
-    """Return the counts in one line."""
+    """Return the numbers of findings in one line."""
     counts = [(report.count(level), str(level)) for level in sorted(Level, reverse=True)]
     found = ", ".join(counted(count, what) for count, what in counts if count) or "nothing found"
     return f"{counted(len(report.policies), 'policy')}: {found}" + (

@@ -1,6 +1,6 @@
-"""The entry: finds the command, and turns its errors into a message and an exit code.
+"""The entry point of the program: runs the command, and turns its errors into messages and exit codes.
 
-stdout is data, stderr is talk.
+Results are written to stdout, messages to stderr.
 """
 
 import argparse
@@ -18,24 +18,24 @@ from .output import talk
 
 
 class CommandModule(Protocol):
-    """The interface of a command's module."""
+    """The interface of a module that implements a command."""
 
     def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Add the command's arguments."""
+        """Add the command's arguments to its parser."""
 
     def run(self, arguments: argparse.Namespace) -> int:
-        """Run the command; return an exit code or raise a PodberthError."""
+        """Run the command and return its exit code, or raise a PodberthError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One row of the table. ``module`` is imported when the command is called: --help does not wait for aiohttp."""
+    """One row of the table of commands. ``module`` is imported only when the command runs, so that --help is fast."""
 
     name: str
     module: str
     help: str
     also: str = ""
-    """Another common name of the command; no help shows it."""
+    """A second name of the command, which help does not show."""
 
 
 COMMANDS: tuple[Command, ...] = (
@@ -95,7 +95,7 @@ def _run(argv: Sequence[str], program: str) -> int:
 
 
 def parser_of_everything() -> argparse.ArgumentParser:
-    """Return one parser with every command's arguments, for documentation and completion; it imports all commands."""
+    """Return a parser with every command's arguments, for documentation and completion; it imports all commands."""
     parser = _parser(PROGRAM)
     commands = next(each for each in parser._actions if isinstance(each, argparse._SubParsersAction))  # noqa: SLF001 - made below
     for command in COMMANDS:
@@ -113,7 +113,7 @@ def _unknown(name: str, known: Iterable[str]) -> str:
 
 
 def _parser(program: str) -> argparse.ArgumentParser:
-    """Return the parser for everything but a command: help, the version, mistakes."""
+    """Return the parser that handles a command line without a valid command: help, version, errors."""
     parser = argparse.ArgumentParser(
         prog=program,
         description="Gives every GPU pod its berth: an admission webhook and policy engine for Kubernetes.",

@@ -1,4 +1,4 @@
-"""The destination of output: stdout or a file; and stderr, where a command line talks."""
+"""Writes output to stdout or to a file, and messages to stderr."""
 
 import os
 import sys
@@ -10,16 +10,16 @@ from ..errors import UsageError
 
 
 def talk(lines: Iterable[str]) -> None:
-    """Write lines to stderr, each with the program's name."""
+    """Write messages to stderr, each line prefixed with the program's name."""
     for line in lines:
         print(f"podberth: {line}", file=sys.stderr, flush=True)  # noqa: T201 - stdout is data
 
 
 def write(render: Callable[[TextIO], None], file: str) -> None:
-    """Write to a file, or to stdout where ``file`` is empty.
+    """Write the output of ``render`` to a file, or to stdout if ``file`` is empty.
 
     Raises:
-        UsageError: it cannot be written.
+        UsageError: the file cannot be written.
     """
     try:
         if file:
@@ -35,10 +35,10 @@ def write(render: Callable[[TextIO], None], file: str) -> None:
 
 
 def write_text(text: str, file: str = "") -> None:
-    """Write a text to a file, or to stdout where ``file`` is empty.
+    """Write a text to a file, or to stdout if ``file`` is empty.
 
     Raises:
-        UsageError: it cannot be written.
+        UsageError: the file cannot be written.
     """
 
     def render(stream: TextIO) -> None:
@@ -48,5 +48,5 @@ def write_text(text: str, file: str = "") -> None:
 
 
 def let_go() -> None:
-    """Write no more to stdout, whose reader has gone; its buffer is dropped without an error."""
+    """Discard stdout's buffer without an error, because the reader of the pipe has gone."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""``podberth policies``: show and copy the policy library, write a first policy, print the schema."""
+"""``podberth policies``: lists and copies the shipped policies, writes a first policy, prints the schema."""
 
 import argparse
 from pathlib import Path
@@ -10,7 +10,7 @@ from .output import write_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the subcommands."""
+    """Add the subcommands of ``podberth policies``."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     actions.add_parser("list", help="print every policy: its name, whether it is on by default, its description")
     show = actions.add_parser("show", help="print a policy and its parameters")
@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the subcommand; its result goes to stdout, and so do the paths of written files."""
+    """Run the subcommand and return the exit code; results and the paths of written files go to stdout."""
     match arguments.action:
         case "list":
             library = shipped()

@@ -1,4 +1,4 @@
-"""A problem in a document, for programs: the fields of JSON, and a command of a GitHub Actions workflow."""
+"""A problem in a document for other programs: as fields of JSON, or as a command of a GitHub Actions workflow."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from ..errors import Problem
 
 
 def fields_of(problem: Problem) -> dict[str, Any]:
-    """Return the fields of the JSON of ``podberth lint`` and ``podberth test``."""
+    """Return a problem as the JSON fields that ``podberth lint`` and ``podberth test`` print."""
     return {
         "file": problem.file,
         "line": problem.line,
@@ -18,7 +18,7 @@ def fields_of(problem: Problem) -> dict[str, Any]:
 
 
 def command(level: str, title: str, problem: Problem, file: str = "") -> str:
-    """Return the command that shows a problem at its line; ``file`` is that of a problem that names none."""
+    """Return the workflow command that shows a problem at its line; ``file`` is used if the problem has no file."""
     properties = {
         "file": (problem.file or file).removeprefix("./"),
         "line": str(problem.line or ""),

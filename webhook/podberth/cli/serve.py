@@ -1,4 +1,4 @@
-"""``podberth serve``: the wiring of the webhook process."""
+"""``podberth serve``: creates and connects the parts of the webhook process."""
 
 import argparse
 import asyncio
@@ -58,7 +58,7 @@ DECIDERS: Deciders = {
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add every option; an option that is left out may come from the environment."""
+    """Add every option of ``podberth serve``; an option that is left out may come from the environment."""
     for option in OPTIONS:
         default = "" if option.default is None else f" (default {option.default})"
         text = f"{option.help}{default} [{option.variable}]"
@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until a signal ends it."""
+    """Serve the webhook until a signal arrives, and return the exit code."""
     settings = read_settings(vars(arguments), os.environ)
     prepare()
     writer = standard_output()
@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Process:
-    """The state that the parts of the process share."""
+    """The objects that the parts of the webhook process share."""
 
     settings: Settings
     conventions: Conventions
@@ -148,7 +148,7 @@ async def _serve(settings: Settings, log: Log, tracer: ReviewTracer | None) -> N
 def _follow(
     process: _Process, source: FileSource | PolicyObjects, snapshot: WatchedSnapshot, stack: AsyncExitStack
 ) -> Events | None:
-    """Start to follow the cluster, until the stack is closed; return the publisher of Events, if they are wanted."""
+    """Start to follow the cluster until ``stack`` is closed; return the publisher of Events, or None if it is off."""
     settings, state, metrics, log = process.settings, process.state, process.metrics, process.log
     timing = Timing()
     connect = open_cluster(settings.kubeconfig, timing)
@@ -181,7 +181,7 @@ def _follow(
 
 
 def _listeners(settings: Settings, state: ServingState, events: Events | None) -> dict[str, Listener]:
-    """Return the listeners for answers, by path."""
+    """Return the functions that are called with each review and its answer, by path of the webhook's port."""
     if events is None:
         return {}
     reviewed = ReviewEvents(events, lambda: state.snapshot, proved=settings.client_ca is not None)
@@ -189,7 +189,7 @@ def _listeners(settings: Settings, state: ServingState, events: Events | None) -
 
 
 def _tracer(log: Log) -> ReviewTracer | None:
-    """Return the tracer, if the environment configures one. Reviews work without it."""
+    """Return the tracer of reviews; None if the environment configures none or it cannot be set up."""
     try:
         if not asked_for(os.environ):
             return None
@@ -219,11 +219,11 @@ def _source(settings: Settings, conventions: Conventions) -> FileSource | Policy
 
 
 def _use_no_key(_secret: bytes, _where: str) -> None:
-    """Ignore the Secret's key: the key of --record-key stays in force."""
+    """Ignore the record key in the Secret, because --record-key names another key."""
 
 
 def _record_key(settings: Settings, keys: RecordKeys) -> list[Watched]:
-    """Return the watch that updates the key of records from its file; nothing where the key is in the Secret."""
+    """Return the watch that reloads the record key from its file; empty if the key is in the Secret."""
     path = settings.record_key or settings.tls_key
     if path is None and settings.self_signed is not None:
         path = ensure_record_key(settings.self_signed)

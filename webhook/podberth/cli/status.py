@@ -1,4 +1,4 @@
-"""``podberth status``: the state of podberth in a cluster, on one screen, with the lines that need attention."""
+"""``podberth status``: prints the state of podberth in a cluster on one screen, with the lines that need attention."""
 
 import argparse
 import asyncio
@@ -31,14 +31,14 @@ _HANGING: Final = 2 + _NAME_COLUMNS + 1
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the flags."""
+    """Add the flags of ``podberth status``."""
     add_kubeconfig(parser)
     add_output(parser)
     parser.epilog = "Exit code 1: something needs attention, or could not be read; each such line begins with ! or ?."
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read the cluster and print the report."""
+    """Read the cluster's state, print the report and return the exit code."""
     report = asyncio.run(_look(kubeconfig_of(arguments)))
     if arguments.output == "json":
         write(lambda stream: print(json.dumps(report.as_json(), indent=2), file=stream), "")
@@ -58,7 +58,7 @@ async def _look(kubeconfig: Kubeconfig | None) -> StatusReport:
 
 
 def show_status(report: StatusReport, terminal: "Terminal") -> None:
-    """Write a report."""
+    """Print a status report as text."""
     troubles = report.troubles
     said = f"{troubles} {'line needs' if troubles == 1 else 'lines need'} attention" if troubles else "healthy"
     style = "bold red" if troubles else "bold green"

@@ -1,4 +1,4 @@
-"""Elements of SVG 1.1: shapes and text with everything escaped, and the style sheet for light and dark.
+"""Functions that make elements of SVG 1.1: shapes, text with everything escaped, and a style sheet for light and dark.
 
 Colours are classes with plain values, and not variables, so that viewers that are no browsers show them too.
 """
@@ -10,7 +10,8 @@ from typing import Final
 from ..check.report.lines import visible
 
 FONT_WIDTH: Final = 0.61
-"""The width of a monospaced character as a part of its height; DejaVu Sans Mono, the widest common font, has 0.602."""
+"""The width of a monospaced character relative to the font size; DejaVu Sans Mono, the widest common font, has
+0.602."""
 
 # class: light, dark. Text on a fill has a contrast of 4.5 or more in both (WCAG 2.2, 1.4.3).
 _FILLS: Final = {
@@ -35,7 +36,7 @@ _STROKES: Final = {"line": ("#c3cad3", "#3d444d")}
 
 
 def style() -> str:
-    """Return the style sheet."""
+    """Return the style sheet of a picture."""
     light = _rules(0)
     dark = _rules(1)
     font = "font-family:ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace"
@@ -51,30 +52,30 @@ def _rules(column: int) -> str:
 
 
 def safe(text: str) -> str:
-    """Return text of a document as character data: no markup, and nothing that XML forbids."""
+    """Return a text from a document as XML character data: escaped, and without characters that XML forbids."""
     return escape(visible(text), quote=True)
 
 
 def fits(text: str, room: float, size: float) -> bool:
-    """Return whether a text fits into this many pixels."""
+    """Return whether a text of font size ``size`` fits into ``room`` pixels."""
     return len(visible(text)) * size * FONT_WIDTH <= room
 
 
 def fitted(text: str, room: float, size: float) -> str:
-    """Truncate a text to this many pixels."""
+    """Return a text, truncated to ``room`` pixels at font size ``size``."""
     most = max(int(room / (size * FONT_WIDTH)), 0)
     shown = visible(text)
     return shown if len(shown) <= most else shown[: max(most - 1, 0)] + "…" if most else ""
 
 
 def text(x: float, y: float, words: str, look: str = "ink", *, size: float = 13, anchor: str = "start") -> str:
-    """Write one line, ``y`` its base."""
+    """Return the SVG element for one line of text with its baseline at ``y``."""
     at = "" if anchor == "start" else f' text-anchor="{anchor}"'
     return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" class="{look}"{at}>{safe(words)}</text>'
 
 
 def box(x: float, y: float, width: float, height: float, look: str, *, tip: str = "") -> str:
-    """Draw a rectangle; ``tip`` is its text for pointers and screen readers."""
+    """Return the SVG element for a rectangle; ``tip`` is its text for pointers and screen readers."""
     said = f"<title>{safe(tip)}</title>" if tip else ""
     return (
         f'<rect x="{x:g}" y="{y:g}" width="{max(width, 0):g}" height="{height:g}" rx="3" class="{look}">{said}</rect>'
@@ -82,7 +83,7 @@ def box(x: float, y: float, width: float, height: float, look: str, *, tip: str 
 
 
 def drawing(width: float, height: float, title: str, description: str, parts: Iterable[str]) -> str:
-    """Join the parts of a picture; it can stand alone, or in a page."""
+    """Return the SVG picture made of ``parts``; it can be a file, or be embedded in a page."""
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" class="pb" role="img" '
         'aria-labelledby="pb-title" aria-describedby="pb-desc" '

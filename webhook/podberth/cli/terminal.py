@@ -1,6 +1,7 @@
-"""Text for a terminal: width, colour, wrapped lines, aligned columns. No texts of its own.
+"""Prints text to a terminal: width, colour, wrapped lines, aligned columns.
 
-This is the only importer of rich. Code that prints data for machines does not import it, and so does not wait for rich.
+Only this module imports rich. Commands that print data for programs do not import it, because importing rich takes
+time.
 """
 
 import io
@@ -18,7 +19,7 @@ from rich.text import Text
 from ..check.report.lines import Line, Span, inert, visible
 
 PIPED_COLUMNS: Final = 100
-"""The width where it is unknown: readable in a log of CI and in a document alike."""
+"""The width in columns if the terminal's width is unknown; it suits a CI log and a document."""
 _NARROWEST: Final = 40
 _NO_BREAK: Final = "\u00a0"
 # rich breaks at every blank, no-break ones too; a character of the private use area is not a blank
@@ -26,22 +27,22 @@ _HELD: Final = "\ue0ff"
 
 
 def columns(text: str) -> int:
-    """Count the columns that a line of text takes: wide characters take two, combining ones none."""
+    """Return the number of columns that a line of text takes: wide characters take two, combining ones none."""
     return cell_len(text)
 
 
 def cut(text: str, room: int) -> str:
-    """Return as much of the beginning of a line as fits into this many columns, with a mark where it is truncated."""
+    """Return the beginning of a line that fits into ``room`` columns, with a mark at the end if it is truncated."""
     line = Text(text)
     line.truncate(max(room, 1), overflow="ellipsis")
     return line.plain
 
 
 class Terminal:
-    """A stream with its width, and whether it shows colours."""
+    """An output stream with its width, and whether it shows colours."""
 
     def __init__(self, stream: TextIO, *, colour: bool, width: int) -> None:
-        """Write to ``stream``; lines are at most ``width`` columns."""
+        """Write to ``stream``, with lines of at most ``width`` columns."""
         self.width = width
         self._stream = stream
         self._colours = ColorSystem.STANDARD if colour else None
@@ -60,7 +61,7 @@ class Terminal:
 
     @classmethod
     def of(cls, stream: TextIO) -> "Terminal":
-        """Read the stream and the environment: colour on a terminal only, and not under NO_COLOR (no-color.org)."""
+        """Return the Terminal for a stream; it has colours only on a terminal, without NO_COLOR (no-color.org)."""
         if isinstance(stream, io.TextIOWrapper):
             # If the locale lacks a character, its code is better than no text
             stream.reconfigure(errors="backslashreplace")
@@ -70,34 +71,34 @@ class Terminal:
         return cls(stream, colour=colour, width=max(_NARROWEST, columns))
 
     def put(self, lines: Iterable[Line]) -> None:
-        """Write lines, each wrapped where it is too long. Control characters in them are shown as text."""
+        """Print lines, each wrapped if it is too long; control characters in them are printed as visible text."""
         for line in lines:
             for row in self._wrapped(line):
                 self._write(row)
         self._stream.flush()
 
     def line(self, text: str = "", style: str = "") -> None:
-        """Write one line, wrapped where it is too long."""
+        """Print one line, wrapped if it is too long."""
         self.put([Line((Span(text, style),))])
 
     def paragraph(self, text: str, style: str = "", *, first: Sequence[Span] = (), hanging: int | None = None) -> None:
-        """Write text behind ``first``, wrapped. Further lines begin below the text, or at column ``hanging``."""
+        """Print ``first`` and then ``text``, wrapped; further lines start below the text, or at column ``hanging``."""
         lead = sum(len(span.text) for span in first)
         self.put([Line((*first, Span(text, style)), lead if hanging is None else hanging)])
 
     def heading(self, text: str) -> None:
-        """Write a line that opens a section."""
+        """Print a heading."""
         dash = self._dash
         rest = dash * max(0, self.width - len(text) - 4)
         self.put([Line(()), Line((Span(f"{dash * 2} {text} ", "bold cyan"), Span(rest, "cyan")))])
 
     def has(self, characters: str) -> bool:
-        """Return whether the stream's encoding has these characters."""
+        """Return whether the stream's encoding can represent these characters."""
         encoding = self._stream.encoding or "utf-8"
         return characters.encode(encoding, "ignore").decode(encoding) == characters
 
     def table(self, rows: Sequence[Sequence[str | Span]], *, indent: str = "") -> None:
-        """Write rows in aligned columns, the first one as head; long cells are wrapped in their column."""
+        """Print rows in aligned columns, with the first row as the head; long cells are wrapped in their columns."""
         head, *body = rows
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
         for cell in head:
@@ -112,7 +113,7 @@ class Terminal:
         self._stream.flush()
 
     def _write(self, row: Text) -> None:
-        """Write a row that fits. Console.print would measure it again, at three times the cost."""
+        """Print a row that fits into the width. ``Console.print`` would measure it again, at three times the cost."""
         if self._colours is None:
             self._stream.write(f"{row.plain}\n")
             return
@@ -141,7 +142,7 @@ def _cell(cell: str | Span) -> Text:
 
 
 def _released(text: Text) -> Text:
-    """Return a row of wrapped text with blanks in place of the characters that kept words together.
+    """Return a wrapped row in which no-break spaces are ordinary spaces again.
 
     A row that starts with ``::`` gets a backslash. Folding a long word can produce such a row, and a CI runner would
     take it for a command.

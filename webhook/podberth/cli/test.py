@@ -1,4 +1,4 @@
-"""``podberth test``: the suites beside policies, run as in the cluster."""
+"""``podberth test``: runs the test suites beside policies, with the engine that decides in the cluster."""
 
 import argparse
 import re
@@ -28,7 +28,7 @@ _ROUNDS = 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the directory, the selection of cases, and the forms of output."""
+    """Add the directory, the selection of cases and the flags for the output of ``podberth test``."""
     parser.add_argument(
         "directory",
         metavar="DIR",
@@ -61,7 +61,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run every suite and write the results, in each requested format."""
+    """Run every suite, write the results in each requested format, and return the exit code."""
     wants_coverage = arguments.coverage or arguments.min_coverage is not None
     outputs = outputs_of(arguments.output, _FORMATS)
     suites = find_suites(Path(arguments.directory))
@@ -101,14 +101,14 @@ def _write(name: str, file: str, tests: Tests) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _SuiteRunner:
-    """Runs suites, each with the policies of its folder."""
+    """Runs suites, each against the policies in its folder."""
 
     environment: Environment
     arguments: argparse.Namespace
     wants_coverage: bool
 
     def run(self, files: SuiteFiles) -> Tested:
-        """Run one suite; with --update, again with the new expectations."""
+        """Run one suite and return its result; with --update, write the new expectations and run it again."""
         tested = self._run(files)
         if not self.arguments.update or tested.suite is None:
             return tested
@@ -147,7 +147,7 @@ class _SuiteRunner:
 
 
 def _updated(files: SuiteFiles, tested: Tested) -> tuple[tuple[str, ...], tuple[Problem, ...]]:
-    """Write the new expectations; return what was written, and the problems of writing."""
+    """Write the new expectations of a suite; return the names of what was changed, and the problems."""
     assert tested.suite is not None  # noqa: S101 - the caller has seen to it
     update = update_of(tested.suite, tested.result)
     file, text = files.suite
@@ -166,7 +166,7 @@ def _updated(files: SuiteFiles, tested: Tested) -> tuple[tuple[str, ...], tuple[
 
 
 def _costs(observer: Observer) -> tuple[Cost, ...]:
-    """Return the cost of each policy; a review is all evaluations of one compiled policy in one case."""
+    """Return the cost of each policy; the evaluations of one compiled policy in one case count as one review."""
     reviews: dict[str, dict[int, list[Observed]]] = {}
     for each in observer.answers:
         reviews.setdefault(each.policy.name, {}).setdefault(id(each.policy), []).append(each)
@@ -182,7 +182,7 @@ def _costs(observer: Observer) -> tuple[Cost, ...]:
 
 
 def _seconds(observed: list[Observed]) -> float:
-    """Return the time of evaluating all of it once: the shortest of several, the others measure the machine."""
+    """Return the seconds that all ``observed`` expressions take together: the shortest of several measurements."""
     return min(_round(observed) for _ in range(_ROUNDS))
 
 

@@ -1,4 +1,4 @@
-"""The output of ``podberth test`` for programs, and as text into a file. The JSON's shape is versioned."""
+"""The JSON, JUnit XML, GitHub and plain text output of ``podberth test``. The JSON's format is versioned."""
 
 import json
 from collections.abc import Iterator
@@ -16,14 +16,14 @@ from .problems import command, fields_of
 from .test_text import Tested, Tests, show
 
 VERSION: Final = 1
-"""Grows when a reader of the old shape would misread the new one."""
+"""The version of the JSON's format. It grows with each incompatible change."""
 
 # Longer than any finding: each finding has one line, for programs and for searches.
 _UNWRAPPED = 10_000
 
 
 def as_text(tests: Tests) -> str:
-    """Return the terminal's text without colour and without wrapping: a line for each finding."""
+    """Return the text output without colours and without wrapping: a line for each finding."""
     from .terminal import Terminal  # noqa: PLC0415 - a table's library is not loaded for machines
 
     text = StringIO()
@@ -32,7 +32,7 @@ def as_text(tests: Tests) -> str:
 
 
 def as_json(tests: Tests) -> str:
-    """Return everything, for programs."""
+    """Return the results as JSON."""
     cases = [case for tested in tests.tested for case in tested.result.cases]
     fields: dict[str, Any] = {
         "version": VERSION,
@@ -101,7 +101,7 @@ def _covered(row: Covered) -> dict[str, Any]:
 
 
 def as_junit(tests: Tests) -> str:
-    """Return JUnit XML: a suite per file, and an extra case for problems outside the cases."""
+    """Return the results as JUnit XML: a suite for each file, and an extra case for problems that belong to no case."""
     cases = [case for tested in tests.tested for case in _junit_cases(tested)]
     cases += [
         JunitCase(file="podberth test", line=0, name=each, outcome="failure", message=each) for each in tests.wrong
@@ -132,7 +132,7 @@ def _failed(file: str, line: int, name: str, problems: tuple[Problem, ...], more
 
 
 def as_github(tests: Tests) -> str:
-    """Return an error for each finding, which GitHub Actions shows at its line, and the counts."""
+    """Return an error command for each finding, which GitHub Actions shows at its line, and the counts."""
     lines = [
         command("error", "podberth test", each, tested.file) for tested in tests.tested for each in tested.findings
     ]

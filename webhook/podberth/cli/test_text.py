@@ -1,4 +1,4 @@
-"""The results of ``podberth test``, and their text for people."""
+"""The results of ``podberth test``, and their output as text."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ _SIGNS = {"+": "green", "-": "red"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """A policy's cost, in microseconds: the bound from compilation, and the suite's most expensive review."""
+    """The cost of a policy in microseconds: the bound from compilation, and the most expensive review of the suite."""
 
     policy: str
     bound_microseconds: float
@@ -31,42 +31,42 @@ class Cost:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tested:
-    """The result of one suite's file."""
+    """The result of one suite's file and of the policies in its folder."""
 
     file: str
     suite: Suite | None
     result: SuiteResult
     findings: tuple[Problem, ...]
-    """Problems besides the cases' violations: of the file, of the policies."""
+    """The problems of the file and of the policies; unmet expectations of the cases are not among them."""
     covered: tuple[Covered, ...] = ()
     updated: tuple[str, ...] = ()
     costs: tuple[Cost, ...] = ()
 
     @property
     def failed(self) -> bool:
-        """Whether there is any problem."""
+        """Whether the suite or its policies have any problem."""
         return bool(self.findings or self.result.violations)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tests:
-    """The results of a run."""
+    """The results of one run of ``podberth test``."""
 
     tested: tuple[Tested, ...]
     wrong: tuple[str, ...] = field(default=())
-    """The problems of the run as a whole."""
+    """The problems that belong to the run as a whole."""
     coverage: float | None = None
-    """The percentage of all suites together; None where coverage was not requested."""
+    """The percentage of covered points in all suites together; None if coverage was not requested."""
     with_cost: bool = False
 
     @property
     def failed(self) -> bool:
-        """Whether there is any problem."""
+        """Whether any suite failed or the run has a problem."""
         return bool(self.wrong) or any(each.failed for each in self.tested)
 
 
 def show(tests: Tests, terminal: "Terminal") -> None:
-    """Write a line for each suite with its findings below, then the requested extras."""
+    """Print a line for each suite with its findings below it, then coverage and costs if they were requested."""
     terminal.put(lines(tests))
     if tests.with_cost:
         terminal.line()
@@ -80,7 +80,7 @@ def show(tests: Tests, terminal: "Terminal") -> None:
 
 
 def lines(tests: Tests) -> Iterator[Line]:
-    """Yield everything but tables."""
+    """Yield the lines of the results; tables of coverage and costs are not among them."""
     for tested in tests.tested:
         yield from _suite(tested)
     if tests.coverage is not None:
@@ -103,7 +103,7 @@ def _suite(tested: Tested) -> Iterator[Line]:
 
 
 def _difference(case: CaseResult) -> Iterator[Line]:
-    """Yield the difference between the pod and its golden file."""
+    """Yield the lines of the difference between the pod and its golden file."""
     if case.golden is None:
         return
     for line in difference(case.golden, case.pod):

@@ -1,4 +1,4 @@
-"""``podberth topology``: a picture of nodes, a snapshot to keep, and the difference of two."""
+"""``podberth topology``: shows nodes as a picture, writes a snapshot of them, or compares two snapshots."""
 
 import argparse
 import json
@@ -38,7 +38,7 @@ _SNAPSHOT: Final = "what kubectl get nodes,configmaps --all-namespaces -o yaml p
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the subcommands."""
+    """Add the subcommands of ``podberth topology``."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     show = actions.add_parser("show", help="show the cluster, or one node", allow_abbrev=False)
     show.add_argument("node", metavar="NODE", nargs="?", default="", help="a node (default: the whole cluster)")
@@ -76,7 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Run the subcommand; its result goes to stdout, unusable documents are reported on stderr."""
+    """Run the subcommand and return the exit code; results go to stdout, problems of documents to stderr."""
     action: Callable[[argparse.Namespace], int] = {"show": _show, "export": _export, "diff": _diff}[arguments.action]
     return action(arguments)
 
@@ -96,7 +96,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _print(form: str, subject: Literal["node", "cluster", "difference"], found: object) -> None:
-    """Print a picture or a difference; only the requested renderer is imported."""
+    """Print a picture or a difference in the output format ``form``; only that format's module is imported."""
     module = import_module(f".topology_{form}", __package__)
     if form == "text":
         from .terminal import Terminal  # noqa: PLC0415 - what is not printed is not loaded
@@ -145,7 +145,7 @@ def _named(nodes: Sequence[Node], name: str) -> Node:
 
 
 def _simulated(text: str) -> Iterator[tuple[Document, Document]]:
-    """Yield Node and ConfigMap of every machine of ``SHAPE[:COUNT],…``."""
+    """Yield the Node and the ConfigMap of each simulated machine that ``SHAPE[:COUNT],…`` describes."""
     wanted: Counter[str] = Counter()
     for part in text.split(","):
         shape, colon, count = part.strip().partition(":")

@@ -1,4 +1,4 @@
-"""A page with a picture, and the same in tables for readers who do not see it. It loads nothing from elsewhere."""
+"""An HTML page with a picture of nodes, and tables of the same content for screen readers. It loads no other files."""
 
 from collections.abc import Iterable, Iterator
 from importlib import resources
@@ -27,7 +27,7 @@ _CLASSES: Final = {"green": "good", "yellow": "warn", "bold red": "bad"}
 
 
 def node_html(node: NodePicture) -> str:
-    """Write the page of a node."""
+    """Return the HTML page about a node."""
     sections = [TableSection("in words", (("what", "is"), *facts(node)))]
     sections += node_sections(node)
     if node.levels:
@@ -44,7 +44,7 @@ def node_html(node: NodePicture) -> str:
 
 
 def cluster_html(cluster: ClusterPicture) -> str:
-    """Write the page of a cluster."""
+    """Return the HTML page about a cluster."""
     return _page("GPU topology", cluster_svg(cluster), cluster_sections(cluster))
 
 

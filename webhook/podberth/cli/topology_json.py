@@ -1,4 +1,4 @@
-"""The output of ``podberth topology`` for programs. Within ``v1`` fields may be added; none is removed or redefined."""
+"""The JSON of ``podberth topology``. Within ``v1`` fields may be added, but no field is removed or redefined."""
 
 from dataclasses import asdict
 from typing import Any
@@ -11,7 +11,7 @@ _VERSION = "podberth.io/topology-report/v1"
 
 
 def node_json(node: NodePicture) -> dict[str, Any]:
-    """Return a node as plain values."""
+    """Return a node as plain JSON values."""
     return {
         "schema": _VERSION,
         "node": node.name,
@@ -46,7 +46,7 @@ def _gpu(each: GpuPicture) -> dict[str, Any]:
 
 
 def cluster_json(cluster: ClusterPicture) -> dict[str, Any]:
-    """Return a cluster as plain values."""
+    """Return a cluster as plain JSON values."""
     return {
         "schema": _VERSION,
         "nodes": cluster.nodes,
@@ -76,7 +76,7 @@ def cluster_json(cluster: ClusterPicture) -> dict[str, Any]:
 
 
 def difference_json(found: Difference) -> dict[str, Any]:
-    """Return the differences as plain values: by node, and once for nodes of one kind."""
+    """Return the differences of two snapshots as plain JSON values, by node and once for nodes of one kind."""
     return {
         "schema": _VERSION,
         "same": found.empty,

@@ -1,7 +1,7 @@
-"""Pictures as SVG.
+"""Pictures of a node or a cluster as SVG.
 
-A node has its GPUs by NUMA node with their MIG slices, and the link matrix. A cluster has a square for each node by
-kind, and the domains of every level as bars.
+The picture of a node shows the GPUs by NUMA node with their MIG slices, and the link matrix. The picture of a cluster
+shows a square for each node, grouped by kind, and the domains of every level as bars.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,19 +20,19 @@ _ROW: Final = 34
 _BAR: Final = 24
 _BASE: Final = _BAR / 2 + 4
 _NAME: Final = 62
-"""The width of ``GPU 63`` before its bar, in pixels."""
+"""The width in pixels of a GPU's name (``GPU 63``), to the left of its bar."""
 _STATE: Final = 76
-"""The width of the state behind its bar, in pixels."""
+"""The width in pixels of a GPU's state, to the right of its bar."""
 _CELL: Final = (18, 54)
 _LEGIBLE: Final = 30
-"""Below this many pixels a cell of the matrix has a colour and no text."""
+"""The smallest size in pixels of a cell of the link matrix with text; smaller cells have only a colour."""
 _LOOKS: Final = {"green": "good", "yellow": "warn"}
 _LINKS: Final = (("NV", "near"), ("XGMI", "near"), ("PIX", "mid"), ("PXB", "mid"), ("PHB", "mid"), ("X", "self"))
 _LEGEND: Final = (("near", "NVLink"), ("mid", "PCIe"), ("far", "between CPUs or PCIe roots"))
 
 
 def node_svg(node: NodePicture) -> str:
-    """Draw a node."""
+    """Return the picture of a node."""
     parts: list[str] = []
     y = _header(node, parts)
     if node.gpus:
@@ -62,7 +62,7 @@ def _header(node: NodePicture, parts: list[str]) -> float:
 
 
 def _gpus(node: NodePicture, parts: list[str], top: float) -> float:
-    """Draw a panel for each NUMA node, two to a row."""
+    """Append a panel for each NUMA node, two in a row, to ``parts``; return the y coordinate below them."""
     pictures = {each.gpu.index: each for each in node.gpus}
     across = 1 if len(node.numa) == 1 else 2
     width = (_WIDTH - 2 * _MARGIN - (across - 1) * _GAP) / across
@@ -80,7 +80,7 @@ def _gpus(node: NodePicture, parts: list[str], top: float) -> float:
 
 
 def _gpu(each: GpuPicture, x: float, y: float, width: float) -> Iterator[str]:
-    """Draw one GPU: its name, its bar, its state."""
+    """Yield the elements for one GPU: its name, its bar and its state."""
     base = y + _BASE
     yield text(x, base, f"GPU {each.gpu.index}", "ink b")
     yield from (_slices if each.segments else _whole)(each, x + _NAME, y, width - _NAME - _STATE)
@@ -102,7 +102,7 @@ def _slices(each: GpuPicture, left: float, y: float, room: float) -> Iterator[st
 
 
 def _whole(each: GpuPicture, left: float, y: float, room: float) -> Iterator[str]:
-    """Draw a bar in one piece, with the problem where there is one."""
+    """Yield the elements of an undivided bar, with the GPU's problem as text if it has one."""
     gpu = each.gpu
     memory = f", {gpu.memory_mib / 1024:.0f} GiB" if gpu.memory_mib else ""
     model = f"{gpu.product or 'GPU'}{memory}"
@@ -145,7 +145,7 @@ def _matrix(node: NodePicture, parts: list[str], top: float) -> float:
 
 
 def _legend(entries: Iterable[tuple[str, str]], x: float, y: float) -> Iterator[str]:
-    """Draw squares in their colours, each with its meaning, side by side."""
+    """Yield the elements of a legend: coloured squares with their meanings, side by side."""
     for look, words in entries:
         yield box(x, y - 10, 12, 12, look)
         yield text(x + 18, y, words, "faint", size=11)
@@ -154,7 +154,7 @@ def _legend(entries: Iterable[tuple[str, str]], x: float, y: float) -> Iterator[
 
 _SQUARE: Final = 14
 _MOST_SQUARES: Final = 600
-"""The most squares of one kind of nodes; for a larger kind a square stands for several nodes."""
+"""The most squares for one kind of nodes; if there are more nodes, a square stands for several."""
 _MOST_DOMAINS: Final = 60
 _TITLE: Final = 13
 _STATES: Final = (("good", "healthy"), ("warn", "unhealthy"), ("ill", "GPU unhealthy"))
@@ -163,7 +163,7 @@ _LEVEL_BAR: Final = 30
 
 
 def cluster_svg(cluster: ClusterPicture) -> str:
-    """Draw a cluster."""
+    """Return the picture of a cluster."""
     said = summary(cluster)
     room = _WIDTH - 2 * _MARGIN
     parts = [
@@ -185,7 +185,7 @@ def cluster_svg(cluster: ClusterPicture) -> str:
 
 
 def _kind(each: KindCount, ill: set[str], parts: list[str], top: float) -> float:
-    """Draw a panel with the nodes of a kind."""
+    """Append a panel with the nodes of one kind to ``parts``; return the y coordinate below it."""
     room = _WIDTH - 2 * _MARGIN - 28
     state = {name: reason for reason, names in each.transient.items() for name in names}
     every = -(-each.count // _MOST_SQUARES)
@@ -216,7 +216,10 @@ def _title(each: KindCount) -> str:
 
 
 def _level(level: LevelSummary, parts: list[str], top: float) -> float:
-    """Draw a bar of domains, each as wide as its share of the nodes; the smallest are drawn together."""
+    """Append a bar of a level's domains to ``parts``, and return the y coordinate below it.
+
+    The width of a domain is its share of the nodes; the smallest domains are drawn as one.
+    """
     room = _WIDTH - 2 * _MARGIN
     ordered = sorted(level.domains, key=lambda one: (-one[1], one[0]))
     rest = sum(nodes for _, nodes, _ in ordered[_MOST_DOMAINS:])

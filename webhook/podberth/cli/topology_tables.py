@@ -1,4 +1,4 @@
-"""The texts of ``podberth topology show``: sections of tables, for a terminal and for a page alike."""
+"""The tables of ``podberth topology show``, for text and HTML output."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -12,7 +12,7 @@ from ..topology.picture import GpuPicture, NodePicture
 
 Cell: TypeAlias = str | Span
 Row: TypeAlias = tuple[Cell | tuple[Cell, ...], ...]
-"""Cells; a tuple stands for several, one below the other."""
+"""A row of cells; a tuple in the place of a cell has several lines, one below the other."""
 
 _MIB_PER_GIB: Final = 1024
 _LONGEST_PLACE: Final = 25  # northamerica-northeast1-a
@@ -22,7 +22,7 @@ MOST_LISTED: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class TableSection:
-    """A heading with a table, the first row its head; ``more`` is the text below it."""
+    """A heading with a table, whose first row is its head; ``more`` is the text below the table."""
 
     title: str
     rows: tuple[Row, ...]
@@ -30,7 +30,7 @@ class TableSection:
 
 
 def ranges(numbers: Iterable[int]) -> str:
-    """Return indexes as ranges: ``0-3, 6``."""
+    """Return indexes as text, with ranges: ``0-3, 6``."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and number == runs[-1][-1] + 1:
@@ -41,7 +41,7 @@ def ranges(numbers: Iterable[int]) -> str:
 
 
 def state_of(transient: str) -> Span:
-    """Return the state of a node."""
+    """Return a node's state as styled text; ``transient`` is the reason why it is out of use, or empty."""
     return Span(transient, "yellow") if transient else Span("healthy", "green")
 
 
@@ -49,7 +49,7 @@ def state_of(transient: str) -> Span:
 
 
 def facts(node: NodePicture) -> tuple[tuple[str, str], ...]:
-    """List the facts of a node that take one line each."""
+    """Return the facts about a node that take one line each, as pairs of label and text."""
     numa = "; ".join(
         f"{'unknown' if number is None else number}: GPUs {ranges(indexes)}" for number, indexes in node.numa
     )
@@ -73,7 +73,7 @@ def _links(node: NodePicture) -> str:
 
 
 def node_sections(node: NodePicture) -> Iterator[TableSection]:
-    """Yield the tables of a node, without its link matrix and MIG bars."""
+    """Yield the tables about a node, without its link matrix and MIG bars."""
     if node.gpus:
         yield TableSection("GPUs", (("GPU", "NUMA", "product", "memory", "MIG", "state"), *map(_gpu_row, node.gpus)))
     if node.offers:
@@ -106,7 +106,7 @@ def _gpu_row(each: GpuPicture) -> Row:
 
 
 def cuts(node: NodePicture) -> list[tuple[str, GpuPicture]]:
-    """Return the GPUs in MIG mode: for each range of equal GPUs its name (``GPU 2-7``) and one GPU of it."""
+    """Return the GPUs in MIG mode, grouped: a name for each group of equal GPUs (``GPU 2-7``), and one GPU of it."""
     alike: dict[tuple[object, ...], list[GpuPicture]] = {}
     for each in node.gpus:
         if each.gpu.mig_enabled:
@@ -115,7 +115,7 @@ def cuts(node: NodePicture) -> list[tuple[str, GpuPicture]]:
 
 
 def room_of(gpu: GpuPicture) -> str:
-    """Return the profiles that a partitioned GPU still has room for."""
+    """Return, as text, the MIG profiles that still fit on a partitioned GPU."""
     fitting = ", or ".join(f"{count} x {profile}" for profile, count in gpu.room)
     lost = f"place not known: {', '.join(gpu.unplaced)}. " if gpu.unplaced else ""
     return f"{lost}{f'room for {fitting}' if fitting else 'no room for more'}"
@@ -134,7 +134,7 @@ def summary(cluster: ClusterPicture) -> str:
 
 
 def cluster_sections(cluster: ClusterPicture) -> Iterator[TableSection]:
-    """Yield the tables of a cluster."""
+    """Yield the tables about a cluster."""
     if cluster.kinds:
         head = ("nodes", "kind", "each offers", "where")
         yield TableSection("kinds of nodes", (head, *map(_kind_row, cluster.kinds)))
@@ -171,7 +171,7 @@ def _kind_row(each: KindCount) -> Row:
 
 
 def _short(place: str) -> str:
-    """Truncate a zone's name, which may be any label value, to the length of real ones."""
+    """Return the name of a domain, truncated to the length of usual ones: it may be any label value."""
     return place if len(place) <= _LONGEST_PLACE else f"{place[: _LONGEST_PLACE - 1]}…"
 
 

@@ -1,4 +1,4 @@
-"""The output of ``podberth topology`` for people: tables, the link matrix, MIG bars, differences."""
+"""The text of ``podberth topology``: tables, the link matrix, MIG bars, differences."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -38,7 +38,7 @@ _EVENTS: Final = {"added": ("+", "green"), "removed": ("-", "red"), "changed": (
 
 
 def show_node(node: NodePicture, terminal: Terminal) -> None:
-    """Write one node."""
+    """Print the text about a node."""
     state = state_of(node.transient)
     terminal.put([Line((Span(f"{node.name}: ", "bold"), Span(state.text, f"bold {state.style}")))])
     for what, text in facts(node):
@@ -52,7 +52,7 @@ def show_node(node: NodePicture, terminal: Terminal) -> None:
 
 
 def show_cluster(cluster: ClusterPicture, terminal: Terminal) -> None:
-    """Write a cluster."""
+    """Print the text about a cluster."""
     terminal.line(summary(cluster), "bold")
     for section in cluster_sections(cluster):
         _show_section(section, terminal)
@@ -66,14 +66,14 @@ def _show_section(section: TableSection, terminal: Terminal) -> None:
 
 
 def _unstacked(row: Row) -> Iterator[tuple[Cell, ...]]:
-    """Yield a row for each line of its highest cell."""
+    """Yield the lines of one table row as rows of their own, because a cell may have several lines."""
     stacks = [cell if isinstance(cell, tuple) and not isinstance(cell, Span) else (cell,) for cell in row]
     for line in range(max(map(len, stacks))):
         yield tuple(stack[line] if line < len(stack) else "" for stack in stacks)
 
 
 def _show_links(node: NodePicture, terminal: Terminal) -> None:
-    """Write the matrix as ``nvidia-smi topo -m`` does, in as many blocks as the width requires."""
+    """Print the link matrix in the format of ``nvidia-smi topo -m``, in as many blocks as the width requires."""
     if not node.levels:
         return
     terminal.heading("links")
@@ -114,7 +114,7 @@ def _show_cuts(node: NodePicture, terminal: Terminal) -> None:
 
 
 def _bar(gpu: GpuPicture, lead: str, terminal: Terminal) -> Line:
-    """Draw memory slices, one after the other, as wide as they are."""
+    """Return a line with a GPU's memory slices side by side, each as wide as its share."""
     side, blank = ("│", "·") if terminal.has("│·") else ("|", ".")
     blank = "?" if gpu.unplaced else blank
     slices = gpu.segments[-1].start + gpu.segments[-1].size
@@ -130,7 +130,7 @@ def _bar(gpu: GpuPicture, lead: str, terminal: Terminal) -> Line:
 
 
 def show_difference(found: Difference, terminal: Terminal) -> None:
-    """Write the differences: once for nodes of one kind with the same change."""
+    """Print the differences of two snapshots; nodes of one kind with the same change are printed once."""
     if found.empty:
         terminal.line("nothing changed")
         return

@@ -1,4 +1,4 @@
-"""``podberth version``."""
+"""``podberth version``: prints the version."""
 
 import argparse
 
@@ -7,10 +7,10 @@ from .exitcodes import ExitCode
 
 
 def configure(_: argparse.ArgumentParser) -> None:
-    """Take no arguments."""
+    """Add no arguments, because the command takes none."""
 
 
 def run(_: argparse.Namespace) -> int:
-    """Print the version."""
+    """Print the version and return the exit code."""
     print(__version__)  # noqa: T201 - the command's output
     return ExitCode.OK

@@ -1,1 +1,1 @@
-"""Reads policies, manifests and the documents of a cluster from files. The core interprets them."""
+"""Reads policies, manifests and a cluster's documents from files. Other rooms interpret them."""

@@ -1,6 +1,6 @@
-"""Reads the documents of a cluster from files, folders and standard input, unchanged, and finds relevant ConfigMaps.
+"""Reads a cluster's documents from files, folders and standard input, and recognises ConfigMaps that are params.
 
-``files.read_objects`` is for callers that decide by a snapshot; this module is for those that show or write one.
+Callers that show or write a snapshot use this module; callers that decide with a snapshot use ``loading.read_objects``.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,10 +23,10 @@ _MAX_PROBLEMS: Final = 20
 
 
 def read_documents(paths: Sequence[str], stdin: BinaryIO) -> list[Document]:
-    """Return every object or list of objects in the files, in their order; ``-`` is standard input.
+    """Return every object or List in the files, unchanged and in order; ``-`` is standard input.
 
     Raises:
-        TopologyError: something cannot be read, is no YAML or JSON, or there is no object at all.
+        TopologyError: a file cannot be read or is no YAML or JSON, or no file has an object.
     """
     listing = find_manifests(paths)
     problems = list(listing.problems)
@@ -48,13 +48,13 @@ def read_documents(paths: Sequence[str], stdin: BinaryIO) -> list[Document]:
 
 
 def params_of(directory: Path | None) -> IsParam:
-    """Return the test that distinguishes the parameters of the policies below a directory from other ConfigMaps.
+    """Return a function that recognises the ConfigMaps that the policies below a directory use as params.
 
-    None: the parameters of all policies that podberth ships, optional ones included.
+    If ``directory`` is None, these are the params of all policies that podberth ships, optional ones included.
 
     Raises:
         PolicyError: a policy cannot be read.
-        UsageError: no policies are installed.
+        UsageError: the policies that podberth ships are not installed.
     """
     policies = _policies(directory)
     references = [policy.spec.param_ref for policy in policies if policy.spec.param_ref is not None]

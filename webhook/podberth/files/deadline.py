@@ -1,4 +1,4 @@
-"""The environment that policies are compiled in, with a limit of time: the core has no clock."""
+"""The CEL environment in which policies are compiled, with a time limit, which the core cannot have without a clock."""
 
 import time
 
@@ -6,11 +6,12 @@ from ..cel.engine import Environment, Late
 from ..kube.schema import PodSchema
 
 COMPILE_SECONDS = 60.0
-"""The largest set of policies takes 5 s of a whole core (``cel.bounds``); a pod may have a tenth of one."""
+"""The time limit for compiling one set of policies. The largest set takes 5 s of a whole core (``cel.bounds``); a pod
+may have only a tenth of a core."""
 
 
 def new_environment(pod_schema: PodSchema | None = None) -> Environment:
-    """Return an environment for one set of policies; None: they are checked against the packaged schema."""
+    """Return an environment for compiling one set of policies; None means the packaged schema of a Pod."""
     return Environment(pod_schema or PodSchema.packaged(), deadline=_begin)
 
 

@@ -1,4 +1,4 @@
-"""A first policy to change: a folder with the policy, its params and its tests, all of which pass as they are."""
+"""Writes a first policy for a user to change: a folder with a policy, its params and its tests, which pass."""
 
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -12,7 +12,7 @@ Kind: TypeAlias = Literal["mutate", "validate", "both"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 _SCHEMAS = ".schema"
-"""The folder beside the policies; readers of policies skip names with a leading dot."""
+"""The folder for schemas beside the policies' folders; policies are not read from names with a leading dot."""
 
 _HEAD = f"""\
 # yaml-language-server: $schema=../{_SCHEMAS}/{SCHEMA}
@@ -85,7 +85,7 @@ _POD = """\
 
 
 def texts(name: str, kind: Kind) -> dict[str, str]:
-    """Return the files of the folder, by name.
+    """Return the texts of the folder's files, by file name.
 
     Raises:
         UsageError: the name is not valid for a policy.
@@ -105,7 +105,7 @@ def texts(name: str, kind: Kind) -> dict[str, str]:
 
 
 def start(name: str, kind: Kind, directory: Path) -> Path:
-    """Write the folder below ``directory``, which is created if needed, and the schema for editors; return the folder.
+    """Write the policy's folder and the schema below ``directory``, which is created if needed; return the folder.
 
     Raises:
         UsageError: the name is not valid, is in use already, or cannot be written.

@@ -1,8 +1,8 @@
-"""The policies that podberth ships: their place, their purpose, and copies of them.
+"""The policies that podberth ships: finds, describes and copies them.
 
-A policy is a folder, found by its name: ``policy.yaml`` with the comment that says why, ``params.yaml`` if it has
-parameters, ``tests.yaml``. Policies that are right for any cluster are in one directory, to be served as it is. The
-others are off until somebody copies them beside the served ones (docs/adr/0011-policy-library.md).
+A policy is a folder with its name: ``policy.yaml``, ``params.yaml`` if it has params, ``tests.yaml``. Policies that
+suit any cluster are in one directory, which can be served as it is. The optional ones have no effect until a user
+copies them beside the served ones (docs/adr/0011-policy-library.md).
 """
 
 import shutil
@@ -21,40 +21,40 @@ from .reading import MAX_POLICY_BYTES, read_text_in_time
 _PACKAGE, _CHECKOUT = Path(__file__).parents[1] / "library", Path(__file__).parents[3]
 _DIRECTORIES = (("policies", True), ("optional-policies", False))
 SCHEMA = "gpupolicy-v1alpha1.json"
-"""The JSON Schema of a policy, for editors; pyproject.toml puts it into the package, too."""
+"""The name of the file with the JSON Schema of a policy, for editors; pyproject.toml adds the file to the package."""
 POLICY, PARAMS, SUITE = "policy.yaml", "params.yaml", "tests.yaml"
-"""The files of a folder; not every folder has the second."""
+"""The names of the files in a policy's folder; a policy without params has no PARAMS."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """A policy of the library."""
+    """A policy of the library, with its folder."""
 
     folder: Path
     on: bool
-    """Whether it is served by default."""
+    """Whether the policy is served by default."""
     policies: tuple[GPUPolicy, ...]
-    """The policy that the folder is named after, then any others in its file."""
+    """The policy with the folder's name first, then any others in its file."""
 
     @property
     def name(self) -> str:
-        """The folder's name."""
+        """The name of the policy and of its folder."""
         return self.folder.name
 
     @property
     def description(self) -> str:
-        """Its purpose, in one line."""
+        """The policy's description, in one line."""
         return self.policies[0].spec.description
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The contents of ``policy.yaml`` and ``params.yaml``."""
+        """The texts of ``policy.yaml`` and ``params.yaml`` in the policy's folder."""
         files = (self.folder / name for name in (POLICY, PARAMS))
         return tuple(read_text_in_time(file, MAX_POLICY_BYTES) for file in files if file.exists())
 
 
 def shipped() -> tuple[Shipped, ...]:
-    """Return the library: the policies that are on, then the optional ones, each by name.
+    """Return the shipped policies: those that are served by default, then the optional ones, each by name.
 
     Raises:
         UsageError: the library is not installed.
@@ -68,7 +68,7 @@ def shipped() -> tuple[Shipped, ...]:
 
 
 def served() -> Path:
-    """Return the directory of the policies that are right for any cluster.
+    """Return the directory of the shipped policies that are served by default.
 
     Raises:
         UsageError: the library is not installed.
@@ -84,7 +84,7 @@ def _root() -> Path:
 
 
 def schema() -> str:
-    """Return the JSON Schema of a policy, as published.
+    """Return the text of the published JSON Schema of a policy.
 
     Raises:
         UsageError: the schema is not installed.
@@ -98,10 +98,10 @@ def schema() -> str:
 
 
 def named(name: str) -> Shipped:
-    """Return a policy of the library.
+    """Return the shipped policy with a name.
 
     Raises:
-        UsageError: no policy has that name; the message has the nearest name.
+        UsageError: no policy has that name; the message contains the nearest name.
     """
     library = {each.name: each for each in shipped()}
     if name not in library:
@@ -112,7 +112,7 @@ def named(name: str) -> Shipped:
 
 
 def copy(policy: Shipped, directory: Path) -> Path:
-    """Copy the folder of ``policy`` below ``directory``, which is created if needed; return the copy.
+    """Copy the folder of ``policy`` to ``directory``, which is created if needed; return the new folder.
 
     Raises:
         UsageError: the name is in use already, or cannot be written.

@@ -1,4 +1,4 @@
-"""Reads policies and a cluster snapshot from files, for the server, the checks and the tests alike."""
+"""Reads policies and a cluster snapshot from files, for the server, ``podberth check`` and ``podberth test``."""
 
 import os
 from collections.abc import Collection, Iterable, Mapping
@@ -32,7 +32,7 @@ _WANTED = "want what kubectl get nodes,configmaps -o yaml prints"
 
 
 def read_policy_texts(directory: Path) -> tuple[list[tuple[str, str]], list[Problem]]:
-    """Return (file, text) of every policy file below ``directory``, in order of path, and the unreadable ones."""
+    """Return (file, text) of every policy file below ``directory``, by path, and the problems of unreadable files."""
     files, problems = _listing(directory)
     if files == [directory]:
         return [], [Problem(str(directory), 0, 0, "", "got no directory, want that of the policies")]
@@ -46,20 +46,20 @@ def _is_policy(file: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SuiteFiles:
-    """A suite and the files beside it, as (file, text); ``problems`` if one cannot be read."""
+    """A suite and the files in its folder, as (file, text); ``problems`` are about files that could not be read."""
 
     suite: tuple[str, str]
     policies: tuple[tuple[str, str], ...]
     goldens: tuple[tuple[str, str], ...]
-    """The expected pods that the suite compares as a whole."""
+    """The golden files of the folder: expected pods with which the suite compares whole pods."""
     problems: tuple[Problem, ...]
 
 
 def find_suites(directory: Path) -> list[SuiteFiles]:
-    """Return every suite below ``directory`` with the policies of its folder, in order of path.
+    """Return every suite below ``directory`` with the policies of its folder, ordered by path.
 
     Raises:
-        UsageError: there is no such directory, or a folder below it cannot be read.
+        UsageError: the directory does not exist, or a folder below it cannot be read.
     """
     files, problems = _listing(directory)
     if problems or files == [directory]:
@@ -78,20 +78,20 @@ def find_suites(directory: Path) -> list[SuiteFiles]:
 
 @dataclass(frozen=True, slots=True)
 class LintFiles:
-    """The files to lint, with the files beside them: a file's folder holds its params and tests."""
+    """The policy files to lint, with the params and tests in their folders."""
 
     policies: tuple[tuple[str, str], ...]
-    """(file, text) of every policy file."""
+    """Every policy file as (file, text)."""
     tests: tuple[str, ...]
     asked: frozenset[str]
-    """The files whose findings are wanted."""
+    """The files whose findings the user asked for; the others are only read because they are in the same folders."""
 
 
 def find_policies(paths: Iterable[Path]) -> LintFiles:
-    """Return the policy files at ``paths``, directories recursively, with all files beside them.
+    """Return the policy files at ``paths``, or below directories at ``paths``, with the tests in their folders.
 
     Raises:
-        UsageError: one cannot be read, or there is no policy file at all.
+        UsageError: a file cannot be read, or there is no policy file.
     """
     listed: dict[Path, None] = {}
     asked: set[str] = set()
@@ -114,14 +114,13 @@ def find_policies(paths: Iterable[Path]) -> LintFiles:
 
 
 def read_objects(path: Path) -> ClusterFacts:
-    """Return the objects of a snapshot: a file, or every file below a directory.
+    """Return the objects of a snapshot: those of one file, or of every file below a directory.
 
-    Nothing in it is stale: the objects of a file have the file's age.
+    No node of the snapshot counts as stale, because its objects are as old as the file.
 
     Raises:
         TopologyError: a file cannot be read, is no YAML or JSON, or holds no object, or there is no file. A file is
-        empty
-            while the command that writes it has only just begun.
+            empty while the command that writes it has only just begun.
     """
     files, problems = _listing(path)
     texts, unreadable = _texts(path, files, MAX_FILE_BYTES, MAX_FILE_BYTES)
@@ -139,7 +138,7 @@ def read_objects(path: Path) -> ClusterFacts:
 
 
 def read_topology(path: Path) -> ClusterFacts:
-    """Return what ``read_objects`` does for a command that decides with nodes: there has to be a Node.
+    """Return the objects of a snapshot as ``read_objects`` does, but require at least one Node.
 
     Raises:
         TopologyError: as ``read_objects``; or no object is a Node, as in the output of ``podberth topology show``.
@@ -155,10 +154,10 @@ def _no_object(file: str) -> Problem:
 
 
 def read_pod_schema(path: Path | None) -> PodSchema:
-    """Return the packaged schema, or a cluster's schema from the output of ``kubectl get --raw /openapi/v3/api/v1``.
+    """Return the schema of a Pod: the packaged one, or that in the output of ``kubectl get --raw /openapi/v3/api/v1``.
 
     Raises:
-        UsageError: the file has another content.
+        UsageError: the file is no such output.
     """
     if path is None:
         return PodSchema.packaged()
@@ -173,27 +172,27 @@ def read_pod_schema(path: Path | None) -> PodSchema:
 
 @dataclass
 class FileSource:
-    """A ``SnapshotSource`` of a policies directory and, if given, a cluster snapshot."""
+    """A ``SnapshotSource`` that reads a directory of policies and, if given, a cluster snapshot."""
 
     policies: Path
     topology: Path | None
     conventions: Conventions = field(default_factory=Conventions)
     pod_schema: PodSchema | None = None
-    """What policies are checked against; None: the packaged schema."""
+    """The schema of a Pod against which policies are checked; None for the packaged one."""
 
     def __post_init__(self) -> None:
-        """Nothing is read yet."""
+        """Read nothing yet."""
         self._objects: tuple[object, ClusterFacts] = (None, ClusterFacts())
         self._held: Mapping[str, str] = {}
-        """The files of the policies in the last good load, by name."""
+        """The file of each policy in the last good load, by the policy's name."""
 
     def revision(self) -> Mapping[str, object]:
-        """Return the identity of the files as they are now."""
+        """Return, for policies and topology, a value that changes when the files change."""
         parts = {"policies": self.policies, "topology": self.topology}
         return {what: _fingerprint(path) for what, path in parts.items() if path is not None}
 
     def load(self) -> Loaded:
-        """Read the policies, and the snapshot if it has changed: ten thousand nodes take 3 s as JSON, 54 s as YAML."""
+        """Read the policies, and the snapshot if it has changed; 10,000 nodes take 3 s as JSON and 54 s as YAML."""
         texts, unreadable = read_policy_texts(self.policies)
         if unreadable:
             raise PolicyError(tuple(unreadable[:_MAX_PROBLEMS]))
@@ -223,7 +222,7 @@ class FileSource:
 
 
 def _emptied(lost: Collection[str], files: Iterable[str]) -> list[Problem]:
-    """Return a problem for each file that is still there and has lost all its policies."""
+    """Return a problem for each file that still exists and has lost all its policies since the last good load."""
     message = "got no policy, where there was one; delete the file to have it gone, or restart podberth"
     return [Problem(file, 0, 0, "", message) for file in files if file in lost]
 
@@ -231,7 +230,7 @@ def _emptied(lost: Collection[str], files: Iterable[str]) -> list[Problem]:
 def _texts(
     place: Path, files: Iterable[Path], most: int = MAX_POLICY_BYTES, most_together: int | None = None
 ) -> tuple[list[tuple[str, str]], list[Problem]]:
-    """Return (file, text) of each file, all of them below ``place``, and a problem for each unreadable one.
+    """Return (file, text) of each file, all of them below ``place``, and a problem for each unreadable file.
 
     A file may have ``most`` bytes, and all files ``most_together`` (None: as many as policies): beyond that the rest is
     not read, and ``place`` has a problem.
@@ -275,12 +274,12 @@ def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> Problem:
 
 
 def reason_of(error: OSError | UnicodeDecodeError) -> str:
-    """Return why a file cannot be read, without its name and the number of the error."""
+    """Return why a file cannot be read, without the file's name and the error's number."""
     return str(getattr(error, "strerror", None) or error)
 
 
 def _listing(path: Path) -> tuple[list[Path], list[Problem]]:
-    """Return the documents below a directory in order of path, and the unreadable folders; for a file, itself.
+    """Return the documents below a directory, ordered by path, and the unreadable folders; a file is returned itself.
 
     Names with a leading dot are left out: the kubelet keeps a mounted ConfigMap's real files in ``..data``, and links
     the visible names there (kubernetes pkg/volume/util/atomic_writer.go); reading both would find everything twice.
@@ -312,7 +311,7 @@ def _listing_now(path: Path) -> tuple[list[Path], list[Problem]]:
 
 
 def _fingerprint(path: Path) -> object:
-    """Return a value that differs after any change to the files at or below ``path``: content, link target, permission.
+    """Return a value that differs after any change of the files at or below ``path``: content, link target, permission.
 
     If ``path`` cannot be read, the value is the text of the error.
     """

@@ -1,4 +1,4 @@
-"""Finds and reads the manifests to check: files of any name, folders by suffix, standard input.
+"""Finds and reads the manifests to check: named files, files with suffixes of YAML and JSON in folders, standard input.
 
 Nothing here raises because of a file: an unreadable file is a problem, and the others are still read.
 """
@@ -29,21 +29,21 @@ _MARKS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The files to check, each once and in the order of the arguments, and the problems of the other arguments."""
+    """The files to check, each once and in the order of the arguments, and the problems of unusable arguments."""
 
     files: tuple[str, ...]
     problems: tuple[Problem, ...]
     empty: tuple[str, ...]
-    """Directories without any manifest."""
+    """The directories without any manifest."""
     found: frozenset[str] = frozenset()
-    """The files that were found in a directory and not named by the user."""
+    """The files that were found in a directory, and not named by the user."""
 
 
 def find_manifests(paths: Iterable[str]) -> Listing:
-    """Return the files that the arguments name or contain.
+    """Return the manifests that the arguments name, or that are below directories that the arguments name.
 
-    A file counts whatever its name is; of a directory and its subdirectories, files with the suffix of YAML or JSON.
-    Names with a leading dot are left out, and a directory is entered once, even if a link leads back to it.
+    A named file counts whatever its name is; in a directory, files with a suffix of YAML or JSON count. Names with a
+    leading dot are left out, and a directory is entered once, even if a link leads back to it.
     """
     files: dict[str, None] = {}
     named: set[str] = set()
@@ -88,7 +88,7 @@ def read_manifest(file: str, stdin: BinaryIO | None = None) -> tuple[str, str] |
 
 
 def decode(content: bytes) -> str:
-    """Return the text of a file: UTF-8, or the encoding of its byte order mark or its NULs (YAML 1.2.2, 5.2).
+    """Return the text of a file in UTF-8, or in the encoding of its byte order mark or NULs (YAML 1.2.2, 5.2).
 
     Raises:
         UnicodeDecodeError: the content is no text.
@@ -105,13 +105,13 @@ def decode(content: bytes) -> str:
 
 
 def _without_mark(start: bytes) -> str:
-    """Return the encoding that fits the positions of the NULs among the first characters, which are ASCII."""
+    """Return the encoding that the positions of NULs in ``start`` imply: the first characters of YAML are ASCII."""
     nuls = "".join("0" if byte == 0 else "x" for byte in start)
     return {"x0x0": "utf-16-le", "0x0x": "utf-16-be", "x000": "utf-32-le", "000x": "utf-32-be"}.get(nuls, "utf-8")
 
 
 def _below(top: Path) -> tuple[list[str], list[Problem]] | None:
-    """Return the manifests below a directory, and the unreadable folders; None: it is no directory."""
+    """Return the manifests below a directory, and problems for the unreadable folders; None if it is no directory."""
     if not top.is_dir():
         return None
     problems: list[Problem] = []
@@ -144,7 +144,10 @@ def _is_new(folder: Path, seen: set[tuple[int, int]]) -> bool:
 
 
 def _is_file(file: Path) -> bool:
-    """Tell whether a file is to be read: a pipe in a folder would never end, a link without a target is reported."""
+    """Return whether a file is to be read: a regular file, or a link without a target, so that it is reported.
+
+    A pipe in a folder is not read, because reading it might never end.
+    """
     try:
         return stat.S_ISREG(file.stat().st_mode)
     except OSError:

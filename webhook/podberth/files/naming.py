@@ -1,4 +1,4 @@
-"""Reads the meaning of a cluster's own names: the file of ``--conventions``.
+"""Reads the file of ``--conventions``, which describes a cluster's own names.
 
     nodeGroupsGrow: false
     groupSystems:
@@ -6,8 +6,8 @@
     labelKeys:
     - {key: example.com/gpu-class, provisioned: true, settles: [memory, links]}
 
-The keys of the file come first, in its order, and the presets' other keys after them. A preset key that the file names
-gets the file's meaning. The file's topology levels, widest first, replace those of the presets.
+The result has the file's keys in their order, and then the presets' other keys. If the file names a key of the presets,
+the file's meaning applies. The file's topology levels, widest first, replace those of the presets.
 """
 
 from pathlib import Path
@@ -58,10 +58,10 @@ class _Conventions(_Model):
 
 
 def read_conventions(path: Path | None) -> Conventions:
-    """Return the presets, changed by the file if there is one.
+    """Return the preset conventions, changed by the file if there is one.
 
     Raises:
-        UsageError: the file cannot be read or is wrong; each problem has its line.
+        UsageError: the file cannot be read or is invalid; the message has the line of each problem.
     """
     if path is None:
         return Conventions()

@@ -1,8 +1,8 @@
-"""Reads files of other writers: only regular files of a bounded size, and with a limit of time.
+"""Reads files that other programs write: only regular files of a bounded size, and with a time limit.
 
-open(2) of a named pipe waits for a writer (fifo(7)), and of some devices starts something (watchdog). On a mount whose
-server is away stat(2), open(2) and read(2) do not return (nfs(5), "hard"), and no thread in a system call can be
-interrupted. Such a thread is abandoned: nothing waits for it, not even the end of the process.
+open(2) of a named pipe waits for a writer (fifo(7)), and open(2) of some devices has effects (watchdog). On a mount
+whose server is unreachable, stat(2), open(2) and read(2) do not return (nfs(5), "hard"), and a thread in a system call
+cannot be interrupted. Such a thread is abandoned: nothing waits for it, not even the end of the process.
 """
 
 import errno
@@ -18,8 +18,8 @@ from typing import BinaryIO, Final, TypeVar
 T = TypeVar("T")
 
 PATIENCE_SECONDS: Final = 8.0
-"""The limit for all reads below one path: 256 MiB at 33 MB/s, and less than any grace period of manifests (10 s: the
-controller's)."""
+"""The time limit for all reads below one path. In that time 256 MiB are read at 33 MB/s, and it is shorter than any
+grace period of the manifests (10 s: the controller's)."""
 # A ConfigMap or a Secret holds 1 MiB (MaxSecretSize: kubernetes pkg/apis/core/validation), and so does a certificate.
 MAX_SMALL_BYTES: Final = 2**20
 # Four ConfigMaps: a file of an image may hold the policies of several.
@@ -40,15 +40,16 @@ _KINDS: Final = (
 _HANDED_OVER: Final = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 
 _left: dict[str, Future[object]] = {}
-"""The reads that have not returned yet, by path: there is never more than one thread for a path."""
+"""The reads that have not returned yet, by path, so that there is never more than one thread for a path."""
 _lock = Lock()
 
 
 def read_bytes(path: Path, most: int) -> bytes:
-    """Return the content of a file: a regular one, or a pipe from the shell.
+    """Return the content of a regular file, or of a pipe from the shell (``<(...)``).
 
     Raises:
-        OSError: it cannot be read, is neither regular nor a pipe from the shell, or is larger than ``most`` bytes.
+        OSError: the file cannot be read, is neither regular nor a pipe from the shell, or is larger than ``most``
+            bytes.
     """
     if is_handed_over(path):
         with path.open("rb") as stream:
@@ -66,32 +67,32 @@ def read_bytes(path: Path, most: int) -> bytes:
 
 
 def read_text(path: Path, most: int) -> str:
-    """Return the text of a file, UTF-8, with every line break as a line feed.
+    """Return the text of a UTF-8 file, with every line break as a line feed.
 
     Raises:
         OSError: as ``read_bytes``.
-        UnicodeDecodeError: it is no text.
+        UnicodeDecodeError: the file is not in UTF-8.
     """
     return read_bytes(path, most).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_stream(stream: BinaryIO, most: int, path: Path) -> bytes:
-    """Return the content of a stream; messages name it by ``path``.
+    """Return the content of a stream, to which messages refer as ``path``.
 
     Raises:
-        OSError: it cannot be read, or is longer than ``most`` bytes.
+        OSError: the stream cannot be read, or is longer than ``most`` bytes.
     """
     content = stream.read(most + 1)
     return _of_size(content, len(content), most, path)
 
 
 def is_handed_over(path: Path) -> bool:
-    """Tell whether a path names an open descriptor of this process."""
+    """Return whether a path names an open file descriptor of this process, such as /dev/fd/63."""
     return str(path).startswith(_HANDED_OVER)
 
 
 def read_given(path: Path, most: int) -> bytes:
-    """Return the content of a file that the user has named; a pipe from the shell may take its time.
+    """Return the content of a file that the user has named; a pipe from the shell has no time limit.
 
     Raises:
         OSError: as ``read_in_time``.
@@ -100,12 +101,12 @@ def read_given(path: Path, most: int) -> bytes:
 
 
 def in_time(path: Path, read: Callable[[], T], patience_seconds: float = PATIENCE_SECONDS) -> T:
-    """Return or raise the result of ``read``, which only reads below ``path``.
+    """Return or raise the result of ``read``, a function that only reads below ``path``.
 
-    While an abandoned thread for this path has not returned, no other is started.
+    While an abandoned thread for this path has not returned, no other thread is started for it.
 
     Raises:
-        TimeoutError: it has not returned in time.
+        TimeoutError: ``read`` has not returned within ``patience_seconds``.
     """
     key = str(path)
     with _lock:
@@ -123,7 +124,7 @@ def in_time(path: Path, read: Callable[[], T], patience_seconds: float = PATIENC
 
 
 def read_in_time(path: Path, most: int) -> bytes:
-    """Return the content of a file.
+    """Return the content of a file, read within PATIENCE_SECONDS.
 
     Raises:
         OSError: as ``read_bytes``; a TimeoutError if the read has not returned in time.
@@ -132,11 +133,11 @@ def read_in_time(path: Path, most: int) -> bytes:
 
 
 def read_text_in_time(path: Path, most: int) -> str:
-    """Return the text of a file.
+    """Return the text of a UTF-8 file, read within PATIENCE_SECONDS.
 
     Raises:
         OSError: as ``read_in_time``.
-        UnicodeDecodeError: it is no text.
+        UnicodeDecodeError: the file is not in UTF-8.
     """
     return in_time(path, partial(read_text, path, most))
 

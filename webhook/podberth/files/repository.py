@@ -1,6 +1,6 @@
-"""The role of files in a repository: templates of a Helm chart, and patches of a kustomization.
+"""Recognises templates of Helm charts and patches of kustomizations among the files of a repository.
 
-Only files that were found in a folder are asked about.
+The callers ask only about files that were found in a folder, not about files that the user named.
 """
 
 from collections.abc import Iterable
@@ -18,9 +18,9 @@ _CHARTS: Final = "charts"
 
 
 def charts(files: Iterable[str]) -> dict[str, str]:
-    """Return the chart's folder for each file that is a template of one.
+    """Return the folder of the Helm chart for each file that is a template of a chart.
 
-    For a chart inside another, the outer one's.
+    If a chart is inside another, the folder is the outer chart's.
     """
     found = ((file, _chart_around(Path(file).parent)) for file in files)
     return {file: str(chart) for file, chart in found if chart is not None}
@@ -28,7 +28,7 @@ def charts(files: Iterable[str]) -> dict[str, str]:
 
 @cache
 def _chart_around(folder: Path) -> Path | None:
-    """Return the chart whose templates include a folder, at any depth."""
+    """Return the chart of which a folder is part, as a folder of templates at any depth; None if there is none."""
     parent = folder.parent
     if folder == parent:
         return None
@@ -44,7 +44,7 @@ def _outermost(chart: Path) -> Path:
 
 
 def patches(files: Iterable[str]) -> dict[str, str]:
-    """Return the kustomization of each file that is a patch of one."""
+    """Return the kustomization for each file that a kustomization uses as a patch."""
     found: dict[str, str] = {}
     for file in files:
         path = Path(file)

@@ -1,6 +1,7 @@
-"""The interface between the loaders of policies and cluster, and the server that decides by them.
+"""The interface between the server, which decides with snapshots, and the loaders, which make them.
 
-A topology that is watched through the API server does not come this way: ``live`` passes on an index at each change.
+A topology that is watched through the API server does not use this interface: ``cluster.live`` passes on an index at
+each change.
 """
 
 from collections.abc import Mapping
@@ -11,12 +12,13 @@ from ..admission.snapshot import Snapshot
 from ..errors import Problem
 
 PolicyState: TypeAlias = Literal["active", "outdated", "broken"]
-"""active: the policy decides. The others: it is broken, and its last good version decides, or nothing does."""
+"""The state of a GPUPolicy. ``active``: the policy decides. ``outdated``: it is broken, and its last good version
+decides. ``broken``: it is broken, and no version decides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result for one GPUPolicy object."""
+    """The result of loading one GPUPolicy object."""
 
     name: str
     generation: int
@@ -27,24 +29,24 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A snapshot, and the problems of its sources: worth reporting, no reason not to serve."""
+    """A snapshot, and the problems of its sources, which are reported and do not prevent serving."""
 
     snapshot: Snapshot
     warnings: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
-    """Verdicts on policies of the cluster only: policies from files take effect together or not at all."""
+    """Results for GPUPolicy objects of the cluster only: policies from files take effect together or not at all."""
 
 
 class SnapshotSource(Protocol):
-    """Makes snapshots. Both calls block. They are made from one thread at a time, never from the event loop's."""
+    """Makes snapshots. Both methods block; they are called from one thread at a time, never from the event loop's."""
 
     def revision(self) -> Mapping[str, object]:
-        """Return a token for each part ("policies", "topology") that differs when ``load`` may return something new."""
+        """Return, for "policies" and "topology", a token that changes when ``load`` may return something new."""
 
     def load(self) -> Loaded:
-        """Return a new snapshot, with a CEL environment of its own.
+        """Return a new snapshot, which has its own CEL environment.
 
         Raises:
-            PolicyError: the policies are at fault.
-            TopologyError: the cluster's documents are at fault.
+            PolicyError: the policies cannot be used.
+            TopologyError: the cluster's documents cannot be used.
         """

@@ -1,1 +1,1 @@
-"""Findings of ``podberth status`` about an installation: objects of the API server in, findings out. Pure."""
+"""Judges an installation for ``podberth status``: takes objects of the API server and returns findings, without I/O."""

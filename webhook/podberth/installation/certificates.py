@@ -1,7 +1,7 @@
-"""The authorities that the API server trusts, the certificates that replicas serve, and whether they match.
+"""Compares the authorities that the API server trusts with the certificates that the webhook's replicas serve.
 
-No Secret is read for it. A replica reports in its metrics when its certificate and the authority behind it expire. A
-trusted authority is recognised by its exact time of expiry.
+No Secret is read. A replica reports in its metrics when its certificate and the authority behind it expire. A trusted
+authority is recognised by its exact time of expiry.
 """
 
 from collections.abc import Iterator, Sequence
@@ -68,7 +68,7 @@ def _trusted(registrations: Sequence[Registration], now: datetime) -> Row:
 
 
 def _silent(replicas: tuple[Replica, ...], reached: int) -> Row | None:
-    """Return the line for replicas without metrics; None where all have some."""
+    """Return the line about replicas whose metrics could not be read; None if all could be."""
     if not replicas:
         return Row("served", "note", "no replica runs, so the served certificate is unknown")
     reasons = [each.metrics for each in replicas if isinstance(each.metrics, Unread)]
@@ -104,7 +104,7 @@ def _served(replicas: tuple[Replica, ...], registrations: Sequence[Registration]
 
 
 def _fits(replica: Replica, registrations: Sequence[Registration]) -> bool:
-    """Return whether every entry trusts the replica's authority; True where certificates come from files."""
+    """Return whether every webhook entry trusts the replica's authority; True if certificates come from files."""
     authority = replica.value(_AUTHORITY)
     if not authority or not registrations:
         return True

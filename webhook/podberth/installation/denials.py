@@ -1,8 +1,8 @@
-"""The requests that were refused lately, with the reasons.
+"""Lists the requests that were recently refused, with the reasons.
 
-Events are the reliable source: a controller whose pod is refused writes one, with its own name and the whole message,
-and the API server keeps it for an hour. A user who creates a pod by hand sees the message, and leaves no Event. Metrics
-count those too, by policy and since a replica started, where they can be read.
+Events are the reliable source: a controller whose pod is refused writes an Event with its own name and the whole
+message, and the API server keeps the Event for an hour. If a user creates a pod directly and it is refused, there is no
+Event. The replicas' metrics count these refusals too, by policy and since the start of the replica.
 """
 
 import re
@@ -51,15 +51,15 @@ class _Refusal:
     who: str
     said: str
     failed: bool
-    """True: the webhook could not be called. False: a policy denied."""
+    """True if the webhook could not be called; False if a policy denied the object."""
     times: int
     first: datetime
-    """The start of the oldest of its Events, from which the times are counted."""
+    """The start of the oldest of the refusal's Events; the count starts there."""
     last: datetime
 
 
 def denied(observed: InstallationState) -> Iterator[Row]:
-    """Yield lines about the objects that were refused within the hour, and the denials that replicas have counted."""
+    """Yield lines about the objects that were refused within the last hour, and the denials that replicas counted."""
     if isinstance(observed.events, Unread):
         yield unread("events", observed.events)
     else:
@@ -110,9 +110,9 @@ def _facts(refusal: _Refusal) -> dict[str, Fact]:
 
 
 def _refusals(events: tuple[Document, ...], now: datetime) -> Iterator[_Refusal]:
-    """Yield one for each object that was denied, or not reviewed: its last Event's message, the sum of counts.
+    """Yield a refusal for each object that was denied or not reviewed, with its last message and the sum of counts.
 
-    An Event that continues for days has one count: nobody keeps how many were in the last hour.
+    If an Event has repeated for days, its count covers all of them: the number within the last hour is unknown.
     """
     found: dict[tuple[str, bool], _Refusal] = {}
     for event in events:
@@ -143,20 +143,20 @@ def _times(event: Document) -> int:
 
 
 def _last(event: Document) -> datetime | None:
-    """Return when it was last seen: the old and the new API fill different fields."""
+    """Return when an Event occurred last; the old and the new API of Events fill different fields."""
     series = event.get("series") or {}
     moments = (series.get("lastObservedTime"), event.get("lastTimestamp"), event.get("eventTime"))
     return _moment(*moments, event["metadata"].get("creationTimestamp"))
 
 
 def _first(event: Document, last: datetime) -> datetime:
-    """Return the time from which it counts; ``last`` where it has none."""
+    """Return when an Event occurred first; ``last`` if it does not say."""
     said = (event.get("firstTimestamp"), event.get("eventTime"), event["metadata"].get("creationTimestamp"))
     return min(_moment(*said) or last, last)
 
 
 def _moment(*said: object) -> datetime | None:
-    """Return the first time that is present."""
+    """Return the first of several fields that contains a time; None if none does."""
     return next((datetime.fromisoformat(str(each)).astimezone(UTC) for each in said if each), None)
 
 

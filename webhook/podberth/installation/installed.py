@@ -1,4 +1,4 @@
-"""The installed objects and their state: Deployment, agents, CRD, webhook configurations, guards."""
+"""Judges the installed objects: Deployment, agents, CRD, webhook configurations, admission policies."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -12,7 +12,7 @@ _AGENT_GUARD: Final = "podberth-agent"
 
 
 def installed(observed: InstallationState) -> Iterator[Row]:
-    """Yield lines about the installed objects."""
+    """Yield the lines about the installed objects and their state."""
     yield _deployment("webhook", "podberth", observed.deployment)
     yield from callers(observed)
     if observed.controller is not None:
@@ -104,7 +104,7 @@ def _guards(guards: Mapping[str, Found], *, agents: bool) -> Row:
 
 
 def image_of(workload: Document) -> str:
-    """Return the image of the first container, by its last part: ``podberth:0.1.0``."""
+    """Return the image of a workload's first container, without registry and path: ``podberth:0.1.0``."""
     return str(workload["spec"]["template"]["spec"]["containers"][0]["image"]).rpartition("/")[2]
 
 
@@ -113,7 +113,7 @@ _HOW: Final = "docs/install.md, Only the API server may ask"
 
 
 def callers(observed: InstallationState) -> Iterator[Row]:
-    """Return whether each replica requires client certificates; without its metrics, the Deployment's flags decide."""
+    """Yield a line on whether each replica requires client certificates, from its metrics or the Deployment's flags."""
     said = {each.name: each.value(_METRIC) for each in spoken(observed.replicas)}
     known = {name: bool(value) for name, value in said.items() if value is not None}
     if not known:

@@ -1,4 +1,4 @@
-"""The observed state of a cluster, and the lines about it. Values only."""
+"""The observed state of an installation, and the lines of a report about it; values only, no logic of the report."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,31 +9,31 @@ Document: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
 
 State: TypeAlias = Literal["ok", "note", "attention", "unread"]
-"""The state of a line: healthy; information without need to act; a problem to fix; unreadable, so that nothing is
-known."""
+"""The state of a line: healthy; information that needs no action; a problem to fix; unreadable, so that the state is
+unknown."""
 
 Fact: TypeAlias = str | int | bool | tuple[str, ...] | None
 
 MOST_NAMED: Final = 3
-"""The most names in a line: the whole report fits one screen, and JSON has the rest."""
+"""The most names in one line: the whole report fits on one screen, and the JSON has all names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Something that could not be read."""
+    """An object or a metric that could not be read, with the reason."""
 
     why: str
     """The error, in one line."""
     want: str
-    """The right that reading needs: ``get deployments.apps in podberth-system``."""
+    """The right that is needed to read the object: ``get deployments.apps in podberth-system``."""
     refused: bool = True
-    """Whether it was refused; otherwise there was no answer."""
+    """Whether the API server refused the request; False if it did not answer."""
 
 
 Read: TypeAlias = T | Unread
-"""A value that was read, or the reason why it could not be."""
+"""A value that was read, or the reason why it could not be read."""
 Found: TypeAlias = Document | Unread | None
-"""An object; None: it does not exist."""
+"""An object; None if it does not exist; Unread if it could not be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ class Replica:
     metrics: Read[Mapping[tuple[str, frozenset[tuple[str, str]]], float]]
 
     def value(self, name: str) -> float | None:
-        """Return a metric without labels; None where it is not known."""
+        """Return the value of a metric that has no labels; None if it is unknown."""
         return None if isinstance(self.metrics, Unread) else self.metrics.get((name, frozenset()))
 
     def labelled(self, name: str) -> Mapping[frozenset[tuple[str, str]], float]:
-        """Return a metric's values by their labels."""
+        """Return the values of a metric by their labels."""
         if isinstance(self.metrics, Unread):
             return {}
         return {labels: value for (known, labels), value in self.metrics.items() if known == name}
@@ -56,7 +56,7 @@ class Replica:
 
 @dataclass(frozen=True, slots=True)
 class ClusterWarnings:
-    """Warnings of the whole cluster. ``truncated``: there are more than were read."""
+    """The warning Events of the whole cluster. ``truncated``: there are more than were read."""
 
     documents: tuple[Document, ...]
     truncated: bool = False
@@ -64,7 +64,7 @@ class ClusterWarnings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallationState:
-    """All that was read, at one time."""
+    """Everything that was read about an installation, at one time."""
 
     now: datetime
     kubernetes: str
@@ -73,14 +73,14 @@ class InstallationState:
     agents: Found
     """The agents' DaemonSet."""
     controller: Found = None
-    """The controller's Deployment."""
+    """The controller's Deployment; None if it is not installed."""
     policies_served: Read[bool]
     configurations: Mapping[str, Found]
-    """By kind: ``MutatingWebhookConfiguration``."""
+    """The webhook configurations by kind, such as ``MutatingWebhookConfiguration``."""
     guards: Mapping[str, Found]
-    """By ``KIND/NAME``: admission policies, and the bindings that activate them."""
+    """The ValidatingAdmissionPolicies and their bindings, by ``KIND/NAME``."""
     policies: Read[tuple[Document, ...]]
-    """GPUPolicies; none where the kind is not served."""
+    """The GPUPolicies; none if the kind is not served."""
     nodes: Read[tuple[Document, ...]]
     topologies: Read[tuple[Document, ...]]
     heartbeats: Read[tuple[Document, ...]]
@@ -89,14 +89,14 @@ class InstallationState:
 
 
 def spoken(replicas: Read[tuple[Replica, ...]]) -> tuple[Replica, ...]:
-    """Return the replicas with metrics."""
+    """Return the replicas whose metrics could be read."""
     known = () if isinstance(replicas, Unread) else replicas
     return tuple(each for each in known if not isinstance(each.metrics, Unread))
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line. ``facts`` are the values in its text, for programs."""
+    """One line of the report. ``facts`` are the values in its text, for programs."""
 
     name: str
     state: State
@@ -106,7 +106,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Lines of one subject."""
+    """The lines about one subject."""
 
     name: str
     rows: tuple[Row, ...]
@@ -114,7 +114,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class StatusReport:
-    """The whole report."""
+    """The whole status report."""
 
     now: datetime
     kubernetes: str
@@ -122,7 +122,7 @@ class StatusReport:
 
     @property
     def troubles(self) -> int:
-        """The number of lines that need attention, including unreadable ones, whose state is unknown."""
+        """The number of lines that need attention; unreadable ones count, because their state is unknown."""
         return sum(row.state in {"attention", "unread"} for section in self.sections for row in section.rows)
 
     def as_json(self) -> dict[str, Any]:
@@ -146,25 +146,25 @@ class StatusReport:
 
 
 def unread(name: str, what: Unread) -> Row:
-    """Return the line for an unreadable object."""
+    """Return the line about an object that could not be read."""
     want = f"; want {what.want}" if what.refused else ""
     return Row(name, "unread", f"could not be read: {what.why}{want}", {"want": what.want})
 
 
 def named(names: tuple[str, ...]) -> str:
-    """Return the first names, and the number of the others."""
+    """Return the first few names, and the number of the others."""
     left = len(names) - MOST_NAMED
     return ", ".join(names[:MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
 
 
 def counted(number: int, what: str) -> str:
-    """Return ``1 node``, ``2 nodes``."""
+    """Return a number with its noun: ``1 node``, ``2 nodes``."""
     several = f"{what.removesuffix('y')}ies" if what.endswith("y") else f"{what}s"
     return f"{number} {what if number == 1 else several}"
 
 
 def lasting(seconds: float) -> str:
-    """Return a duration in the largest unit of which it has at least two: ``90 s``, ``3 min``, ``22 h``, ``364 d``."""
+    """Return a duration as text, in the largest unit of which it has two: ``90 s``, ``3 min``, ``364 d``."""
     for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"
@@ -172,7 +172,7 @@ def lasting(seconds: float) -> str:
 
 
 def option(deployment: Found, name: str) -> str:
-    """Return the value of an option of ``podberth serve``, as ``client-ca``; empty where it is unknown."""
+    """Return the value of an option of ``podberth serve``, such as ``client-ca``, in a Deployment; empty if unknown."""
     if deployment is None or isinstance(deployment, Unread):
         return ""
     [container, *_] = deployment["spec"]["template"]["spec"]["containers"]

@@ -1,4 +1,4 @@
-"""The state of the GPUs: nodes, their agents' documents, silent agents, unhealthy devices."""
+"""Judges the state of the GPUs: nodes, their topology documents, silent agents, unhealthy devices."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -32,7 +32,7 @@ _UNHEALTHY: Final[Transient] = "unhealthy GPU"
 
 
 def topology(observed: InstallationState) -> Iterator[Row]:
-    """Yield lines about the state of the GPUs."""
+    """Yield the lines about the state of the GPUs."""
     for name, part in (
         ("nodes", observed.nodes),
         ("documents", observed.topologies),
@@ -96,7 +96,7 @@ def _heartbeats(leases: tuple[Document, ...], nodes: tuple[Node, ...], now: date
 
 
 def _watches(replicas: tuple[Replica, ...]) -> Row:
-    """Return how long a replica has heard nothing from its watches; a replica that reads files has none."""
+    """Return the line on how long a replica's watches have received nothing; replicas that read files have none."""
     ages = {
         (value, replica.name, dict(labels).get("resource", ""))
         for replica in replicas

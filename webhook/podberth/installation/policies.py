@@ -1,4 +1,4 @@
-"""The policies that decide: GPUPolicies of the cluster, or files, which only the replicas' metrics count."""
+"""Judges the policies in force: GPUPolicies of the cluster, or files, of which replicas report only the number."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _RELOADS: Final = "podberth_reload_total"
 
 
 def policies(observed: InstallationState) -> Iterator[Row]:
-    """Yield lines about the policies in force, and those that are not."""
+    """Yield the lines about the policies in force, and about those that are not."""
     source, replicas = option(observed.deployment, "policies"), spoken(observed.replicas)
     yield _from(source, _loaded(replicas))
     if replicas:
@@ -74,7 +74,7 @@ def _from(source: str, loaded: tuple[int, ...]) -> Row:
 
 
 def _reloads(replicas: tuple[Replica, ...]) -> Row:
-    """Return the failures of loading: a counter, which includes failures that were fixed since."""
+    """Return the line about failed loads of policies; the metric also counts failures that were fixed since."""
     failed: Counter[str] = Counter()
     for replica in replicas:
         for labels, value in replica.labelled(_RELOADS).items():
@@ -89,7 +89,7 @@ def _reloads(replicas: tuple[Replica, ...]) -> Row:
 
 
 def _every_pod(observed: InstallationState, source: str, replicas: tuple[Replica, ...]) -> Iterator[Row]:
-    """Return whether policies of scope All and the entries that send every pod go together."""
+    """Yield the line on whether webhook entries send every pod if and only if policies of scope All need it."""
     found = {kind: each for kind, each in observed.configurations.items() if each and not isinstance(each, Unread)}
     entries = {kind: sends_every_pod(each) for kind, each in found.items()}
     needing = _needing(observed, replicas) if source in {"", _CLUSTER} else _counted(replicas)
@@ -115,7 +115,7 @@ def _every_pod(observed: InstallationState, source: str, replicas: tuple[Replica
 
 
 def _needing(observed: InstallationState, replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
-    """Return the policies that need an entry, by kind of configuration.
+    """Return the names of the policies that need a webhook entry for every pod, by kind of configuration.
 
     If the policies are unreadable, the result has the numbers that replicas report; None if none reports any.
     """
@@ -126,7 +126,10 @@ def _needing(observed: InstallationState, replicas: tuple[Replica, ...]) -> dict
 
 
 def _counted(replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
-    """Return the number of policies from files that do; None: no replica reports it."""
+    """Return the number of policies that need a webhook entry for every pod, by kind, from the replicas' metrics.
+
+    The result is None if no replica reports the number.
+    """
     counts: dict[str, int] = {}
     for labels, value in (item for each in replicas for item in each.labelled(_FOR_EVERY_POD).items()):
         review = dict(labels).get("review", "")
@@ -171,7 +174,7 @@ def _broken(policy: Document) -> Row:
 
 
 def _condition(policy: Document, kind: str) -> dict[str, Any]:
-    """Return a condition of the present generation; a condition of an earlier one is outdated."""
+    """Return the condition of type ``kind`` in a policy's status; empty if it is about an earlier generation."""
     status = policy.get("status") or {}
     if status.get("observedGeneration") != policy["metadata"].get("generation"):
         return {}

@@ -1,4 +1,4 @@
-"""The whole report, in reading order."""
+"""The status report: all sections in reading order."""
 
 from .certificates import certificates
 from .denials import denied
@@ -17,6 +17,6 @@ _SECTIONS = {
 
 
 def judge(observed: InstallationState) -> StatusReport:
-    """Return the report about the observed state."""
+    """Return the status report about an observed state."""
     sections = tuple(Section(name, tuple(rows(observed))) for name, rows in _SECTIONS.items())
     return StatusReport(observed.now, observed.kubernetes, sections)

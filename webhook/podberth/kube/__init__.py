@@ -1,4 +1,4 @@
 """Kubernetes objects as plain JSON: quantities, pods, selectors, patches, schemas.
 
-Upstream's own semantics live here, each with its source. Nothing here knows of GPUs, gangs or policies.
+The room has the rules of Kubernetes itself, each with its source. Nothing here knows of GPUs, gangs or policies.
 """

@@ -16,15 +16,15 @@ _SHOWN: Final = 80
 
 
 class ApiPath(str):
-    """A path of the API, perhaps with a query. Each segment stays one segment, whatever its text.
+    """A path of the Kubernetes API, perhaps with a query. No text of a segment can add a segment to the path.
 
-    Joining, slicing or formatting it gives a plain ``str``, which no client takes.
+    The result of joining, slicing or formatting an ``ApiPath`` is a plain ``str``, which no client accepts.
     """
 
     __slots__ = ()
 
     def __new__(cls, *segments: str) -> Self:
-        """Return the path of these segments.
+        """Return the API path that consists of these segments, each quoted.
 
         Raises:
             ClusterError: a segment is invalid; the reason is ``refused``, as if the API server had refused it.
@@ -33,7 +33,7 @@ class ApiPath(str):
 
     @property
     def api_version(self) -> str:
-        """The version in the path, as in ``batch/v1``; empty for a path without one."""
+        """The apiVersion in the path, as in ``batch/v1``; empty if the path has none."""
         match self.split("/"):
             case ["", "api", version, *_]:
                 return version
@@ -44,31 +44,31 @@ class ApiPath(str):
 
     @property
     def namespace(self) -> str:
-        """The namespace in the path; empty for a path without one."""
+        """The namespace in the path; empty if the path has none."""
         _, _, rest = self.partition("/namespaces/")
         namespace, _, plural = rest.partition("/")
         return namespace if plural else ""
 
     def below(self, *segments: str) -> "ApiPath":
-        """Return this path with further segments.
+        """Return this path with further segments appended.
 
         Raises:
-            ClusterError: as above; or this path has a query already.
+            ClusterError: a segment is invalid, or this path has a query already.
         """
         if "?" in self:
             raise _refused(self, "a path without a query")
         return _made(f"{self}{ApiPath(*segments)}")
 
     def asking(self, query: Mapping[str, str]) -> "ApiPath":
-        """Return the path with a query."""
+        """Return the path with a query appended; the query's keys and values are quoted."""
         return _made(f"{self}?{urlencode(query)}") if query else self
 
 
 def version_path(api_version: str) -> ApiPath:
-    """Return the path of a version: ``v1`` below /api, ``batch/v1`` below /apis.
+    """Return the path of an apiVersion: ``v1`` is below /api, ``batch/v1`` below /apis.
 
     Raises:
-        ClusterError: it is no version.
+        ClusterError: the text is no apiVersion.
     """
     if not is_api_version(api_version):
         raise _refused(api_version, "a version as in v1 or batch/v1")
@@ -77,7 +77,7 @@ def version_path(api_version: str) -> ApiPath:
 
 
 def collection_path(api_version: str, plural: str, namespace: str = "") -> ApiPath:
-    """Return the path of a kind's objects; an empty namespace: those of the cluster, or of all namespaces.
+    """Return the path of a collection of objects. If the namespace is empty, the path is that of the whole cluster.
 
     Raises:
         ClusterError: version, plural or namespace is invalid.
@@ -91,9 +91,9 @@ def collection_path(api_version: str, plural: str, namespace: str = "") -> ApiPa
 
 
 def _segment(text: str) -> str:
-    """Return a segment, quoted.
+    """Return a path segment, percent-quoted.
 
-    A text that no object's name may contain is refused instead of quoted (apimachinery pkg/api/validation/path,
+    A text that no object's name may contain raises ClusterError (apimachinery pkg/api/validation/path,
     IsValidPathSegmentName): clients resolve ``..``, quoted or not (RFC 3986, 5.2.4 and 6.2.2.2), and servers may decode
     a quoted slash.
     """
@@ -107,5 +107,5 @@ def _refused(got: str, want: str) -> ClusterError:
 
 
 def _made(text: str) -> ApiPath:
-    """Return a path of a text whose segments were checked."""
+    """Return the ApiPath of a text whose segments were checked before."""
     return str.__new__(ApiPath, text)

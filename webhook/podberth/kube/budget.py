@@ -21,37 +21,42 @@ from .shape import CONTAINER_LISTS
 Path: TypeAlias = tuple[str, ...]
 
 MAX_BYTES: Final = 1_572_864
-"""1.5 MiB, etcd's default for a request (etcd --max-request-bytes): a larger object cannot be stored."""
+"""The limit for a pod's size in bytes: 1.5 MiB, etcd's default for a request (etcd --max-request-bytes). A larger
+object cannot be stored."""
 
 MAX_NAME_BYTES: Final = 253
-"""The apiserver's limit for a name (DNS1123SubdomainMaxLength), which it checks after mutating webhooks."""
+"""The API server's limit for a name's length (DNS1123SubdomainMaxLength), which it checks after mutating webhooks."""
 NAMES: Final = frozenset({("metadata", "name"), ("metadata", "generateName"), ("metadata", "namespace")})
-"""The names with that limit, by their path in the pod."""
+"""The paths of the pod's names that have the limit MAX_NAME_BYTES."""
 
 CONTAINERS: Final = 200
-"""The limit for the containers of each kind. A kubelet runs 110 pods on a node (kubelet --max-pods); no real pod has
-more containers than that."""
+"""The limit for the number of containers in each of a pod's lists of containers. A kubelet runs 110 pods on a node
+(kubelet --max-pods); no real pod has more containers than that."""
 ENTRIES: Final = 1_000
-"""The limit for any list or map without its own limit."""
+"""The limit for the number of entries of any list or map that has no limit of its own."""
 GPU_REQUESTS: Final = 400
-"""The limit for the accelerator resources of all containers together: two for each of 200 containers."""
+"""The limit for the number of accelerator resources that all containers together request: two for each of 200
+containers."""
 GPU_CLAIMS: Final = 400
-"""The limit for devices of claims: two for each entry of resourceClaims, where one claim may ask for 32 classes."""
+"""The limit for the number of devices that a pod's claims request: two for each entry of resourceClaims. One claim may
+ask for 32 classes."""
 TERMS: Final = 200
-"""The limit for one list of affinity. 1,025 published GPU pods have one required node affinity term each at most; an
-infrastructure DaemonSet with three has the most."""
+"""The limit for the number of terms in one list of affinity. 1,025 published GPU pods have one required node affinity
+term each at most; an infrastructure DaemonSet with three has the most."""
 VALUES: Final = 10_000
-"""The limit for all node affinity of one kind together: enough to name every node of a cluster of 10,000 once."""
+"""The limit for the number of values in all node affinity terms of one kind together: a pod may name every node of a
+cluster of 10,000 once."""
 ALL_ENTRIES: Final = 12_000
-"""The limit for all lists and maps of the table together: each may be at its limit, and not all of them at once."""
+"""The limit for the number of entries of all lists and maps of the table together. Each list may be at its own limit,
+but not all lists at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The most that a pod may have at one place."""
+    """The limit of a pod at one path: the largest permitted number of entries or characters there."""
 
     path: Path
-    """The path in the pod; with ELEMENT the limit is for all elements together."""
+    """The path in the pod; if a step is ELEMENT, the limit is for all elements together."""
     most: int
     why: str
     unit: Literal["entries", "characters"] = "entries"
@@ -79,13 +84,13 @@ def _of_containers(kind: str) -> Iterator[Bound]:
 
 
 def _of_expressions(place: Path, name: str, values: int = ENTRIES) -> Iterator[Bound]:
-    """Yield the bounds of a list of requirements on labels, or on a node's name, and of their values."""
+    """Yield the bounds of a list of requirements on labels or on a node's name, and the bounds of their values."""
     yield Bound((*place, name), ENTRIES, "five for each term")
     yield Bound((*place, name, ELEMENT, "values"), values, _NODES if values == VALUES else "five for each term")
 
 
 def _of_selector(place: Path) -> Iterator[Bound]:
-    """Yield the bounds of a LabelSelector."""
+    """Yield the bounds of the LabelSelector at a path."""
     yield Bound((*place, "matchLabels"), ENTRIES, "five for each term")
     yield from _of_expressions(place, "matchExpressions")
 
@@ -130,7 +135,7 @@ def _of_the_pod() -> Iterator[Bound]:
 
 ANNOTATION_ENTRIES: Final = Bound(("metadata", "annotations"), ENTRIES, _NOBODY)
 ANNOTATIONS: Final = Bound(("metadata", "annotations"), 262_144, _LARGEST_ANNOTATIONS, "characters")
-"""The limit for all keys and values together."""
+"""The limit for the characters of all annotation keys and values together."""
 TASK_GROUPS: Final = Bound(
     ("metadata", "annotations", "yunikorn.apache.org/task-groups"),
     16_384,
@@ -138,11 +143,12 @@ TASK_GROUPS: Final = Bound(
     "characters",
 )
 ALL: Final = Bound((ELEMENT,), ALL_ENTRIES, "a hundred times what published pods have, the environment included")
-"""The limit for all lists and maps together."""
+"""The limit for the number of entries of all lists and maps together."""
 GPUS: Final = Bound(("gpu", "requests"), GPU_REQUESTS, "two for each container")
-"""``workload.gpus`` counts it, because it knows which resources are accelerators."""
+"""The limit for accelerator resources. ``workload.gpus`` counts them, because it knows which resources are
+accelerators."""
 DEVICES: Final = Bound(("gpu", "claims"), GPU_CLAIMS, "two for each claim; one alone may ask for devices of 32 classes")
-"""``workload.gpus`` counts it, because only the cluster knows a claim's devices."""
+"""The limit for devices of claims. ``workload.gpus`` counts them, because only the cluster knows a claim's devices."""
 RECORD: Final = Bound(
     ("metadata", "annotations", APPLIED_ANNOTATION),
     16_384,
@@ -152,7 +158,8 @@ RECORD: Final = Bound(
 RECORD_CLAIMS: Final = Bound(
     ("record",), 100, "the shipped policies write less than 20; a record of more is not podberth's, and is not read"
 )
-"""The items of policies' changes in a record, for all policies together."""
+"""The limit for the number of changes in a pod's record (annotation ``podberth.io/applied``), for all policies
+together."""
 
 BOUNDS: Final[tuple[Bound, ...]] = (
     *chain.from_iterable(map(_of_containers, CONTAINER_LISTS)),
@@ -166,17 +173,18 @@ BOUNDS: Final[tuple[Bound, ...]] = (
     RECORD,
     RECORD_CLAIMS,
 )
-"""Every limit except those of bytes and of names."""
+"""All limits of the table; those of a pod's size in bytes and of its names' lengths are not in it."""
 
 _LISTED: Final = tuple(each for each in BOUNDS if each.unit == "entries" and each.path[0] in ("metadata", "spec"))
 LARGEST: Final[Mapping[Path, int]] = {each.path: each.most for each in _LISTED}
-"""The most entries of a list or map, by its path in the pod; for all elements of the lists on the way together."""
+"""The largest permitted number of entries of a list or map, by its path in the pod. If a path leads through lists, the
+limit is for all their elements together."""
 
 
 # ---- the walk -------------------------------------------------------------------------------------------------------
 @dataclass(slots=True)
 class _Place:
-    """A path of the table, and the paths below it."""
+    """A node of the tree of the table's paths, with its limit and its child nodes."""
 
     path: Path
     most: int | None = None
@@ -206,9 +214,10 @@ _DEEP: Final = tuple((name, place) for name, place in _SPEC.items() if place.bel
 
 
 def excess(pod: object, at_most_bytes: int | None = None) -> str:
-    """Return which part of a pod is above its limit, or not JSON; empty if none. The pod may have any shape.
+    """Return the message for the first limit that a pod exceeds, or for a pod that is not JSON; empty if none.
 
-    The time is proportional to the limits, and not longer for a larger pod: no list that is too long is entered.
+    The pod may have any shape. The time is bounded by the limits and not by the pod's size, because no list that is too
+    long is entered.
 
     Args:
         pod: the pod.
@@ -230,7 +239,7 @@ def excess(pod: object, at_most_bytes: int | None = None) -> str:
 
 
 def entries_in(pod: object) -> int:
-    """Return the number of entries of all lists and maps of the table; 0 for a pod with a list that is too long."""
+    """Return the number of entries in a pod's lists and maps that the table limits; 0 if a limit is exceeded."""
     tally = _Tally()
     return 0 if tally.beyond([pod], _TREE) else tally.total
 
@@ -239,7 +248,7 @@ TOO_LARGE: Final = "the pod is too large to be decided on"
 
 
 def beyond(bound: Bound, got: int) -> str:
-    """Return the message for a pod with this many at the limit's place, if that is too many; empty if not."""
+    """Return the message for a pod with ``got`` entries where ``bound`` applies; empty if that is within the limit."""
     return _said(bound.path, got, bound.most, bound.unit) if got > bound.most else ""
 
 
@@ -261,7 +270,7 @@ def _too_long_annotations(metadata: object) -> str:
 
 
 def _is_small(pod: Mapping[str, Any]) -> bool:
-    """Return whether it is certainly within all limits, by a quick check: this runs on every review."""
+    """Return whether a quick check proves that a pod is within all limits; it runs on every review."""
     try:
         spec = pod.get("spec") or {}
         containers: list[dict[str, Any]] = []
@@ -282,7 +291,7 @@ def _is_small(pod: Mapping[str, Any]) -> bool:
 
 
 class _Tally:
-    """Counts the entries of all lists and maps of the table."""
+    """Counts the entries of a pod's lists and maps that the table limits."""
 
     __slots__ = ("_most", "total")
 
@@ -291,7 +300,10 @@ class _Tally:
         self.total = 0
 
     def beyond(self, found: Sequence[object], place: _Place) -> str:
-        """Return which list or map at or below a place is above its limit; ``found`` is all that a pod has there."""
+        """Return the message for the first list or map at or below ``place`` that is above its limit; empty if none is.
+
+        ``found`` has all values of the pod at ``place``.
+        """
         if place.most is not None:
             got = sum([len(each) for each in found if isinstance(each, list | dict)])
             self.total += got

@@ -1,6 +1,6 @@
-"""Carries a change over: a change of a fuller copy of a document is written into the document itself.
+"""Transfers a change of a completed copy of a document to the document itself.
 
-There are three documents. ``own`` is the author's document. ``shown`` is ``own`` with fields that others fill in
+Three documents are involved. ``own`` is the author's document. ``shown`` is ``own`` with fields that others fill in
 (defaults, stamps, items added to lists). ``after`` is ``shown`` with the change. The result is ``own`` with the same
 change, without the filled-in fields. This module knows nothing of pods, and raises only ``NotCarriedError``.
 """
@@ -16,10 +16,10 @@ from .paths import pointer
 
 
 class NotCarriedError(ValueError):
-    """A change of a part that only the fuller copy has; ``steps`` lead to the part from the root."""
+    """A change of an item that only the completed copy has, so that the author's document cannot have the change."""
 
     def __init__(self, steps: Path) -> None:
-        """Take the path of the changed part."""
+        """Take the path of the changed item, from the root of the completed copy."""
         super().__init__(pointer(steps))
         self.steps = steps
 
@@ -28,7 +28,7 @@ def carry(own: Any, shown: Any, after: Any, at: Path = ()) -> Any:
     """Return ``own`` with the changes that lead from ``shown`` to ``after``; unchanged parts are shared with ``own``.
 
     Raises:
-        NotCarriedError: an item of a list is changed that ``own`` does not have.
+        NotCarriedError: ``after`` changes an item of a list that ``own`` does not have.
     """
     if after is shown or (after is not ABSENT and shown is not ABSENT and same(after, shown)):
         return own
@@ -73,7 +73,7 @@ def _carry_list(own: Any, shown: list[Any], after: list[Any], at: Path) -> Any:
 
 
 def _aligned(items: Sequence[Any], shown: Sequence[Any]) -> dict[int, int]:
-    """Return the index in ``items`` by index in ``shown``, which has the same items in order, and others between."""
+    """Return the index in ``items`` by the index of the same item in ``shown``, which has further items between."""
     found: dict[int, int] = {}
     start = 0
     for index, item in enumerate(items):
@@ -85,7 +85,10 @@ def _aligned(items: Sequence[Any], shown: Sequence[Any]) -> dict[int, int]:
 
 
 def _within(part: Any, whole: Any) -> bool:
-    """Return whether ``whole`` can be ``part`` with filled-in fields; a name decides alone, and 4 may become "4"."""
+    """Return whether ``whole`` has everything that ``part`` has, so that it can be ``part`` with fields filled in.
+
+    Two objects with names match if their names are equal. A number and its text, as 4 and "4", are equal.
+    """
     if isinstance(part, dict) and isinstance(whole, dict):
         if part.get("name") is not None or whole.get("name") is not None:
             return bool(part.get("name", whole.get("name")) == whole.get("name"))
@@ -96,7 +99,7 @@ def _within(part: Any, whole: Any) -> bool:
 
 
 def _sources(shown: list[Any], after: list[Any]) -> list[int | None]:
-    """Return for each item of ``after`` which item of ``shown`` it is, as it was or changed; None for a new one."""
+    """Return, for each item of ``after``, the index of the same or changed item in ``shown``; None for a new item."""
     unused: dict[bytes, list[int]] = {}
     for index, item in enumerate(shown):
         unused.setdefault(_key(item), []).append(index)
@@ -132,7 +135,7 @@ def _key(item: Any) -> bytes:
 
 
 def operations(before: Any, after: Any, at: Path = ()) -> Patch:
-    """Return the operations of RFC 6902 that lead from one document to the other, as few and as small as is simple."""
+    """Return the operations of RFC 6902 that turn ``before`` into ``after``; unchanged parts are not rewritten."""
     if before is after or same(before, after):
         return []
     if isinstance(before, dict) and isinstance(after, dict):
@@ -165,7 +168,7 @@ def _list_operations(before: list[Any], after: list[Any], at: Path) -> Patch:
 
 
 def _inserted(before: list[Any], after: list[Any]) -> list[int] | None:
-    """Return which items of ``after`` are new, where all of ``before`` is there in its order; else None."""
+    """Return the indexes of the items that ``after`` adds to ``before``; None if ``after`` lacks or reorders items."""
     added: list[int] = []
     start = 0
     for index, item in enumerate(after):

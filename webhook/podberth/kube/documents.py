@@ -1,10 +1,10 @@
-"""YAML (and so JSON) text to plain documents, with the position of everything in them.
+"""Parses YAML text (and so JSON) to plain documents, with the position of every value.
 
 One file may hold many documents; empty ones are skipped. Each error becomes a Problem at its place, and the correct
-documents are still returned. Values are those that kubectl would send (``scalars``). Refused, because readers disagree
-about it or because no Kubernetes object needs it: keys that are null, lists or fractions, NaN, a merge key behind a key
-that it also sets, aliases that grow the document without bound; and duplicate keys, unless the caller wants the last
-value of each. Nothing here interprets a document.
+documents are still returned. Values are those that kubectl would send (``scalars``). Some YAML is refused, because
+parsers disagree about it or because no Kubernetes object needs it: keys that are null, lists or fractions; NaN; a merge
+key behind a key that it also sets; aliases that enlarge the document without bound. Duplicate keys are refused too,
+unless the caller asks for the last value of each. Nothing here interprets a document.
 """
 
 import re
@@ -31,11 +31,11 @@ class PositionedDocument:
     document: dict[str, Any]
     positions: Positions
     repeated: tuple[Problem, ...] = ()
-    """Its duplicate keys, if the reader asked for the last value of each."""
+    """The duplicate keys of the document, if the caller of ``load_documents`` asked for the last value of each."""
 
 
 def load_documents(text: str, file: str, *, last_wins: bool = False) -> tuple[list[PositionedDocument], list[Problem]]:
-    """Read every document of ``text``; ``file`` names it in the problems, which are sorted.
+    """Return the documents of ``text`` and the sorted problems; ``file`` is the file's name in the problems.
 
     A document with a problem is left out; the others are returned. A duplicate key is a problem. With ``last_wins`` its
     last value counts instead, as for kubectl, and the document has it in ``repeated``. Parts that an alias repeats are
@@ -69,7 +69,7 @@ def _positions(place: Place) -> Positions:
 
 
 def _chunks(text: str) -> Iterator[Chunk]:
-    """Split the text where documents start, so that a syntax error costs one document and not the rest of the file."""
+    """Split the text into one chunk for each document, so that a syntax error affects one document only."""
     starts = [0, *(match.start() for match in _DOCUMENT_START.finditer(text) if match.start())]
     line = 0
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
@@ -80,7 +80,7 @@ def _chunks(text: str) -> Iterator[Chunk]:
 
 
 def _composed(chunk: Chunk) -> "list[Composed]":
-    """Parse the documents of a chunk."""
+    """Parse the documents of a chunk, and return them."""
     from .yaml_parser import compose  # noqa: PLC0415 - importing PyYAML takes 14 ms, and JSON does without
 
     return compose(chunk)

@@ -1,11 +1,12 @@
-"""JSON Patch applied to YAML text: comments, order, quoting, indentation, anchors and line ends stay.
+"""Applies a JSON Patch to YAML text and keeps comments, order, quoting, indentation, anchors and line ends.
 
 A document without changes is returned byte for byte; otherwise only the lines of changed values differ. The text is
-spliced at the places that ``documents`` found. Each result is proved: it is parsed again, and has to equal the document
-after the operations. If it does not, the result is a Problem, and the text stays.
+edited at the positions that ``documents`` found. Each result is checked: the new text is parsed again and has to equal
+the document after the operations. Otherwise the result is a Problem, and the text is unchanged.
 
-The text is spliced because a YAML library changes more when it writes a document: ruamel.yaml unifies the indentation
-of a file, folds long lines, drops spaces before comments, and does not know kubectl's booleans (an unquoted ``on``).
+The text is edited in place because a YAML library changes more when it writes a document: ruamel.yaml unifies the
+indentation of a file, folds long lines, drops spaces before comments, and does not know kubectl's booleans (an unquoted
+``on``).
 """
 
 import re
@@ -26,9 +27,9 @@ _BREAK = re.compile(r"\r\n|\r|\n")
 def edited(
     text: str, file: str, wanted: Sequence[tuple[PositionedDocument, Sequence[Operation]]]
 ) -> tuple[str, list[Problem]]:
-    """Return ``text`` with operations applied to some of its documents, as ``load_documents`` gave them.
+    """Return ``text`` with operations applied to some of its documents; ``wanted`` has documents of ``load_documents``.
 
-    A document that cannot be edited in place stays as it is, with a Problem.
+    A document that cannot be edited in place is unchanged, and the returned list has a Problem about it.
 
     Raises:
         PatchError: an operation does not apply.
@@ -51,7 +52,7 @@ def edited(
 
 
 def applied(text: str, found: Sequence[Splice]) -> str:
-    """Return text with splices applied; they are in order and do not overlap."""
+    """Return ``text`` with the replacements in ``found`` made; they have to be sorted and must not overlap."""
     parts: list[str] = []
     at = 0
     for each in found:
@@ -61,7 +62,7 @@ def applied(text: str, found: Sequence[Splice]) -> str:
 
 
 def _proved(chunk: Chunk, found: Sequence[Splice], root: int, new: Mapping[str, Any]) -> bool:
-    """Read the edited text again: the document at ``root`` is the wanted one, and others of its chunk are as before."""
+    """Return whether the edited text has ``new`` as the document at ``root``, and the other documents unchanged."""
     if any(one.end > other.start for one, other in pairwise(found)):
         return False
     documents, problems = load_documents(applied(chunk.text, found), "", last_wins=True)
@@ -75,7 +76,7 @@ def _proved(chunk: Chunk, found: Sequence[Splice], root: int, new: Mapping[str, 
 
 
 class _Lines:
-    """The way from a chunk's text, whose lines all end in a line feed, to the file's."""
+    """Translates offsets in a chunk's text, whose lines all end in a line feed, to offsets in the file's text."""
 
     def __init__(self, text: str) -> None:
         breaks = list(_BREAK.finditer(text))
@@ -84,7 +85,7 @@ class _Lines:
         self._text = text
 
     def placed(self, chunk: Chunk, found: Sequence[Splice]) -> list[Splice]:
-        """Return splices of a chunk as splices of the file."""
+        """Return a chunk's splices with the offsets and line ends of the file."""
         starts = [0, *(match.end() for match in re.finditer("\n", chunk.text))]
         first = self._starts[chunk.lines_before]
         mark = 1 if self._text.startswith("\ufeff", first) else 0

@@ -1,7 +1,8 @@
-"""Parses a 403 of the API server's authorizer: the missing right, and the role of podberth's that grants it.
+"""Reads a 403 message of the API server's authorizer: which right is missing, and which file of podberth's grants it.
 
-The words are ``ForbiddenErrorMessage``'s (kubernetes apiserver pkg/endpoints/handlers/responsewriters/errors.go). An
-admission plugin's 403 has other words, and is about the object and not about a right.
+The message is in the format of ``ForbiddenErrorMessage``'s (kubernetes apiserver
+pkg/endpoints/handlers/responsewriters/errors.go). A 403 of an admission plugin has another format; it is about the
+object and not about a right.
 """
 
 import re
@@ -21,7 +22,7 @@ _ROLES: Final[Mapping[str, str]] = {
     "podberth-system:podberth-controller": "manifests/components/controller/rbac.yaml",
     "podberth-agent:podberth-agent": "manifests/base/agent.yaml",
 }
-"""By ServiceAccount, the file with its roles."""
+"""The file with the roles of each ServiceAccount, by ``namespace:name``."""
 _BY_CHOICE: Final[Mapping[tuple[str, str], str]] = {
     ("patch", "nodes"): "manifests/components/agent-labels/own.yaml",
     **dict.fromkeys(
@@ -36,13 +37,13 @@ _BY_CHOICE: Final[Mapping[tuple[str, str], str]] = {
         "manifests/components/shared-ca/rbac.yaml",
     ),
 }
-"""By verb and resource, the file that grants the right for an option."""
+"""The file that grants a right which only an option needs, by verb and resource."""
 
 
 def wanted_right(message: str) -> str:
-    """Return the right to grant, with its subject; empty: the message is not about a right.
+    """Return advice on which right to grant to which ServiceAccount; empty if the message is not about a missing right.
 
-    ``grant ServiceAccount podberth-system/podberth: list nodes, as manifests/base/rbac.yaml does``
+    For example ``grant ServiceAccount podberth-system/podberth: list nodes, as manifests/base/rbac.yaml does``.
     """
     said = _SAYS.match(message)
     if said is None:

@@ -1,7 +1,7 @@
-"""JSON Patch as a policy's author writes it: all six operations, as the API server applies them.
+"""Applies a JSON Patch that a policy's author writes: all six operations, as the API server applies them.
 
-``patch`` makes and proves the patches that podberth sends; here are those that it is given. The semantics are those of
-MutatingAdmissionPolicy: gopkg.in/evanphx/json-patch.v4 patch.go, below apiserver
+This module applies patches that podberth receives; the module ``patch`` makes the patches that podberth sends. The
+semantics are those of MutatingAdmissionPolicy: gopkg.in/evanphx/json-patch.v4 patch.go, below apiserver
 pkg/admission/plugin/policy/mutating/patch/json_patch.go. Where that library goes beyond RFC 6902 so does this: negative
 indexes count from the end, and ``replace`` sets a key that an object does not have.
 """
@@ -22,20 +22,20 @@ Steps: TypeAlias = tuple[str, ...]
 MAX_COPIED_BYTES = 3 * 1024 * 1024
 _INDEX = re.compile(r"-?[0-9]{1,9}")
 ABSENT: Any = object()
-"""Stands for an absent value."""
+"""A marker for an absent value, because None is the value null."""
 
 
 class PatchError(ValueError):
-    """An operation that does not apply."""
+    """An operation of a JSON Patch that cannot be applied to the document."""
 
 
 class UnmetError(PatchError):
-    """A ``test`` operation does not hold. Then no operation of the patch applies, and that is no fault."""
+    """A ``test`` operation does not hold. Then no operation of the patch is applied, and no error is reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation; ``value`` is ABSENT where there is none."""
+    """One operation of a JSON Patch; ``value`` is ABSENT if the operation has no value."""
 
     verb: Verb
     path: Steps
@@ -47,7 +47,7 @@ def steps_of(text: str) -> Steps:
     """Return the steps of a JSON Pointer (RFC 6901).
 
     Raises:
-        PatchError: it is none, or the whole document.
+        PatchError: the text is no JSON Pointer, or points to the whole document.
     """
     if not text.startswith("/"):
         raise PatchError(f"got {text!r}, want a JSON Pointer that begins with '/'")
@@ -57,24 +57,24 @@ def steps_of(text: str) -> Steps:
 def edit(
     document: dict[str, Any], operations: Sequence[Operation], admit: Callable[[Steps, Any], None]
 ) -> dict[str, Any]:
-    """Return ``document`` with the operations applied in order; the argument stays as it is, and parts are shared.
+    """Return ``document`` with the operations applied in order; the argument is unchanged, parts are shared.
 
-    ``admit`` is asked before a value is put at a path, and may raise.
+    ``admit`` is called with path and value before a value is written, and may raise to refuse it.
 
     Raises:
-        UnmetError: a test does not hold.
+        UnmetError: a ``test`` operation does not hold.
         PatchError: an operation does not apply.
     """
     return _Edit(document, admit).run(operations)
 
 
 class _Edit:
-    """A document under operations. Containers are copied when they are first written; ours are known by identity."""
+    """A document while operations are applied to it. A container is copied before it is written for the first time."""
 
     def __init__(self, document: dict[str, Any], admit: Callable[[Steps, Any], None]) -> None:
         self._admit = admit
         self._ours: dict[int, Any] = {}
-        """Kept, so that no identity is used again."""
+        """The copied containers by ``id``. They are kept here, so that Python does not reuse an ``id``."""
         self._document = self._own(document)
         self._copied = 0
 
@@ -138,7 +138,7 @@ class _Edit:
             container.insert(len(container) if key == "-" else _index(key, len(container) + 1), value)
 
     def _place(self, path: Steps) -> tuple[Any, str]:
-        """Return the container that a path ends in, as one of ours, and the last step."""
+        """Return the container in which a path's last step is, as a copy that may be written, and the last step."""
         container: Any = self._document
         for key in path[:-1]:
             child = _child(container, key)
@@ -167,7 +167,7 @@ class _Edit:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Say whether two JSON values are equal; true is not 1."""
+    """Return whether two JSON values are equal; unlike in Python, true does not equal 1."""
     if one is other:
         return True
     if isinstance(one, dict) and isinstance(other, dict):

@@ -1,6 +1,6 @@
-"""Parses one JSON object strictly: the format in which kubectl prints whole clusters, without a YAML parser.
+"""Parses one JSON object strictly and fast: kubectl prints whole clusters in this format, and the YAML parser is slow.
 
-It parses the text or returns None: ``documents`` then finds the error by parsing the same text as YAML.
+If the text is refused, ``documents`` parses it as YAML to find the error.
 """
 
 import json
@@ -12,7 +12,7 @@ MAX_DEPTH = 100
 
 
 def read_object(text: str) -> dict[str, Any] | None:
-    """Return the one object in ``text``; None if it is anything else.
+    """Return the JSON object that ``text`` consists of; None if the text is anything else.
 
     Duplicate keys, numbers beyond float64, NaN, nesting beyond MAX_DEPTH and half a surrogate pair give None.
     """

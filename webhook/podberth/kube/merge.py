@@ -1,8 +1,9 @@
-"""An apply configuration merged into a Pod, field by field, as the API server does it for MutatingAdmissionPolicy.
+"""Merges an apply configuration into a Pod, field by field, as the API server does for MutatingAdmissionPolicy.
 
-What the configuration says wins; what it leaves out stays. Lists merge by the schema's list types: items of a map list
-by their keys, sets by value. What the schema calls atomic (tolerations, nodeSelector, affinity terms) would be replaced
-as a whole, and everything of the user's in it lost: the API server refuses that, and so does this.
+A field that the configuration sets wins; a field that it leaves out keeps its value. Lists merge by the schema's list
+types: items of a map list by their keys, sets by value. A field that the schema calls atomic (tolerations,
+nodeSelector, affinity terms) would be replaced as a whole, and the user's values in it lost: the API server refuses
+such a configuration, and so does this module.
 
 Sources: k8s.io/apiserver pkg/admission/plugin/policy/mutating/patch/smd.go (validatePatch);
 sigs.k8s.io/structured-merge-diff v6 typed/merge.go (visitListItems, the order of a merged list).
@@ -19,11 +20,11 @@ from .typed import MisfitError, check, children, step
 
 
 class ConfigurationError(ValueError):
-    """An apply configuration that cannot be merged, whatever the object is."""
+    """An apply configuration that cannot be merged into any object."""
 
 
 def stripped(value: Any) -> Any:
-    """Return ``value`` without the keys that hold null: they say nothing, as fields that are left out."""
+    """Return ``value`` without the keys that hold null, which mean the same as fields that are left out."""
     if isinstance(value, dict):
         return {key: stripped(item) for key, item in value.items() if item is not None}
     return [stripped(item) for item in value] if isinstance(value, list) else value
@@ -66,9 +67,9 @@ def _merged(schema: PodSchema, kind: Schema, live: Any, applied: Any, where: str
 
 
 def _merged_list(schema: PodSchema, kind: Schema, live: list[Any], applied: list[Any], where: str) -> list[Any]:
-    """Merge a map list or a set. Items that both have stand in the order of ``applied``; the rest of live around them.
+    """Merge a map list or a set. Items in both lists are in the order of ``applied``; other live items are around them.
 
-    An item that live has twice is no item to merge with: the applied one takes the place of both.
+    If ``live`` has an item twice, the applied item replaces both.
     """
     theirs = [_identity(schema, kind, item) for item in live]
     ours = [_identity(schema, kind, item) for item in applied]
@@ -88,7 +89,7 @@ def _merged_list(schema: PodSchema, kind: Schema, live: list[Any], applied: list
 
 
 def _order(theirs: list[bytes], ours: list[bytes]) -> Iterator[tuple[int, int | None]]:
-    """Yield, in the order of the merged list, (index in theirs, None) or (-1, index in ours): visitListItems."""
+    """Yield the order of the merged list: (index in theirs, None) or (-1, index in ours), as visitListItems does."""
     wanted, there = set(ours), set(theirs)
     shared = deque(name for name in ours if name in there)
     done: set[bytes] = set()
@@ -122,7 +123,7 @@ def _order(theirs: list[bytes], ours: list[bytes]) -> Iterator[tuple[int, int | 
 
 
 def _identity(schema: PodSchema, kind: Schema, item: Any) -> bytes:
-    """Return what tells an item of a map list or a set from the others; a key that is left out has its default."""
+    """Return the identity of an item of a map list or a set, as bytes; a key that is left out has its default."""
     if kind.list_type == "map" and kind.element is not None and isinstance(item, dict):
         fields = schema.definition(kind.element.message).fields
         item = [item.get(key, fields[key].default) for key in kind.list_map_keys]

@@ -1,6 +1,6 @@
-"""Recognises a text that is not YAML but was read as some, and reports its kind instead of the parser's errors.
+"""Recognises a text that is not YAML, such as an unexpanded template or a Git conflict, and reports that.
 
-Called only for texts with errors, so a false match does no harm.
+Its message replaces the parser's errors. It is called only for texts with errors, so a false match does no harm.
 """
 
 import re
@@ -17,7 +17,7 @@ _ADVICE: Final = "expand it first, for example: helm template … | podberth che
 
 
 def is_template(text: str, line: int) -> bool:
-    """Return whether the document with an error at a line, from 1, is a template that was not expanded."""
+    """Return whether the document with an error at ``line`` (counted from 1) is a template that was not expanded."""
     lines = text.splitlines()
     bounds = [at for at, each in enumerate(lines, 1) if each.startswith("---")]
     start = max((at for at in bounds if at <= line), default=1)
@@ -26,7 +26,7 @@ def is_template(text: str, line: int) -> bool:
 
 
 def mishap(chunk: Chunk, wrong: Sequence[Wrong]) -> list[Wrong]:
-    """Return the one error of a chunk from which all the parser's errors follow; else []."""
+    """Return the one error of a chunk that explains all errors of the parser; an empty list if there is none."""
     conflict = _CONFLICT.search(chunk.text)
     if conflict is not None:
         message = f"got the mark of a Git conflict, {conflict[0][:7]}; resolve the conflict"

@@ -1,4 +1,4 @@
-"""The patterns of objects' names: names in foreign documents are checked before they are requested."""
+"""The patterns of objects' names. Names from foreign documents are checked before podberth sends requests with them."""
 
 import re
 from typing import Final
@@ -19,35 +19,35 @@ _UID: Final = re.compile(r"[0-9A-Za-z]([-0-9A-Za-z]*[0-9A-Za-z])?")
 
 
 def is_subdomain(name: str, most: int = MAX_SUBDOMAIN) -> bool:
-    """Return whether a name is a DNS-1123 subdomain (IsDNS1123Subdomain, k8s.io/apimachinery pkg/util/validation)."""
+    """Return whether a name is a DNS-1123 subdomain of at most ``most`` characters (IsDNS1123Subdomain)."""
     return len(name) <= most and _SUBDOMAIN.fullmatch(name) is not None
 
 
 def is_label(name: str) -> bool:
-    """Return whether a name is a DNS-1123 label (IsDNS1123Label), as every namespace's name is."""
+    """Return whether a name is a DNS-1123 label (IsDNS1123Label), as the name of a namespace has to be."""
     return len(name) <= MAX_LABEL and _DNS_LABEL.fullmatch(name) is not None
 
 
 def is_qualified(name: str) -> bool:
-    """Return whether a name is a qualified name (IsQualifiedName), as those of resources and the keys of labels are."""
+    """Return whether a name is a qualified name (IsQualifiedName), as names of resources and keys of labels are."""
     prefix, slash, last = name.rpartition("/")
     fits = len(last) <= MAX_LABEL and _LAST.fullmatch(last) is not None
     return fits and (not slash or is_subdomain(prefix))
 
 
 def is_api_version(text: str) -> bool:
-    """Return whether a text is an apiVersion: ``v1``, or a group and a version, ``batch/v1``."""
+    """Return whether a text is an apiVersion: a version (``v1``), or a group and a version (``batch/v1``)."""
     group, slash, version = text.rpartition("/")
     return len(version) <= MAX_LABEL and _DNS_1035.fullmatch(version) is not None and (not slash or is_subdomain(group))
 
 
 def is_kind(text: str) -> bool:
-    """Return whether a text is the name of a kind: ``Job``."""
+    """Return whether a text has the form of a kind's name, such as ``Job``."""
     return len(text) <= MAX_LABEL and text.isascii() and _DNS_1035.fullmatch(text.lower()) is not None
 
 
 def is_uid(text: str) -> bool:
-    """Return whether a text can be the uid of an object."""
+    """Return whether a text has the form of an object's uid."""
     return len(text) <= MAX_LABEL and _UID.fullmatch(text) is not None
 
 

@@ -1,8 +1,8 @@
-"""An API server's OpenAPI document, reduced to the parts that ``schema`` reads.
+"""Reduces an API server's OpenAPI document to the parts that ``schema`` reads.
 
-Kept: the definitions reachable from the roots, with the types of fields and the rules of merging: list and map types,
-and the default of a scalar, which replaces a key that an item of a list leaves out (a port's protocol). Dropped:
-descriptions, defaults without effect (empty, 0), enumerations, required fields.
+The result has the definitions reachable from the roots, with the types of fields and the rules of merging: list and map
+types, and the default of a scalar, which replaces a key that an item of a list leaves out (a port's protocol). The
+result has no descriptions, defaults without effect (empty, 0), enumerations or required fields.
 """
 
 from collections.abc import Collection
@@ -22,7 +22,7 @@ def prune(document: dict[str, Any], roots: Collection[str] = (POD, NAMESPACE, CO
         roots: the names of definitions.
 
     Raises:
-        ValueError: it is something else.
+        ValueError: the document is something else.
     """
     schemas = (document.get("components") or {}).get("schemas") or {}
     kept: dict[str, Any] = {}
@@ -38,15 +38,16 @@ def prune(document: dict[str, Any], roots: Collection[str] = (POD, NAMESPACE, CO
 
 
 def prune_workloads(documents: Collection[dict[str, Any]]) -> dict[str, Any]:
-    """Return the definitions of the kinds that make pods, for ``schema.workload_definitions``.
+    """Return the definitions of the kinds that make pods (Job, Deployment ...), for ``schema.workload_definitions``.
 
-    What a Pod needs itself is left out, but for definitions without fields; status is left without a type.
+    Definitions that a Pod itself needs are left out, except those without fields. The status of a kind has no described
+    content.
 
     Args:
         documents: what ``kubectl get --raw`` prints of /openapi/v3/api/v1, /openapi/v3/apis/{apps,batch}/v1.
 
     Raises:
-        ValueError: they are something else.
+        ValueError: a document is something else.
     """
     schemas: dict[str, Any] = {}
     for document in documents:
@@ -58,7 +59,7 @@ def prune_workloads(documents: Collection[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _without_status(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object with a status of which nothing is described."""
+    """Return the schema of a kind with the content of its status removed."""
     properties = schema.get("properties", {})
     if not {"spec", "status"} <= properties.keys():
         return schema
@@ -66,7 +67,7 @@ def _without_status(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pruned(schema: dict[str, Any], waiting: list[str]) -> dict[str, Any]:
-    """Copy the kept part of one schema; definitions that it names join the waiting ones."""
+    """Return the kept part of one schema. The names of definitions that it refers to are appended to ``waiting``."""
     found: dict[str, Any] = {key: schema[key] for key in _KEPT if key in schema}
     if schema.get("default"):
         found["default"] = schema["default"]

@@ -1,8 +1,8 @@
-"""A working copy of a document, and the JSON Patch (RFC 6902) that leads to it.
+"""A working copy of a document, and the JSON Patch (RFC 6902) that turns the original into the copy.
 
-A review touches a handful of paths of a pod of some kilobytes. So the copy shares with the original whatever it does
-not change, the patch is made from the paths that were touched, and the proof copies only along the patch. Nothing
-here knows what a pod is.
+A review writes a few paths of a pod of some kilobytes. So the copy shares unchanged parts with the original, the patch
+is computed from the written paths, and the check of the patch copies only the containers on its paths. Nothing here
+knows what a pod is.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,10 +14,10 @@ from .json_patch import ABSENT
 from .paths import parse_pointer, pointer
 
 Path: TypeAlias = tuple[str | int, ...]
-"""Keys and list indexes from the root: ``("spec", "containers", 0, "resources")``."""
+"""A path in a document: keys and list indexes from the root, as in ``("spec", "containers", 0, "resources")``."""
 
 Patch: TypeAlias = list[dict[str, Any]]
-"""RFC 6902 operations in order."""
+"""A JSON Patch: operations of RFC 6902 in order."""
 
 # Policies write to the same few places of every pod. A path may also hold text of the pod, which may be a megabyte.
 _remembered_steps = lru_cache(1024)(parse_pointer)
@@ -25,16 +25,17 @@ _LONGEST_REMEMBERED = 256
 
 
 class Draft:
-    """A document under edit.
+    """A working copy of a document that records which paths were read and written.
 
     ``original`` is never changed; ``document`` is the result so far and may be read freely, but is written only through
-    ``set``, ``append`` and ``remove``. A value handed in belongs to the draft afterwards.
+    ``set``, ``append`` and ``remove``. After ``set`` or ``append``, the caller must not change the value that it
+    passed.
     """
 
     __slots__ = ("_before", "_owned", "_read", "_touched", "document", "original")
 
     def __init__(self, original: dict[str, Any]) -> None:
-        """Start from ``original`` with nothing changed."""
+        """Start from ``original``, without changes."""
         self.original = original
         self.document = original
         self._owned: set[Path] = set()
@@ -44,33 +45,33 @@ class Draft:
 
     @property
     def touched(self) -> frozenset[Path]:
-        """The paths written since the start, or since the fork."""
+        """The paths written since the draft was made or forked."""
         return frozenset(self._touched)
 
     @property
     def visited(self) -> frozenset[Path]:
-        """The paths read with ``get`` or written, by this draft, those it was forked from and their other forks."""
+        """The paths read with ``get`` or written, in this draft and in all drafts that are related to it by forks."""
         return frozenset(self._read | self._before | self._touched)
 
     def get(self, path: Path) -> Any:
-        """Return the value at ``path``, or None where it or a parent is absent."""
+        """Return the value at ``path``; None if the value or one of its parents is absent."""
         self._read.add(path)
         value = _look_up(self.document, path)
         return None if value is ABSENT else value
 
     def set(self, path: Path, value: object) -> None:
-        """Put ``value`` at ``path``; absent or null parents become objects."""
+        """Write ``value`` at ``path``; absent or null parents become objects."""
         self._own(path[:-1])[path[-1]] = value
         self._disown(path)
         self._touched.add(path)
 
     def append(self, path: Path, value: object) -> None:
-        """Add ``value`` at the end of the list at ``path``; an absent or null list is made."""
+        """Append ``value`` to the list at ``path``; an absent or null list is created."""
         current = self.get(path)
         self.set(path, [*(current or ()), value])
 
     def remove(self, path: Path) -> None:
-        """Take the key at the end of ``path`` away, if it is there. For object keys only, never list indexes."""
+        """Remove the key at the end of ``path``, if it is there. The last step must be a key, not a list index."""
         if _look_up(self.document, path) is ABSENT:
             return
         del self._own(path[:-1])[path[-1]]
@@ -78,9 +79,9 @@ class Draft:
         self._touched.add(path)
 
     def become(self, document: dict[str, Any]) -> None:
-        """Make the document equal to ``document``, touching only what differs. Parts that they share are not entered.
+        """Make the draft's document equal to ``document``; only paths where the two differ count as written.
 
-        A list of another length is set as a whole.
+        A list whose length differs is written as a whole. Parts that both documents share are not compared.
         """
         self._become((), self.document, document)
 
@@ -99,7 +100,7 @@ class Draft:
             self.set(path, after)
 
     def fork(self) -> "Draft":
-        """Return a draft that continues from here and leaves this one as it is."""
+        """Return a new draft that starts from this draft's state; changes of the new draft do not change this one."""
         branch = Draft(self.original)
         branch.document = self.document
         branch._before = self._before | self._touched
@@ -108,10 +109,10 @@ class Draft:
         return branch  # nothing is owned: the first write copies again
 
     def patch(self) -> Patch:
-        """Return the operations that turn ``original`` into ``document``, proved; [] when nothing changed.
+        """Return the operations that turn ``original`` into ``document``, checked by applying them; empty if none.
 
         Raises:
-            UnprovedError: the operations do not do so (a bug).
+            UnprovedError: the operations do not lead to ``document`` (a bug).
         """
         operations = _operations(self.original, self.document, self._before | self._touched)
         if apply(self.original, operations) != self.document:
@@ -119,16 +120,16 @@ class Draft:
         return operations
 
     def changes(self, since: "Draft") -> Patch:
-        """Return the operations that turn ``since`` into this draft, which was forked from it; they are not proved."""
+        """Return the operations that turn ``since`` into this draft, a fork of ``since``; they are not checked."""
         return _operations(since.document, self.document, self._touched)
 
     def _disown(self, path: Path) -> None:
-        """Forget the copies at and below ``path``: what lay there before is gone."""
+        """Forget that the containers at and below ``path`` are copies, because they have been replaced."""
         if path in self._owned:  # a copy below has copies all the way above it
             self._owned = {owned for owned in self._owned if owned[: len(path)] != path}
 
     def _own(self, path: Path) -> Any:
-        """Return the container at ``path`` as a copy of our own, copying or making its parents on the way."""
+        """Return the container at ``path`` as a copy that may be written; parents are copied, or created if absent."""
         if path in self._owned:
             return _look_up(self.document, path)
         if not path:
@@ -144,10 +145,11 @@ class Draft:
 
 
 def apply(document: dict[str, Any], operations: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return ``document`` with ``operations`` (add, replace, remove of RFC 6902) applied; the argument stays as it is.
+    """Return ``document`` with ``operations`` (add, replace, remove of RFC 6902) applied; the argument is unchanged.
 
-    Written apart from ``Draft``, so that one proves the other. Checked against a whole implementation of the RFC in
-    tests/property/test_patch.py; that one copies each value deeply, which costs more than the rest of a review's patch.
+    The function shares no code with ``Draft``, so that each proves the other. tests/property/test_patch.py compares it
+    with a complete implementation of the RFC, which is not used here because it copies each value deeply: that costs
+    more than the rest of a review's patch.
 
     Raises:
         UnprovedError: an operation does not apply.
@@ -165,7 +167,7 @@ def apply(document: dict[str, Any], operations: Sequence[Mapping[str, Any]]) -> 
 
 
 def _copied(root: Any, steps: tuple[str, ...], copied: dict[tuple[str, ...], Any]) -> Any:
-    """Return the container at ``steps`` as a copy, made once for each path; its parents are copies too."""
+    """Return a copy of the container at ``steps``, with copied parents; ``copied`` has the earlier copies by path."""
     found = copied.get(steps)
     if found is not None:
         return found
@@ -222,7 +224,7 @@ def _look_up(value: Any, path: Path) -> Any:
 
 
 def _existing(document: Any, path: Path) -> Path:
-    """Return the longest prefix of ``path`` that is a container of ``document``; list indexes become ints."""
+    """Return the longest prefix of ``path`` that leads to a container of ``document``; list indexes become ints."""
     found: list[str | int] = []
     for step in path:
         index = int(step) if isinstance(document, list) and str(step).isdecimal() else step
@@ -234,14 +236,14 @@ def _existing(document: Any, path: Path) -> Path:
 
 
 def _existing_parents(original: Any, paths: Iterable[Path]) -> Iterable[Path]:
-    """Shorten each path to what an operation can name: the first step that the original lacks or holds as null."""
+    """Yield each path, shortened to end at its first step that ``original`` lacks or holds as null."""
     for path in paths:
         depth = len(_existing(original, path[:-1]))
         yield path[: depth + 1]
 
 
 def _outermost(paths: Iterable[Path]) -> list[Path]:
-    """Return the paths, sorted, without those that lie below another."""
+    """Return the paths, sorted, without those that lie below another of them."""
     there = set(paths)
     outer = [path for path in there if there.isdisjoint(path[:depth] for depth in range(1, len(path)))]
     return sorted(outer, key=lambda path: tuple(map(str, path)))
@@ -255,7 +257,10 @@ def _operations(before: dict[str, Any], after: dict[str, Any], written: Iterable
 
 
 def _difference(path: Path, before: Any, after: Any) -> Patch:
-    """Return the operations for one path; a list that only grew at its end is appended to, not replaced."""
+    """Return the operations that turn ``before`` into ``after`` at one path.
+
+    If a list only grew at its end, the new items are appended, and the list is not replaced.
+    """
     where = pointer(path)
     if after is ABSENT:
         return [] if before is ABSENT else [{"op": "remove", "path": where}]

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 
 ELEMENT = "*"
-"""The step of a path to each element of a list or entry of a map, whichever it is."""
+"""The step that stands for every element of a list, or every entry of a map."""
 
 
 def escape(key: str) -> str:
-    """Return a key as one step of a JSON Pointer (upstream's ``jsonpatch.escapeKey``)."""
+    """Return a key escaped as one step of a JSON Pointer (upstream's ``jsonpatch.escapeKey``)."""
     return key.replace("~", "~0").replace("/", "~1")
 
 

@@ -1,7 +1,7 @@
-"""Accessors of a Pod that stays a plain dict.
+"""Functions that read fields of a Pod, which is a plain dict.
 
-They treat an absent and a null field alike, and never copy: the result is the Pod's own part, to be read only
-(kube.patch writes). They rely on the JSON types that ``kube.shape`` checks: call ``shape_problems`` first.
+They treat an absent and a null field alike. The result is a part of the Pod itself and no copy, so callers only read it
+(``kube.patch`` writes). They rely on the JSON types that ``kube.shape`` checks: call ``shape_problems`` first.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,10 +31,10 @@ ContainerKind = Literal["container", "init", "sidecar", "ephemeral"]
 
 @dataclass(frozen=True, slots=True)
 class Container:
-    """One container of a Pod with its place.
+    """One container of a Pod, with its kind, its path in the Pod and its fields.
 
     A ``sidecar`` is an init container with restartPolicy Always (KEP-753). ``path`` leads from the Pod to ``body``;
-    ``name`` is empty where the Pod gives none.
+    ``name`` is empty if the container has no name.
     """
 
     name: str
@@ -62,27 +62,27 @@ class OwnerReference:
 
 
 def by_name(kind: str, namespace: str, name: str) -> str:
-    """Return the key of an owner that is looked up by its name. The key has slashes, so it never equals a uid."""
+    """Return a key for the owner with a kind, namespace and name; its slashes distinguish the key from a uid."""
     return f"{kind}/{namespace}/{name}"
 
 
 def metadata(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata, empty when absent or null."""
+    """Return the object's metadata; empty when absent or null."""
     return pod.get("metadata") or {}
 
 
 def labels(pod: Mapping[str, Any]) -> dict[str, str]:
-    """Return the labels, empty when absent or null."""
+    """Return the object's labels; empty when absent or null."""
     return (pod.get("metadata") or {}).get("labels") or {}
 
 
 def annotations(pod: Mapping[str, Any]) -> dict[str, str]:
-    """Return the annotations, empty when absent or null."""
+    """Return the object's annotations; empty when absent or null."""
     return (pod.get("metadata") or {}).get("annotations") or {}
 
 
 def spec(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the spec, empty when absent or null."""
+    """Return the object's spec; empty when absent or null."""
     return pod.get("spec") or {}
 
 
@@ -92,7 +92,7 @@ def containers(pod: Mapping[str, Any]) -> tuple[Container, ...]:
 
 
 def controller(document: object) -> OwnerReference | None:
-    """Return the one owner that manages a Pod, or another object of unchecked shape, or None."""
+    """Return the owner reference with the controller flag of an object of unchecked shape; None if there is none."""
     metadata = document.get("metadata") if isinstance(document, Mapping) else None
     owners = metadata.get("ownerReferences") if isinstance(metadata, Mapping) else None
     for owner in owners[:ENTRIES] if isinstance(owners, list) else ():
@@ -103,9 +103,9 @@ def controller(document: object) -> OwnerReference | None:
 
 
 def is_owner(document: object, reference: OwnerReference, namespace: str) -> bool:
-    """Return whether an unchecked object is the one that a reference names, in the namespace where it is.
+    """Return whether ``document``, of unchecked shape, is the owner that ``reference`` names in ``namespace``.
 
-    By uid, kind and name, and by the API group: an object is served in several versions.
+    uid, kind, name and API group are compared, but not the version, because an object is served in several versions.
     """
     metadata = document.get("metadata") if isinstance(document, Mapping) else None
     if not (isinstance(document, Mapping) and isinstance(metadata, Mapping)):

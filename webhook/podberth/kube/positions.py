@@ -1,6 +1,7 @@
-"""Positions of values in a file: lines and columns for paths, and for places inside a scalar's text.
+"""Positions of values in a YAML file: line and column of the value at a path, or of a character inside a string.
 
-``documents`` fills them in; checks use them to give a problem its position. Both count from 1, columns in characters.
+``documents`` fills them in; checks use them to give a problem its position. Lines and columns count from 1; columns
+count characters.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,11 +11,11 @@ from typing import NamedTuple, TypeAlias
 from ..errors import Problem
 
 Path: TypeAlias = tuple[str | int, ...]
-"""Keys and list indexes from the document's root."""
+"""A path in a document: keys and list indexes from the root."""
 
 
 def render_path(path: Path) -> str:
-    """Return a path in the format for people: ``spec.mutations[0].labels[example.com/a]``."""
+    """Return a path as text for messages: ``spec.mutations[0].labels[example.com/a]``."""
     text = ""
     for step in path:
         if isinstance(step, int) or not step.isidentifier():
@@ -25,7 +26,7 @@ def render_path(path: Path) -> str:
 
 
 class Position(NamedTuple):
-    """A place in a file; both count from 1."""
+    """A line and a column in a file; both count from 1."""
 
     line: int
     column: int
@@ -34,36 +35,38 @@ class Position(NamedTuple):
 class PlacedPart(NamedTuple):
     """An entry of an object or an item of a list: its offsets in the chunk's text, and the place of its value.
 
-    A value from an alias or a merge key has its place there; only ``start`` and ``end`` are local.
+    If the value comes from an alias or a merge key, its place is where the value is written; only ``start`` and ``end``
+    refer to this entry.
     """
 
     position: Position
-    """The position of the key, or of the item of a list."""
+    """The position of the key, or of the item if the container is a list."""
     place: "Place"
     start: int
-    """Offset of the key's first character; for a list: of the item's, behind its dash."""
+    """The offset of the key's first character. In a list: the offset of the item's first character, behind its dash."""
     key_end: int
-    """Offset behind the key; for a list: ``start``."""
+    """The offset behind the key. In a list: equal to ``start``."""
     end: int
-    """Offset behind the value, or behind its alias."""
+    """The offset behind the value, or behind the alias that stands for the value."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Place:
-    """The start of a value and of its parts; built once by ``documents`` and not changed afterwards."""
+    """Where a value and its parts are in the text of a chunk; ``documents`` builds it once, and it is not changed."""
 
     position: Position
     chunk: "Chunk"
     index: int
-    """Offset of the value's first character (or of its anchor) in the chunk's text."""
+    """The offset of the value's first character (or of its anchor) in the chunk's text."""
     end: int = 0
-    """Offset behind the value's last character; comments and blank lines after it are not in it."""
+    """The offset behind the value's last character, without the comments and blank lines after it."""
     style: str = ""
-    """``'``, ``"``, ``|``, ``>``, or empty for a plain scalar; ``{`` for a collection in flow style."""
+    """The quoting of a scalar: ``'``, ``"``, ``|``, ``>``, or empty for a plain scalar. ``{`` for a collection in flow
+    style."""
     value: str | None = None
-    """A string scalar's value."""
+    """The value of a scalar that is a string; else None."""
     parts: dict[str | int, PlacedPart] = field(default_factory=dict)
-    """By key or index, in the text's order."""
+    """The parts of an object or list by key or index, in the text's order."""
     merges: list[PlacedPart] = field(default_factory=list)
     """The merge keys (``<<``) of an object."""
 
@@ -79,11 +82,14 @@ class Chunk:
 # The characters that one escape of a double-quoted scalar takes, backslash included. YAML 1.2.2, 5.7
 _ESCAPE_LENGTHS = {"x": 4, "u": 6, "U": 10}
 _BLANK_ESCAPES = "tnrvf LP_N\t\n\r"
-"""Escapes whose character is blank, and the escaped line break, which is no character."""
+"""The characters that mean a blank behind a backslash; or an escaped line break, which is no character at all."""
 
 
 def _count_solid(value: str, line: int, column: int) -> tuple[int, int]:
-    """Return the number of solid characters before a place of a text, and its distance behind the last (0: on one)."""
+    """Return how many non-blank characters precede a place in a text, and the place's distance behind the last of them.
+
+    The distance is 0 if the place is on a non-blank character.
+    """
     lines = value.split("\n")
     line = min(max(line, 1), len(lines))
     here = lines[line - 1]
@@ -97,7 +103,7 @@ def _count_solid(value: str, line: int, column: int) -> tuple[int, int]:
 
 
 def _solid(place: Place) -> Iterator[Position]:
-    """Yield the file's position of every character of a scalar's source that stands for a solid one of its value."""
+    """Yield the file's position of each character in a scalar's source that stands for a non-blank one of its value."""
     text, style = place.chunk.text, place.style
     line, column = place.position
     index = place.index
@@ -115,7 +121,7 @@ def _solid(place: Place) -> Iterator[Position]:
 
 
 def _unit(text: str, index: int, style: str) -> tuple[int, bool]:
-    """Return the length of the source unit at ``index``, and whether it stands for a character that is no blank."""
+    """Return the length of the character or escape at ``index``, and whether it stands for a non-blank character."""
     pair = text[index : index + 2]
     if style == "'" and pair == "''":
         return 2, True
@@ -141,42 +147,42 @@ def _next_line(text: str, index: int) -> int:
 
 
 class Positions:
-    """The positions of one document's values."""
+    """Finds the positions of one document's values."""
 
     __slots__ = ("_load", "_root")
 
     def __init__(self, load: Callable[[], Place]) -> None:
-        """Load the root's place lazily: for a snapshot of thousands of nodes it is rarely needed."""
+        """Take a function that returns the root's place; it is called at first use, as positions are rarely needed."""
         self._load = load
         self._root: Place | None = None
 
     @property
     def root(self) -> Place:
-        """The document's own place."""
+        """The place of the whole document."""
         if self._root is None:
             self._root = self._load()
         return self._root
 
     def at(self, path: Path) -> Position:
-        """Return the start of the value at ``path``; if it is absent, the start of its nearest present parent's key."""
+        """Return where the value at ``path`` starts; if it is absent, where the key of its nearest parent starts."""
         here, missing, key = self._find(path)
         return key if missing else here.position
 
     def key(self, path: Path) -> Position:
-        """Return the start of the last key or list item of ``path``; if it is absent, that of its nearest parent."""
+        """Return where the last key or list item of ``path`` starts; if it is absent, that of its nearest parent."""
         return self._find(path)[2]
 
     def problem(self, file: str, path: Path, message: str, *, of_key: bool = False) -> Problem:
-        """Return a problem of ``file`` at the value of ``path`` (see ``at``), or at its key (see ``key``)."""
+        """Return a Problem in ``file`` at the value of ``path``; with ``of_key``, at the key of ``path``."""
         return Problem(file, *(self.key(path) if of_key else self.at(path)), render_path(path), message)
 
     def within(self, path: Path, line: int, column: int) -> Position:
-        """Return the file's position of a place in the text of the string at ``path``; outside of it, the nearest.
+        """Return the file's position of a line and column inside the string at ``path``; if outside, the nearest.
 
-        ``line`` and ``column`` count from 1. Exact for every character that is no blank, in every style, whatever
-        folding, indentation and escapes did to the text: they change only blanks, so the other characters of value and
-        source match one to one. A blank is placed right behind the character before it. An escape is one character of
-        the value; its place is its backslash. Of a value that is no string it is the start.
+        ``line`` and ``column`` count from 1. The result is exact for every non-blank character in every style of
+        scalar: folding, indentation and escapes change only blanks, so the other characters of value and source match
+        one to one. A blank is placed right behind the character before it. An escape is one character of the value; its
+        place is its backslash. If the value is no string, the result is the value's start.
         """
         place, missing, last = self._find(path)
         if missing:

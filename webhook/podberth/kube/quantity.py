@@ -1,6 +1,7 @@
-"""Kubernetes quantities: the text or number of a resource amount as an exact number, and the apiserver's form of it.
+"""Kubernetes quantities (texts or numbers of resource amounts): parsed to exact numbers, and written canonically.
 
-The grammar and its limits are apimachinery's pkg/api/resource/quantity.go; the caller interprets the amount.
+The grammar and its limits are apimachinery's pkg/api/resource/quantity.go; the meaning of an amount is up to the
+caller.
 """
 
 import re
@@ -19,9 +20,9 @@ _QUANTITY: Final = re.compile(
 
 # apimachinery pkg/api/resource/suffix.go
 DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-"""Powers of ten, by suffix."""
+"""The exponents of ten by decimal suffix."""
 BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-"""Powers of two, by suffix."""
+"""The exponents of two by binary suffix."""
 _SUFFIXES: Final = {suffix: Fraction(10) ** power for suffix, power in DECIMAL.items()} | {
     suffix: Fraction(2**power) for suffix, power in BINARY.items()
 }
@@ -41,7 +42,7 @@ def parse_quantity(value: object) -> Fraction:
     """Return the amount that the apiserver would read; null is zero, as in Quantity.UnmarshalJSON.
 
     Raises:
-        ValueError: the value is no quantity; the message has it.
+        ValueError: the value is no quantity; the message contains the value.
     """
     if value is None:
         return Fraction(0)
@@ -63,13 +64,13 @@ def parse_quantity(value: object) -> Fraction:
 
 
 def parse_count(value: object) -> int:
-    """Return the whole amount of a device resource, which cannot be divided or overcommitted.
+    """Return the whole number of a device resource, which cannot be divided or overcommitted.
 
     The apiserver's rule for extended resources: integral and not negative (ValidateResourceQuantityValue, kubernetes
     pkg/apis/core/validation/validation.go).
 
     Raises:
-        ValueError: no quantity, a fraction or a negative amount; the message has the value.
+        ValueError: the value is no quantity, a fraction or negative; the message contains the value.
     """
     # Nearly every real amount is a small integer or its text; both are parsed without a Fraction.
     if type(value) is str and value.isascii() and value.isdecimal() and len(value) < len("9223372036854775807"):
@@ -83,20 +84,21 @@ def parse_count(value: object) -> int:
 
 
 def _shown(value: object) -> str:
-    """Return a value for a message: short, on one line, and distinct from its text."""
+    """Return a value as text for a message: short, on one line, and quoted so that a text differs from a number."""
     text = {None: "null", True: "true", False: "false"}.get(value) if isinstance(value, bool | None) else None
     text = text or (f'"{value}"' if isinstance(value, str) else repr(value))
     return text if len(text) <= 40 else f"{text[:37]}..."  # noqa: PLR2004 - a third of a warning line
 
 
 LARGEST_AMOUNT: Final = 2**63 - 1
-"""CEL's int has 64 bits (cel-spec, langdef, "Values"); a sum of quantities, each of at most that, may have more."""
+"""The largest amount of a resource: CEL's int has 64 bits (cel-spec, langdef, "Values"). A sum of such amounts may be
+larger."""
 
 
 def reserved(found: Iterable[tuple[str, str, int]]) -> dict[str, int]:
-    """Return the reservation of each resource: max(init + sidecars before it, main + sidecars).
+    """Return the amount of each resource that the scheduler reserves: max(init + sidecars before it, main + sidecars).
 
-    ``found`` are the kind of a container, a resource and its amount there, in the pod's order. Source:
+    ``found`` has one entry (kind of container, resource, amount) for each request, in the pod's order. Source:
     AggregateContainerRequests, component-helpers resource/helpers.go (KEP-753).
     """
     running: dict[str, int] = {}
@@ -135,20 +137,20 @@ _EXPONENT: Final = re.compile(r"[eE][+-]?[0-9]+")
 
 
 def write_quantities(pod: dict[str, Any]) -> None:
-    """Write a Pod's quantities as the apiserver does, in place; values of a wrong shape stay."""
+    """Rewrite a Pod's quantities in place, in the API server's canonical form; values of a wrong type are unchanged."""
     for path in _QUANTITIES:
         _rewrite(pod, path)
 
 
 def canonical_quantity(value: str | float) -> str:
-    """Return the shortest text of the amount without a fraction, in its author's units: 8192Mi is 8Gi, 0.5 is 500m.
+    """Return a quantity in its canonical form, the shortest without a fraction: 8192Mi is 8Gi, 0.5 is 500m.
 
-    Quantity.CanonicalizeBytes, apimachinery pkg/api/resource/quantity.go. Two rare forms have another result there: a
-    text that is short enough already keeps its sign, zeros and E (+8, 008, 1E3, 1e0), and a container's request is
-    rounded up to thousandths.
+    The units, binary or decimal, are the author's. Source: Quantity.CanonicalizeBytes, apimachinery
+    pkg/api/resource/quantity.go. In two rare cases its result differs: a text that is short enough already keeps its
+    sign, zeros and E (+8, 008, 1E3, 1e0), and a container's request is rounded up to thousandths.
 
     Raises:
-        ValueError: the value is no quantity; the message has it.
+        ValueError: the value is no quantity; the message contains the value.
     """
     amount = parse_quantity(value)
     text = str(value)
@@ -168,7 +170,7 @@ def _binary(number: int) -> str:
 
 
 def _decimal(amount: Fraction) -> tuple[int, int]:
-    """Return number and exponent, the largest multiple of three; nothing is finer than a nano."""
+    """Return an amount as a whole number and a power of ten, the largest multiple of three and at least -9 (nano)."""
     number, exponent = int(amount * 10**-_FINEST), _FINEST
     while number % 1000 == 0:
         number, exponent = number // 1000, exponent + 3
@@ -176,7 +178,7 @@ def _decimal(amount: Fraction) -> tuple[int, int]:
 
 
 def _rewrite(node: object, path: Sequence[str]) -> None:
-    """Write the quantities at a path below a node; `*` is every item of a list, or every value of an object."""
+    """Rewrite the quantities at a path below ``node``; the step `*` is every item of a list or value of an object."""
     head, *rest = path
     keys: Iterable[Any] = ()
     if isinstance(node, dict):

@@ -1,7 +1,7 @@
-"""The fields of a Pod, and of the kinds that make pods, with their JSON types: a real API server's schema, packaged.
+"""The fields of a Pod and of the kinds that make pods, with their JSON types, from a real API server's schema.
 
-Only types and merge rules of lists are here: the API server decides whether a value is legal. ``tools/pod_schema.py``
-makes the packaged file, and lists what it keeps.
+The schema has only types and the merge rules of lists; the API server decides whether a value is legal.
+``tools/pod_schema.py`` writes the packaged file.
 """
 
 import json
@@ -23,7 +23,7 @@ WORKLOADS: Final[Mapping[tuple[str, str], str]] = {
     **{("batch/v1", kind): f"io.k8s.api.batch.v1.{kind}" for kind in ("CronJob", "Job")},
     **{("v1", kind): f"io.k8s.api.core.v1.{kind}" for kind in ("Pod", "PodTemplate", "ReplicationController")},
 }
-"""The definitions of the kinds of Kubernetes that make pods, by apiVersion and kind."""
+"""The definitions of Kubernetes' own kinds that make pods, by apiVersion and kind."""
 
 _PACKAGED: Final = "pod-1.36.json"
 _PACKAGED_WORKLOADS: Final = "workloads-1.36.json"
@@ -34,29 +34,30 @@ _SCALARS: Mapping[str, Kind] = {"boolean": "boolean", "integer": "integer", "num
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """The type of one value.
+    """The type of one value in a document.
 
-    ``any`` may have several JSON types (Quantity, IntOrString) or has no described content (fieldsV1).
+    A value of kind ``any`` may have several JSON types (Quantity, IntOrString), or its content is not described
+    (fieldsV1).
     """
 
     kind: Kind
     message: str = ""
-    """The definition's full name, where the kind is ``message``."""
+    """The full name of the definition, if ``kind`` is ``message``."""
     element: "Schema | None" = None
     """The type of the items of an array or the values of a map."""
     list_type: Literal["", "atomic", "set", "map"] = ""
     """How server-side apply merges an array; empty means atomic (structured-merge-diff)."""
     list_map_keys: tuple[str, ...] = ()
-    """The fields that identify an item, where ``list_type`` is ``map``."""
+    """The fields that identify an item, if ``list_type`` is ``map``."""
     atomic: bool = False
-    """Whether a map or a message is merged as one value."""
+    """Whether a map or an object is merged as one value."""
     default: Any = None
-    """The default of a scalar that is left out; None where there is none."""
+    """The default of a scalar that is left out; None if it has no default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """An object with named fields."""
+    """The definition of an object type with named fields."""
 
     name: str
     fields: Mapping[str, Schema]
@@ -70,7 +71,7 @@ class PodSchema:
 
     @classmethod
     def packaged(cls) -> Self:
-        """Return the schema that podberth packages. It parses 45 kB: call it once for a process."""
+        """Return the schema that is packaged with podberth. The call parses 45 kB: call it once for a process."""
         return cls.from_document(_packaged(_PACKAGED))
 
     @classmethod
@@ -83,26 +84,26 @@ class PodSchema:
         return cls(_definitions(document, document))
 
     def definition(self, name: str) -> Definition:
-        """Return a definition by its full name.
+        """Return the definition with a full name.
 
         Raises:
-            KeyError: there is none.
+            KeyError: the schema has no such definition.
         """
         return self.definitions[name]
 
 
 @cache
 def workload_definitions() -> Mapping[str, Definition]:
-    """Return the definitions of WORKLOADS, and those reachable from them, that a Pod does not need.
+    """Return the definitions of WORKLOADS and all those that they refer to, without the ones of ``PodSchema``.
 
-    They are read at the first call. Status has no described content.
+    The packaged file is read at the first call. The content of a status is not described.
     """
     found = _packaged(_PACKAGED_WORKLOADS)
     return _definitions(found, {**_packaged(_PACKAGED), **found})
 
 
 def _definitions(found: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Definition]:
-    """Return some definitions of a document."""
+    """Parse the definitions in ``found``; ``document`` has all definitions that they may refer to."""
     return {
         name: Definition(name, {field: _read(each, document) for field, each in body["properties"].items()})
         for name, body in found.items()

@@ -1,7 +1,7 @@
-"""Selectors, taints and tolerations with the scheduler's semantics.
+"""Evaluates selectors, taints and tolerations as the scheduler does.
 
-An invalid term matches nothing, as in the scheduler, which skips a term with errors; the apiserver refuses such an
-object anyway, but a mutating webhook sees it first. Nothing here decides whether terms should be added.
+An invalid term matches nothing: the scheduler skips a term with errors. The API server refuses such an object, but a
+mutating webhook sees the object before.
 """
 
 import re
@@ -33,10 +33,10 @@ def label_selector_matches(selector: Mapping[str, Any] | None, labels: Mapping[s
 def node_selector_matches(
     terms: Iterable[Mapping[str, Any]], labels: Mapping[str, str], fields: Mapping[str, str]
 ) -> bool:
-    """Return whether any nodeSelectorTerm selects a node; no terms select nothing, and an empty term selects nothing.
+    """Return whether any nodeSelectorTerm selects a node; an empty list and an empty term select no node.
 
-    ``fields`` holds the one field that can be matched, ``metadata.name``; with no fields at all (a node that is yet to
-    be made) matchFields is passed over, as upstream does.
+    ``fields`` has the node's ``metadata.name``, the only field that matchFields can name. If ``fields`` is empty (a
+    node that does not exist yet), matchFields is ignored, as upstream does.
 
     Source: NodeSelector.Match, component-helpers scheduling/corev1/nodeaffinity/nodeaffinity.go.
     """
@@ -47,7 +47,8 @@ def tolerates(toleration: Mapping[str, Any], taint: Mapping[str, Any]) -> bool:
     """Return whether one toleration tolerates one taint (both as in the Pod and Node JSON).
 
     No effect means every effect, no key means every key, no operator means Equal. Source: Toleration.ToleratesTaint,
-    kubernetes/api core/v1/toleration.go. Its Lt and Gt stand behind a gate that is off by default: nothing here.
+    kubernetes/api core/v1/toleration.go. The operators Lt and Gt are behind a feature gate that is off by default, and
+    tolerate nothing here.
     """
     effect, key = toleration.get("effect"), toleration.get("key")
     if effect and effect != taint.get("effect"):
@@ -66,7 +67,7 @@ def tolerated(tolerations: Iterable[Mapping[str, Any]], taint: Mapping[str, Any]
 
 
 def covers(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Return whether every taint that ``other`` tolerates is tolerated by ``one`` too, for at least as long.
+    """Return whether ``one`` tolerates every taint that ``other`` tolerates, and for at least as long.
 
     The scheduler's rules: an empty effect is every effect, an empty key with Exists every key, no operator is Equal.
     https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/
@@ -96,7 +97,7 @@ def _term_matches(term: Mapping[str, Any], labels: Mapping[str, str], fields: Ma
 
 
 def _matches(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """Return whether one requirement holds; the rules on the number of values are those of labels.NewRequirement."""
+    """Return whether labels meet one requirement of a selector; a wrong number of values is no match."""
     operator = expression.get("operator")
     values: Sequence[str] = expression.get("values") or ()
     value = labels.get(expression.get("key") or "")
@@ -118,7 +119,7 @@ _ORDERING: Final = frozenset({"Gt", "Lt"})  # of node selectors only
 
 
 def _field_matches(expression: Mapping[str, Any], fields: Mapping[str, str]) -> bool:
-    """Return whether a matchFields requirement holds: In or NotIn, with one value."""
+    """Return whether a node's fields meet one matchFields requirement: In or NotIn, with exactly one value."""
     operator = expression.get("operator")
     values: Sequence[str] = expression.get("values") or ()
     if len(values) != 1 or operator not in {"In", "NotIn"}:
@@ -128,7 +129,7 @@ def _field_matches(expression: Mapping[str, Any], fields: Mapping[str, str]) -> 
 
 
 def integer(text: str) -> int | None:
-    """Return the number that Gt and Lt read of a label's value or their own; None where they read none."""
+    """Return the value of a label or requirement as the integer that Gt and Lt compare; None if it is no integer."""
     if _INTEGER.fullmatch(text) is None:
         return None
     number = int(text)
@@ -136,14 +137,14 @@ def integer(text: str) -> int | None:
 
 
 class LabelSets:
-    """The labels of some objects, by index: finds those that a selector selects without a look at each object.
+    """The labels of a list of objects, indexed: finds the objects that a selector selects without a look at each.
 
-    A requirement of a selector costs as much as it has values, however many objects there are: a user may write a
-    thousand requirements beside a hundred objects.
+    The time for one requirement depends on the number of its values and not on the number of objects, because a user
+    may write a thousand requirements for a hundred objects.
     """
 
     def __init__(self, labels: Sequence[Mapping[str, str]]) -> None:
-        """Index the labels."""
+        """Index the labels of the objects, in the order of ``labels``."""
         self._all = frozenset(range(len(labels)))
         holders: dict[str, dict[str, set[int]]] = {}
         for place, each in enumerate(labels):
@@ -153,7 +154,7 @@ class LabelSets:
         self._having = {key: frozenset[int]().union(*values.values()) for key, values in holders.items()}
 
     def selected(self, selector: Mapping[str, Any] | None) -> frozenset[int]:
-        """Return the indexes of those that a metav1.LabelSelector selects, as in ``label_selector_matches``."""
+        """Return the indexes of the objects that a metav1.LabelSelector selects (see ``label_selector_matches``)."""
         if selector is None:
             return frozenset()
         found = self._all

@@ -1,7 +1,7 @@
-"""The JSON types of a Pod that accessors, fact extractors and builders rely on, as one table, and the check of it.
+"""The JSON types of the Pod's fields that podberth reads, as one table, and the check of a Pod against it.
 
-Only types are here: the apiserver decides whether a value is legal. From a real apiserver every review passes, because
-it decodes a Pod before it sends it; a file on disk or a stranger at the port may contain anything.
+Only types are here: the apiserver decides whether a value is legal. Every review from a real API server passes, because
+the API server decodes a Pod before it sends it. A file, or a request of an unknown client, may contain anything.
 
 A field that is absent or null passes. The elements of a list and the values of a map may not be null.
 """
@@ -33,27 +33,26 @@ _NAMES: Final[dict[type, str]] = {
 
 
 def shape_problems(pod: object) -> list[str]:
-    """Return every place whose type is not the one that the readers of a Pod rely on: ``where: got X, want Y``.
+    """Return each place of a Pod whose value has another type than podberth's code expects: ``where: got X, want Y``.
 
-    After an empty answer no accessor, fact extractor or builder raises, whatever the Pod's content. Fields that none of
-    them reads (environment, ports, volumes, probes) are not checked: they are most of a Pod, and this runs on every
-    review.
+    If the result is empty, no function that reads or writes the Pod raises. Fields that podberth does not read
+    (environment, ports, volumes, probes) are not checked: they are most of a Pod, and this runs on every review.
     """
     return _messages(_POD(pod))
 
 
 def template_problems(pod: object) -> list[str]:
-    """Return the places of wrong type in a Pod before defaulting, which reads more fields of it."""
+    """Return each place of wrong type in a Pod before defaulting; it checks more fields than ``shape_problems``."""
     return _messages(_TEMPLATE(pod))
 
 
 def envelope_problems(request: object) -> list[str]:
-    """Return the places of wrong type in ``request`` of an AdmissionReview, without those inside its objects."""
+    """Return each place of wrong type in the ``request`` of an AdmissionReview; its objects are not checked."""
     return _messages(_REQUEST(request))
 
 
 def metadata_problems(document: object) -> list[str]:
-    """Return the places of wrong type in the metadata of an object of any kind."""
+    """Return each place of wrong type in the metadata of an object of any kind."""
     return _messages(_ANY_KIND(document))
 
 
@@ -78,7 +77,7 @@ def _fault(value: object, want: str) -> _Faults:
 
 
 _KINDS: Final[dict[_Check, type]] = {}
-"""The types of checks of a type alone: a check of many values compares their types without a call for each."""
+"""The Python type of each check that compares a type only: lists and maps compare it without a call for each value."""
 
 
 def _a(kind: type) -> _Check:
@@ -92,7 +91,7 @@ def _a(kind: type) -> _Check:
 
 
 def _scalar(value: Any) -> _Faults | None:
-    """Check a quantity, or anything else that a template may write with or without quotes."""
+    """Return the fault of a value that is no text, number or null; a quantity may be a text or a number."""
     return None if type(value) in _SCALARS else _fault(value, "string or number")
 
 
@@ -100,7 +99,7 @@ _SCALARS: Final = frozenset({str, int, float, type(None)})
 
 
 def _object(fields: Mapping[str, _Check]) -> _Check:
-    """Check an object's known fields; unknown ones may have any value."""
+    """Return a check of an object that checks its known fields; unknown fields may have any value."""
     kinds = {key: _KINDS[check] for key, check in fields.items() if check in _KINDS}
 
     def check(value: Any) -> _Faults | None:
@@ -152,7 +151,7 @@ def _map(element: _Check) -> _Check:
 
 
 def _gathered(faults: _Faults | None, step: str, below: _Faults) -> _Faults:
-    """Add the faults below one step to those beside it; stop where there are more than will be reported."""
+    """Return ``faults`` together with the faults ``below`` one step, after adding the step to their paths."""
     for where, _ in below:
         where.append(step)
     return [*faults, *below] if faults else below

@@ -1,8 +1,9 @@
-"""The splices that turn the text of one document into that of another, with everything else unchanged.
+"""Computes the text edits that turn one YAML document into another and leave all other text unchanged.
 
-A document's places (``positions``) show which text belongs to which value. An object or list that stays one is edited
-inside; any other change is written as new text, in the style of the text around it. Aliases: an edit at one place of a
-shared value leaves the others unchanged. Where an alias no longer equals its anchor's value, the value is written out.
+A document's places (``positions``) show which text belongs to which value. If an object or list remains an object or
+list, only its changed parts are edited; any other change is written as new text, in the style of the text around it. If
+an alias no longer equals the value of its anchor, the alias is replaced by the value, so that an edit does not change
+other uses of the anchor.
 """
 
 import difflib
@@ -19,7 +20,7 @@ from .yaml_text import Flow, Indents, block, entry, flow, flow_key, indented, li
 
 
 def paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
-    """Return the index of an old item for the index of each new item that replaces it.
+    """Return, for the index of each new item that replaces an old item, the index of that old item.
 
     Equal items are paired first, then items of the same name, else items in their order. The pairs never change the
     edited document, only the number of its lines that the edit touches.
@@ -60,7 +61,7 @@ _REST_OF_LINE = re.compile(r"[ \t]*(?:#[^\n]*)?(?=\n|$)")
 
 @dataclass(frozen=True, slots=True)
 class Splice:
-    """A text that replaces the range from ``start`` to ``end``."""
+    """A text that replaces the characters from the offset ``start`` to the offset ``end``."""
 
     start: int
     end: int
@@ -69,7 +70,7 @@ class Splice:
 
 @dataclass(slots=True)
 class _Slot:
-    """A part of a collection: its start (its key or dash), and whether it is removed."""
+    """A part of an object or list: the offset of its key or dash, and whether the part is removed."""
 
     part: PlacedPart
     start: int
@@ -78,33 +79,33 @@ class _Slot:
 
 @dataclass(slots=True)
 class _Collection:
-    """The new content of a collection: its slots in the text's order, and the insertions before each."""
+    """The new content of an object or list: its old parts in the text's order, and the insertions before each part."""
 
     place: Place
     slots: list[_Slot]
     inserted: list[list[tuple[str | None, Any]]] = field(default_factory=list)
-    """By gap: keys (of a list: None) and values."""
+    """The inserted keys and values, by the index of the part that follows them; in a list the key is None."""
 
     def __post_init__(self) -> None:
         self.inserted = [[] for _ in range(len(self.slots) + 1)]
 
     def runs(self) -> list[tuple[int, int]]:
-        """Return the runs of removed slots, first and last."""
+        """Return the first and the last index of each run of removed parts."""
         grouped = groupby(enumerate(self.slots), key=lambda numbered: numbered[1].goes)
         numbers = [[number for number, _ in each] for goes, each in grouped if goes]
         return [(each[0], each[-1]) for each in numbers]
 
     def kept_before(self, gap: int) -> _Slot | None:
-        """Return the last slot before a gap that stays."""
+        """Return the last part before the index ``gap`` that is not removed; None if there is none."""
         return next((slot for slot in reversed(self.slots[:gap]) if not slot.goes), None)
 
     def kept_from(self, gap: int) -> _Slot:
-        """Return the first slot from a gap on that stays; called only where none stays before it."""
+        """Return the first part from the index ``gap`` on that is not removed; the caller knows that there is one."""
         return next(slot for slot in self.slots[gap:] if not slot.goes)
 
 
 def splices(place: Place, old: dict[str, Any], new: dict[str, Any]) -> list[Splice]:
-    """Return the splices that turn the document ``old`` at ``place`` into ``new``; offsets are of the chunk."""
+    """Return the splices that turn ``old``, the document at ``place``, into ``new``; offsets count in the chunk."""
     writer = _Writer(place)
     if not writer.change(place, old, new):
         text = flow(new, writer.flow_style(place)) if place.style else "\n".join(block(new, writer.indents))
@@ -114,25 +115,25 @@ def splices(place: Place, old: dict[str, Any], new: dict[str, Any]) -> list[Spli
 
 
 class _Writer:
-    """The splices of one document."""
+    """Collects the splices of one document."""
 
     def __init__(self, root: Place) -> None:
         self.text = root.chunk.text
         self.found: list[Splice] = []
         self._aliased = "*" in self.text
         self._now: dict[int, Any] = {}
-        """The values of places after the edit, by identity, for later aliases; only those that keep their anchor."""
+        """The new values by the ``id`` of their places, for aliases that follow; only values whose anchor remains."""
         self.indents = _indents(root)
 
     def cut(self, start: int, end: int, text: str = "") -> None:
-        """Replace a range by a text."""
+        """Replace the range from ``start`` to ``end`` by ``text``."""
         self.found.append(Splice(start, end, text))
 
     def _insert(self, offset: int, text: str) -> None:
         self.cut(offset, offset, text)
 
     def change(self, place: Place, old: Any, new: Any) -> bool:
-        """Edit a value inside; return False, without an edit, where it must be written as a whole."""
+        """Edit an object or list in place; return False, without an edit, if it must be written as a whole."""
         if self._aliased or not same(old, new):
             if isinstance(old, dict) and isinstance(new, dict):
                 done = self._object(place, old, new)
@@ -177,7 +178,7 @@ class _Writer:
         return any(not self.text[part.key_end :].lstrip(" \t").startswith(":") for part in parts)
 
     def _merged(self, place: Place, old: Mapping[str, Any], own: Any) -> dict[str, Any] | None:
-        """Return the values of the merge keys after the edit; None where a source is gone."""
+        """Return the values of an object's merge keys after the edit; None if the source of a merge key is gone."""
         brought: dict[str, Any] = {}
         for part in place.merges:
             sources = [part.place, *(inner.place for key, inner in part.place.parts.items() if isinstance(key, int))]
@@ -191,7 +192,7 @@ class _Writer:
         return brought
 
     def _survive(self, place: Place, old: Mapping[str, Any]) -> None:
-        """Record the anchors in an object that is written below a merge key."""
+        """Record the values of an object below a merge key, for later aliases to their anchors."""
         for key, part in place.parts.items():
             if part.start >= place.index and key in old:
                 self._now[id(part.place)] = old[str(key)]
@@ -224,7 +225,7 @@ class _Writer:
         return dash
 
     def _part(self, container: Place, part: PlacedPart, old: Any, new: Any) -> None:
-        """Edit one value in place, or write it as a whole."""
+        """Edit one value in place; if that is impossible, write it as a whole."""
         if part.place.index < part.key_end:  # an alias: the value stands elsewhere
             if id(part.place) not in self._now or not same(self._now[id(part.place)], new):
                 self._write(container, part, self.text.rindex("*", part.key_end, part.end), "", new)
@@ -233,7 +234,7 @@ class _Writer:
             self._write(container, part, part.place.index, quote, new)
 
     def _write(self, container: Place, part: PlacedPart, start: int, quote: str, new: Any) -> None:
-        """Write a value as a whole; it began at ``start``."""
+        """Write a value as a whole; the old value begins at the offset ``start``."""
         blank = " " if start == part.end and not self.text[start - 1 : start].isspace() else ""
         if container.style:
             column = self._margin(part.start)
@@ -358,12 +359,12 @@ class _Writer:
     # ---- lines -------------------------------------------------------------------------------------------------------
 
     def _lines_after(self, offset: int, lines: Sequence[str]) -> None:
-        """Put lines after the line of an offset."""
+        """Insert lines after the line that contains ``offset``."""
         end = self._line_end(offset)
         self._insert(end, "".join(f"\n{line}" for line in lines))
 
     def _end_of_rest(self, offset: int) -> int:
-        """Return the end of a line that has only a comment from ``offset`` on; else ``offset``."""
+        """Return the line's end if only blanks and a comment follow ``offset``; else ``offset``."""
         rest = _REST_OF_LINE.match(self.text, offset)
         return rest.end() if rest else offset
 
@@ -386,19 +387,19 @@ class _Writer:
 
 
 def _followed(whole: _Collection, slot: _Slot) -> bool:
-    """Return whether a later slot stays, too: then the comma after this slot stays."""
+    """Return whether a later part of the collection remains; then the comma after this part remains too."""
     number = next(at for at, each in enumerate(whole.slots) if each is slot)
     return any(not each.goes for each in whole.slots[number + 1 :])
 
 
 def _is_own(place: Place, part: PlacedPart) -> bool:
-    """Return whether a key is written in this object, not brought in by a merge key."""
+    """Return whether a key is written in this object itself, and not merged in by a merge key."""
     merged = any(merge.start <= part.start < merge.end for merge in place.merges)
     return place.index <= part.start < max(place.end, place.index + 1) and not merged
 
 
 def _indents(root: Place) -> Indents:
-    """Return the indentation of this document's blocks, measured at the first ones."""
+    """Return the indentation of a document's blocks, measured at the first nested object and list."""
     of_object = of_list = None
     queue = [(root, part) for part in root.parts.values()] if not root.style else []
     while queue and (of_object is None or of_list is None):

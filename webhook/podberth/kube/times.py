@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 
 def as_time(at: datetime) -> str:
-    """Return a metav1.Time, in whole seconds."""
+    """Return a time as a metav1.Time, in whole seconds."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def as_micro_time(at: datetime) -> str:
-    """Return a metav1.MicroTime."""
+    """Return a time as a metav1.MicroTime, in microseconds."""
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

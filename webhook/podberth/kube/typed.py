@@ -1,6 +1,6 @@
-"""Comparison of values with the schema: whether the API server would decode them.
+"""Compares values with the schema: whether the API server could decode them.
 
-Types and the existence of fields alone: the API server decides whether a value is legal.
+Only types and the existence of fields are checked; the API server decides whether a value is legal.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ class MisfitError(ValueError):
 
 
 def check(schema: PodSchema, kind: Schema, value: Any, where: str) -> None:
-    """Check a value and everything in it. A null passes, as at the API server, but not as an item of a list.
+    """Check a value and all its parts against a type. Null passes, except as an item of a list, as at the API server.
 
     Raises:
         MisfitError: the first fault, with its place below ``where``.
@@ -46,10 +46,10 @@ def check(schema: PodSchema, kind: Schema, value: Any, where: str) -> None:
 
 
 def children(schema: PodSchema, kind: Schema, value: Any, where: str) -> Iterator[tuple[str | int, Any, Schema]]:
-    """Yield key or index, value and type of the parts of a map or list; nothing for a scalar.
+    """Yield the key or index, the value and the type of each part of an object, map or list; nothing for a scalar.
 
     Raises:
-        MisfitError: a field that the schema does not have.
+        MisfitError: the object has a field that the schema does not have.
     """
     if kind.kind == "array":
         yield from ((index, item, kind.element or _ANY) for index, item in enumerate(value))
@@ -58,10 +58,10 @@ def children(schema: PodSchema, kind: Schema, value: Any, where: str) -> Iterato
 
 
 def step(schema: PodSchema, kind: Schema, key: str, where: str) -> Schema:
-    """Return the type of the value one key below a value of type ``kind``.
+    """Return the type of the value under ``key`` in an object or map of type ``kind``.
 
     Raises:
-        MisfitError: there is none.
+        MisfitError: a value of type ``kind`` has no such field.
     """
     if kind.kind in ("array", "map"):
         return kind.element or _ANY
@@ -78,7 +78,7 @@ def step(schema: PodSchema, kind: Schema, key: str, where: str) -> Schema:
 
 
 def type_at(schema: PodSchema, steps: Sequence[str]) -> Schema:
-    """Return the type of the value at a path of a Pod; steps into lists are indexes as text, or ``-``.
+    """Return the type of the value at a path of a Pod; a step into a list is an index as text, or ``-``.
 
     Raises:
         MisfitError: no value can be there.

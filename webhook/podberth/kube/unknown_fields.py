@@ -1,4 +1,4 @@
-"""The fields of a value that its type does not have: the API server drops them, and kubectl refuses them.
+"""Finds fields that a value's type does not have: the API server drops such fields, and kubectl refuses them.
 
 kubectl asks for strict decoding unless ``--validate`` says otherwise (k8s.io/kubectl pkg/cmd/util/helpers.go
 AddValidateFlags). The types of values are not compared here.
@@ -31,7 +31,7 @@ _OF_CONTAINERS: Final[Mapping[str, tuple[str, str]]] = {
 _SHOWN: Final = 60
 
 _NEWEST: Final = "1.37"
-"""The newest version of Kubernetes whose fields are known here."""
+"""The newest version of Kubernetes whose fields podberth knows."""
 # The fields that other versions have besides those of the packaged 1.36: of 1.32 to 1.37, by the types of
 # k8s.io/client-go applyconfigurations/internal/internal.go.
 _OTHER_VERSIONS: Final[Mapping[str, frozenset[str]]] = {
@@ -67,25 +67,25 @@ class Unknown(NamedTuple):
 
     path: Path
     message: str
-    """What was got, and the name or the place that was meant, if there is one."""
+    """What was found, and the field name or the place that the author meant, if a likely one is known."""
     former: bool = False
-    """Whether the type once had the field, and pods with it are read all the same."""
+    """Whether the type had the field in an earlier version; podberth still reads pods that have it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A value of a document, with the type that it should have."""
+    """A value of a document, with the type that the value should have."""
 
     kind: Schema
     value: Any
     path: Path = ()
-    """The path from the document to the value."""
+    """The path from the document's root to the value."""
     others: frozenset[str] = frozenset()
-    """Further fields that the value may have."""
+    """The names of fields that the value may have besides those of its type."""
 
 
 def unknown_fields(definitions: Definitions, root: Typed) -> Iterator[Unknown]:
-    """Yield the unknown fields of a value and of everything in it, in its order."""
+    """Yield the unknown fields of a value and of all its parts, in the document's order."""
     found: list[tuple[Path, str]] = []
     _walk(definitions, root.kind, root.value, root.path, found)
     for path, message in found:
@@ -96,7 +96,7 @@ def unknown_fields(definitions: Definitions, root: Typed) -> Iterator[Unknown]:
 
 
 def _walk(definitions: Definitions, kind: Schema, value: Any, path: Path, found: list[tuple[Path, str]]) -> None:
-    """Collect the path of each unknown field with the name of its object's type."""
+    """Append to ``found`` the path of each unknown field, with the name of the type that lacks the field."""
     if kind.kind == "message":
         if type(value) is not dict:
             return
@@ -113,7 +113,7 @@ def _walk(definitions: Definitions, kind: Schema, value: Any, path: Path, found:
 
 
 def _entries(kind: Schema, value: Any) -> Iterable[tuple[str | int, Any]]:
-    """Return the parts of a list or map; none if the value is something else."""
+    """Return the parts of a list or map with their indexes or keys; none if the value is something else."""
     if kind.kind == "array":
         return enumerate(value) if type(value) is list else ()
     return value.items() if type(value) is dict else ()
@@ -134,12 +134,12 @@ def _said(definitions: Definitions, root: Typed, path: Path, message: str) -> st
 
 
 def _article(name: str) -> str:
-    """Return the article of a name as it is read: an acronym by the name of its first letter."""
+    """Return the indefinite article (``a`` or ``an``) of a type's name; an acronym is read letter by letter."""
     return "an" if name[0] in ("AEFHILMNORSX" if name[:2].isupper() else "AEIOU") else "a"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the known name that is nearly this one; empty if there is none."""
+    """Return the name in ``known`` that is most similar to ``name``; empty if none is similar."""
     by_letters = {each.lower(): each for each in known}
     plain = name.lower().replace("_", "").replace("-", "")
     if plain in by_letters:
@@ -151,10 +151,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def _place(definitions: Definitions, root: Typed, path: Path) -> str:
-    """Return the object in which a field belongs: it has a field of this name, and has none yet; empty for none.
+    """Return where a misplaced field belongs: the nearest object that lacks the field and may have it; else empty.
 
-    It is a part of the object with the field, or an object around that, or the security context of one, the nearest
-    first.
+    The candidates are the parts of the object that has the field, then the objects around that object, and their
+    security contexts.
     """
     key = str(path[-1])
     *outer, inner = [each for each in _around(definitions, root, path) if each.kind.kind == "message"]
@@ -174,7 +174,7 @@ def _place(definitions: Definitions, root: Typed, path: Path) -> str:
 
 
 def _around(definitions: Definitions, root: Typed, path: Path) -> Iterator[Typed]:
-    """Yield the values on the way to a field, the whole value first."""
+    """Yield the values on the path to a field, from the whole value inwards."""
     kind, value = root.kind, root.value
     yield root
     for length in range(len(root.path), len(path) - 1):

@@ -1,4 +1,4 @@
-"""A walk over all values of a document."""
+"""A generator over all values of a document."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,7 +7,7 @@ from .positions import Path
 
 
 def values(document: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
-    """Yield each value of a document with its path, in the document's order, a mapping or list before its parts."""
+    """Yield each value of a document with its path, in the document's order; an object or list precedes its parts."""
     waiting: list[tuple[Path, Any]] = [((), document)]
     while waiting:
         path, value = waiting.pop()

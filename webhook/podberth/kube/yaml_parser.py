@@ -1,4 +1,4 @@
-"""YAML by libyaml: values as kubectl would send them, the place of everything, every refusal.
+"""Parses YAML with libyaml: the values that kubectl would send, the place of each value, and every error.
 
 libyaml (through PyYAML) has the grammar of kubectl, whose go-yaml is a port of it; ``scalars`` interprets scalars.
 ``documents`` lists the refusals with their reasons. This module alone imports PyYAML.
@@ -41,17 +41,17 @@ _COLON = re.compile(r"[ \t]*:")
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """One document of a chunk: its value (None: empty, or unreadable), its place, its errors and repeated keys."""
+    """One document of a chunk: its value (None if empty or unreadable), its place, its errors and its repeated keys."""
 
     value: object
     place: Place
     wrong: list[tuple[Position, str]]
     repeated: list[tuple[Position, str]]
-    """Keys that an object has twice with different values: kubectl takes the last, and so does the value."""
+    """The keys that an object has twice with different values; the value uses the last one, as kubectl does."""
 
 
 class _RefusedError(Exception):
-    """An error after which the rest of a chunk is not worth reading."""
+    """An error after which the rest of the chunk is not parsed."""
 
     def __init__(self, position: Position, message: str) -> None:
         super().__init__(message)
@@ -59,7 +59,7 @@ class _RefusedError(Exception):
 
 
 def compose(chunk: Chunk) -> list[Composed]:
-    """Parse the documents of one chunk (several only where ``...`` ends one). Syntax errors are its last entry."""
+    """Return the parsed documents of one chunk. Syntax errors are in the last of them."""
     composer = _Composer(chunk)
     found: list[Composed] = []
     try:
@@ -78,7 +78,7 @@ def compose(chunk: Chunk) -> list[Composed]:
 
 
 class _Composer:
-    """Turns the parser's events of one chunk into values and places."""
+    """Turns the parser's events for one chunk into values and places."""
 
     def __init__(self, chunk: Chunk) -> None:
         self._chunk = chunk
@@ -93,12 +93,15 @@ class _Composer:
         self._lines = [0, *(match.end() for match in re.finditer("\n", chunk.text))]
 
     def at(self, index: int) -> Position:
-        """Return the position of an offset. The parser's own lines also end at U+0085, U+2028 and U+2029."""
+        """Return the file's position of an offset in the chunk.
+
+        Only a line feed ends a line; the parser's own line numbers also count U+0085, U+2028 and U+2029.
+        """
         line = bisect_right(self._lines, index)
         return Position(self._chunk.lines_before + line, index - self._lines[line - 1] + 1)
 
     def syntax(self, error: yaml.MarkedYAMLError) -> tuple[Position, str]:
-        """Return the place of a syntax error, with the reason in kubectl's words and the text there."""
+        """Return the position of a syntax error, and its reason in kubectl's words with the text at that position."""
         text, mark, start = self._chunk.text, error.problem_mark, error.context_mark
         index = mark.index if mark else 0
         position = self.at(index)
@@ -110,7 +113,7 @@ class _Composer:
         return position, f"this is no YAML: {error.problem}{context}; got {got}"
 
     def documents(self) -> Iterator[Composed]:
-        """Yield each document of the chunk, empty ones with the value None, once its end is certain."""
+        """Yield each document of the chunk once it is complete; an empty document has the value None."""
         last: list[Composed] = []
         for event in self._events:
             begins = isinstance(event, yaml.DocumentStartEvent)
@@ -234,7 +237,7 @@ class _Composer:
         return items
 
     def _settle(self, place: Place, key_end: int) -> None:
-        """Place an empty value right behind its colon; in flow style the parser puts it where the next token starts."""
+        """Place an empty value right behind its colon; in flow style the parser reports the next token's start."""
         colon = _COLON.match(self._chunk.text, key_end)
         if colon:
             place.index = place.end = colon.end()
@@ -251,7 +254,7 @@ class _Composer:
         return None
 
     def _merge(self, items: dict[str, object], place: Place, source: tuple[object, Place], position: Position) -> None:
-        """Add the entries that ``<<`` names. The first of several wins; https://yaml.org/type/merge.html."""
+        """Add the entries that a merge key refers to; its first source wins (https://yaml.org/type/merge.html)."""
         value, part = source
         one = isinstance(value, dict)
         sources = (
@@ -277,18 +280,18 @@ class _Composer:
 
 
 def _end(event: Any, place: Place) -> int:
-    """Return the offset behind a value, which may be an alias to a place elsewhere."""
+    """Return the offset behind a value in the chunk; for an alias, the offset behind the alias."""
     end: int = event.end_mark.index
     return end if isinstance(event, yaml.AliasEvent) else place.end
 
 
 def _is_merge(event: yaml.ScalarEvent) -> bool:
-    """Return whether a key ``<<`` merges: it is plain, or has the tag (go.yaml.in/yaml/v2 decode.go isMerge)."""
+    """Return whether a key ``<<`` is a merge key: it is plain or has the tag (go.yaml.in/yaml/v2 decode.go isMerge)."""
     return event.tag == _MERGE_TAG if event.tag else not event.style
 
 
 def _close(place: Place, event: Any) -> None:
-    """Set a collection's end: its bracket's, or its last part's; the parser's is where the next token starts."""
+    """Set the end of an object or list: behind its closing bracket, or behind its last part in block style."""
     if place.style:
         place.end = event.end_mark.index
     else:

@@ -1,6 +1,6 @@
-"""Plain documents to YAML text: blocks in kubectl's format, and flow style in the format of JSON and KYAML.
+"""Writes plain documents as YAML text: block style in kubectl's format, or flow style in the format of JSON and KYAML.
 
-A string is written so that kubectl reads a string (``scalars``) and no other reader reads it as a number or a time.
+A string is quoted if kubectl (``scalars``) or any other YAML parser would read the unquoted text as something else.
 """
 
 import json
@@ -22,7 +22,7 @@ _UNSEEN = re.compile("[\x00-\x1f\x7f-\xa0\xad\u200b-\u200f\u2028-\u202e\u2060-\u
 
 @dataclass(frozen=True, slots=True)
 class Indents:
-    """The indentation of an object below its key, and that of a list."""
+    """The indentation, in columns, of an object below its key and of a list below its key."""
 
     object: int = 2
     list: int = 0
@@ -33,24 +33,24 @@ KUBECTL = Indents()
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A flow style: the text after a colon and a comma, and whether keys are quoted as in JSON."""
+    """A variant of flow style: the text after a colon and a comma, and whether keys are quoted as in JSON."""
 
     colon: str = ": "
     comma: str = ", "
     quoted_keys: bool = False
     indent: int = 0
-    """The indentation of nested lines; 0: everything in one line."""
+    """The indentation of nested lines, in columns; 0 means that the collection is written in one line."""
     trailing_comma: bool = False
-    """Whether a comma follows the last entry, where entries have their own lines."""
+    """Whether a comma follows the last entry if entries are on lines of their own."""
 
 
 def as_yaml(document: Any, indents: Indents = KUBECTL) -> str:
-    """Return a document in kubectl's format: blocks, keys in their order, no line folded."""
+    """Return a document as YAML text in kubectl's format: block style, keys in their order, no line folded."""
     return "\n".join(block(document, indents)) + "\n"
 
 
 def block(value: Any, indents: Indents = KUBECTL) -> list[str]:
-    """Return the lines of a value in block style, the first one at the margin."""
+    """Return the lines of a value in block style, without indentation of the first line."""
     if value and isinstance(value, dict):
         return [line for key, item in value.items() for line in entry(scalar(key), item, indents)]
     if value and isinstance(value, list):
@@ -59,7 +59,7 @@ def block(value: Any, indents: Indents = KUBECTL) -> list[str]:
 
 
 def entry(key: str, value: Any, indents: Indents) -> list[str]:
-    """Return the lines of one key and its value; ``key`` is YAML text already."""
+    """Return the lines of one key and its value; ``key`` has to be YAML text already."""
     if value and isinstance(value, dict | list):
         inner = indents.object if isinstance(value, dict) else indents.list
         return [f"{key}:", *indented(block(value, indents), inner)]
@@ -68,18 +68,18 @@ def entry(key: str, value: Any, indents: Indents) -> list[str]:
 
 
 def list_item(value: Any, indents: Indents) -> list[str]:
-    """Return the lines of a list's item, its dash at the margin."""
+    """Return the lines of one item of a list; its dash is not indented."""
     first, *rest = block(value, indents)
     return [f"- {first}", *indented(rest, 2)]
 
 
 def indented(lines: Iterable[str], columns: int) -> list[str]:
-    """Indent lines; blank ones stay empty."""
+    """Return the lines indented by ``columns``; blank lines become empty."""
     return [" " * columns + line if line else line for line in lines]
 
 
 def scalar(value: Any, quote: str = "") -> str:
-    """Return a leaf in one line. ``quote``: how a string should be quoted where that can be chosen."""
+    """Return a scalar in one line. ``quote`` is the preferred quote for a string, if the string allows a choice."""
     if not isinstance(value, str):
         return json.dumps(value)
     if quote == '"' or _UNSEEN.search(value):
@@ -90,12 +90,12 @@ def scalar(value: Any, quote: str = "") -> str:
 
 
 def double_quoted(value: str) -> str:
-    """Return a string that JSON and YAML read alike, with everything invisible escaped."""
+    """Return a string in double quotes that JSON and YAML parsers read alike; invisible characters are escaped."""
     return _UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
 def flow(value: Any, style: Flow, column: int = 0) -> str:
-    """Return a value in flow style; lines after the first are indented from ``column``."""
+    """Return a value in flow style; lines after the first are indented relative to ``column``."""
     if isinstance(value, dict):
         items = [
             f"{flow_key(key, style)}{style.colon}{flow(item, style, column + style.indent)}"
@@ -114,12 +114,12 @@ def flow(value: Any, style: Flow, column: int = 0) -> str:
 
 
 def flow_key(key: str, style: Flow) -> str:
-    """Return a key in flow style, unquoted where YAML allows it."""
+    """Return a key in flow style; it is unquoted if the style and YAML allow it."""
     return key if not style.quoted_keys and _KEY.fullmatch(key) and resolve(key) == key else double_quoted(key)
 
 
 def _leaf(value: Any) -> list[str]:
-    """Return a value that is no filled collection: one line, or the lines of a literal block."""
+    """Return the lines of a scalar or an empty collection: one line, or the lines of a literal block."""
     if not isinstance(value, str) or "\n" not in value:
         return [scalar(value)]
     lines = value.removesuffix("\n").split("\n")

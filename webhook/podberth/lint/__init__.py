@@ -1,5 +1,5 @@
-"""Static analysis of policies: the rules, and the code that runs them.
+"""Static analysis of policies: the lint rules, and the code that runs them.
 
-Pure: policies, their texts and a cluster's nodes come in, findings go out. A rule is a module of ``lint.rules``. It
-does not know the other rules, its own place in the registry, or what happens to its findings.
+The room does no I/O: it takes policies, their texts and a cluster's nodes, and returns findings. A rule is a module of
+``lint.rules``. It does not know the other rules, its own place in the registry, or what happens to its findings.
 """

@@ -1,8 +1,8 @@
-"""CEL conditions as logical statements (``formula``), with the values that podberth's own variables can have.
+"""Translates CEL conditions to logical statements (``formula``), with the values that podberth's variables can have.
 
 ``&&``, ``||``, ``!``, ``? :``, comparisons with constants, ``in`` a list of constants, ``has()`` and the optional ways
-to the same field are understood. Any other expression is one term, true or false. A condition without a value is
-neither true nor false: "can never be true" is certain, and "is never false" leaves room for an error.
+to the same field are translated. Any other expression is one term that is true or false. A condition whose evaluation
+fails is neither true nor false. So "can never be true" is certain, and "is never false" does not exclude an error.
 """
 
 import operator
@@ -43,9 +43,10 @@ _TEXTS: Mapping[str, Callable[[str, str], str | bool]] = {
 
 
 def folded(tree: Tree) -> Tree:  # noqa: PLR0911 - one for each kind of call
-    """Return the constant that a call of constants computes, as ``1 + 1``; any other expression unchanged.
+    """Return the value of an expression of constants, such as ``1 + 1``; any other expression unchanged.
 
-    The result is the engine's. A call that overflows, or that the engine would refuse, stays as it is.
+    The value is the one that the CEL engine computes. A call that overflows, or that the engine would refuse, is
+    unchanged.
     """
     if not isinstance(tree, Call):
         return tree
@@ -82,7 +83,7 @@ Where: TypeAlias = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class PresentTerm:
-    """The term that a place of the pod has a value."""
+    """A term of a statement: that the pod has a value at the path ``where``."""
 
     where: Where
 
@@ -104,12 +105,12 @@ _KNOWN: Final[tuple[Formula, ...]] = (
     AnyOf((_GANG, Compares(("gang", "size"), "==", 0))),
 )
 _FOR_GPUS: Final = AnyOf((Compares(_KIND, "!=", "none"), _GANG))
-"""The pods that ``scope: GPU`` lets pass."""
+"""The statement that is true of the pods to which a policy with ``scope: GPU`` applies."""
 
 
 @dataclass(frozen=True)
 class Conditions:
-    """The matchConditions of a policy, which can be combined with other conditions of it."""
+    """The matchConditions of a policy as statements, which can be combined with its other conditions."""
 
     variables: Mapping[str, Tree]
     trees: tuple[Tree, ...]
@@ -118,20 +119,20 @@ class Conditions:
 
     @cached_property
     def formulas(self) -> tuple[Formula, ...]:
-        """Each condition as a statement."""
+        """The statement for each condition."""
         return tuple(self.says(tree) for tree in self.trees)
 
     @property
     def given(self) -> tuple[Formula, ...]:
-        """The statements that are true of every pod that the conditions are evaluated for."""
+        """The statements that are true of every pod for which the conditions are evaluated."""
         return (*_KNOWN, _FOR_GPUS) if self.for_gpus else _KNOWN
 
     def can_hold(self, *formulas: Formula) -> bool:
-        """Return whether a pod can exist for which these statements and all conditions are true."""
+        """Return whether a pod can exist for which all conditions and the given statements are true."""
         return possible(*self.given, *self.formulas, *formulas)
 
     def says(self, tree: Tree, *, wanted: bool = True) -> Formula:  # noqa: PLR0911 - one for each form
-        """Return the statement that an expression is true; with ``wanted`` False: that it is false."""
+        """Return the statement that an expression is true; if ``wanted`` is False, the statement that it is false."""
         match self.resolved(tree):
             case Literal(value=bool() as value):
                 return TRUE if value is wanted else FALSE
@@ -161,7 +162,7 @@ class Conditions:
                 return Holds(_where(term) or term, wanted)
 
     def resolved(self, tree: Tree) -> Tree:
-        """Return the expression with the policy's variables replaced and constants computed."""
+        """Return an expression with the policy's variables replaced by their expressions, and constants computed."""
         while isinstance(tree, Name) and tree.name.removeprefix(_PREFIX) in self.variables:
             if not tree.name.startswith(_PREFIX):
                 break
@@ -199,7 +200,7 @@ class Conditions:
         return Holds(Call(function="@in", operands=(item, among)), wanted)
 
     def _of_term(self, term: Tree, fact: Compares | Among) -> Formula:
-        """Return the formula of a fact about a term; a field is named by its path, however the expression reads it."""
+        """Return the statement of a fact about a term; a field is identified by its path alone."""
         default: Tree | None = None
         if isinstance(term, Call) and term.function == "orValue" and _where(term.operands[0]):
             term, default = term.operands
@@ -221,7 +222,7 @@ def _about(term: Where, fact: Compares | Among) -> Formula:
 
 
 def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
-    """Return the formula of a fact about a term: a size is never negative, and any other number may be a fraction."""
+    """Return the statement of a fact about a number: a size is never negative, any other number may be a fraction."""
     if isinstance(term, Call) and term.function == "size":
         return AllOf((fact, Compares(term, ">=", 0)))
     if isinstance(fact, Compares) and isinstance(fact.value, int):
@@ -230,14 +231,14 @@ def _at_least_nothing(term: Tree, fact: Compares | Among) -> Formula:
 
 
 def _fold_fact(value: Constant, fact: Compares | Among) -> Formula:
-    """Return whether a fact is true of a constant."""
+    """Return the statement TRUE or FALSE for a fact about a constant."""
     if isinstance(fact, Among):
         return TRUE if (value in fact.values) is fact.wanted else FALSE
     return TRUE if possible(Compares("", "==", value), Compares("", fact.relation, fact.value)) else FALSE
 
 
 def _where(tree: Tree) -> Where | None:
-    """Return the path of the field that an expression names; None where it names no field."""
+    """Return the path of the field that an expression reads; None if the expression is no field."""
     match tree:
         case Name(name=name) if name.partition(".")[0] in VARIABLES:
             return tuple(name.split("."))

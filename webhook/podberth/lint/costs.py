@@ -1,4 +1,4 @@
-"""The cost class of each expression: the bound of ``cel.cost`` in three classes."""
+"""Sorts expressions into three classes of cost, from the cost bound of ``cel.cost``."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,14 +12,15 @@ from .model import Library, Linted
 CostClass: TypeAlias = Literal["cheap", "moderate", "dear"]
 
 CHEAP_BELOW: Final = 1_000
-"""Microseconds: a hundredth of a policy's limit. Most expressions take less than one microsecond."""
+"""The limit of the class cheap in microseconds: a hundredth of a policy's limit. Most expressions take less than one
+microsecond."""
 EXPENSIVE_FROM: Final = MAX_MICROSECONDS // 2
-"""In microseconds: two expressions of this cost exceed the limit of a policy."""
+"""The lower limit of the most expensive class in microseconds: two such expressions exceed the limit of a policy."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExpressionCost:
-    """The most that one expression takes, on the largest pod; the variables that it names are priced separately."""
+    """The largest cost of one expression, on the largest pod; the variables that it names are not included."""
 
     policy: Linted
     path: Path
@@ -27,7 +28,7 @@ class ExpressionCost:
 
     @property
     def cost_class(self) -> CostClass:
-        """The class of the cost."""
+        """The class of the expression's cost."""
         if self.cost.microseconds < CHEAP_BELOW:
             return "cheap"
         return "moderate" if self.cost.microseconds < EXPENSIVE_FROM else "dear"
@@ -41,7 +42,7 @@ def costs_of(policy: Linted) -> Iterator[ExpressionCost]:
 
 
 def problems_of(library: Library, cost_class: CostClass) -> Iterator[Problem]:
-    """Yield the expressions of a class, each at its most expensive part."""
+    """Yield a problem for each expression of a cost class, at the most expensive part of the expression."""
     for policy in library.policies:
         for each in costs_of(policy):
             if each.cost_class == cost_class:

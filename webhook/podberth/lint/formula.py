@@ -1,8 +1,8 @@
 """Statements about unknown values, and a search for values that make all of them true.
 
 A statement is a fact about one term (it equals a constant, it is less than one, it is present, it holds), or several
-statements joined by "all of" or "one of". Terms are compared by equality alone. The search is bounded: where it would
-take too long, the answer is "possible". Nothing here knows CEL.
+statements joined by "all of" or "one of". Two terms are the same only if they are equal. The search is bounded: if it
+would take too long, the answer is "possible". Nothing here knows CEL.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -17,14 +17,14 @@ NEGATED: Final[Mapping[Relation, Relation]] = {"==": "!=", "!=": "==", "<": ">="
 MIRRORED: Final[Mapping[Relation, Relation]] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 MAX_STEPS: Final = 5_000
-"""The most branches that are tried. The longest condition of the shipped policies takes a few hundred."""
+"""The most branches that the search tries. The longest condition of the shipped policies needs a few hundred."""
 _MAX_RANGE: Final = 64
-"""The longest range whose whole numbers are tried one by one."""
+"""The longest range of whole numbers whose members the search tries one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """The fact that a term is true, or that it is false."""
+    """The statement that a term is true, or that the term is false."""
 
     term: Hashable
     wanted: bool = True
@@ -32,7 +32,7 @@ class Holds:
 
 @dataclass(frozen=True, slots=True)
 class Compares:
-    """The fact that a term has this relation to a constant."""
+    """The statement that a term has a relation to a constant, such as ``< 8``."""
 
     term: Hashable
     relation: Relation
@@ -41,7 +41,7 @@ class Compares:
 
 @dataclass(frozen=True, slots=True)
 class Among:
-    """The fact that a term is one of several constants, or that it is none of these."""
+    """The statement that a term equals one of several constants, or none of them."""
 
     term: Hashable
     values: frozenset[Constant]
@@ -50,14 +50,14 @@ class Among:
 
 @dataclass(frozen=True, slots=True)
 class AllOf:
-    """All of several statements; true where there are none."""
+    """The statement that all of several statements are true; it is true if there are none."""
 
     parts: tuple["Formula", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """At least one of several statements is true; false if there are none."""
+    """The statement that at least one of several statements is true; it is false if there are none."""
 
     parts: tuple["Formula", ...]
 
@@ -69,13 +69,13 @@ FALSE: Final = AnyOf(())
 
 
 def possible(*formulas: Formula) -> bool:
-    """Return whether all formulas can be true together; True also if the search reaches its limit."""
+    """Return whether all statements can be true together; also True if the search reaches its limit."""
     return _possible(formulas, {}, count(1))
 
 
 @dataclass(frozen=True, slots=True)
 class _Domain:
-    """The values that a term can still have."""
+    """The values that a term can have according to the facts that are known so far."""
 
     allowed: frozenset[Constant] | None = None
     excluded: frozenset[Constant] = field(default_factory=frozenset)
@@ -123,7 +123,7 @@ def _possible(formulas: Iterable[Formula], known: Mapping[Hashable, bool | _Doma
 
 
 def _learn(facts: dict[Hashable, bool | _Domain], fact: Holds | Compares | Among) -> bool:
-    """Add a fact; return whether it agrees with the known ones."""
+    """Add a fact to ``facts``; return whether the fact is compatible with those known before."""
     if isinstance(fact, Holds):
         key = ("holds", fact.term)
         known = facts.setdefault(key, fact.wanted)

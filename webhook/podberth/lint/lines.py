@@ -1,4 +1,4 @@
-"""The minimal length of each line that a policy shows to the user."""
+"""Computes the minimal length of each line of a policy that users see."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from .model import Linted
 
 
 def shortest_lines(policy: Linted) -> Iterator[tuple[Path, int]]:
-    """Yield each message and reason with the least number of characters of its line, including the policy's name."""
+    """Yield the path of each message and reason, with the minimal length of its line including the policy's name."""
     author = len(line(policy.name, "x")) - 1
     for index, validation in enumerate(policy.spec.validations):
         path: Path = ("spec", "validations", index)
@@ -23,7 +23,7 @@ def shortest_lines(policy: Linted) -> Iterator[tuple[Path, int]]:
 
 
 def _least(tree: Tree) -> int:
-    """Return the least number of characters that a text can have."""
+    """Return the least number of characters of the text that an expression can compute."""
     match tree:
         case Literal(value=str() as text):
             return len(text)

@@ -1,4 +1,4 @@
-"""The run of every rule over policies: parse, compile, check, drop the findings that comments suppress, sort."""
+"""Runs every lint rule over policies: parses and compiles them, drops suppressed findings, and sorts the rest."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from .rules import RULES
 from .suppress import suppressions
 
 SUPPRESSION = "suppression"
-"""The name of the finding that a comment suppresses nothing; this finding cannot be suppressed."""
+"""The name of the rule about comments that suppress nothing; its findings cannot be suppressed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,13 +44,13 @@ def lint(
     tests: Iterable[str] = (),
     nodes: tuple[Node, ...] | None = None,
 ) -> LintReport:
-    """Lint policy files, given as (file name, text).
+    """Lint policy files, and return the findings and costs.
 
     Args:
-        texts: the files.
-        environment: what expressions may name.
-        tests: the files that hold tests; they count for the policies of their folder.
-        nodes: the cluster's nodes; None: rules about them are not asked.
+        texts: the policy files as (file name, text).
+        environment: the environment in which expressions are compiled.
+        tests: the names of the files with tests; a file's tests count for the policies of its folder.
+        nodes: the cluster's nodes; None: rules about nodes find nothing.
     """
     library = _library(texts, environment, {_folder(file) for file in tests}, nodes)
     findings = [

@@ -1,4 +1,4 @@
-"""Comments that suppress a rule: ``# podberth-lint: disable=RULE[,RULE] reason``.
+"""Reads comments that suppress a lint rule: ``# podberth-lint: disable=RULE[,RULE] reason``.
 
 A comment behind a value, or on its own line above it, applies to that value and everything below it. A comment above
 the first key of a document applies to the whole document. The reason is required: a comment without one suppresses
@@ -19,7 +19,7 @@ _DOCUMENT = "---"
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """Rules that are suppressed on some lines of a file."""
+    """The rules that a comment suppresses on a range of lines."""
 
     rules: frozenset[str]
     first: int
@@ -63,7 +63,7 @@ def _wrong(rest: str, known: Collection[str]) -> str:
 
 
 def _next(lines: list[str], number: int) -> int | None:
-    """Return the first line below that is neither blank nor a comment."""
+    """Return the index of the first line after ``number`` that is neither blank nor a comment; None if none is."""
     for at in range(number + 1, len(lines)):
         text = lines[at].strip()
         if text and not text.startswith("#") and text != _DOCUMENT:
@@ -72,7 +72,7 @@ def _next(lines: list[str], number: int) -> int | None:
 
 
 def _end(lines: list[str], start: int) -> int:
-    """Return the last line of the value that begins in a line; for a document's first key, of the document."""
+    """Return the last line of the value that begins in the line ``start``; of the document, for its first key."""
     whole = _indent(lines[start]) == 0 and all(_blank(line) for line in _above(lines, start))
     depth = _indent(lines[start])
     opens = _KEY.match(lines[start]) is not None

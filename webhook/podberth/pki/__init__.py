@@ -1,4 +1,4 @@
-"""Keys and certificates: creation, reading and checks. Pure: times are passed in, no file or socket is touched here.
+"""Creates, reads and checks keys and certificates, without I/O and without a clock: callers pass texts and times.
 
-The only importer of ``cryptography``.
+No other room imports ``cryptography``.
 """

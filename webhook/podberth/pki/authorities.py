@@ -1,7 +1,7 @@
-"""The certificate authorities that all replicas share, as one value, and its form in a Secret.
+"""The certificate authorities that all replicas share, as one value, and the format of that value in a Secret.
 
-At most two of them have keys: the one that signs leaves now, and the one that will follow it. Earlier ones are
-certificates without a key: each is trusted until every leaf that it signed has expired.
+At most two authorities have keys: the current one, which signs leaves, and the next one, which will replace it. Earlier
+ones are certificates without a key; each is trusted until every leaf that it signed has expired.
 """
 
 import json
@@ -28,20 +28,20 @@ _SCHEMA = "v1"
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """An authority with its key, and the life of the leaves that it signs; all replicas use that life."""
+    """A certificate authority with its key, and the lifetime of the leaves that all replicas sign with it."""
 
     authority: Authority
     leaf_life: timedelta
 
     @property
     def certificate(self) -> x509.Certificate:
-        """The certificate of the authority."""
+        """The certificate of the certificate authority."""
         return self.authority.certificate
 
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """An authority that signs no more. Its leaves are trusted until ``until``."""
+    """A certificate authority that signs no more leaves. Its leaves are trusted until ``until``."""
 
     certificate: x509.Certificate
     until: datetime
@@ -49,9 +49,10 @@ class Retired:
 
 @dataclass(frozen=True, slots=True)
 class Authorities:
-    """All authorities. ``current`` is None until the first one is trusted, ``next`` if no rotation is in progress.
+    """All authorities that the replicas share.
 
-    ``hurried``: once ``next`` signs, its predecessor is dropped without waiting for its last leaf to expire.
+    ``current`` is None until the first authority is trusted, ``next`` is None if no rotation is in progress. If
+    ``hurried``, the current authority is dropped once ``next`` signs, without waiting for its last leaf to expire.
     """
 
     current: Signer | None
@@ -61,13 +62,13 @@ class Authorities:
 
     @property
     def trusted(self) -> tuple[x509.Certificate, ...]:
-        """The certificates that the API server must trust, the signing one first."""
+        """The certificates that the API server must trust; that of the signing authority is first."""
         signers = (signer.certificate for signer in (self.current, self.next) if signer)
         return (*signers, *(each.certificate for each in self.previous))
 
     @property
     def pem(self) -> bytes:
-        """The trusted certificates as PEM, as in ``caBundle``."""
+        """The trusted certificates as PEM, for ``caBundle``."""
         return pem(self.trusted)
 
 
@@ -77,14 +78,14 @@ def validity(certificate: x509.Certificate) -> Validity:
 
 
 def life_of(certificate: x509.Certificate) -> timedelta:
-    """Return the intended life of one of podberth's certificates, without its backdating (``issue.living``)."""
+    """Return the intended lifetime of a certificate of podberth's, without its backdating (``issue.living``)."""
     lives = validity(certificate)
     whole = lives.not_after - lives.not_before
     return max(whole - CLOCKS, whole * CLOCKS_SHARE / (CLOCKS_SHARE + 1))
 
 
 def pem(certificates: Iterable[x509.Certificate]) -> bytes:
-    """Return certificates as PEM, one after the other."""
+    """Return certificates as concatenated PEM."""
     return b"".join(each.public_bytes(Encoding.PEM) for each in certificates)
 
 
@@ -92,7 +93,7 @@ _BEGIN, _END = b"-----BEGIN CERTIFICATE-----", b"-----END CERTIFICATE-----"
 
 
 def certificates_in(bundle: bytes) -> tuple[x509.Certificate, ...]:
-    """Return the certificates of a ``caBundle``, each once; unreadable ones are skipped, as Go's clients do."""
+    """Return the certificates of a ``caBundle``, without duplicates; unreadable ones are skipped, as Go does."""
     return tuple(dict.fromkeys(_readable(bundle)))
 
 
@@ -106,7 +107,7 @@ def _readable(bundle: bytes) -> Iterator[x509.Certificate]:
 
 
 def encode(authorities: Authorities) -> bytes:
-    """Return the content of the Secret, keys included: never log it."""
+    """Return the data of the Secret. It includes private keys: never log it."""
     document = {
         "schemaVersion": _SCHEMA,
         "hurried": authorities.hurried,
@@ -132,10 +133,11 @@ def _encode_signer(signer: Signer | None) -> Mapping[str, Any] | None:
 
 
 def decode(data: Mapping[str, bytes], where: str) -> Authorities:
-    """Return the authorities of a Secret's data.
+    """Return the authorities in a Secret's data.
 
     Raises:
-        CertificateError: podberth did not write it so; the message names ``where``, never the content.
+        CertificateError: the data has not the format that ``encode`` writes; the message names ``where``, never the
+            content.
     """
     try:
         document = json.loads(data[SECRET_KEY])

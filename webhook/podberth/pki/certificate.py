@@ -1,4 +1,4 @@
-"""Reads certificates and keys of other authors, and checks that they fit each other."""
+"""Reads certificates and keys that others made, and checks that a key belongs to a certificate."""
 
 from dataclasses import dataclass
 
@@ -25,16 +25,16 @@ _KEY_TYPES = (
 
 @dataclass(frozen=True, slots=True)
 class LeafCertificate:
-    """The facts of a server certificate. ``names`` are its DNS names and IP addresses, sorted."""
+    """A server certificate. ``names`` are its DNS names and IP addresses, sorted."""
 
     validity: Validity
     names: tuple[str, ...]
     public_key: bytes
-    """DER, SubjectPublicKeyInfo."""
+    """The public key as DER of a SubjectPublicKeyInfo."""
 
 
 def read_leaf(pem: bytes, where: str) -> LeafCertificate:
-    """Return the first certificate of a PEM chain: the leaf, as TLS servers want it (RFC 8446, 4.4.2).
+    """Return the first certificate of a PEM chain, which TLS requires to be the server's (RFC 8446, 4.4.2).
 
     Raises:
         CertificateError: no certificate can be read; the message names ``where``.
@@ -52,7 +52,8 @@ def check_pair(leaf: LeafCertificate, key: bytes, where: str) -> None:
     """Check that ``key``, a PEM private key without a password, belongs to the leaf.
 
     Raises:
-        CertificateError: the key cannot be read or is another's; the message names ``where``, never the content.
+        CertificateError: the key cannot be read or belongs to another certificate; the message names ``where``, never
+            the content.
     """
     try:
         private = load_pem_private_key(key, password=None)

@@ -1,4 +1,4 @@
-"""The state of the certificates in a cluster: the trusted ones, the signing one, their expiry, and problems."""
+"""Reports the state of the certificates in a cluster: those that are trusted, the one that signs, expiry, problems."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ _FINGERPRINT_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class ShownCertificate:
-    """A certificate for display. ``role``: current, next, previous, or the place where it was found."""
+    """A certificate as the report shows it. ``role``: current, next, previous, or the place where it was found."""
 
     role: str
     name: str
     fingerprint: str
-    """The first bytes of its SHA-256."""
+    """The first bytes of the certificate's SHA-256 hash, in hexadecimal."""
     not_after: datetime
     until: datetime | None = None
     """The time after which podberth drops the certificate, if that is known."""
@@ -31,7 +31,7 @@ class ShownCertificate:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """The certificates that a webhook configuration trusts. ``complete``: each entry holds all that it must."""
+    """The certificates that a webhook configuration trusts. ``complete``: each entry has all that it needs to have."""
 
     where: str
     entries: int
@@ -41,7 +41,7 @@ class Bundle:
 
 @dataclass(frozen=True, slots=True)
 class Presented:
-    """A server's certificate. ``refusal``: why a client with the API server's trust refuses it; "" if it does not."""
+    """The certificate of a server. ``refusal``: why the API server would not trust it; empty if it would."""
 
     where: str
     certificate: x509.Certificate
@@ -50,7 +50,7 @@ class Presented:
 
 @dataclass(frozen=True, slots=True)
 class CertificateReport:
-    """The whole state. ``stage`` is None if no Secret is used; ``problems`` need somebody to act."""
+    """The report on all certificates. ``stage`` is None if no Secret is used; ``problems`` are for a person to fix."""
 
     stage: Stage | None
     authorities: tuple[ShownCertificate, ...]
@@ -65,7 +65,11 @@ def inspect(
     presented: Presented | None,
     now: datetime,
 ) -> CertificateReport:
-    """Combine the objects that were read. Without a Secret ``authorities`` is None: others then make certificates."""
+    """Return the report on the objects that were read.
+
+    ``authorities`` is None if podberth keeps no Secret, because other programs make the certificates. ``presented`` is
+    None if no server was connected to.
+    """
     known = tuple(_authorities(authorities)) if authorities else ()
     bundles = tuple(_bundle(each, authorities) for each in registrations)
     shown = (_known("presented", presented.certificate),) if presented else ()
@@ -80,10 +84,10 @@ def inspect(
 
 
 def read_presented(where: str, der: bytes, refusal: str) -> Presented:
-    """Return the facts of the certificate that a server has sent.
+    """Return the facts about the certificate that a server has sent; ``der`` is the certificate.
 
     Raises:
-        CertificateError: the bytes are no certificate.
+        CertificateError: ``der`` is no certificate.
     """
     try:
         return Presented(where, x509.load_der_x509_certificate(der), refusal)
@@ -141,7 +145,7 @@ def _of_presented(presented: Presented, now: datetime) -> Iterator[str]:
 
 
 def expiring(certificate: x509.Certificate, now: datetime) -> str:
-    """Return why a certificate is invalid or close to its end without having been renewed; "" if it is neither."""
+    """Return why a certificate is invalid, or overdue for renewal; empty if it is neither."""
     lives = validity(certificate)
     if now >= lives.not_after:
         return f"expired at {lives.not_after.isoformat()}"

@@ -1,7 +1,7 @@
-"""Creates certificates: an authority, and the leaf of a webhook server.
+"""Creates certificates: an authority's, and the leaf certificate of a webhook server.
 
-Keys are ECDSA on P-256: the apiserver's Go verifies it, and OpenSSL signs with it, ten times faster than RSA-2048.
-Every TLS 1.2+ client supports it (RFC 8422, 5.1.1).
+Keys are ECDSA keys on P-256: OpenSSL signs with them ten times faster than with RSA-2048. The API server verifies them,
+and every TLS 1.2+ client supports them (RFC 8422, 5.1.1).
 """
 
 import ipaddress
@@ -28,25 +28,25 @@ CLOCKS_SHARE = 24
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """The first and the last moment at which a certificate is valid; both aware and inclusive."""
+    """The first and the last moment at which a certificate is valid; both have a time zone."""
 
     not_before: datetime
     not_after: datetime
 
 
 def clock_tolerance(life: timedelta) -> timedelta:
-    """Return the harmless difference of two clocks, for certificates with that life."""
+    """Return the difference of two clocks that does no harm, for certificates with the lifetime ``life``."""
     return min(CLOCKS, life / CLOCKS_SHARE)
 
 
 def living(life: timedelta, now: datetime) -> Validity:
-    """Return the validity of a certificate made at ``now``: backdated, for clocks that are behind."""
+    """Return the validity of a certificate made at ``now``; it starts before ``now``, for clocks that are behind."""
     return Validity(now - clock_tolerance(life), now + life)
 
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A certificate as PEM, and its private key as PKCS#8 PEM without a password."""
+    """A certificate as PEM, and its private key as PEM of PKCS#8 without a password."""
 
     certificate: bytes
     key: bytes
@@ -54,19 +54,19 @@ class Issued:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A CA that can sign; ``caBundle`` holds its certificate."""
+    """A certificate authority with its key; ``caBundle`` contains its certificate."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
 
     @property
     def pem(self) -> bytes:
-        """Return the certificate as PEM."""
+        """Return the authority's certificate as PEM."""
         return self.certificate.public_bytes(Encoding.PEM)
 
 
 def new_authority(common_name: str, validity: Validity) -> Authority:
-    """Create a self-signed CA that may sign leaves and no further CAs."""
+    """Create a self-signed certificate authority that may sign leaves, and no further authorities."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = _name(common_name)
     builder = (
@@ -82,10 +82,10 @@ def new_authority(common_name: str, validity: Validity) -> Authority:
 
 
 def issue_leaf(authority: Authority, names: Sequence[str], validity: Validity) -> Issued:
-    """Create a server certificate for DNS names and IP addresses.
+    """Create a server certificate for DNS names and IP addresses, with a new key.
 
     Raises:
-        CertificateError: there is no name, or one is neither a DNS name nor an address.
+        CertificateError: there is no name, or a name is neither a DNS name nor an IP address.
     """
     if not names:
         raise CertificateError("certificate: names: got none, want a DNS name or an IP address")
@@ -136,7 +136,7 @@ def _general_name(name: str) -> x509.GeneralName:
 
 
 def _key_usage(*, authority: bool) -> x509.KeyUsage:
-    """Return the key usage that RFC 5280, 4.2.1.3 wants for a CA or for a leaf that signs handshakes."""
+    """Return the key usage that RFC 5280, 4.2.1.3 requires for an authority or for a server's certificate."""
     return x509.KeyUsage(
         digital_signature=not authority,
         key_cert_sign=authority,

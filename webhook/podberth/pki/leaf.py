@@ -1,4 +1,4 @@
-"""The certificate of one replica: when it must be signed again, and by which authority."""
+"""The certificate of one replica: when it must be replaced, and which authority signs it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _LIFE_SPENT_DENOMINATOR = 3
 
 
 def renewal_due(not_before: datetime, not_after: datetime, now: datetime) -> str | None:
-    """Return why a certificate must be replaced at ``now``; None while it is good."""
+    """Return why a certificate must be replaced at ``now``; None if it need not be."""
     if now < not_before:
         return f"not valid before {_moment(not_before)}"
     if now >= not_after:
@@ -28,7 +28,7 @@ def renewal_due(not_before: datetime, not_after: datetime, now: datetime) -> str
 
 
 def renewal_moment(not_before: datetime, not_after: datetime) -> datetime:
-    """Return the moment at which two thirds of a life are over."""
+    """Return the moment at which two thirds of a certificate's lifetime are over."""
     return not_before + (not_after - not_before) * _LIFE_SPENT_NUMERATOR / _LIFE_SPENT_DENOMINATOR
 
 
@@ -42,7 +42,7 @@ _SPREAD_SHARE = 6
 
 @dataclass(frozen=True, slots=True)
 class SignedLeaf:
-    """A certificate, its key, and the authority that signed it."""
+    """A replica's certificate, its key, and the authority that signed it."""
 
     issued: Issued
     validity: Validity
@@ -51,7 +51,7 @@ class SignedLeaf:
 
 
 def signing_due(leaf: SignedLeaf | None, authorities: Authorities, now: datetime) -> str:
-    """Return why a replica must sign a leaf at ``now``; "" if its own is good, or if no authority can sign yet."""
+    """Return why a replica needs a new certificate at ``now``; empty if its own is good or no authority can sign."""
     current = authorities.current
     if current is None or now >= validity(current.certificate).not_after:
         return ""
@@ -63,10 +63,10 @@ def signing_due(leaf: SignedLeaf | None, authorities: Authorities, now: datetime
 
 
 def sign(signer: Signer, names: Sequence[str], read_at: datetime, spread: float) -> SignedLeaf:
-    """Create a leaf. ``spread`` is a random number from 0 to 1.
+    """Create a replica's certificate. ``spread``, random from 0 to 1, spreads the renewals.
 
-    ``read_at`` is when the authority was read as the current one. The leaf's life is counted from there, so no leaf
-    outlives the time for which a retired authority stays trusted.
+    ``read_at`` is the time when the authority was read as the current one. The lifetime starts there, so that no
+    certificate outlives the time for which a retired authority is trusted.
 
     Raises:
         CertificateError: a name is invalid, or there is none.

@@ -1,16 +1,16 @@
-"""The next step for the authorities that all replicas share, from everything that can be read. There is no leader.
+"""Decides the next step of rotating the authorities that all replicas share. Every replica decides; there is no leader.
 
-A rotation has three stages. Any replica may take each of them, twice or half:
+A rotation has three stages. Any replica may perform each of them; a stage may be performed twice or partly:
 
 1. *spreading*: the next authority is in the Secret and in every ``caBundle``, and signs nothing;
 2. it becomes the current one, and replicas sign their leaves with it, once every ``caBundle`` has held it for so long
       that all API servers use that ``caBundle``;
 3. *draining*: the previous one is trusted, without its key, until every leaf that it signed has expired.
 
-The first authority comes the same way but at once: there is no earlier leaf that could be refused.
+The first authority takes the same steps without waiting, because there is no earlier leaf that could be refused.
 
 The caller reads the webhook configurations first, then the Secret, and writes only if the Secret has not changed since
-(resourceVersion). So a replica with an old view cannot remove a newer certificate from ``caBundle``:
+(resourceVersion). So a replica with outdated data cannot remove a newer certificate from ``caBundle``:
 docs/adr/0021-certificates.md.
 """
 
@@ -32,7 +32,7 @@ STAGES: tuple[Stage, ...] = ("none", "spreading", "draining")
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """The lives of an authority and of its leaves, and the time in which all API servers take over a caBundle."""
+    """The lifetimes of an authority and of its leaves, and the time until all API servers use a new caBundle."""
 
     ca_life: timedelta
     leaf_life: timedelta
@@ -41,10 +41,10 @@ class Lifetimes:
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """A webhook configuration as read.
+    """A webhook configuration as it was read.
 
-    ``bundles`` are the caBundles of its entries, decoded; b"" for an entry without one. ``generation`` is the API
-    server's, which counts changes of the entries (metadata.generation).
+    ``bundles`` are the caBundles of its entries, decoded; b"" if an entry has none. ``generation`` is the API server's,
+    which counts changes of the entries (metadata.generation).
     """
 
     where: str
@@ -53,25 +53,25 @@ class Registration:
 
     @classmethod
     def of(cls, where: str, document: Mapping[str, Any]) -> Self:
-        """Read a webhook configuration of the API server's."""
+        """Return the registration that a webhook configuration of the API server describes."""
         webhooks = document.get("webhooks") or ()
         bundles = tuple(base64.b64decode(each["clientConfig"].get("caBundle") or "") for each in webhooks)
         return cls(where, document["metadata"]["generation"], bundles)
 
     @property
     def trusted(self) -> frozenset[x509.Certificate]:
-        """The certificates that any of its entries trusts."""
+        """The certificates that at least one entry trusts."""
         return frozenset(each for bundle in self.bundles for each in certificates_in(bundle))
 
     def trusts_exactly(self, certificates: Sequence[x509.Certificate]) -> bool:
-        """Tell whether every entry trusts exactly these certificates."""
+        """Return whether every entry trusts exactly these certificates."""
         wanted = set(certificates)
         return all(set(certificates_in(bundle)) == wanted for bundle in self.bundles)
 
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The time since which one replica has seen the next authority in every configuration, without a change."""
+    """The time since when one replica has seen the next authority in every webhook configuration, without a change."""
 
     serial: int
     generations: tuple[tuple[str, int], ...]
@@ -80,7 +80,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """Write these authorities into the Secret."""
+    """The action to write authorities into the Secret."""
 
     authorities: Authorities
     why: str
@@ -88,7 +88,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """Write the trusted certificates into every entry of these configurations."""
+    """The action to write the trusted certificates into every entry of some webhook configurations."""
 
     where: tuple[str, ...]
     pem: bytes
@@ -96,7 +96,7 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class RotationPlan:
-    """The one action to take now, or None; and the state to keep until the next look."""
+    """The one action to take now (None for no action), and the state to keep until the next call."""
 
     action: Store | Trust | None
     held: Held | None
@@ -109,7 +109,7 @@ def plan(
     now: datetime,
     profile: Lifetimes,
 ) -> RotationPlan:
-    """Return the next action. ``authorities`` is None if there is no Secret."""
+    """Return the next action of a rotation. ``authorities`` is None if there is no Secret."""
     if authorities is None:
         return RotationPlan(Store(_first(registrations, now, profile), "there was no Secret"), None)
     if store := _due(authorities, now, profile):
@@ -126,14 +126,14 @@ def plan(
 
 
 def stage(authorities: Authorities) -> Stage:
-    """Return the stage of the rotation."""
+    """Return the stage that a rotation is in."""
     if authorities.next:
         return "spreading"
     return "draining" if authorities.previous else "none"
 
 
 def rotated(authorities: Authorities, signer: Signer, *, hurried: bool = False) -> Authorities:
-    """Return the authorities with ``signer`` as the next one. An earlier next one has signed nothing, and is dropped.
+    """Return the authorities with ``signer`` as the next one; an earlier next one has signed nothing, and is dropped.
 
     ``hurried`` is for a leaked key: the rotation then waits only for the API servers.
     """
@@ -141,7 +141,7 @@ def rotated(authorities: Authorities, signer: Signer, *, hurried: bool = False) 
 
 
 def new_signer(ca_life: timedelta, leaf_life: timedelta, now: datetime) -> Signer:
-    """Create an authority."""
+    """Create a certificate authority with a key; its leaves live for ``leaf_life``."""
     # With the time in its name, so that a person can distinguish two of them; milliseconds distinguish those of one
     # second.
     made = now.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds")
@@ -150,7 +150,11 @@ def new_signer(ca_life: timedelta, leaf_life: timedelta, now: datetime) -> Signe
 
 
 def _first(registrations: Sequence[Registration], now: datetime, profile: Lifetimes) -> Authorities:
-    """Return new authorities. After a deleted Secret leaves still live: trusted certificates stay trusted as long."""
+    """Return the first authorities of a new Secret.
+
+    If the Secret was deleted, leaves may still be in use: the certificates that are trusted now remain trusted until
+    these leaves have expired.
+    """
     known = dict.fromkeys(
         found for each in registrations for bundle in each.bundles for found in certificates_in(bundle)
     )
@@ -167,7 +171,7 @@ def _alive(certificate: x509.Certificate, now: datetime) -> bool:
 
 
 def _due(authorities: Authorities, now: datetime, profile: Lifetimes) -> Store | None:
-    """Return the action that is due because time has passed: an authority to drop, or a new one."""
+    """Return the action that is due because of the time: to drop or to create an authority; None if none is due."""
     gone = [each.certificate for each in authorities.previous if not _needed(each, now)]
     if gone:
         kept = tuple(each for each in authorities.previous if _needed(each, now))
@@ -188,7 +192,7 @@ def _needed(retired: Retired, now: datetime) -> bool:
 
 
 def name(certificate: x509.Certificate) -> str:
-    """Return a certificate's name for people."""
+    """Return a certificate's name as messages show it."""
     return certificate.subject.rfc4514_string().removeprefix("CN=")[:64]
 
 
@@ -201,7 +205,7 @@ def _seen(signer: Signer, registrations: Sequence[Registration], held: Held | No
 
 
 def _leaf_may_live(authorities: Authorities, now: datetime) -> bool:
-    """Tell whether a leaf of another authority than the next may still be in use."""
+    """Return whether a leaf that another authority than the next one signed may still be in use."""
     current = authorities.current
     others = [each.certificate for each in authorities.previous] + ([current.certificate] if current else [])
     return any(_alive(each, now) for each in others)

@@ -1,1 +1,1 @@
-"""Tests that a policy's author writes beside the policy; the engine that decides in the cluster runs them."""
+"""Runs the tests that a policy's author writes beside the policy, with the engine that decides in the cluster."""

@@ -1,4 +1,4 @@
-"""The cluster of a case: every object that podberth would read from it, and the params beside the policies."""
+"""Builds the cluster of a test case: the objects that podberth would read, and the params beside the policies."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
@@ -10,23 +10,23 @@ from ..wellknown import NAMESPACE
 from .model import Case, Document, Nodes, Suite
 
 Params: TypeAlias = Mapping[tuple[str, str], Document]
-"""ConfigMaps by namespace and name, as the policies bring them."""
+"""The ConfigMaps beside the policies, by namespace and name."""
 
 
 class UnusableError(Exception):
-    """A case that cannot be run; the reason stands at ``path`` of its document."""
+    """A test case that cannot be run; ``path`` leads to the reason in the suite's document."""
 
     def __init__(self, path: Path, message: str) -> None:
-        """Keep the path of the reason."""
+        """Take the path and the message of the reason."""
         super().__init__(message)
         self.path = path
 
 
 def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
-    """Return the objects that a case is decided with, including ``namespace``, the pod's own.
+    """Return the objects of a case's cluster, including ``namespace``, the pod's own.
 
     Raises:
-        UnusableError: its nodes cannot be made, or its namespace is given twice.
+        UnusableError: the nodes of the case cannot be made, or its namespace is defined twice.
     """
     cluster = suite.cluster
     path: Path = ("cases", suite.cases.index(case)) if case.topology is not None else ()
@@ -37,7 +37,7 @@ def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
 
 
 def with_values(suite: Suite, case: Case, params: Params) -> dict[tuple[str, str], Document]:
-    """Return the params with the case's values in place of single ones; missing ConfigMaps are added."""
+    """Return the params in which the values of the case replace single values; missing ConfigMaps are added."""
     values = case.params if case.params is not None else suite.cluster.params or {}
     changed = dict(params)
     for name, data in values.items():
@@ -51,7 +51,7 @@ def with_values(suite: Suite, case: Case, params: Params) -> dict[tuple[str, str
 
 
 def _nodes(path: Path, group: Nodes) -> Iterator[Document]:
-    """Yield the documents of one entry of ``topology``."""
+    """Yield the Nodes and ConfigMaps for one entry of ``topology``."""
     if group.shape is None:
         yield from group.documents or ()
         return
@@ -70,7 +70,7 @@ def _nodes(path: Path, group: Nodes) -> Iterator[Document]:
 
 
 def _namespace(suite: Suite, case: Case, name: str, given: Iterable[Document]) -> Iterator[Document]:
-    """Yield the request's namespace, which always exists, unless the given objects include it."""
+    """Yield the Namespace object of the pod, unless ``given`` already includes it."""
     known = any(item.get("kind") == "Namespace" and _name(item) == name for item in given)
     own = case.namespace.labels if case.namespace is not None and case.namespace.name == name else {}
     if known and own:

@@ -1,8 +1,8 @@
-"""The expressions of the policies that the cases evaluated, and the conditions that were never true or never false.
+"""Coverage of policies by test cases: which expressions were evaluated, and which conditions were both true and false.
 
-An expression is one point, a condition two: a condition is covered when one case made it true and another made it
-false. A variable is evaluated where an expression needed it; a variable within a loop counts as evaluated when the loop
-ran at least once.
+An expression counts as one point. A condition counts as two: one if a case made it true, one if a case made it false. A
+variable counts as evaluated if an evaluated expression needed it; a variable inside a loop, if the loop ran at least
+once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ from ..policy.places import Placed, expressions_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observed:
-    """One expression that was evaluated, with the names that it was evaluated with."""
+    """One evaluation of an expression, with the values of the names in it."""
 
     policy: CompiledPolicy
     bound: BoundExpression
@@ -30,57 +30,60 @@ class Observed:
 
 
 class Observer:
-    """A watch (``policy.evaluate.Watch``) over all cases of a suite."""
+    """Records the evaluations in all cases of a suite; it is a watch in the sense of ``policy.evaluate.Watch``."""
 
     def __init__(self, *, keep_answers: bool = False) -> None:
-        """With ``keep_answers``, keep every answer, for coverage and cost; the answers hold every pod of the suite."""
+        """Record matched policies; with ``keep_answers``, every answer too, for coverage and cost.
+
+        The answers keep every pod of the suite in memory.
+        """
         self.matched_policies: set[str] = set()
-        """The names of the policies that applied in some case."""
+        """The names of the policies that applied in at least one case."""
         self.policies: dict[str, CompiledPolicy] = {}
-        """The policies that were evaluated, by name, as one of the cases compiled them."""
+        """The policies that were evaluated, by name; each in the version that one of the cases compiled."""
         self.answers: list[Observed] = []
         self._keep = keep_answers
 
     def passed_over(self, policy: CompiledPolicy, why: str) -> None:
-        """Record nothing: a case shows that a policy does not apply."""
+        """Record nothing: that a policy does not apply to a case is no coverage."""
 
     def matched(self, policy: CompiledPolicy, params: Params | None) -> None:  # noqa: ARG002 - the watch's form
-        """Record that a policy applied."""
+        """Record that a policy applied to a case."""
         self.matched_policies.add(policy.name)
 
     def answered(
         self, policy: CompiledPolicy, bound: BoundExpression, activation: Activation, answer: Any | EvaluationError
     ) -> None:
-        """Keep the answer, if this observer keeps answers."""
+        """Record an answer, if this observer keeps answers."""
         if self._keep:
             self.answers.append(Observed(policy=policy, bound=bound, activation=activation, answer=answer))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Covered:
-    """One expression: how often it was evaluated, and for a condition, the values that it had."""
+    """The coverage of one expression: how often it was evaluated and, for a condition, which values it had."""
 
     policy: str
     place: Problem
-    """The expression's place. Its message says which value no case gave; empty if all values were given."""
+    """The place of the expression. The message says which value no case produced; it is empty if none is missing."""
     source: str
     times: int
     values: frozenset[bool] | None
-    """The values of a condition; None if the expression is no condition."""
+    """The values that the condition had; None if the expression is no condition."""
 
     @property
     def points(self) -> int:
-        """The number of points of the expression."""
+        """The number of points of the expression: 2 for a condition, 1 for any other expression."""
         return 1 if self.values is None else 2
 
     @property
     def covered(self) -> int:
-        """The number of its points that are covered."""
+        """The number of the expression's points that are covered."""
         return min(self.times, 1) if self.values is None else len(self.values)
 
 
 def percent(expressions: Iterable[Covered]) -> float:
-    """Return the percentage of points that are covered; 100 where there are none."""
+    """Return the percentage of the expressions' points that are covered; 100 if there are no points."""
     rows = list(expressions)
     points = sum(each.points for each in rows)
     return 100.0 if not points else 100 * sum(each.covered for each in rows) / points
@@ -98,7 +101,7 @@ class _Count:
 
 
 def coverage(observer: Observer, parsed: Sequence[ParsedPolicy], environment: Environment) -> tuple[Covered, ...]:
-    """Return every expression of the policies, in their order; the observer has kept the answers."""
+    """Return the coverage of every expression of the policies, in order; ``observer`` must have kept the answers."""
     counts = {name: _Counts(policy, environment) for name, policy in observer.policies.items()}
     for each in observer.answers:
         counts[each.policy.name].add(each)
@@ -113,17 +116,17 @@ def coverage(observer: Observer, parsed: Sequence[ParsedPolicy], environment: En
 
 
 class _Counts:
-    """How often the expressions of one policy were evaluated."""
+    """Counts how often each expression of one policy was evaluated."""
 
     def __init__(self, policy: CompiledPolicy, environment: Environment) -> None:
         self.by_path: dict[Path, _Count] = {}
         self._variables = [each.name for each in policy.source.spec.variables]
         self._tracer = Tracer(environment, {name: bound.expression for name, bound in policy.variables.items()})
         self._paths: dict[int, Mapping[int, Path]] = {}
-        """By identity of the policy, which each case compiles again, and of the expression."""
+        """The paths of expressions by identity, by the identity of the policy: each case compiles the policy again."""
 
     def add(self, observed: Observed) -> None:
-        """Count an expression, and the variables that it needed."""
+        """Count an evaluation of an expression, and of the variables that it needed."""
         policy, bound = observed.policy, observed.bound
         if id(policy) not in self._paths:
             self._paths[id(policy)] = {id(placed.bound): placed.path for placed in expressions_of(policy)}
@@ -154,13 +157,13 @@ def _covered(placed: Placed, counts: Mapping[Path, _Count], parsed: ParsedPolicy
 
 
 def _is_condition(expression: Expression) -> bool:
-    """Return whether an expression can be true and false; the literal ``false`` cannot."""
+    """Return whether an expression is a boolean that can be both true and false, unlike the literal ``false``."""
     literal = not expression.reads and not expression.functions
     return not literal and (expression.want is Want.BOOL or expression.type == BOOL)
 
 
 def _of_fact(placed: Placed, counts: Mapping[Path, _Count], *, applied: bool) -> _Count:
-    """Return the count of an expression that is never evaluated: it is used whenever its mutation applies."""
+    """Return the count of an expression that is never evaluated, but used whenever its mutation applies."""
     when = counts.get(("spec", "mutations", placed.mutation or 0, "when"))
     used = applied if when is None else True in when.values
     return _Count(times=int(used))

@@ -1,6 +1,6 @@
 """The format of ``tests.yaml``: cases with a pod, its cluster, and the expected results.
 
-One document without an apiVersion: the file is for people and is never an object. For example::
+The file is one document without an apiVersion, because it is no object of the API. For example::
 
     topology:
     - {shape: hgx-h100-8, count: 2}
@@ -18,7 +18,7 @@ One document without an apiVersion: the file is for people and is never an objec
           spec:
             tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
 
-Nothing is decided here; ``runner`` does that.
+``runner`` runs the cases.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ Document: TypeAlias = dict[str, Any]
 Verdict: TypeAlias = Literal["admitted", "mutated", "denied", "unchanged"]
 
 GOLDEN_SUFFIX = ".golden.yaml"
-"""The end of a golden file's name, so that the file is not read as a policy."""
+"""The suffix of a golden file's name; files with it are not read as policies."""
 
 # A suite is a table on a few screens; a cluster above this size is a benchmark
 MAX_COUNT = 1000
@@ -53,11 +53,12 @@ class Nodes(Model):
     count: Annotated[StrictInt, Field(ge=1, le=MAX_COUNT)] = 1
     name: str | None = None
     provider: str | None = None
-    """The provider whose labels and taint the nodes carry, one of ``topology.shapes``; None: the shape's usual one."""
+    """The provider whose labels and taint the nodes have, one of ``topology.shapes``; None means the shape's usual
+    one."""
     labels: Mapping[str, str | None] = Field(default_factory=dict)
-    """Labels on top of the shape's; null removes one."""
+    """Labels that are added to the shape's; null removes a label."""
     taints: tuple[Document, ...] | None = None
-    """Taints of the nodes, in place of the taint that the provider has."""
+    """The taints of the nodes, which replace the provider's taint; None keeps it."""
     documents: tuple[Document, ...] | None = None
 
 
@@ -65,11 +66,11 @@ class SuiteCluster(Model):
     """The cluster of a case. A field of a case replaces the same field of the suite, as a whole."""
 
     topology: tuple[Nodes, ...] | None = None
-    """Nodes; none: nothing is known of the cluster."""
+    """The nodes; None means that nothing is known of the cluster's nodes."""
     objects: tuple[Document, ...] | None = None
-    """Other objects: Namespaces (the pod's own exists anyway), PodGroups, the owners of gangs."""
+    """Further objects: Namespaces (the pod's own always exists), PodGroups, owners of gangs."""
     params: Mapping[str, Mapping[str, str]] | None = None
-    """Values for params, by ConfigMap name: they replace single keys of the ConfigMaps that stand beside the policy."""
+    """Values for params, by ConfigMap name; each replaces a single key of a ConfigMap beside the policy."""
 
 
 class Namespace(Model):
@@ -77,7 +78,7 @@ class Namespace(Model):
 
     name: Annotated[str, Field(min_length=1)]
     labels: Mapping[str, str] = Field(default_factory=dict)
-    """Labels beside ``kubernetes.io/metadata.name``, which every namespace has."""
+    """The namespace's labels besides ``kubernetes.io/metadata.name``, which every namespace has."""
 
 
 class User(Model):
@@ -88,7 +89,7 @@ class User(Model):
 
 
 def _short_for(field: str) -> BeforeValidator:
-    """Return the validator that reads a text as an object with that one field."""
+    """Return a validator that accepts a string as the short form of an object with only the field ``field``."""
     return BeforeValidator(lambda value: {field: value} if isinstance(value, str) else value)
 
 
@@ -96,29 +97,30 @@ class Expectation(Model):
     """The expected result of a case; fields that are left out are not compared."""
 
     verdict: Verdict | None = None
-    """``admitted`` is mutated or unchanged; ``denied`` by either review."""
+    """The verdict: ``admitted`` means mutated or unchanged; ``denied`` means denied by /mutate or /validate."""
     warnings: tuple[str, ...] | None = None
-    """Each is part of some warning of /mutate or /validate; the empty list: there is no warning."""
+    """Texts, each contained in some warning of /mutate or /validate; the empty list means that there is no warning."""
     denials: tuple[str, ...] | None = None
-    """Each is part of the denial; the empty list: the pod is not denied."""
+    """Texts, each contained in the denial; the empty list means that the pod is not denied."""
     patched: Document | None = None
-    """Part of the pod as /mutate returns it; ``partial.differences`` defines "part"."""
+    """A part of the pod that /mutate returns; ``runner.differences`` defines what a part is."""
     golden: Annotated[str, Field(min_length=1)] | None = None
-    """A file beside the suite, ``NAME.golden.yaml``, with the whole pod as /mutate returns it."""
+    """The name of a file beside the suite, ``NAME.golden.yaml``, with the whole pod that /mutate returns."""
 
 
 class Case(SuiteCluster):
-    """One pod, or one review, and the expected result."""
+    """One test case: a pod to create, or another review of a pod, and the expected result."""
 
     name: Annotated[str, Field(min_length=1)]
     pod: Document | None = None
-    """The pod to create; apiVersion and kind may be left out, the namespace is ``default`` unless given."""
+    """The pod to create; apiVersion and kind may be left out, and the default namespace is ``default``."""
     review: Document | None = None
     """Fields of an AdmissionReview's ``request`` that differ from a pod's creation: operation, object, oldObject, …"""
     namespace: Annotated[Namespace, _short_for("name")] | None = None
-    """The pod's namespace: a name, or a name and labels. Default: the pod's own field, else ``default``."""
+    """The pod's namespace: a name, or a name and labels. The default is the pod's own field, else ``default``."""
     user: Annotated[User, _short_for("username")] | None = None
-    """The user who creates the pod: a name, or a username and groups. Default: the user ``author``, in no group."""
+    """The user who creates the pod: a name, or a username and groups. The default is the user ``author`` in no
+    group."""
     expect: Expectation
 
 
@@ -134,11 +136,11 @@ class Suite:
     cluster: SuiteCluster
     cases: tuple[Case, ...]
     source: PositionedDocument
-    """The document from which it was parsed."""
+    """The document from which the suite was parsed."""
 
 
 def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]]:
-    """Parse a ``tests.yaml``; without a suite there is at least one problem."""
+    """Return the suite in a ``tests.yaml`` and its problems; the suite is None if it cannot be parsed."""
     documents, problems = load_documents(text, file)
     if problems or len(documents) != 1:
         several = Problem(file, 0, 0, "", f"got {len(documents)} documents, want one")
@@ -156,7 +158,7 @@ def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]
 
 
 def _refusals(suite: _Suite) -> list[tuple[Path, str]]:
-    """Return the problems of a suite whose fields are right one by one."""
+    """Return the problems of a suite that are not about a single field, such as fields that exclude each other."""
     wrong: list[tuple[Path, str]] = [] if suite.cases else [(("cases",), "got no cases, want at least one")]
     clusters: list[tuple[Path, SuiteCluster]] = [
         ((), suite),

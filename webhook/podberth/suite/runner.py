@@ -1,7 +1,7 @@
-"""The run of a suite: each case through /mutate, again through /mutate, and through /validate, as the API server would.
+"""Runs a suite: sends each case through /mutate, again through /mutate, and through /validate, as the API server would.
 
-Pure: documents in, results out. A case never raises because of its pod or its cluster: each fault is a Problem. The CLI
-reads the files and prints the results.
+The module does no I/O: the CLI reads the files and prints the results. No pod or cluster of a case raises an error;
+each fault becomes a Problem.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,40 +39,40 @@ class CaseResult:
 
     name: str
     index: int
-    """The index of the case in the suite."""
+    """The index of the case in the suite, from 0."""
     verdict: str
-    """``mutated``, ``unchanged`` or ``denied``; empty where the case could not be run."""
+    """The verdict ``mutated``, ``unchanged`` or ``denied``; empty if the case could not be run."""
     warnings: tuple[str, ...] = ()
     denial: str = ""
     pod: Document | None = None
-    """The pod as /mutate returned it."""
+    """The pod that /mutate returned; None if the case could not be run."""
     golden: Document | None = None
-    """The content of the golden file, where it differs from the pod; None where it is equal, or there is no such file.
-    """
+    """The content of the golden file if it differs from the pod; None if both are equal, or if there is no golden
+    file."""
     violations: tuple[Problem, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
-    """The result of a suite, cases in the file's order."""
+    """The results of a suite's cases, in the file's order."""
 
     file: str
     cases: tuple[CaseResult, ...]
 
     @property
     def violations(self) -> tuple[Problem, ...]:
-        """All expectations that were not met; a suite without any passes."""
+        """All expectations that were not met; a case without expectations passes."""
         return tuple(violation for case in self.cases for violation in case.violations)
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteSettings:
-    """The settings of a run besides the suite and its policies."""
+    """The settings of a run, apart from the suite and its policies."""
 
     goldens: Mapping[str, str] = field(default_factory=dict)
-    """The text of golden files, by the name that cases use."""
+    """The texts of the golden files, by the names that the cases use."""
     selected: Callable[[Case], bool] = lambda _: True
-    """The cases that are run."""
+    """A test that selects the cases to run."""
 
 
 def run_suite(
@@ -82,7 +82,7 @@ def run_suite(
     settings: SuiteSettings | None = None,
     observer: Observer | None = None,
 ) -> SuiteResult:
-    """Run the cases against ``policies``; the observer is given every evaluation.
+    """Run the selected cases against ``policies`` and return the results; ``observer`` gets every evaluation.
 
     Raises:
         PolicyError: the policies cannot be used, so there is nothing to test.
@@ -94,7 +94,7 @@ def run_suite(
 
 
 def unmatched(policies: ParsedPolicies, observer: Observer) -> tuple[Problem, ...]:
-    """Return a problem for each policy that applied in no case: its effect is untested."""
+    """Return a problem for each policy that applied in no case, because its effect is untested."""
     return tuple(
         parsed.positions.problem(
             parsed.file,
@@ -107,12 +107,12 @@ def unmatched(policies: ParsedPolicies, observer: Observer) -> tuple[Problem, ..
 
 
 Finding: TypeAlias = tuple[Path, str]
-"""A path below the case, and the problem there."""
+"""A problem of a case: a path in the case, and a message."""
 
 
 @dataclass(frozen=True)
 class _Runner:
-    """The run of the cases of one suite; a finding is a path and a message until its position is known."""
+    """Runs the cases of one suite. A finding is a path and a message until its position in the file is known."""
 
     suite: Suite
     policies: ParsedPolicies
@@ -121,7 +121,7 @@ class _Runner:
     observer: Observer
 
     def run(self, index: int, case: Case) -> CaseResult:
-        """Run one case."""
+        """Run one case and return its result."""
         path: Path = ("cases", index)
         place: Path = (*path, "pod" if case.review is None else "review")
         try:
@@ -140,7 +140,7 @@ class _Runner:
         return replace(result, violations=tuple(self._violation((*path, *at), message) for at, message in findings))
 
     def _decide(self, result: CaseResult, request: AdmissionRequest, snapshot: Snapshot) -> CaseResult:
-        """Send the review through /mutate, and the result through /validate."""
+        """Return ``result`` with the outcome of /mutate for the request, and of /validate for the mutated pod."""
         mutated = decide.mutate(request, snapshot, self.observer)
         if mutated.denial:
             return replace(result, verdict="denied", warnings=mutated.warnings, denial=mutated.denial)
@@ -154,7 +154,7 @@ class _Runner:
         return self.suite.source.positions.problem(self.suite.file, path, message)
 
     def _snapshot(self, path: Path, case: Case, namespace: str) -> Snapshot:
-        """Return the policies in the case's cluster."""
+        """Return the snapshot for a case: the compiled policies with the objects of the case's cluster."""
         objects = collect(documents(self.suite, case, namespace), now=None)
         if objects.problems:
             raise UnusableError(path, "; ".join(objects.problems))
@@ -165,7 +165,7 @@ class _Runner:
 
     @cached_property
     def _compiled(self) -> Snapshot:
-        """The policies, compiled once for all cases, in a cluster without objects."""
+        """The policies in a cluster without objects, compiled once for all cases."""
         return load_snapshot(self.policies, ClusterFacts(), self.environment, Conventions())
 
 
@@ -173,7 +173,7 @@ class _Runner:
 
 
 def _request(place: Path, case: Case) -> AdmissionRequest:
-    """Return the review of a case: the creation of its pod, changed by the fields of ``review``."""
+    """Return the request of a case: the creation of its pod, changed by the fields of ``review``."""
     given = (
         case.review if case.review is not None else {"object": {"apiVersion": "v1", "kind": "Pod", **(case.pod or {})}}
     )
@@ -189,16 +189,17 @@ def _request(place: Path, case: Case) -> AdmissionRequest:
 
 
 def _written(pod: Document) -> Document:
-    """Return a pod with its quantities as the API server writes them, before and after every webhook."""
+    """Return a pod with quantities in canonical form, as the API server writes them before and after every webhook."""
     made = deepcopy(pod)
     write_quantities(made)
     return made
 
 
 def _second_pass(request: AdmissionRequest, result: CaseResult, snapshot: Snapshot) -> Iterator[Finding]:
-    """Check that a second call changes nothing: the API server may call a mutating webhook again (reinvocationPolicy).
+    """Yield a finding if a second call of /mutate changes something, or is refused.
 
-    It sets its defaults on the first call's result before the second call.
+    The API server may call a mutating webhook again (reinvocationPolicy), after it has set defaults in the first call's
+    result.
     """
     if result.pod is None:
         return
@@ -216,7 +217,7 @@ def _second_pass(request: AdmissionRequest, result: CaseResult, snapshot: Snapsh
 
 
 def _with_golden(name: str, result: CaseResult, goldens: Mapping[str, str]) -> tuple[CaseResult, list[Finding]]:
-    """Compare the pod with a golden file, as a whole."""
+    """Compare the whole pod with a golden file; return the result with the file's content, and the findings."""
     path = ("expect", "golden")
     if result.pod is None:
         return result, [(path, "got no pod, because it was denied")]
@@ -232,7 +233,7 @@ def _with_golden(name: str, result: CaseResult, goldens: Mapping[str, str]) -> t
 
 
 def _compare(case: Case, result: CaseResult) -> Iterator[Finding]:
-    """Yield the differences from the case's expectation, with paths below the case."""
+    """Yield the differences between the case's expectation and its result, with paths in the case."""
     expect = case.expect
     admitted = expect.verdict == "admitted" and result.verdict != "denied"
     if expect.verdict is not None and expect.verdict != result.verdict and not admitted:
@@ -260,7 +261,7 @@ _SHOWN = 160
 
 
 def differences(expected: object, actual: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Yield each place where ``expected`` is no part of ``actual``, with the actual value.
+    """Yield each place where ``expected`` does not match ``actual``, with the actual value.
 
     - an object: each of its keys is in the actual object, with a value that matches; further keys do not matter;
     - a list: each of its items matches its own item of the actual list, in the same order; other items do not matter;
@@ -281,7 +282,7 @@ def differences(expected: object, actual: object, path: Path = ()) -> Iterator[t
 
 
 def _of_lists(expected: Sequence[object], actual: Sequence[object], path: Path) -> Iterator[tuple[Path, str]]:
-    """Match greedily: the first actual item that matches is taken, which leaves the most for the next ones."""
+    """Yield the places where a list does not match: each expected item takes the first actual item that matches it."""
     start = 0
     for index, item in enumerate(expected):
         rest = range(start, len(actual))

@@ -1,7 +1,7 @@
-"""New expectations for failed cases: expectations that hold are kept, and none is added.
+"""Computes new expectations for failed cases: those that hold are kept, and none is added.
 
-A case that could not be run has none. The result is operations for the suite's document and texts for golden files;
-nothing is written here.
+A case that could not be run gets no new expectations. The result is a patch of the suite's document and the texts of
+golden files; the caller writes them.
 """
 
 from collections.abc import Iterator
@@ -17,16 +17,16 @@ from .runner import CaseResult, SuiteResult, differences
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
-    """The changes that would make a suite pass: operations on its document, and golden files to write, by name."""
+    """The changes that would make a suite pass: operations on its document, and texts of golden files by name."""
 
     operations: tuple[Operation, ...]
     goldens: dict[str, str]
     changes: tuple[str, ...]
-    """The paths of the operations and the files' names."""
+    """The paths of the operations in the document, and the names of the golden files."""
 
 
 def update_of(suite: Suite, result: SuiteResult) -> Update:
-    """Return the update of a suite after a run."""
+    """Return the update of a suite, from the result of its run."""
     operations: list[Operation] = []
     goldens: dict[str, str] = {}
     changes: list[str] = []
@@ -49,7 +49,7 @@ def _golden_differs(case: CaseResult) -> bool:
 
 
 def _changed(expect: Expectation, case: CaseResult) -> Iterator[tuple[Path, Any]]:
-    """Yield the fields of an expectation that do not hold, with their new values."""
+    """Yield the paths of the expectations that do not hold, with their new values."""
     admitted = expect.verdict == "admitted" and case.verdict != "denied"
     if expect.verdict not in (None, case.verdict) and not admitted:
         yield ("verdict",), case.verdict
@@ -64,10 +64,9 @@ def _changed(expect: Expectation, case: CaseResult) -> Iterator[tuple[Path, Any]
 
 
 def _texts(wanted: tuple[str, ...], actual: tuple[str, ...]) -> list[str]:
-    """Return the wanted texts that occur in an actual text.
+    """Return new expected texts: the wanted texts that occur in an actual text, and the actual texts that match none.
 
-    If any wanted text does not occur, or none is wanted, the actual texts that contain none of the returned ones
-    follow.
+    Actual texts are added only if a wanted text does not occur, or if no text was wanted.
     """
     kept = [part for part in wanted if any(part in text for text in actual)]
     if len(kept) == len(wanted) and (wanted or not actual):
@@ -76,7 +75,7 @@ def _texts(wanted: tuple[str, ...], actual: tuple[str, ...]) -> list[str]:
 
 
 def _fitting(expected: Any, actual: Any) -> Any:
-    """Return ``expected`` with its values updated; no key is added, and a key that is gone becomes null."""
+    """Return ``expected`` with the values of ``actual``; no key is added, and a key that is gone becomes null."""
     if not any(differences(expected, actual)):
         return expected
     if isinstance(expected, dict) and expected and isinstance(actual, dict):

@@ -1,1 +1,1 @@
-"""Output formats of a report: one module for each, each a function of the report alone."""
+"""The output formats of a check's report: each module has one format, as a function of the report."""

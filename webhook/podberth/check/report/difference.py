@@ -1,7 +1,8 @@
 """The difference of two documents for a reader: changed YAML lines, each below its parent keys.
 
-A plain unified diff of a pod shows three lines around a change and not its place in the pod. Here every changed line
-stands under its parents (``spec:``, ``containers:``, ``- name: main``, ``resources:``), and all else is left out.
+A unified diff of a pod shows three lines around a change, and not the change's place in the pod. Here every changed
+line follows its parents (``spec:``, ``containers:``, ``- name: main``, ``resources:``), and all other lines are left
+out.
 """
 
 import difflib
@@ -15,7 +16,10 @@ _LEADING = re.compile(r"( *)(- )?")
 
 
 def difference(before: Any, after: Any) -> list[str]:
-    """Return the lines of the difference, each behind "+", "-" or " " and a blank; none where nothing changes."""
+    """Return the lines of the difference between two documents, each prefixed with "+ ", "- " or two blanks.
+
+    The list is empty if the documents are equal.
+    """
     lines = list(_compared(as_yaml(before).splitlines(), as_yaml(after).splitlines()))
     shown: set[int] = set()
     for number, line in enumerate(lines):
@@ -49,9 +53,10 @@ def _compared(before: list[str], after: list[str]) -> Iterator[str]:
 
 
 def _slid(lines: list[str], start: int, end: int, stop: int) -> slice:
-    """Move a block down over repeated lines, to where it begins furthest left; the difference stays correct.
+    """Return the lines of a block, moved down over repeated lines to where its indentation is smallest.
 
-    So an added item of a list is shown from its dash on, and not from the line in which it first differs.
+    The difference stays correct. An added item of a list is thus shown from its dash on, and not from the line in which
+    it first differs from its neighbour.
     """
     size, best = end - start, start
     for at in range(start + 1, stop - size + 1):
@@ -63,7 +68,7 @@ def _slid(lines: list[str], start: int, end: int, stop: int) -> slice:
 
 
 def _parents(lines: list[str], number: int) -> list[int]:
-    """Return the parents of a line in the YAML, nearest first.
+    """Return the indexes of the lines that are a line's parents in the YAML, nearest first.
 
     A removed line has no added parents, and an added line has no removed parents. A blank line is no parent, because it
     is part of a text of several lines.
@@ -78,7 +83,10 @@ def _parents(lines: list[str], number: int) -> list[int]:
 
 
 def _depth(line: str) -> int:
-    """Return the depth of a line. An element of a list is deeper than the list's key, which has the same indent."""
+    """Return the depth of a line in the YAML.
+
+    An item of a list is deeper than the list's key, although both have the same indentation.
+    """
     leading = _LEADING.match(line, 2)
     indent, dash = (leading[1], leading[2]) if leading else ("", None)
     return 2 * len(indent) + (1 if dash else 0)

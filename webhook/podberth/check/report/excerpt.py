@@ -1,7 +1,7 @@
-"""The part of a long document that contains a result's changes, before and after them.
+"""Cuts out the parts of a long document that a result changes, before and after the changes.
 
 The time for the difference of two documents grows faster than their size, and a workload of a thousand roles has a
-thousand results. So only those entries of a long list or map are compared that contain a change.
+thousand results. So only those entries of a long list or map that contain a change are compared.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,15 +19,17 @@ _LEFT_OUT: Final = object()
 
 
 class _Cut(NamedTuple):
-    """A long list or map, and the keys of the entries that are kept."""
+    """A long list or map of the document, and the keys of its entries that are kept."""
 
     above: str
-    """The pointer to it, with a slash at its end."""
+    """The JSON Pointer to the list or map, with a slash at its end."""
     kept: frozenset[str]
 
 
 def excerpts(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the document before and after the changes, shortened where it is long; None where it is not at hand.
+    """Return the document before and after the changes, with long lists and maps shortened.
+
+    The result is None if the document is not available.
 
     Raises:
         PatchError: a change does not apply to the document.
@@ -44,7 +46,7 @@ def excerpts(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
 
 
 def _shortened(value: Any, paths: Sequence[Sequence[str]], at: tuple[str, ...], cuts: list[_Cut]) -> Any:
-    """Return a document with a mark in the place of entries that no path leads to; ``paths`` start at the value."""
+    """Return a document in which entries that no path leads to are replaced by a mark; ``paths`` start at the value."""
     if not isinstance(value, dict | list) or any(len(path) < 2 for path in paths):  # noqa: PLR2004 - changed itself
         return value
     below: dict[str, list[Sequence[str]]] = {}
@@ -63,7 +65,7 @@ def _shortened(value: Any, paths: Sequence[Sequence[str]], at: tuple[str, ...], 
 
 
 def _inside(changes: Iterable[DocumentChange], cuts: Sequence[_Cut]) -> tuple[DocumentChange, ...] | None:
-    """Return the changes of the entries that are kept; None where one changes a long list or map itself."""
+    """Return the changes inside the entries that are kept; None if a change is of a shortened list or map itself."""
     found: list[DocumentChange] = []
     for each in changes:
         keys = [(cut, *each.path[len(cut.above) :].partition("/")) for cut in cuts if each.path.startswith(cut.above)]

@@ -1,8 +1,8 @@
-"""The report as commands of a GitHub Actions workflow, which GitHub shows at their lines of a pull request.
+"""The report as GitHub Actions workflow commands, which GitHub shows at the lines of a pull request.
 
 Syntax and escapes: https://docs.github.com/actions/reference/workflow-commands-for-github-actions and actions/toolkit
-packages/core/src/command.ts. GitHub keeps 10 errors, 10 warnings and 10 notices of a step: so the most severe come
-first here, the last line has the true counts, and ``-o sarif`` has no such limit (5,000 results are shown).
+packages/core/src/command.ts. GitHub keeps 10 errors, 10 warnings and 10 notices of a step. So the most severe findings
+come first, and the last line has the true counts. ``-o sarif`` has a higher limit: GitHub shows 5,000 results.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from .results import STDIN, by_file, reasons, sentence, shown, skipped, summary,
 
 
 def render(report: Report) -> str:
-    """Return the commands, those of each file in a group, and the summary."""
+    """Return the workflow commands, grouped by file, and the summary as the last line."""
     lines: list[str] = []
     for file, results in by_file(report).items():
         commands = [line for result in results for line in _commands(result)]
@@ -53,16 +53,16 @@ def _gravity(command: str) -> int:
 
 
 def escaped(text: str) -> str:
-    """Return the text of a command."""
+    """Return a text escaped for the message of a workflow command."""
     shown = visible(text, keep="\r\n").replace("%", "%25")
     return shown.replace("\r", "%0D").replace("\n", "%0A")
 
 
 def escaped_property(text: str) -> str:
-    """Return the value of a property of a command."""
+    """Return a text escaped for a property of a workflow command."""
     return escaped(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def _plain(text: str) -> str:
-    """Return a line that the runner does not read as a command, whatever the names of kinds are."""
+    """Return a line changed so that the runner does not read it as a workflow command, whatever names it has."""
     return inert(visible(text))

@@ -17,7 +17,7 @@ _OWN_CHECK = "podberth"
 
 
 def as_code_quality(report: Report) -> list[dict[str, Any]]:
-    """Return the findings as plain JSON."""
+    """Return the report as a list of GitLab's issues, as plain JSON."""
     found = [each for result in report.results if result.file != STDIN for each in _findings(result)]
     seen: Counter[str] = Counter()
     for each in found:

@@ -1,7 +1,8 @@
-"""JUnit XML for Jenkins, GitLab, Azure and CircleCI: of a check, and the document that ``podberth test`` makes, too.
+"""The report as JUnit XML for Jenkins, GitLab, Azure and CircleCI; ``podberth test`` uses ``document`` too.
 
-Elements and their order are those of Jenkins' schema (jenkinsci/xunit-plugin, junit-10.xsd). ``file`` and ``line`` of a
-case are not in it; GitLab and CircleCI link them. One ``failure`` per case: GitLab reads no more.
+Elements and their order are those of Jenkins' schema (jenkinsci/xunit-plugin, junit-10.xsd). The attributes ``file``
+and ``line`` of a case are not in the schema, but GitLab and CircleCI make links of them. A case has at most one
+``failure``, because GitLab reads only one.
 """
 
 from collections import Counter
@@ -23,18 +24,18 @@ class JunitCase:
 
     file: str
     line: int
-    """The line in the file, from 1; 0: no line is known."""
+    """The line in the file, counted from 1; 0 if no line is known."""
     name: str
     outcome: Outcome = "passed"
     message: str = ""
     kind: str = "podberth"
     text: str = ""
     output: str = ""
-    """Further output; shown whether the case passed or not."""
+    """Further output, which is shown whether or not the case passed."""
 
 
 def document(name: str, cases: Sequence[JunitCase]) -> str:
-    """Return the document: a suite per file, in the order of the cases."""
+    """Return the JUnit XML: one suite for each file, in the order of the cases."""
     root = ET.Element("testsuites", {"name": _text(name), **_counts(cases)})
     for file in dict.fromkeys(case.file for case in cases):
         own = [case for case in cases if case.file == file]
@@ -78,7 +79,7 @@ def _element(case: JunitCase, name: str) -> ET.Element:
 
 
 def _text(text: str) -> str:
-    """Return text that XML can hold (XML 1.0, production 2), and that is safe to print."""
+    """Return a text without the characters that XML cannot hold (XML 1.0, production 2) or that are unsafe to print."""
     return inert(visible(text, keep="\n\t"))
 
 
@@ -86,7 +87,7 @@ _OUTCOMES: dict[str, Outcome] = {"denied": "failure", "error": "error", "skipped
 
 
 def render(report: Report) -> str:
-    """Return the document."""
+    """Return the report as JUnit XML."""
     return document("podberth check", [_case(each) for results in by_file(report).values() for each in results])
 
 

@@ -1,4 +1,4 @@
-"""Styled lines for a terminal of unknown width, and text that cannot control a terminal."""
+"""Styled lines for a terminal of unknown width, and functions that make foreign text harmless to a terminal."""
 
 import re
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _LATIN_1 = 0xFF
 
 
 class Span(NamedTuple):
-    """Text in one style: ``bold``, ``dim``, a colour, or several with blanks between; empty: none."""
+    """A text in one style: ``bold``, ``dim``, a colour, or several of these separated by blanks; empty for no style."""
 
     text: str
     style: str = ""
@@ -25,10 +25,10 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line that is wrapped where it is too long; continuations are indented by ``hanging`` columns.
+    """A line of output that is wrapped if it is too long; its continuation lines are indented by ``hanging`` columns.
 
-    Nothing is broken in its first ``hanging`` columns. A no-break space holds words together, and is shown as a common
-    one.
+    The first ``hanging`` columns are never broken. A no-break space keeps two words on one line, and is printed as an
+    ordinary space.
     """
 
     spans: tuple[Span, ...]
@@ -36,12 +36,12 @@ class Line:
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Return text with invisible characters, which could control a terminal, as escapes: ``\x1b``, ``\u202e``."""
+    r"""Return text whose invisible characters, which could control a terminal, are escaped: ``\x1b``, ``\u202e``."""
     return _UNSEEN.sub(lambda match: match[0] if match[0] in keep else _escape(match[0]), text)
 
 
 def inert(text: str) -> str:
-    """Return text in which the log of a CI service finds no command: ``::`` before a word, and ``##[``, are changed."""
+    """Return text in which a CI service's log finds no command: ``::`` before a word, and ``##[``, are changed."""
     return _COMMAND.sub(r"\\::", text).replace("##[", "## [")
 
 

@@ -1,4 +1,4 @@
-"""The report of live workloads for people: counts, then denied or changed workloads with policies and reasons."""
+"""The report about live workloads as text: counts, then the denied or changed workloads with policies and reasons."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ _ALL: Final = 100
 
 
 class _Said(NamedTuple):
-    """An effect of a policy on a workload."""
+    """An effect of a policy on one workload, with the reason."""
 
     policy: str
     workload: str
@@ -25,7 +25,7 @@ _KINDS: Final = (("denied", "bold red"), ("changed", "bold green"), ("warned", "
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """Yield the report's lines: the summary, the effects by policy, and the omissions with their reasons."""
+    """Yield the lines of the report: the summary, the effects by policy, and what was left out with the reasons."""
     live = report.live
     if live is None:
         raise ValueError("got a report of manifests, want one of live workloads")
@@ -42,7 +42,7 @@ def lines(report: Report) -> Iterator[Line]:
 
 
 def headline(live: Live) -> str:
-    """Return the summary in one sentence: ``3 of 120 workloads would be denied, 17 changed``."""
+    """Return the counts in one sentence: ``3 of 120 workloads would be denied, 17 changed``."""
     text = f"{live.denied} of {number(live.workloads, 'workload')} would be denied, {live.changed} changed"
     text += f", {live.warned} warned" if live.warned else ""
     return text + (f"; {live.error} could not be checked" if live.error else "")
@@ -56,7 +56,7 @@ def _said(kind: str, results: Sequence[Result]) -> list[_Said]:
 
 
 def _name(result: Result) -> str:
-    """Return the workload's name; a finding's field shows which template it is about."""
+    """Return the workload's name without the template's path, which a finding's field contains."""
     return title(replace(result, path=""))
 
 
@@ -65,7 +65,7 @@ def _where(finding: Finding) -> str:
 
 
 def _section(kind: str, style: str, said: Sequence[_Said]) -> Iterator[Line]:
-    """Yield each policy with its workloads, the one with the most first."""
+    """Yield the lines about one kind of effect: each policy with its workloads, the most affected first."""
     by_policy: dict[str, dict[tuple[str, str], None]] = {}
     for each in said:
         by_policy.setdefault(each.policy, {})[each.workload, each.why] = None
@@ -89,7 +89,7 @@ def _errors(results: Sequence[Result]) -> Iterator[Line]:
 
 
 def _rest(live: Live) -> Iterator[str]:
-    """Yield the facts that the counts above do not contain."""
+    """Yield the lines about workloads that the counts do not contain, and about rollouts."""
     for each in live.policies:
         if each.in_force:
             yield f"in force: {each.policy} has written what it would on live pods of {_of(each.in_force, live)}"

@@ -1,4 +1,4 @@
-"""The patched documents: the file's own text, edited where policies change it (``kube.edit``)."""
+"""The patched files: the text of each file, edited only where policies change it (``kube.edit``)."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,9 @@ from .results import operations
 
 
 def render(text: str, file: str, results: Sequence[Result]) -> tuple[str, list[Problem]]:
-    """Return a file's text with the changes of its mutated results; byte for byte where there are none.
+    """Return a file's text with the changes of its mutated results; the same bytes if there are none.
 
-    A document that cannot be edited in place stays as it is, with a Problem.
+    A document that cannot be edited in place is unchanged, and the returned list has a Problem about it.
 
     Raises:
         PatchError: a change does not apply to its document.

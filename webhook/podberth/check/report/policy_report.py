@@ -1,7 +1,7 @@
-"""Findings of live workloads as PolicyReports, one for each namespace that has any.
+"""The findings about live workloads as PolicyReports, one for each namespace with findings.
 
 https://github.com/kubernetes-sigs/wg-policy-prototypes/tree/main/policy-report defines the fields; openreports.io has
-the same. A policy's change is no finding. This module makes no metadata of objects beyond name and labels.
+the same. A policy's change is no finding.
 """
 
 from collections import Counter
@@ -19,8 +19,8 @@ NAME: Final = "podberth"
 LABELS: Final = {"app.kubernetes.io/managed-by": "podberth"}
 SOURCE: Final = "podberth"
 MAX_BYTES: Final = 2**20
-"""The limit for the results of one report: etcd accepts 1.5 MiB a request (--max-request-bytes), including metadata and
-summary."""
+"""The limit for the size of one report's results in bytes: etcd accepts 1.5 MiB for a request (--max-request-bytes),
+including metadata and summary."""
 
 _ORDER: Final[tuple[Outcome, ...]] = ("fail", "error", "warn")
 _SEVERITIES: Final[Mapping[str, str]] = {"fail": "high", "error": "medium", "warn": "low", "skip": "info"}
@@ -29,10 +29,10 @@ _MESSAGE: Final = 1024
 
 
 def policy_reports(report: Report, at: int, before: Mapping[str, Document]) -> dict[str, Document]:
-    """Return ``results`` and ``summary`` by namespace, for those with findings.
+    """Return the ``results`` and the ``summary`` of each namespace that has findings, by namespace.
 
-    ``at`` is the time in seconds since 1970. A finding that the cluster's reports contained ``before`` keeps its time,
-    which is the time when it was first found.
+    ``at`` is the time in seconds since 1970. ``before`` has the cluster's present reports by namespace: a finding in
+    them keeps its time, which is the time when it was first found.
     """
     found: dict[str, list[Result]] = {}
     for result in report.results:
@@ -92,12 +92,12 @@ def _order(entry: Document) -> tuple[int, str, bytes]:
 
 
 def _key(entry: Mapping[str, Any]) -> bytes:
-    """Return the identity of a finding, which does not include the time."""
+    """Return bytes that identify a finding; its time is not part of them."""
     return orjson.dumps({key: value for key, value in entry.items() if key != "timestamp"}, option=orjson.OPT_SORT_KEYS)
 
 
 def _within(entries: Sequence[Document]) -> list[Document]:
-    """Return the most severe findings that fit; the last entry counts those that do not."""
+    """Return the most severe findings that fit into MAX_BYTES; a last entry has the number of the others."""
     room = MAX_BYTES
     for index, each in enumerate(entries):
         # The time and the commas: some 60 bytes
@@ -111,10 +111,10 @@ def _within(entries: Sequence[Document]) -> list[Document]:
 
 
 def _summary(results: Sequence[Result], entries: Sequence[Document]) -> dict[str, int]:
-    """Count the findings, including those that are left out.
+    """Return the number of findings by result, including the findings that are left out.
 
-    ``pass`` are the pod templates without findings, ``skip`` the templates that the rollout of a policy does not
-    include.
+    ``pass`` is the number of pod templates without findings, ``skip`` counts each template once for every policy whose
+    rollout does not include it.
     """
     counted = Counter(each["result"] for each in entries)
     clean = [each for each in results if not (each.denials or each.audits or each.errors or each.warnings)]

@@ -1,4 +1,4 @@
-"""Parts of a result that every format needs: name, patched document, findings in words, places of changes."""
+"""The parts of a result that several formats need: its name, its patched document, its findings as text."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,28 +10,28 @@ STDIN = "-"
 
 
 def title(result: Result) -> str:
-    """Return ``Kind/namespace/name``, and the template's path where the document is not the template itself."""
+    """Return ``Kind/namespace/name``, followed by the template's path unless the document is the template."""
     name = "/".join(part for part in (result.kind, result.namespace, result.name) if part) or "document"
     return f"{name} {result.path}" if result.path else name
 
 
 def shown(file: str) -> str:
-    """Return a file's name for people."""
+    """Return a file's name as messages show it."""
     return "<stdin>" if file == STDIN else file
 
 
 def place(file: str, line: int) -> str:
-    """Return ``file:line``; without a line, the file."""
+    """Return ``file:line``; if there is no line, only the file."""
     return f"{shown(file)}:{line}" if line else shown(file)
 
 
 def sentence(finding: Finding) -> str:
-    """Return ``policy: field: message``, without the parts that are empty."""
+    """Return a finding as ``policy: field: message``; empty parts are left out."""
     return ": ".join(part for part in (finding.policy, finding.field, finding.message) if part)
 
 
 def operations(changes: Sequence[DocumentChange]) -> list[Operation]:
-    """Return changes as operations on their document."""
+    """Return the changes as operations of a JSON Patch."""
     return [
         Operation(each.op, steps_of(each.path))
         if each.op == "remove"
@@ -41,9 +41,9 @@ def operations(changes: Sequence[DocumentChange]) -> list[Operation]:
 
 
 def patched(result: Result) -> tuple[dict[str, Any], dict[str, Any]] | None:
-    """Return the document before and after the changes; None where it is not available.
+    """Return the document before and after the changes of a result; None if the document is not available.
 
-    The document before them includes the changes of earlier templates.
+    The document before the changes already has the changes of its earlier templates.
 
     Raises:
         PatchError: a change does not apply to the document.
@@ -59,12 +59,12 @@ def _edited(document: dict[str, Any], changes: Sequence[DocumentChange]) -> dict
 
 
 def reasons(result: Result) -> list[tuple[str, str]]:
-    """Return each policy that changes something with its reason, each once, in order."""
+    """Return the policies that change the document with their reasons, each pair once, in the order of the changes."""
     return list(dict.fromkeys((each.policy, each.reason) for each in result.changes))
 
 
 def summary(report: Report) -> str:
-    """Return the report in one sentence."""
+    """Return the counts of a report in one sentence."""
     counts = [(verdict, report.count(verdict)) for verdict in VERDICTS]
     said = [
         number(count, "error") if verdict == "error" else f"{count} {verdict}" for verdict, count in counts if count
@@ -76,17 +76,17 @@ def summary(report: Report) -> str:
 
 
 def skipped(report: Report) -> str:
-    """Return the kinds that were not checked, with their numbers; empty if there are none."""
+    """Return the kinds of the skipped documents with their numbers; empty if nothing was skipped."""
     return ", ".join(f"{count} {kind or 'without a kind'}" for kind, count in report.skipped_kinds.items())
 
 
 def number(count: int, what: str) -> str:
-    """Return a count with its noun."""
+    """Return a count with its noun in the right number: ``1 pod``, ``2 pods``."""
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 def by_file(report: Report) -> dict[str, Sequence[Result]]:
-    """Return the results of each file, in order."""
+    """Return the results by file, in the order of the report."""
     files: dict[str, list[Result]] = {}
     for result in report.results:
         files.setdefault(result.file, []).append(result)

@@ -1,4 +1,4 @@
-"""The report as SARIF 2.1.0, which GitHub code scanning, Azure DevOps and editors read; rules are policies.
+"""The report as SARIF 2.1.0, which GitHub code scanning, Azure DevOps and editors read; each policy is a rule.
 
 Specification: https://docs.oasis-open.org/sarif/sarif/v2.1.0/; GitHub's subset:
 https://docs.github.com/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning. A
@@ -16,7 +16,7 @@ from .results import STDIN, reasons, title
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _OWN_RULE: Final = "podberth"
-"""The rule of podberth's own findings: YAML and shape."""
+"""The id of the rule for podberth's own findings, such as invalid YAML or a wrong type."""
 _OWN_DESCRIPTION: Final = "The manifest can be read, and its pods can be checked"
 # A manifest that CI pipes in has no file to link to, and GitHub requires one
 _STDIN_URI: Final = "stdin"
@@ -24,7 +24,10 @@ _FINGERPRINT: Final = "podberthFinding/v1"
 
 
 def as_sarif(report: Report, version: str, descriptions: Mapping[str, str]) -> dict[str, Any]:
-    """Return the log as plain JSON. ``version`` is podberth's, ``descriptions`` are the policies' by name."""
+    """Return the SARIF log as plain JSON.
+
+    ``version`` is podberth's version, ``descriptions`` are the policies' descriptions by name.
+    """
     results = [found for result in report.results for found in _results(result)]
     names = sorted({found["ruleId"] for found in results} | descriptions.keys())
     numbers = {name: number for number, name in enumerate(names)}
@@ -87,12 +90,12 @@ def _distinct(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def digest(*parts: str) -> str:
-    """Return a fingerprint of the identity of a finding."""
+    """Return the fingerprint of a finding, a hash of the parts that identify it."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
 def uri(file: str) -> str:
-    """Return a relative file as a URI reference (RFC 3986), an absolute one as ``file:``."""
+    """Return the name of a file as a URI: a relative reference (RFC 3986), or for an absolute path a ``file:`` URI."""
     if file == STDIN:
         return _STDIN_URI
     path = quote(file.removeprefix("./").encode("utf-8", "surrogateescape"))

@@ -1,4 +1,4 @@
-"""The report for people: each result with its difference, the policy behind each change, and every finding's place."""
+"""The report as text: each result with its difference, the policies behind its changes, and its findings."""
 
 from collections.abc import Iterator, Sequence
 
@@ -27,9 +27,9 @@ _CONTINUED = 4
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """Yield the report's lines; a blank line surrounds each result that has more than its verdict.
+    """Yield the lines of the report; a result with more than a verdict has a blank line before and after it.
 
-    A skipped document without a message is counted at the end, and has no line of its own.
+    Skipped documents without a message are only counted, in the last lines.
     """
     open_below = False
     said: set[tuple[object, ...]] = set()
@@ -60,7 +60,10 @@ def _head(result: Result) -> Line:
 
 
 def _detail(result: Result, said: set[tuple[object, ...]]) -> Iterator[Line]:
-    """Yield the lines below a result's verdict; ``said`` has what was reported already, and gets what is new."""
+    """Yield the lines below the verdict of a result.
+
+    A finding that is in ``said`` was printed before and is shortened; new findings are added to ``said``.
+    """
     yield from _difference(result)
     for number, (policy, reason) in enumerate(reasons(result)):
         yield from _labelled(
@@ -114,12 +117,12 @@ def _findings(
 
 
 def _below(template: str, field: str) -> str:
-    """Return a field's path below the template, which the result's first line names."""
+    """Return a field's path relative to the template, which the first line of the result names."""
     return field.removeprefix(template).removeprefix(".") if template else field
 
 
 def _labelled(label: str, style: str, spans: tuple[Span, ...]) -> Iterator[Line]:
-    """Yield a labelled text; line breaks in its last span stay."""
+    """Yield the lines of a text with a label before it; line breaks in its last span are kept."""
     *before, last = spans
     first, *rest = last.text.split("\n")
     yield Line((Span(f"{_INDENT}{label:<{_LABEL_WIDTH}}", style), *before, Span(first, last.style)), _HANGING)

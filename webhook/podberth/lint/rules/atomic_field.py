@@ -29,7 +29,7 @@ LEVEL = Level.ERROR
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the first wrong field in each branch of the configuration."""
+    """Yield the first field of each branch of an apply configuration that cannot be merged."""
     for mutation in library.mutations:
         if mutation.source.apply_configuration is not None:
             policy, path = mutation.policy, (*mutation.path, "applyConfiguration")

@@ -38,7 +38,7 @@ _COUNT: Final = ("gpu", "count")
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the claims that replace accelerators, if their number of devices is one that no matched pod asks for."""
+    """Yield the claims in place of accelerators whose number of devices is unknown, or asked for by no matched pod."""
     declared = {
         policy.name: KnownDevices(
             declared={each.name: read_claim(each.document) for each in policy.spec.claim_templates}
@@ -52,7 +52,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _wrong(mutation: LintedMutation, devices: KnownDevices, part: Tree) -> str:
-    """Return the problem of a map of constants that is an item of resourceClaims; empty where none can be seen."""
+    """Return the problem of a constant map that is an item of resourceClaims; empty if it has no visible problem."""
     texts = _texts(part)
     template, resource = texts.get("template", ""), texts.get("instead", "")
     accelerator = recognise(resource)

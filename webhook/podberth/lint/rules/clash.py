@@ -38,5 +38,5 @@ LEVEL = Level.NOTE
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a note at each later policy."""
+    """Yield a note at each policy that writes the same field as an earlier policy."""
     yield from clashes(policy.parsed for policy in library.policies)

@@ -27,7 +27,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the tests of choices whose value is known beforehand."""
+    """Yield the tests of ``? :`` whose value is always the same."""
     for policy in library.applicable:
         conditions = policy.conditions
         for placed in policy.expressions:

@@ -28,7 +28,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the validations whose value is known beforehand."""
+    """Yield the validations whose value is always the same."""
     for policy in library.applicable:
         conditions = policy.conditions
         for index, validation in enumerate(policy.spec.validations):

@@ -28,5 +28,5 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Return the expensive expressions, at their most expensive part."""
+    """Return the problems of the most expensive class of expressions, each at its most expensive part."""
     return problems_of(library, "dear")

@@ -28,7 +28,7 @@ _READS = ("test",)
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield each forbidden path where it is written."""
+    """Yield each place where a policy writes a path that policies may not write."""
     for mutation in library.mutations:
         for leaf in mutation.leaves:
             tree = mutation.policy.tree(leaf.source)
@@ -45,7 +45,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _set(tree: Tree, path: tuple[str, ...]) -> Iterator[tuple[Tree, tuple[str, ...]]]:
-    """Yield the paths that a map literal sets, at their keys."""
+    """Yield the paths that a map literal sets, each with the tree of its key."""
     for key, value in tree.entries if isinstance(tree, Entries) else ():
         if isinstance(key, Literal) and isinstance(key.value, str):
             yield key, (*path, key.value)

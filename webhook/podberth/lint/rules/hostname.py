@@ -28,7 +28,7 @@ LEVEL = Level.ERROR
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield every key of a term that is the hostname's, and every matchFields."""
+    """Yield the keys of node affinity terms that are the hostname's, and every matchFields."""
     for mutation, place, part in library.parts("nodeAffinity", "applyConfiguration", "jsonPatch"):
         if not isinstance(part, Entries):
             continue

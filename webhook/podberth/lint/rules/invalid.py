@@ -24,5 +24,5 @@ LEVEL = Level.ERROR
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the problems of parsing and compiling."""
+    """Yield the problems of parsing and compiling the policies."""
     yield from library.problems

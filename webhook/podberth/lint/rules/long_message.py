@@ -30,11 +30,11 @@ from ..model import Level, Library
 LEVEL = Level.NOTE
 
 MAX_COMFORTABLE = 120
-"""Characters: docs/rules.md, rule 14."""
+"""The most characters of a line that is comfortable to read: docs/rules.md, rule 14."""
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the lines that are too long to read comfortably, and short enough to be shown whole."""
+    """Yield the messages and reasons that are longer than MAX_COMFORTABLE, but short enough to be shown in full."""
     for policy in library.policies:
         for path, length in shortest_lines(policy):
             if MAX_COMFORTABLE < length <= MAX_LINE:

@@ -28,5 +28,5 @@ LEVEL = Level.NOTE
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Return the moderate expressions, at their most expensive part."""
+    """Return the problems of expressions of moderate cost, each at its most expensive part."""
     return problems_of(library, "moderate")

@@ -38,7 +38,7 @@ _VALIDATED: tuple[Route, ...] = (
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the rules that match no request that podberth receives."""
+    """Yield a problem for each policy whose match rules match no request that podberth receives."""
     for policy in library.policies:
         spec, path = policy.spec, ("spec", "matchConstraints", "resourceRules")
         judges = bool(spec.validations or spec.audit_annotations)

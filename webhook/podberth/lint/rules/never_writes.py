@@ -44,11 +44,12 @@ _UNSET: Mapping[str, Formula] = {
     ),
     "runtimeClassName": Holds(PresentTerm(_RUNTIME), wanted=False),
 }
-"""The statement that the policy may set a name. The cluster's default priority class is not known here."""
+"""The statement that a field has a value that a policy may replace, by field. The cluster's default priority class is
+not known here."""
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the leaves that write nothing."""
+    """Yield the expressions of mutations that never write anything."""
     for mutation in library.mutations:
         for leaf in mutation.leaves:
             why = _constant(mutation, leaf) or _taken(mutation, leaf)
@@ -90,7 +91,7 @@ def _for_itself(item: Tree) -> bool:
 
 
 def _taken(mutation: LintedMutation, leaf: Leaf) -> str:
-    """Return why the user has always set the field where the mutation applies."""
+    """Return why the user has always set the field already when the mutation applies; empty if that is not so."""
     concern = mutation.source.concern
     if concern in ("labels", "annotations"):
         unset: Formula = Holds(PresentTerm(("object", "metadata", concern, leaf.name)), wanted=False)

@@ -36,7 +36,7 @@ _WANT_THE_LABEL = frozenset({"In", "Exists", "Gt", "Lt"})
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the requirements of terms that no node satisfies."""
+    """Yield the requirements of node affinity terms that no known node satisfies."""
     nodes = library.nodes
     if not nodes:
         return

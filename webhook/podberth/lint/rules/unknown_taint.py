@@ -25,7 +25,7 @@ LEVEL = Level.NOTE
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the keys of tolerations that are the key of no taint."""
+    """Yield the keys of tolerations that no taint of a known node has."""
     if not library.nodes:
         return
     known = sorted({taint.key for node in library.nodes for taint in node.taints})

@@ -29,7 +29,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield declared templates that are not among the names which the policy writes, if it writes literals only."""
+    """Yield the declared claim templates that the policy never writes, if it writes only literal names of templates."""
     for policy in library.policies:
         written = list(_written(policy)) if policy.spec.claim_templates else []
         names = {str(each.value) for each in written if isinstance(each, Literal)}
@@ -43,7 +43,7 @@ def check(library: Library) -> Iterator[Problem]:
 
 
 def _written(policy: Linted) -> Iterator[Tree]:
-    """Yield the values of `template` in the expressions of resourceClaims and in their variables."""
+    """Yield the values of ``template`` in the expressions of resourceClaims, and in the variables that they need."""
     for mutation in policy.mutations:
         for leaf in mutation.leaves if mutation.source.concern == "resourceClaims" else ():
             for _, tree in policy.reached(leaf.source):
