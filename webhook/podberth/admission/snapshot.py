@@ -131,9 +131,10 @@ class Snapshot:
         namespaces: Mapping[str, Mapping[str, Any]],
         config_maps: Mapping[tuple[str, str], Mapping[str, Any]],
     ) -> "Snapshot":
-        """Return the snapshot with the cluster's Namespaces and ConfigMaps; plans are shared, cached answers are not.
+        """Return the snapshot with the cluster's Namespaces and ConfigMaps.
 
-        The ConfigMaps are added to the known ones; they replace default params of the same name.
+        The ConfigMaps are added to the known ones; they replace default params of the same namespace and name. Both
+        snapshots share ``plans``, the policies that can match each kind of review. They share no cached answers.
         """
         params = {**self.facts.config_maps, **config_maps}
         tables = {NAMESPACE_KIND: Table.of(namespaces), CONFIG_MAP: Table.of(params)}

@@ -97,10 +97,12 @@ class Expression:
         return self._lowered.parts
 
     def load(self, room: Room) -> None:
-        """Make the program that evaluates the expression and the variables it needs; not called for variables.
+        """Load one program that evaluates the expression together with the variables it needs.
+
+        The compiler of policies does not call this for variables: they are part of the programs that need them.
 
         Args:
-            room: the budget from which the program's parts are taken before it is made.
+            room: the budget of parts (``cel.bounds``). It shrinks by the program's parts before the program is loaded.
 
         Raises:
             CompileError: the program would exceed the limit or the budget, or is nested too deeply.

@@ -262,9 +262,10 @@ def _lower_call(checked: Node, node: Node, reads: set[Path], apply: Apply) -> st
 def _lower_library(checked: Node, node: Node, rows: list[Overload], apply: Apply) -> None:
     """Replace a call of a library function by its implementation; ``rows`` are the overloads that the types allow.
 
-    If an operand is dyn, there may be several overloads. A function in Python selects its overload at run time, and a
-    CEL body is the same for all overloads. Between the engine's own function (for strings) and a body (for lists), the
-    type of the receiver decides at run time.
+    The implementation is a function in Python, or a body: a CEL expression that takes the place of the call. A call of
+    the engine's own function stays. If an operand is dyn, there may be several overloads. A function in Python selects
+    its overload at run time, and all overloads share one body. If some overloads are the engine's (for strings) and
+    others have a body (for lists), the call becomes a conditional expression, which tests the type of the receiver.
     """
     operands = list(map(ast.copy_of, ast.children(node)))
     by_body = [row for row in rows if row.body]

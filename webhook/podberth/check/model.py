@@ -141,7 +141,7 @@ class Live:
     policies: tuple[PolicyCount, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """Return the numbers in the format of ``-o json``."""
+        """Return the numbers of workloads, by verdict and by policy, in the format of ``-o json``."""
         return {
             "workloads": self.workloads,
             "denied": self.denied,

@@ -46,9 +46,9 @@ def _by_annotation(case: GroupCase) -> Iterator[Wrong]:
 
 
 def _declared(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
-    """Yield a problem if ``podberth.io/gang-size`` is too large.
+    """Yield a problem if the annotation ``podberth.io/gang-size`` is above the number of pods that the workload makes.
 
-    A gang that the user's own label names may have pods of several workloads, so it is left out.
+    Pods with the label ``podberth.io/gang`` are not checked: their gang may have pods of several workloads.
     """
     size = number(text(pods.annotations.get(GANG_SIZE_ANNOTATION))) or 0
     if not size or GANG_LABEL in pods.labels:

@@ -28,7 +28,7 @@ class FromTemplate(Protocol):
 
 
 class StartingPods(Protocol):
-    """The pods of one template, with what the rules of starts read of them."""
+    """The pods of one template: the fields that a dossier's rule reads to find which pods start together."""
 
     @property
     def replicas(self) -> int:
