@@ -86,7 +86,7 @@ def right_sized(answers: list[Document]) -> bool:
     """Tell whether the pod that says how much memory it needs gets a MIG instance, and one by profile is not warned."""
     by_memory, by_profile = answers[3], answers[4]
     warned = "nvidia.com/mig-3g.20gb]: no known node offers it" in str(by_profile["validation"]["warnings"])
-    sized = "podberth: nvidia.com/mig-3g.20gb instead of nvidia.com/gpu" in str(by_memory["warnings"])
+    sized = "nvidia.com/mig-3g.20gb instead of nvidia.com/gpu" in str(by_memory["warnings"])
     assert sized != warned
     return sized
 
@@ -98,7 +98,7 @@ def test_two_hundred_are_known_and_each_policy_has_its_say(both: BothEnds) -> No
     assert both.following.metric("topology_nodes") == 200
     # Those of arm64 are not for just any pod.
     assert "180 of true" in str(one)
-    assert "podberth: tolerates nvidia.com/gpu:NoSchedule, sku=gpu:NoSchedule" in one
+    assert "tolerates nvidia.com/gpu:NoSchedule, sku=gpu:NoSchedule" in str(one)
     assert "; 4 GPUs in one NVLink domain: prefers 90 of 180 nodes" in str(four)
     assert "; 8 GPUs in one NVLink domain: prefers 90 of 130 nodes" in str(eight)
     assert "; GPU model A100: prefers " in str(product)
