@@ -26,7 +26,10 @@ class Maker:
 
 
 def _job(gang: Gang) -> Document:
-    return named("batch/v1", "Job", gang.name, _job_spec(gang))
+    spec = _job_spec(gang)
+    # By it the pods find each other; those of a Job without it are tasks, and no gang.
+    spec["template"]["spec"]["subdomain"] = gang.name
+    return named("batch/v1", "Job", gang.name, spec)
 
 
 def _job_spec(gang: Gang, count: int = MEMBERS, *, gpus: bool = True) -> Document:
