@@ -7,13 +7,15 @@ LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 """The pattern of a DNS-1123 label."""
 SUBDOMAIN: Final = rf"{LABEL}(\.{LABEL})*"
 """The pattern of a DNS-1123 subdomain."""
+NAME: Final = r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?"
+"""The pattern of a qualified name behind its prefix, and of a label's value unless it is empty (IsValidLabelValue)."""
 MAX_SUBDOMAIN: Final = 253
 MAX_LABEL: Final = 63
 _SUBDOMAIN: Final = re.compile(SUBDOMAIN)
 _DNS_LABEL: Final = re.compile(LABEL)
 # IsDNS1035Label: a version, and a kind in lower case (apiextensions-apiserver pkg/apis/apiextensions/validation).
 _DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_LAST: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+_NAME: Final = re.compile(NAME)
 # The API server makes UUIDs; an aggregated one may have others. No sentence fits the pattern.
 _UID: Final = re.compile(r"[0-9A-Za-z]([-0-9A-Za-z]*[0-9A-Za-z])?")
 
@@ -31,7 +33,7 @@ def is_label(name: str) -> bool:
 def is_qualified(name: str) -> bool:
     """Return whether a name is a qualified name (IsQualifiedName), as names of resources and keys of labels are."""
     prefix, slash, last = name.rpartition("/")
-    fits = len(last) <= MAX_LABEL and _LAST.fullmatch(last) is not None
+    fits = len(last) <= MAX_LABEL and _NAME.fullmatch(last) is not None
     return fits and (not slash or is_subdomain(prefix))
 
 

@@ -14,11 +14,11 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from ..cel.types import Want
-from ..kube.names import MAX_SUBDOMAIN, SUBDOMAIN, is_qualified, is_subdomain
+from ..kube.names import MAX_SUBDOMAIN, NAME, SUBDOMAIN, is_qualified, is_subdomain
 from .wording import shown
 
-# k8s.io/apimachinery/pkg/util/validation: IsQualifiedName, IsValidLabelValue; cel.go's identifiers
-_NAME = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?")
+# k8s.io/apimachinery/pkg/util/validation: IsValidLabelValue; cel.go's identifiers
+_NAME = re.compile(NAME)
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # IsEnvVarName: the names that every version accepts; since 1.34 any printable character but "=" is valid
 _ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")

@@ -98,22 +98,19 @@ def _difference(result: Result) -> Iterator[Line]:
 def _findings(
     result: Result, label: str, style: str, findings: Sequence[Finding], said: set[tuple[object, ...]]
 ) -> Iterator[Line]:
-    repeated: set[tuple[str, str, int]] = set()
+    printed: set[tuple[str, str, int, str]] = set()
     for each in findings:
         author = (Span(each.policy, "bold"), Span(": ")) if each.policy else ()
         field = _below(result.path, each.field)
         about = f"{field}: " if field else ""
         where = Span(f"{place(result.file, each.line)} ", "cyan")
         key = (result.file, result.kind, result.namespace, result.name, each.policy, each.message)
-        again = (each.policy, field, each.line)
-        if key in said and again in repeated:
-            continue
-        text = each.message
-        if key in said:
-            text = "as above"
-            repeated.add(again)
+        text = "as above" if key in said else each.message
         said.add(key)
-        yield from _labelled(label, style, (where, *author, Span(f"{about}{text}")))
+        line = (each.policy, field, each.line, text)
+        if line not in printed:
+            printed.add(line)
+            yield from _labelled(label, style, (where, *author, Span(f"{about}{text}")))
 
 
 def _below(template: str, field: str) -> str:
