@@ -53,6 +53,13 @@ def test_exit_codes_say_what_came_of_it(place: Path, capsys: pytest.CaptureFixtu
         assert (found, [each["verdict"] for each in report["results"]]) == (code, [verdict]), arguments
 
 
+def test_what_admission_alone_writes_is_a_change(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gang = str(ROOT / "tests" / "manifests" / "leader-worker-set.yaml")
+    code, report, _ = run(place, gang, capsys=capsys)
+    assert (code, report["summary"]["mutated"]) == (0, 0)
+    assert run(place, gang, "--fail-on", "change", capsys=capsys)[0] == 1
+
+
 def test_a_warning_fails_when_it_is_said_so(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     flow = "apiVersion: x/v1\nkind: Flow\nspec: {limits: {nvidia.com/gpu: 1}}\n"
     (place / "pods" / "b.yaml").write_text(flow, encoding="utf-8")
