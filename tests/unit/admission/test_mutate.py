@@ -33,6 +33,14 @@ def test_a_pod_without_gpus_is_none_of_a_gpu_policys_business() -> None:
     assert outcome.response["response"] == {"uid": outcome.response["response"]["uid"], "allowed": True}
 
 
+def test_nothing_is_written_if_two_containers_have_one_name() -> None:
+    document = gpu_pod()
+    document["spec"]["initContainers"] = [{"name": document["spec"]["containers"][0]["name"]}]
+    known = snapshot(label("a", "'1'"))
+
+    assert (mutate(gpu_pod(), known).verdict, mutate(document, known).verdict) == ("mutated", "allowed")
+
+
 def test_scope_all_reaches_every_pod() -> None:
     known = snapshot(policy("a", "  scope: All\n  mutations:\n  - labels: {a: \"'1'\"}"))
 

@@ -40,6 +40,13 @@ def test_an_amount_that_the_api_server_refuses_is_an_error_at_its_field(resource
     ]
 
 
+def test_a_name_for_two_containers_is_an_error_at_the_second() -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - {name: c, image: i}\n"
+    [error] = one(pod + "  initContainers:\n  - {name: b, image: i}\n  - {name: c, image: i}\n").errors
+    assert (error.field, error.line) == ("spec.initContainers[1].name", 9)
+    assert error.message == "got c for two containers, want a name for each"
+
+
 def test_the_size_of_a_volume_is_an_amount() -> None:
     [error] = one(of("", "[{name: a}, {name: b, emptyDir: {sizeLimit: 10Q}}]")).errors
     assert (error.field, error.line) == ("spec.volumes[1].emptyDir.sizeLimit", 5)

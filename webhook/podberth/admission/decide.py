@@ -6,6 +6,7 @@ outcome. /mutate denies for one reason only: a policy with mutations and failure
 """
 
 from ..errors import EvaluationError
+from ..kube.pod import repeated_names
 from ..policy.evaluate import Watch
 from . import answering
 from .asking import Asking
@@ -37,7 +38,7 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = 
     if request.operation == "UPDATE":
         return restored(request, snapshot)
     matching = _matching("mutate", request, snapshot, watch)
-    key = key_of(matching) if watch is None else None
+    key = key_of(matching) if watch is None and not repeated_names(matching.under.pod) else None
     kept: KeptDecision | None = None if key is None else snapshot.recall.find(key.values)
     if kept is not None:
         return kept.again(matching.under)
@@ -107,9 +108,12 @@ def _matching(phase: Phase, request: AdmissionRequest, snapshot: Snapshot, watch
 def _written(matching: Matching, writing: Writing) -> Outcome:
     """Return the outcome of /mutate after each matching policy has written on the pod, in the policies' order.
 
-    Each policy is matched with the pod as the earlier policies left it.
+    Each policy is matched with the pod as the earlier policies left it. Nothing is written if two containers have one
+    name: the record knows containers by name, and the API server refuses the pod.
     """
     request = matching.under.request
+    if repeated_names(matching.under.pod):
+        return answering.unchanged(request)
     for item in matching:
         fault = item if isinstance(item, Fault) else _write(matching.asking, item, writing)
         if fault is not None:

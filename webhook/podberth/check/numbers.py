@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from ..kube.names import is_qualified
 from ..kube.patch import Path
-from ..kube.pod import containers, spec
+from ..kube.pod import containers, repeated_names, spec
 from ..kube.quantity import parse_count, parse_quantity
 from ..kube.values import values
 
@@ -113,12 +113,15 @@ def _is_number(path: Path) -> bool:
     return path[-1] in _NUMBERS or path[-2:-1] in _QUANTITY_HOLDERS
 
 
-def wrong_amounts(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield path and problem of each resource amount or name in a Pod that the API server would refuse.
+def refused(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Yield path and problem of each container name, resource amount and resource name that the API server would refuse.
 
-    Source: validateResourceName, ValidateResourceQuantityValue and validateEmptyDirVolumeSource (kubernetes
-    pkg/apis/core/validation).
+    Source: validateContainers, validateResourceName, ValidateResourceQuantityValue and validateEmptyDirVolumeSource
+    (kubernetes pkg/apis/core/validation).
     """
+    for container in repeated_names(pod):
+        if container.name:
+            yield (*container.path, "name"), f"got {container.name} for two containers, want a name for each"
     for container in containers(pod):
         resources = container.body.get("resources") or {}
         limits, requests = resources.get("limits") or {}, resources.get("requests") or {}

@@ -30,7 +30,7 @@ from ..workload.projection import Projected, place_of, project
 from ..workload.templates import Template, templates
 from .bystanders import folded, is_foreign, is_other_data, is_part_of_a_tool, patch, skipped_file
 from .model import DocumentChange, Finding, Report, Result, Verdict, Wrote
-from .numbers import advice, is_placeholder, numbers_in, place_of_number, wrong_amounts
+from .numbers import advice, is_placeholder, numbers_in, place_of_number, refused
 from .place import field_of, named_path, place_in, reads_of, steps_of, without_field
 from .sources import Document, Source, SourceFile
 from .unknown_fields import UnknownField, unknown_fields_in
@@ -320,7 +320,7 @@ class _Object:
             found.append(self._finding(placeholder or message or problem, path))
         spec = template.pod.get("spec")
         if not found:
-            found += [self._finding(wrong, place_of(template, path)) for path, wrong in wrong_amounts(template.pod)]
+            found += [self._finding(wrong, place_of(template, path)) for path, wrong in refused(template.pod)]
         if not found and self.source.api_version in _BUILT_IN and not (spec or {}).get("containers"):
             path = place_of(template, ("spec", "containers"))
             found.append(self._finding("got no containers, want at least one", path))

@@ -22,6 +22,7 @@ __all__ = [
     "controller",
     "labels",
     "metadata",
+    "repeated_names",
     "shape_problems",
     "spec",
 ]
@@ -89,6 +90,17 @@ def spec(pod: Mapping[str, Any]) -> dict[str, Any]:
 def containers(pod: Mapping[str, Any]) -> tuple[Container, ...]:
     """Return every container: ordinary ones, then init containers and sidecars in their order, then ephemeral ones."""
     return tuple(_containers(spec(pod)))
+
+
+def repeated_names(pod: Mapping[str, Any]) -> tuple[Container, ...]:
+    """Return each container whose name an earlier container of the Pod has; the API server refuses such a Pod."""
+    seen: set[str] = set()
+    found: list[Container] = []
+    for container in containers(pod):
+        if container.name in seen:
+            found.append(container)
+        seen.add(container.name)
+    return tuple(found)
 
 
 def controller(document: object) -> OwnerReference | None:
