@@ -114,7 +114,7 @@ def _is_number(path: Path) -> bool:
 
 
 def refused(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Yield path and problem of each container name, resource amount and resource name that the API server would refuse.
+    """Yield path and problem of each container name, resource name and amount that the API server would refuse.
 
     Source: validateContainers, validateResourceName, ValidateResourceQuantityValue and validateEmptyDirVolumeSource
     (kubernetes pkg/apis/core/validation).
