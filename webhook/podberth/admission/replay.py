@@ -78,7 +78,7 @@ class KeptDecision:
 
 
 def key_of(matching: Matching) -> DecisionKey | None:
-    """Return the cache key of the decision on an unchanged pod; None if the decision has too many inputs."""
+    """Return the cache key of the decision on an unchanged pod; None if the decision has inputs that no key has."""
     question, under = matching.question, matching.under
     # The write to ``managedFields`` depends on the place of the record there, which is not in the key.
     if question is None or under.found.sent is not False:

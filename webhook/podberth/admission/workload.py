@@ -131,7 +131,10 @@ def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
 
 
 def _choice(template: Template) -> bytes:
-    """Return a key of the template's need; templates with equal keys need only one search among the nodes."""
+    """Return a key of the pods' choice of nodes and accelerators; empty if the template is not decided on.
+
+    Templates with equal keys need only one search among the nodes.
+    """
     if template.too_large or template.problems:
         return b""
     spec, gpu = mapping_at(template.own, "spec"), gpu_facts(template.pod)

@@ -189,7 +189,10 @@ class Writing:
             step.note(policy, "mutate", reason)
 
     def _came_too_early(self, policy: CompiledPolicy, awaits: Callable[[EarlierChanges, str], bool]) -> bool:
-        """Return whether an earlier pass skipped the mutation because only a later policy made the awaited change."""
+        """Return whether, on an earlier pass, a later policy made the change that must precede this mutation.
+
+        The mutation is then skipped on this pass, too. ``awaits`` is the mutation's (``Concern.awaits``).
+        """
         earlier = pipeline.earlier(self.before)
         later = {each.name for each in self.under.snapshot.policies if each.source.sort_key > policy.source.sort_key}
         return any(name in later and awaits(earlier, name) for name in self.before)
