@@ -348,7 +348,7 @@ def garbled(what: str, got: bytes) -> ClusterError:
 
 
 def refusal(what: str, status: int, body: bytes, retry_after: str) -> ClusterError:
-    """Return the error for an answer other than 200; ``retry_after`` is the header's text, or empty."""
+    """Return the error for an answer with a status of 300 or more; ``retry_after`` is the header's text, or empty."""
     try:
         thing = orjson.loads(body)
     except ValueError:
@@ -432,7 +432,7 @@ class Refusals:
         self._since: float | None = None
 
     def lasting(self, error: ClusterError, at: float) -> bool:
-        """Record a failure at a time in seconds; return whether the failures were only refusals for the whole limit."""
+        """Record a failure at a time in seconds; return whether refusals alone have lasted for ``refused_seconds``."""
         if error.reason != "refused":
             self._since = None
             return False
