@@ -25,7 +25,11 @@ _KINDS: Final = (("denied", "bold red"), ("changed", "bold green"), ("warned", "
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """Yield the lines of the report: the summary, the effects by policy, and what was left out with the reasons."""
+    """Yield the lines of the report: the summary, the effects by policy, and the numbers of what was left out.
+
+    Raises:
+        ValueError: the report is about manifests.
+    """
     live = report.live
     if live is None:
         raise ValueError("got a report of manifests, want one of live workloads")
