@@ -264,10 +264,11 @@ def _take_in(series: Series, answer: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReviewEvents:
-    """Makes Events of the warnings in answers of /validate, if the caller is proven to be the API server.
+    """Makes Events of the warnings in answers of /validate.
 
     The API server proves its identity by a client certificate (``--client-ca``). If none is required, anybody who
-    reaches the port can send a review; podberth then writes nothing of its content with its own rights (docs/adr/0042).
+    reaches the port can send a review. Then an Event has only fixed texts of policies, and is only about an object
+    whose namespace, and if possible the object itself, podberth knows (docs/adr/0042).
     """
 
     events: Events

@@ -45,7 +45,7 @@ async def entries(client: Client, name: str) -> Entries:
     """Read the two webhook configurations of that name; a missing configuration has no entry.
 
     Raises:
-        ClusterError: no answer came. A refusal is no error, but a text in the result.
+        ClusterError: they cannot be read. A missing right is no error, but a text in the result.
     """
     return {kind: await _entry(client, path.below(name)) for kind, path in KINDS.items()}
 
