@@ -143,7 +143,7 @@ class ClusterFacts:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Sorted messages: each object that could not be used, with the reason."""
+        """Sorted messages about the objects that are not used, and why."""
         nodes = {*self._at(NODE), *(place for kind, place in self.unusable if kind is NODE)}
         topologies = [*self._at(TOPOLOGY), *(place for kind, place in self.unusable if kind is TOPOLOGY)]
         orphans = [
