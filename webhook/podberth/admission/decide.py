@@ -67,16 +67,6 @@ def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
     return answering.of_validations(request, decisions, judged.reasons, judged.audit)
 
 
-def afresh(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
-    """Decide on the creation of a pod as ``mutate`` does, but without the cache of whole decisions.
-
-    Raises:
-        ReviewError: an object of the review is not a pod.
-    """
-    matching = _matching("mutate", request, snapshot)
-    return _written(matching, Writing(matching.asking))
-
-
 def traced(
     request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None
 ) -> tuple[Outcome, tuple[Written, ...]]:
