@@ -1,6 +1,7 @@
 """Writing: applies the mutations of policies to a draft of the pod under review, and writes their record.
 
-The mutations of one policy are applied either all or not at all.
+If one mutation of a policy fails, none of the policy's is applied. One that is skipped, or that conflicts with an
+earlier policy, does not keep the policy's others from being applied.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -107,7 +108,7 @@ class Writing:
         self.step = _Step(self.draft)
 
     def write(self, matched: Matched, asked: Sequence[Asked]) -> Fault | None:
-        """Apply all mutations of one policy; if one fails, apply none and return the fault."""
+        """Apply the mutations of one policy; if one fails, apply none and return the fault, else None."""
         policy = matched.policy
         self.step = step = _Step(self.draft.fork())
         try:

@@ -122,7 +122,7 @@ class Events:
         await self.client.reset()
 
     async def _try(self, series: Series) -> None:
-        """Send a series. After a refusal only this series waits; without an answer all series wait."""
+        """Send a series. After a refusal only this series waits, after any other error all series."""
         error = await self._send(series)
         if error is None:
             self._pace.succeeded()

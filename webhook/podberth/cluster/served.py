@@ -38,7 +38,7 @@ async def discover(client: Client, kinds: Iterable[Kind]) -> dict[Kind, Resource
     """Return the resource to watch for each of the kinds that the cluster serves.
 
     Raises:
-        ClusterError: the API server does not answer.
+        ClusterError: the API server does not answer, or refuses.
     """
     wanted = list(kinds)
     groups = read_versions(await client.get(ApiPath("apis"), {}))

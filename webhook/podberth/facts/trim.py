@@ -203,7 +203,7 @@ def _is_topology(document: Document) -> bool:
 
 
 def _counted(value: Any, key: str) -> Any:
-    """Return a copy of a workload's spec in which every string that is no name is empty."""
+    """Return a copy of a workload's spec in which strings are empty, but for names and requirements on a node."""
     if isinstance(value, dict):
         counted = {inner: _counted(each, inner) for inner, each in value.items()}
         return counted | _asked_of_a_node(value)

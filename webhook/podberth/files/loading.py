@@ -232,8 +232,8 @@ def _texts(
 ) -> tuple[list[tuple[str, str]], list[Problem]]:
     """Return (file, text) of each file, all of them below ``place``, and a problem for each unreadable file.
 
-    A file may have ``most`` bytes, and all files ``most_together`` (None: as many as policies): beyond that the rest is
-    not read, and ``place`` has a problem.
+    A file may have ``most`` bytes, and all files ``most_together`` (None: as many as policies): beyond that no text is
+    returned, and ``place`` has a problem.
     """
     most_together = most_together or MAX_POLICIES_BYTES
     wanted = tuple(files)
