@@ -202,7 +202,7 @@ class ClusterFacts:
 
     @cached_property
     def owners(self) -> Mapping[str, Document]:
-        """The kept fields of each owner of a gang, by the owner's uid; some kinds by name, too (``kube.pod.by_name``)."""
+        """The kept fields of each owner of a gang, by its uid; of some kinds by ``kube.pod.by_name``, too."""
         return self._known("owner")
 
     @cached_property
