@@ -241,11 +241,14 @@ class Writing:
         return record.add(self.record, "", self.step.changes)
 
     def _nodes_left(self, draft: Draft) -> int:
-        """Return the number of known nodes that could run the draft's pod."""
+        """Return the number of known nodes, transient ones left out, that could run the draft's pod."""
         return self._nodes_of(draft.document["spec"], draft.document["spec"]).count
 
     def _nodes_of(self, chosen: Mapping[str, Any], tolerated: Mapping[str, Any]) -> NodeSet:
-        """Return the known nodes that the pod spec ``chosen`` selects and whose taints ``tolerated`` tolerates."""
+        """Return the known nodes that fit the pod with the selection of ``chosen`` and the tolerations of ``tolerated``.
+
+        Both are pod specs.
+        """
         topology, conventions = self.under.snapshot.topology, self.under.snapshot.conventions
         selector, tolerations = NodeSelection.of(chosen), own_tolerations(tolerated, conventions)
         return topology.nodes(replace(self.under.description.need, selector=selector, tolerations=tolerations))
