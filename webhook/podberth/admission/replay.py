@@ -96,7 +96,7 @@ def key_of(matching: Matching) -> DecisionKey | None:
 
 
 def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writing) -> None:
-    """Cache a decision, unless it read more than its key has, a policy failed in it, or it is too long."""
+    """Cache a decision, unless it read more than its key has, a policy failed or conflicted, or it is too long."""
     faulty = any(each.action in ("deny", "error", "conflict") for each in outcome.decisions)
     if faulty or not _within(key.inputs.footprint, writing.draft) or not _expected(key.inputs, matching):
         return

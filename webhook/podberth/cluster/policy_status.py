@@ -135,7 +135,10 @@ class Freshness:
         self._said = {name: each for name, each in self._said.items() if name in names}
 
     def due(self, document: Document, verdict: Verdict) -> dict[str, Any] | None:
-        """Return the condition that a policy should have: the present one if this replica has nothing new to write."""
+        """Return the condition that a policy should have: the present one if this replica has none to write.
+
+        None if the policy does not compile or asks for no nodes, or if there is neither.
+        """
         if verdict.problems or verdict.name not in self.readers:
             return None
         if self._fresh.value is None or self._said.get(verdict.name) == self._turn(document, verdict):

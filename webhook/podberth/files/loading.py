@@ -157,7 +157,7 @@ def read_pod_schema(path: Path | None) -> PodSchema:
     """Return the schema of a Pod: the packaged one, or that in the output of ``kubectl get --raw /openapi/v3/api/v1``.
 
     Raises:
-        UsageError: the file is no such output.
+        UsageError: the file cannot be read, or is no such output.
     """
     if path is None:
         return PodSchema.packaged()
