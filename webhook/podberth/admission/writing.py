@@ -245,10 +245,7 @@ class Writing:
         return self._nodes_of(draft.document["spec"], draft.document["spec"]).count
 
     def _nodes_of(self, chosen: Mapping[str, Any], tolerated: Mapping[str, Any]) -> NodeSet:
-        """Return the known nodes that fit the pod with the selection of one spec and the tolerations of another.
-
-        ``chosen`` has the selection, ``tolerated`` the tolerations.
-        """
+        """Return the known nodes that fit the pod with ``chosen``'s selection and ``tolerated``'s tolerations."""
         topology, conventions = self.under.snapshot.topology, self.under.snapshot.conventions
         selector, tolerations = NodeSelection.of(chosen), own_tolerations(tolerated, conventions)
         return topology.nodes(replace(self.under.description.need, selector=selector, tolerations=tolerations))

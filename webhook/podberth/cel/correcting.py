@@ -25,10 +25,9 @@ class Correcting:
     """Corrects the calls and fields of one expression in place, subexpressions first."""
 
     def __init__(self, checked: Node, apply: Apply, *, may_hold_optional: bool) -> None:
-        """Create the object for the expression ``checked``, which it changes in place.
+        """Create the object for the expression ``checked``, which it changes in place; ``apply`` fills in a body.
 
-        ``apply`` puts operands into a body. ``may_hold_optional``: whether a value of the expression may be or contain
-        an optional.
+        ``may_hold_optional``: whether a value of the expression may be or contain an optional.
         """
         self._checked = checked
         self._apply = apply

@@ -25,11 +25,7 @@ _KINDS: Final = (("denied", "bold red"), ("changed", "bold green"), ("warned", "
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """Yield the lines of the report: the summary, the effects by policy, and the numbers of what was left out.
-
-    Raises:
-        ValueError: the report is about manifests.
-    """
+    """Yield the lines of a report about live workloads: the summary, the effects by policy, what was left out."""
     live = report.live
     if live is None:
         raise ValueError("got a report of manifests, want one of live workloads")
