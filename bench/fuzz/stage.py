@@ -10,7 +10,6 @@ import jsonpatch
 import orjson
 
 from podberth.admission import decide
-from podberth.admission.decide import afresh
 from podberth.admission.messages import MAX_LINE, MAX_TOTAL
 from podberth.admission.outcome import Outcome
 from podberth.admission.recall import Recall
@@ -246,13 +245,8 @@ def _fresh(path: str, body: bytes, snapshot: Snapshot) -> tuple[int, JSON]:
     return _OK, response
 
 
-def _mutate(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
-    route = (request.group, request.version, request.resource, request.sub_resource, request.operation)
-    return (afresh if route == ("", "v1", "pods", "", "CREATE") else decide.mutate)(request, snapshot)
-
-
 _FRESH: Final[Mapping[str, Callable[[AdmissionRequest, Snapshot], Outcome]]] = {
-    "/mutate": _mutate,
+    "/mutate": decide.mutate,
     "/validate": decide.validate,
     "/validate-workload": validate_workload,
 }

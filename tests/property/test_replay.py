@@ -1,7 +1,7 @@
 """A decision that is remembered is the decision that would be made: over pods that differ in one thing at a time.
 
 Each example is a set of policies and a handful of pods, decided one after the other with one snapshot. Whatever the
-earlier ones left behind, each outcome must be the one that is made afresh.
+earlier ones left behind, each outcome must be the one of a snapshot that remembers nothing.
 """
 
 import json
@@ -15,7 +15,7 @@ import pytest
 
 from builders import gpu_container, gpu_pod, job_pod, pod, pod_group, review
 from misleading import GROUP, LONG, LONGER, OTHERS
-from podberth.admission.decide import afresh, mutate
+from podberth.admission.decide import mutate
 from podberth.admission.outcome import Outcome
 from podberth.admission.replay import KeptDecision
 from podberth.admission.review import AdmissionRequest, decode_review
@@ -336,7 +336,7 @@ def test_a_pod_of_the_same_gang_is_not_decided_again(texts: list[str]) -> None:
     outcome = mutate(second, warm)
 
     assert len(warm.recall) == remembered
-    assert outcome == afresh(second, forgetful(warm))
+    assert outcome == mutate(second, forgetful(warm))
 
 
 def test_a_record_of_operations_is_believed_of_one_pod_and_not_of_the_next() -> None:
@@ -346,7 +346,7 @@ def test_a_record_of_operations_is_believed_of_one_pod_and_not_of_the_next() -> 
     for hostname in ("h", "i"):
         document = with_record(pod(gpu_container(), labels={GANG_LABEL: "g"}, hostname=hostname), claims)
         request = decode_review(review(document))
-        assert mutate(request, warm) == afresh(request, forgetful(warm))
+        assert mutate(request, warm) == mutate(request, forgetful(warm))
 
 
 def test_each_pod_of_one_decision_gets_a_seal_of_its_own() -> None:
@@ -367,4 +367,4 @@ def test_the_seal_of_another_pod_in_a_label_is_left_alone() -> None:
     seen = annotation_of(apply(first.object or {}, mutate(first, warm).patch))[-24:-2]
     again = decode_review(review(gpu_pod(4, name="pod", labels={GANG_LABEL: f"g{seen}g"})))
 
-    assert mutate(again, warm) == mutate(again, warm) == afresh(again, forgetful(warm))
+    assert mutate(again, warm) == mutate(again, warm) == mutate(again, forgetful(warm))

@@ -14,7 +14,7 @@ from podberth.admission.notices import _REASONS
 from podberth.admission.outcome import Action
 from podberth.admission.response import CODES
 from podberth.admission.review import AdmissionRequest, decode_review
-from podberth.api.protocol import OBJECTS, POLICIES, RESOURCES, ListReason, Reason
+from podberth.api.protocol import HEARTBEATS, NODES, OBJECTS, POLICIES, TOPOLOGIES, ListReason, Reason
 from podberth.cli.exitcodes import ExitCode
 from podberth.cli.serve import DECIDERS
 from podberth.facts.kinds import FOLLOWED
@@ -78,7 +78,7 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
 def test_every_reason_of_a_watch_is_named_and_is_one_that_is_counted() -> None:
     assert get_args(Reason) == WATCH_REASONS
     assert get_args(ListReason) == LIST_REASONS
-    assert tuple(LEFT_OUT) == tuple(resource.name for resource in (*RESOURCES, *OBJECTS, POLICIES))
+    assert tuple(LEFT_OUT) == tuple(resource.name for resource in (NODES, TOPOLOGIES, HEARTBEATS, *OBJECTS, POLICIES))
     table = OPERATING.partition("\n| reason | what happened |")[2].partition("\n\n")[0]
     assert rows(table).keys() - {"---"} == set(WATCH_REASONS)
     assert set(LIST_REASONS) <= spans(OPERATING_ROWS["podberth_watch_lists_total"][2])
@@ -208,7 +208,7 @@ def test_it_may_do_what_it_watches_and_nothing_else() -> None:
             granted |= {(name, each.document["kind"], group) for name in names for group in groups}
     expected = {("gpupolicies/status", "ClusterRole", "podberth.io"), ("events", "ClusterRole", "events.k8s.io")}
     expected |= {(each, "ClusterRole", "admissionregistration.k8s.io") for each in CONFIGURATIONS}
-    for resource in (*RESOURCES, *OBJECTS, POLICIES):
+    for resource in (NODES, TOPOLOGIES, HEARTBEATS, *OBJECTS, POLICIES):
         group = resource.path.split("/")[2] if resource.path.startswith("/apis/") else ""
         role = "Role" if "/namespaces/" in resource.path else "ClusterRole"
         expected.add((resource.path.rpartition("/")[2], role, group))

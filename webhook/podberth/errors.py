@@ -1,4 +1,4 @@
-"""Every exception of podberth, divided by who has caused the fault.
+"""The faults that podberth reports, by who has caused them.
 
 Verdicts (a denial, a finding) are values and never exceptions. An exception is a fault:
 
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 
 class PodberthError(Exception):
-    """The base class of every exception that podberth raises on purpose."""
+    """The base class of the exceptions that callers classify by who caused the fault."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -12,7 +12,7 @@ import pytest
 
 from builders import gpu_container, gpu_pod, pod, review
 from podberth.admission import decide
-from podberth.admission.decide import afresh
+from podberth.admission.decide import mutate
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
@@ -171,7 +171,7 @@ def test_a_forged_record_changes_nothing_about_what_is_written_and_said(name: st
     forged = arrived(forgeries(case.pod, case.claims)[forgery])
     plain, of = without_record(forged), known(case)
     want, got = decided(plain, of), decided(forged, of)
-    assert decided(forged, of) == got == afresh(decode_review(review(forged)), replace(of))
+    assert decided(forged, of) == got == mutate(decode_review(review(forged)), replace(of))
 
     assert without_record(apply(forged, got.patch)) == without_record(apply(plain, want.patch))
     assert (got.decisions, got.warnings) == (want.decisions, want.warnings)

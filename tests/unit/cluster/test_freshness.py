@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from podberth.admission.snapshot import reads_topology
 from podberth.cluster.policy_status import Freshness, Settled, status_due
 from podberth.files.source import Verdict
+from snapshots import policy, snapshot
 from unit.cluster.test_policy_status import GOOD, NOW
 
 SETTLES = 120.0
@@ -97,3 +99,18 @@ def test_nothing_is_said_of_a_policy_that_asks_for_no_node_or_does_not_compile(v
     freshness.readers = {"a"}
     freshness.look(1.0)
     assert freshness.due(shared(), verdict) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "reads"),
+    [
+        ("  matchConditions: [{name: c, expression: topology.known}]\n  mutations: [{labels: {a: \"'b'\"}}]", True),
+        ("  mutations: [{labels: {example.com/a: string(topology.known)}}]", True),
+        ("  validations: [{expression: mig.offered('1g.10gb')}]\n  validationActions: [Warn]", True),
+        ("  auditAnnotations: [{key: nodes, valueExpression: string(topology.nodes(gpu).count)}]", True),
+        ("  auditAnnotations: [{key: gpus, valueExpression: string(gpu.count)}]", False),
+    ],
+)
+def test_a_policy_asks_for_nodes_in_whichever_part_it_names_them(spec: str, reads: bool) -> None:
+    [found] = snapshot(policy("p", spec)).policies
+    assert reads_topology(found) is reads

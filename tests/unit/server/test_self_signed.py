@@ -71,6 +71,18 @@ def test_other_names_and_old_age_are_reasons_for_a_new_one(tmp_path: Path) -> No
     assert "two thirds" in ensure(tmp_path, ("localhost",), _NOW + LIFE * 0.7)[1]
 
 
+def test_a_renewal_that_cannot_replace_the_authority_leaves_the_pair_that_it_signed(tmp_path: Path) -> None:
+    ensure(tmp_path, _NAMES, _NOW)
+    made, authority = _content(tmp_path), tmp_path / "ca.crt"
+    authority.unlink()
+    authority.mkdir()
+    with pytest.raises(CertificateError, match="cannot be written"):
+        ensure(tmp_path, _NAMES, _NOW + LIFE * 0.7)
+    authority.rmdir()
+    authority.write_bytes(made["ca.crt"])
+    assert _content(tmp_path) == made
+
+
 def test_directory_that_cannot_be_written_is_the_operators_fault(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CertificateError, match="file/tls: cannot be written"):

@@ -1,7 +1,7 @@
 """Asking: evaluates the expressions of policies for the pod under review.
 
-The results are cached: a pod with an equal fingerprint gets the cached result. If the decision is observed by a watch,
-nothing is cached, because the watch has to see every evaluation.
+The results, audit annotations aside, are cached: a pod with an equal fingerprint gets the cached result. If a watch
+observes the decision, nothing is cached, because the watch has to see every evaluation.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -30,10 +30,10 @@ class Asking:
         self.asked: set[str] = set()
         """The names of the policies whose mutations have been evaluated."""
         self.asked_again: list[Footprint | None] = []
-        """The footprints of the matchConditions that were evaluated again after a write."""
+        """The footprints of the matchConditions that were evaluated alone, such as again after a write."""
 
     def all_conditions(self) -> Sequence[bool | EvaluationError]:
-        """Return the results of all matchConditions in the plan's batch, which are evaluated together."""
+        """Return the results of all matchConditions in the plan's batch, evaluated together; empty without a batch."""
         batch = self.plan.batch
         if batch is None:
             return ()

@@ -40,7 +40,7 @@ class Awaited:
         return sought if self.is_lacking(sought, snapshot) else None
 
     def is_lacking(self, sought: Sought, snapshot: Snapshot) -> bool:
-        """Tell whether the snapshot still lacks the Namespace or the owner in ``sought``."""
+        """Return whether the snapshot lacks an object in ``sought`` that is needed and that a watch will report."""
         if sought.namespace and snapshot.lacks_namespace(sought.namespace):
             return True
         owner = sought.owner

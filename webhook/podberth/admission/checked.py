@@ -32,7 +32,7 @@ class CheckedReview:
 
 
 def checked(request: AdmissionRequest) -> CheckedReview:
-    """Check the size and shape of the review's object and old object; objects that are too large lose all but labels.
+    """Check the size and shape of the review's object and old object; if one is too large, both lose all but labels.
 
     Raises:
         ReviewError: one of the objects is not a Pod; the message names the first fields that are wrong.
@@ -59,8 +59,8 @@ def excess_of(request: AdmissionRequest) -> str:
 def outgrown(pod: Mapping[str, Any], request: AdmissionRequest) -> str:
     """Return the message about a bound that a pod exceeds after policies wrote on it; empty if it exceeds none.
 
-    The size of the record annotation, which is written last, is included. If such a pod were stored, every policy would
-    fail at its next review.
+    The record annotation, which is written last, counts as one more annotation. If a pod beyond its bounds were stored,
+    every policy would fail at its next review.
     """
     near = request.size_bytes is not None and request.size_bytes > MAX_BYTES - _ROOM_FOR_POLICIES
     found = excess(pod, None if near else 0)

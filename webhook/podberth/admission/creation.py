@@ -7,7 +7,7 @@ from ..errors import ReviewError
 from .review import API_VERSION, KIND, AdmissionRequest, decode_review
 
 AUTHOR = "author"
-"""The default user name of such a review: the author of a manifest, who is in no groups."""
+"""The user name of a request that gives none: the author of a manifest, who is in no groups."""
 DEFAULT_NAMESPACE = "default"
 
 

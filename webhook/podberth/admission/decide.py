@@ -31,7 +31,7 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = 
     In an update, fields that policies wrote on the pod and that the update lacks are restored (``restore``).
 
     Raises:
-        ReviewError: the review's object is not a pod.
+        ReviewError: an object of the review is not a pod.
     """
     if not _is_of_pods(request) or request.sub_resource or request.operation not in ("CREATE", "UPDATE"):
         return answering.unchanged(request)
@@ -53,7 +53,7 @@ def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
     """Evaluate the validations on the final pod; with a ``watch``, which observes the decision, nothing is cached.
 
     Raises:
-        ReviewError: the review's object is not a pod.
+        ReviewError: an object of the review is not a pod.
     """
     judged_here = _is_of_pods(request) and request.sub_resource in _SUB_RESOURCES
     if not judged_here or request.operation not in ("CREATE", "UPDATE"):
@@ -68,23 +68,13 @@ def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
     return answering.of_validations(request, decisions, judged.reasons, judged.audit)
 
 
-def afresh(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
-    """Decide on the creation of a pod as ``mutate`` does, but without the cache of whole decisions.
-
-    Raises:
-        ReviewError: the review's object is not a pod.
-    """
-    matching = _matching("mutate", request, snapshot)
-    return _written(matching, Writing(matching.asking))
-
-
 def traced(
     request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None
 ) -> tuple[Outcome, tuple[Written, ...]]:
     """Decide on the creation of a pod as ``mutate`` does; return the outcome and each mutation's writes.
 
     Raises:
-        ReviewError: the review's object is not a pod.
+        ReviewError: an object of the review is not a pod.
     """
     matching = _matching("mutate", request, snapshot, watch)
     writing = Writing(matching.asking, traced=True)
@@ -99,7 +89,7 @@ def _matching(phase: Phase, request: AdmissionRequest, snapshot: Snapshot, watch
     """Check and describe the pod; return the object that matches policies with it.
 
     Raises:
-        ReviewError: the review's object is not a pod.
+        ReviewError: an object of the review is not a pod.
     """
     under = PodUnderReview(checked(request), snapshot)
     return Matching(Asking(snapshot.plan(phase, request), under, watch))

@@ -101,7 +101,7 @@ def undescribed(snapshot: Snapshot) -> Description:
 def describe_again(
     before: Description, pod: dict[str, Any], written: Sequence[Path], namespace: str, snapshot: Snapshot
 ) -> Description:
-    """Return the description of ``pod``, which differs at the paths ``written`` from the pod that has ``before``."""
+    """Return the description of ``pod``; ``before`` describes it as it was without the changes at ``written``."""
     if not meets(written, _ALL_PARTS) or (
         all(path[:2] == _TOLERATIONS for path in written)
         and own_tolerations(pod["spec"], snapshot.conventions) == before.need.tolerations
@@ -125,7 +125,7 @@ def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
 
 
 def meets(written: Iterable[Path], parts: Iterable[Path]) -> bool:
-    """Tell whether one of the paths ``written`` is equal to, above or below one of the paths ``parts``."""
+    """Return whether one of the paths ``written`` is equal to, above or below one of the paths ``parts``."""
     for path in written:
         for part in parts:
             if path[: len(part)] == part[: len(path)]:
@@ -134,7 +134,7 @@ def meets(written: Iterable[Path], parts: Iterable[Path]) -> bool:
 
 
 def gang_in(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Gang:
-    """Return a pod's gang, computed from the pod and from the owners and groups that the snapshot knows."""
+    """Return a pod's gang, computed from the pod and from the snapshot's owners, groups and conventions."""
     native = snapshot.facts.native_groups.get(namespace, frozenset())
     gang = gang_of(pod, namespace, snapshot.owners, native, snapshot.facts.group_sizes, snapshot.devices)
     system = more_decisive(gang.system, _taken_over(pod, namespace, snapshot))
@@ -160,9 +160,10 @@ _NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 
 
 def roles_of(gang: Gang, snapshot: Snapshot) -> Roles:
-    """Return the different needs among a gang's roles, each with its number of pods; empty if all needs are equal.
+    """Return the different needs among a gang's roles, each after its number of pods; empty if all needs are equal.
 
-    The needs come from the pod templates of the gang's owner, so the result is equal for all members.
+    A role whose pod template is unknown is left out. The result is equal for all members, because the needs come from
+    the owner's templates.
     """
     needs: dict[Need, int] = {}
     for role in gang.roles:

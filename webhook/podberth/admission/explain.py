@@ -90,7 +90,7 @@ def explain(
     to it, and later calls with the same policies use it.
 
     Raises:
-        ReviewError: the review's object is not a pod.
+        ReviewError: an object of the review is not a pod.
     """
     explained = [each for each in snapshot.policies if policy in ("", each.name)]
     kept = {} if tracers is None else tracers

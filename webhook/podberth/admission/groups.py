@@ -26,7 +26,7 @@ def wrong_in_workload(
 
 
 def wrong_in_pod(pod: dict[str, Any], description: Description, namespace: str, snapshot: Snapshot) -> list[str]:
-    """Return the problems of a Pod's groups; empty for a Pod with an owner, which is checked with its workload."""
+    """Return the problems of a Pod's groups; empty if a controller made the Pod: its workload is checked instead."""
     if not (description.concerned and names_a_group(pod)) or pods.controller(pod) is not None:
         return []
     document = {"apiVersion": "v1", "kind": "Pod", **pod}

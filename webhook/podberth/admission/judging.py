@@ -27,7 +27,7 @@ class Judged:
     reasons: tuple[str, ...]
     """The status reasons of the denials, such as ``Invalid``, in the order of the denials."""
     audit: Mapping[str, str]
-    """The values of the audit annotations by key; several values of one key are joined."""
+    """The values of the audit annotations by key. Several values of one key are joined; of failures only the first."""
 
 
 def judge(matching: Matching) -> Judged:

@@ -149,7 +149,7 @@ class Matching:
         yield Matched(policy, params)
 
     def _other_request(self, policy: CompiledPolicy) -> str:
-        """Return the name of the matchConstraints field that excludes this request; empty if none does."""
+        """Return a message with the matchConstraints field that excludes the request; empty if none does."""
         if policy.matches_statically:
             return ""
         request = self.under.request

@@ -52,9 +52,10 @@ def of_mutations(decisions: Sequence[Decision], patch: Patch) -> tuple[str, ...]
 
 
 def changes(decisions: Iterable[Decision], room: int = MAX_LINE) -> str:
-    """Return the changes of all policies as one text of at most ``room`` characters; empty if nothing changed.
+    """Return the changes of all policies as one text; empty if nothing changed.
 
-    The text ends with the number of changes that did not fit.
+    With the prefix that ``line`` adds, the text has at most ``room`` characters, unless the first change alone is
+    longer. It ends with the number of changes that did not fit.
     """
     phrases = list(dict.fromkeys(" ".join(item.message.split()) for item in decisions if item.action == "mutate"))
     room -= len(line("", ""))

@@ -99,7 +99,7 @@ def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | No
 
 
 def is_founded(regarding: Regarding, snapshot: Snapshot) -> bool:
-    """Tell whether an Event may be published about an object that an unauthenticated sender named.
+    """Return whether an Event may be published about an object that an unauthenticated sender named.
 
     The namespace must exist in the snapshot. If podberth watches objects of this kind, the object must exist there,
     too.

@@ -27,7 +27,7 @@ _MOST_MISFITS = 5
 
 
 def validate_policy(request: AdmissionRequest, environment: Environment, late: Late = never) -> Outcome:
-    """Deny a GPUPolicy that does not compile, and admit any other; it is not compared with other policies.
+    """Deny a GPUPolicy that is too large or does not compile, and admit any other, whatever other policies exist.
 
     Args:
         request: the review.

@@ -1,6 +1,7 @@
 """The nodes that could run a pod, as the scheduler's filters would select them.
 
-Devices, taints, nodeSelector and required node affinity are compared; CPU and memory are assumed to suffice.
+Devices, taints, nodeSelector and required node affinity are compared; CPU and memory are assumed to suffice. Transient
+nodes are left out.
 """
 
 from collections.abc import Iterable, Mapping

@@ -76,7 +76,7 @@ def _tree(branch: Mapping[str, Any]) -> Tree:
 
 
 def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:
-    """Return the footprint of an expression's access paths; None if it is too large for comparisons to pay off."""
+    """Return the footprint of access paths; None if one reads most of the pod, or another variable of the review."""
     gpu: set[str] = set()
     gang: set[str] = set()
     paths: set[tuple[str, ...]] = set()

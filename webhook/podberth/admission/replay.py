@@ -78,7 +78,7 @@ class KeptDecision:
 
 
 def key_of(matching: Matching) -> DecisionKey | None:
-    """Return the cache key of the decision on an unchanged pod; None if the decision has too many inputs."""
+    """Return the cache key of the decision on an unchanged pod; None if the decision has inputs that no key has."""
     question, under = matching.question, matching.under
     # The write to ``managedFields`` depends on the place of the record there, which is not in the key.
     if question is None or under.found.sent is not False:
@@ -96,7 +96,7 @@ def key_of(matching: Matching) -> DecisionKey | None:
 
 
 def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writing) -> None:
-    """Cache a decision, unless it read more than its key has, a policy failed in it, or it is too long."""
+    """Cache a decision, unless it read more than its key has, a policy failed or conflicted, or it is too long."""
     faulty = any(each.action in ("deny", "error", "conflict") for each in outcome.decisions)
     if faulty or not _within(key.inputs.footprint, writing.draft) or not _expected(key.inputs, matching):
         return

@@ -25,7 +25,11 @@ def allowed(uid: str, warnings: Sequence[str] = (), audit: Mapping[str, str] | N
 
 
 def patched(uid: str, patch: Patch, warnings: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the response that admits the object with ``patch``; it has no patch field if ``patch`` is empty."""
+    """Return the response that admits the object with ``patch``; it has no patch field if ``patch`` is empty.
+
+    Raises:
+        ReviewError: the patch is nested too deeply for JSON text.
+    """
     if not patch:
         return allowed(uid, warnings)
     try:

@@ -24,7 +24,7 @@ def restored(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     """Return the outcome of an update: a patch that restores podberth's writes, if some are missing.
 
     Raises:
-        ReviewError: the object or the old object of the review is not a pod.
+        ReviewError: the object or the old object of the review is missing, or not a pod.
     """
     if request.old_object is None:
         raise ReviewError(400, "request.oldObject: got null, want the Pod before the update")

@@ -207,8 +207,8 @@ def for_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:
 
 def reads_topology(policy: CompiledPolicy) -> bool:
     """Return whether an expression of the policy reads the variable ``topology`` or ``mig``."""
-    writes, judges = (each.reads for each in policy.mutations), (each.reads for each in policy.validations)
-    return any(path[0] in {"topology", "mig"} for part in (policy.conditions_read, *writes, *judges) for path in part)
+    bound = (*policy.mutations, *policy.validations, *(each for _, each in policy.audit_annotations))
+    return any(path[0] in {"topology", "mig"} for path in policy.conditions_read.union(*(each.reads for each in bound)))
 
 
 class _Footprints(dict[str, Footprint | None]):

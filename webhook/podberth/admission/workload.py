@@ -131,7 +131,7 @@ def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
 
 
 def _choice(template: Template) -> bytes:
-    """Return a key of the template's need; templates with equal keys need only one search among the nodes."""
+    """Return a key of the pods' choice of nodes and accelerators, searched for once; empty for an unusable template."""
     if template.too_large or template.problems:
         return b""
     spec, gpu = mapping_at(template.own, "spec"), gpu_facts(template.pod)

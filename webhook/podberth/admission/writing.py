@@ -1,6 +1,7 @@
 """Writing: applies the mutations of policies to a draft of the pod under review, and writes their record.
 
-The mutations of one policy are applied either all or not at all.
+If one mutation of a policy fails, none of the policy's is applied. One that is skipped, or that conflicts with an
+earlier policy, does not keep the policy's others from being applied.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -107,7 +108,7 @@ class Writing:
         self.step = _Step(self.draft)
 
     def write(self, matched: Matched, asked: Sequence[Asked]) -> Fault | None:
-        """Apply all mutations of one policy; if one fails, apply none and return the fault."""
+        """Apply the mutations of one policy; if one fails, apply none and return the fault, else None."""
         policy = matched.policy
         self.step = step = _Step(self.draft.fork())
         try:
@@ -189,7 +190,10 @@ class Writing:
             step.note(policy, "mutate", reason)
 
     def _came_too_early(self, policy: CompiledPolicy, awaits: Callable[[EarlierChanges, str], bool]) -> bool:
-        """Return whether an earlier pass skipped the mutation because only a later policy made the awaited change."""
+        """Return whether, on an earlier pass, a later policy made the change that must precede this mutation.
+
+        The mutation is then skipped on this pass, too. ``awaits`` is the mutation's (``Concern.awaits``).
+        """
         earlier = pipeline.earlier(self.before)
         later = {each.name for each in self.under.snapshot.policies if each.source.sort_key > policy.source.sort_key}
         return any(name in later and awaits(earlier, name) for name in self.before)
@@ -237,11 +241,11 @@ class Writing:
         return record.add(self.record, "", self.step.changes)
 
     def _nodes_left(self, draft: Draft) -> int:
-        """Return the number of known nodes that could run the draft's pod."""
+        """Return the number of known nodes, transient ones left out, that could run the draft's pod."""
         return self._nodes_of(draft.document["spec"], draft.document["spec"]).count
 
     def _nodes_of(self, chosen: Mapping[str, Any], tolerated: Mapping[str, Any]) -> NodeSet:
-        """Return the known nodes that the pod spec ``chosen`` selects and whose taints ``tolerated`` tolerates."""
+        """Return the known nodes that fit the pod with ``chosen``'s selection and ``tolerated``'s tolerations."""
         topology, conventions = self.under.snapshot.topology, self.under.snapshot.conventions
         selector, tolerations = NodeSelection.of(chosen), own_tolerations(tolerated, conventions)
         return topology.nodes(replace(self.under.description.need, selector=selector, tolerations=tolerations))

@@ -44,7 +44,7 @@ def find_access(url: str | None, token_file: Path | None, ca_file: Path | None, 
     """Return the access from the flags and from the environment that the kubelet gives every pod.
 
     Raises:
-        UsageError: no address of the API server is given, or a file is missing.
+        UsageError: no https address of the API server is given, or a file cannot be read.
     """
     host, port = environ.get("KUBERNETES_SERVICE_HOST"), environ.get("KUBERNETES_SERVICE_PORT", "443")
     if url is None and host:
@@ -84,7 +84,7 @@ class Api:
         """Create the client; the first request opens a connection.
 
         Raises:
-            UsageError: the CA file holds no certificate.
+            UsageError: the CA file cannot be read, or holds no certificate.
         """
         self._access, self._connections = access, connections
         self._prefix = urlsplit(access.url).path.rstrip("/")

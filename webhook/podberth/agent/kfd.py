@@ -60,7 +60,7 @@ class KfdReader:
         return Observation(gpus=tuple(gpus), unseen=unseen)
 
     def usage(self, seen: Observation) -> Usage:
-        """Read the utilization of the observed GPUs; the parts of a partitioned GPU are not distinguished."""
+        """Read the utilization and memory of the observed GPUs; parts of a partitioned GPU are not distinguished."""
         return Usage(gpus=tuple(self._usage(gpu.index, gpu.address) for gpu in seen.gpus))
 
     def wait(self, seconds: float) -> bool:
@@ -99,7 +99,7 @@ class KfdReader:
 
 
 def _number(file: Path) -> int | None:
-    """Return the value of a numeric attribute; None if it does not exist."""
+    """Return the value of a numeric attribute; None if it cannot be read or is not a number."""
     text = read_text(file) or ""
     return int(text) if text.isascii() and text.isdigit() else None
 
@@ -126,7 +126,7 @@ def _xgmi(node: Path) -> Iterator[int]:
 
 
 def _uncorrectable(text: str | None) -> int | None:
-    """Return the uncorrectable errors (``ue: 0``) in a memory's error counts; None if the text has none."""
+    """Return the number of uncorrectable errors, from the line ``ue: 0``; None if there is no such line."""
     counts = dict(line.split(": ", 1) for line in (text or "").splitlines() if ": " in line)
     errors = counts.get("ue", "")
     return int(errors) if errors.isascii() and errors.isdigit() else None

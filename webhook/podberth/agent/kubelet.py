@@ -44,7 +44,7 @@ class Kubelet:
         self._failed = False
 
     def grants(self) -> tuple[Grant, ...] | None:
-        """Return all assignments of devices to containers; None if the kubelet did not answer."""
+        """Return all assignments of devices to containers, 5 s old at most; None if the kubelet did not answer."""
         with self._lock:
             if self._now() - self._asked >= _FRESH_SECONDS:
                 self._answer = self._fetch()

@@ -165,7 +165,7 @@ class NvidiaReader:
         return replace(gpu, health=replace(gpu.health, faults=faults, xids=xids))
 
     def _listen(self, devices: dict[int, Any]) -> None:
-        """Subscribe to the events of every GPU that has events."""
+        """Subscribe to the events of these GPUs, given by index; one that has no events is left out."""
         asking = NvmlRound()
         self._listening = {nvml.identity(device): index for index, device in devices.items()}
         self._events = asking.ask("events", (), nvml.new_events)
@@ -203,7 +203,7 @@ def _gpu(asking: NvmlRound, index: int, device: Any) -> ObservedGpu:
 def _mig(asking: NvmlRound, index: int, device: Any) -> tuple[tuple[bool, bool] | None, tuple[ObservedInstance, ...]]:
     """Read the MIG mode (current, pending) and the MIG instances of a GPU.
 
-    The result is consistent: the list of instances is the same before and after the other calls.
+    The list of instances is the same before and after the other calls; if it keeps changing, the instances are empty.
     """
     ask, whose = asking.ask, (index,)
 

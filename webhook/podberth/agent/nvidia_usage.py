@@ -19,7 +19,7 @@ _PERCENT = 100
 
 
 def usage_of(addresses: Iterable[tuple[int, str]]) -> Usage:
-    """Read the usage of every GPU, given by its index and PCI address.
+    """Read the usage of the GPUs with these indexes and PCI addresses.
 
     Raises:
         Gone: the driver was restarted or is gone.

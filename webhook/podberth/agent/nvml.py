@@ -113,7 +113,7 @@ class NvmlRound:
     def ask(self, what: str, gpus: tuple[int, ...], call: Callable[..., T], *arguments: object) -> T | None:
         """Make a call about some GPUs; return None if the feature does not exist or the call failed.
 
-        A failure is noted under the name ``what``.
+        A failure is noted in ``faults`` if one GPU has caused it, else in ``unseen`` under the name ``what``.
 
         Raises:
             Gone: the driver was restarted or is gone.

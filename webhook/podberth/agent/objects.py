@@ -57,7 +57,7 @@ class ApiRequest:
     body: bytes | None = None
     accept: str = _METADATA
     text: str = ""
-    """The body of a request that writes."""
+    """The topology document, in a request that writes it; else empty."""
     content_type: str = _APPLY
 
     @property
@@ -73,7 +73,7 @@ class SendResult:
     status: int
     body: Mapping[str, Any] = field(default_factory=dict)
     said: str = ""
-    """The text of the error; empty on success."""
+    """The message in the answer or its reason phrase; if there was no answer, the error."""
     retry_after_seconds: float | None = None
 
     @property

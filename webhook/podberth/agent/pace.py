@@ -32,7 +32,7 @@ class Backoff:
 
     @property
     def failing(self) -> bool:
-        """Return whether the last try failed."""
+        """Whether the last try failed."""
         return self._failures > 0
 
     def succeed(self) -> None:
@@ -41,7 +41,7 @@ class Backoff:
         self.at = -inf
 
     def fail(self, now: float, *, asked_seconds: float | None = None) -> None:
-        """Record a temporary failure; ``asked_seconds`` is the Retry-After, to which the jitter is added."""
+        """Record a temporary failure; ``asked_seconds`` is the Retry-After (600 s count at most), before the jitter."""
         most = min(_MOST_SECONDS, _FIRST_SECONDS * 2.0**self._failures)
         self._failures = min(self._failures + 1, _MOST_FAILURES)
         asked = min(asked_seconds or 0.0, _MOST_ASKED_SECONDS)

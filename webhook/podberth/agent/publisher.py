@@ -118,7 +118,7 @@ class Publisher:
 
     @property
     def settled(self) -> bool:
-        """Return whether the newest document is in the ConfigMap."""
+        """Whether the ConfigMap has the newest document, its time aside, and the right labels and owner."""
         there = self._there
         return there is not None and there.sound and is_same_but_for_time(there.text, self._wanted or "")
 

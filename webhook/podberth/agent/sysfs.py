@@ -35,7 +35,7 @@ class Sysfs:
         return _place(device)
 
     def nics(self) -> tuple[ObservedNic, ...]:
-        """Return the node's RDMA devices, except virtual functions, which are separate resources."""
+        """Return the node's InfiniBand and RoCE devices, except virtual functions, which are separate resources."""
         found = []
         for entry in _entries(self.root / "class/infiniband"):
             device = entry / "device"

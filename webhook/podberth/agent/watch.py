@@ -45,7 +45,7 @@ class DeviceWatch:
 
     @property
     def answers(self) -> bool:
-        """Return whether the driver answered at the last reading."""
+        """Whether the driver answered at the last reading."""
         return self._failures == 0
 
     def look(self) -> bool:

@@ -73,8 +73,6 @@ NODES = Resource("nodes", collection_path("v1", "nodes"))
 # Any version of the document: a newer agent's document must be reported, not ignored.
 TOPOLOGIES = Resource("configmaps", collection_path("v1", "configmaps", NAMESPACE), TOPOLOGY_LABEL)
 HEARTBEATS = Resource("leases", collection_path("coordination.k8s.io/v1", "leases", NAMESPACE), TOPOLOGY_LABEL)
-RESOURCES: tuple[Resource, ...] = (NODES, TOPOLOGIES, HEARTBEATS)
-"""The resources that podberth derives the topology of the nodes from."""
 NAMESPACES = Resource("namespaces", collection_path("v1", "namespaces"))
 # Only from podberth's own namespace: a writer of ConfigMaps there may decide how podberth decides.
 PARAMS = Resource("params", TOPOLOGIES.path, f"!{TOPOLOGY_LABEL}")
@@ -348,7 +346,7 @@ def garbled(what: str, got: bytes) -> ClusterError:
 
 
 def refusal(what: str, status: int, body: bytes, retry_after: str) -> ClusterError:
-    """Return the error for an answer other than 200; ``retry_after`` is the header's text, or empty."""
+    """Return the error for an answer with a status of 300 or more; ``retry_after`` is the header's text, or empty."""
     try:
         thing = orjson.loads(body)
     except ValueError:
@@ -432,7 +430,7 @@ class Refusals:
         self._since: float | None = None
 
     def lasting(self, error: ClusterError, at: float) -> bool:
-        """Record a failure at a time in seconds; return whether the failures were only refusals for the whole limit."""
+        """Record a failure at a time in seconds; return whether refusals alone have lasted for ``refused_seconds``."""
         if error.reason != "refused":
             self._since = None
             return False

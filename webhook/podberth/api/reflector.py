@@ -63,7 +63,7 @@ class Counts(Protocol):
         """Count a watch that ended, and the reason."""
 
     def listed(self, resource: str, reason: str) -> None:
-        """Count a list request and its reason."""
+        """Count a list of all objects, and its reason."""
 
 
 class Reflector:

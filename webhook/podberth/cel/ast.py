@@ -137,7 +137,7 @@ def new_expression() -> Node:
 
 
 def copy_of(node: Node) -> Node:
-    """Return a copy of a node that is part of no tree."""
+    """Return a copy of a node; the copy is part of no tree."""
     copy = type(node)()
     copy.CopyFrom(node)
     return copy

@@ -35,7 +35,7 @@ class Bodies:
         self._known: dict[str, Node] = {}
 
     def apply(self, source: str, operands: list[Node]) -> Node:
-        """Return the expression of a body with these operands, each of which is evaluated only once."""
+        """Return the expression of a body with these operands; only literals and variables are evaluated repeatedly."""
         body = self._known.get(source)
         if body is None:
             body = self._known[source] = self._compile(source)
@@ -67,7 +67,7 @@ class Bodies:
 
 
 def _loop_names(body: Node) -> set[str]:
-    """Return the names of the loop variables in a body."""
+    """Return the names of the loop variables and accumulators in a body."""
     loops = [node.comprehension_expr for node in ast.walk(body) if ast.kind(node) == "comprehension_expr"]
     return {name for loop in loops for name in (loop.iter_var, loop.iter_var2, loop.accu_var)}
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .functions import ReviewContext
 
 Bind: TypeAlias = Callable[[Callable[..., Any], int], Any]
-"""Returns the engine's callable for a function, whose first argument is the review, and its number of operands."""
+"""Returns the engine's callable for a Python function of a review and as many operands as the number says."""
 
 # Names of the stable ABI; the first takes nothing and changes nothing.
 _NOTHING = ("Py_IsInitialized", ctypes.pythonapi)

@@ -25,7 +25,10 @@ class Correcting:
     """Corrects the calls and fields of one expression in place, subexpressions first."""
 
     def __init__(self, checked: Node, apply: Apply, *, may_hold_optional: bool) -> None:
-        """Prepare; ``may_hold_optional`` says whether some value of the expression may be or contain an optional."""
+        """Create the object for the expression ``checked``, which it changes in place; ``apply`` fills in a body.
+
+        ``may_hold_optional``: whether a value of the expression may be or contain an optional.
+        """
         self._checked = checked
         self._apply = apply
         self._may_hold_optional = may_hold_optional

@@ -116,7 +116,8 @@ _TYPES: Mapping[str, str] = {
 def _converts(native: Body, known: Mapping[str, Body], dyn: str = "") -> Correct:
     """Return the correction of a conversion; ``known`` has the bodies for operand types that the engine gets wrong.
 
-    ``dyn`` names the type of most values; if the checker does not know the type, the body tests it first.
+    If the checker does not know the type, the body tests it. ``dyn`` is the beginning of that body: the test for the
+    type of most values.
     """
     asked = " : ".join(f"{_TYPES[kind]} ? ({body})" for kind, body in known.items())
     return _by_kind(known, f"{dyn}{asked} : {native}")

@@ -62,7 +62,7 @@ _ABORTED = "[ABORTED]"
 
 
 class CompileError(Exception):
-    """An expression is not CEL, does not type-check, or has an unusable type; ``problems`` lists all errors."""
+    """An expression is not CEL, does not type-check, is too large or has an unusable type; ``problems`` has all."""
 
     def __init__(self, problems: tuple[CelProblem, ...]) -> None:
         """Keep the problems; the message has one line for each."""

@@ -171,7 +171,7 @@ class Meter:
     def _where(
         self, condition: Node, times: float, scope: Mapping[str, Bounds], *, holds: bool
     ) -> Mapping[str, Bounds]:
-        """Return the scope, narrowed for an expression that is evaluated if ``condition`` is ``holds`` or failed."""
+        """Return the scope, narrowed for an expression that is evaluated if ``condition`` is ``holds`` or fails."""
         inside = dict(scope)
         for name, longest in longest_texts(self._checked, condition, holds=holds).items():
             of_policy = name.partition(".")[2]

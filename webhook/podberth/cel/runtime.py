@@ -96,7 +96,8 @@ class Runner:
         """Evaluate a program and return the engine's value object, which may be a CEL error.
 
         Raises:
-            EvaluationError: the engine stopped: it exceeded its iterations, or got a value that CEL does not have.
+            EvaluationError: the engine stopped, because it exceeded its iterations or got a value that CEL does not
+                have; or one of podberth's functions failed, which is a bug.
         """
         self._calls.review = activation.review
         try:
@@ -191,7 +192,7 @@ def plain(value: Any, *, may_hold_optional: bool = False) -> Any:
             converting a map with an optional ({'a': optional.of(1)}) crashes the process.
 
     Raises:
-        EvaluationError: the value is an error, or contains an optional.
+        EvaluationError: the value is an error, contains an optional, or has a text that is not UTF-8.
     """
     # An error's plain value is a string, and an optional's type is ERROR too.
     is_error = value.type() == cel.Type.ERROR

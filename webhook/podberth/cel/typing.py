@@ -78,7 +78,7 @@ def messages(schema: PodSchema) -> dict[str, Fields]:
     The name of a type is the last part of its definition's name, such as ``k8s.Container``.
 
     Raises:
-        ValueError: two definitions would share a name.
+        ValueError: two definitions would share a name, or one of Pod, Namespace and ConfigMap is missing.
     """
     found: dict[str, Fields] = DECLARED | {name: {} for name in OPAQUE}
     for name, definition in schema.definitions.items():

@@ -1,6 +1,6 @@
 """Checks the workloads of a cluster as if their pods were created now, and counts the outcomes.
 
-If the live pods already have what a policy would write, the workload counts as unchanged. This module reads nothing
+What a policy would write counts as no change if the record of any live pod shows it already. This module reads nothing
 from the cluster.
 """
 
@@ -46,14 +46,14 @@ def _supposed(parsed: ParsedPolicy, as_if: Collection[Supposition]) -> ParsedPol
 def judge(
     speaker: Speaker, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]
 ) -> tuple[Result, ...]:
-    """Return one result for each pod template of a workload, without the changes that its live pods already have."""
+    """Return one result for each pod template of a workload, without the changes that a live pod of it already has."""
     found = judged(speaker.source, snapshot, settings, known)
     pods = [Draft(pod) for pod in speaker.pods if not shape_problems(pod)]
     return tuple(_settled(each, pods) for each in found)
 
 
 def _settled(result: Result, pods: Sequence[Draft]) -> Result:
-    """Return a result without the policies' writes that live pods already have.
+    """Return a result without the policies' writes that any of the live pods already has.
 
     A write that the document cannot hold still counts as a change of the pod.
     """

@@ -87,7 +87,7 @@ class Result:
     held_back: tuple[str, ...] = ()
     """The policies whose rollout does not include this workload; they are in JSON only for live workloads."""
     in_force: tuple[str, ...] = ()
-    """The policies whose writes the live pods already have; they are in JSON only for live workloads."""
+    """The policies whose writes a live pod already has; they are in JSON only for live workloads."""
     wrote: tuple[Wrote, ...] = field(default=(), compare=False, repr=False)
     """What each policy wrote on the pod. Not in JSON."""
     earlier: tuple[DocumentChange, ...] = field(default=(), compare=False, repr=False)
@@ -112,7 +112,7 @@ class PolicyCount:
     warned: int
     audited: int
     in_force: int
-    """The number of workloads whose pods already have the policy's writes."""
+    """The number of workloads of which a pod already has the policy's writes."""
     held_back: int
     """The number of workloads that the policy's rollout does not include."""
 
@@ -189,7 +189,7 @@ class Report:
 
     @property
     def skipped_kinds(self) -> dict[str, int]:
-        """Return the number of skipped documents by ``apiVersion/Kind``."""
+        """The number of skipped documents by apiVersion and kind, as ``apps/v1 Deployment``."""
         counted: dict[str, int] = {}
         for result in self.results:
             if result.verdict == "skipped":

@@ -56,7 +56,7 @@ def named_path(text: str) -> Path:
 def reads_of(policy: CompiledPolicy, phase: str) -> frozenset[tuple[str, ...]]:
     """Return the paths that a policy's expressions read to decide on a pod.
 
-    The paths that only its matchConditions read are returned only if no other expression reads the pod.
+    These are the paths of its mutations or validations; if they read nothing, those of its matchConditions.
     """
     entries = policy.mutations if phase == "mutate" else policy.validations
     return frozenset().union(*(entry.reads for entry in entries)) or policy.conditions_read

@@ -214,7 +214,7 @@ class _Object:
     def _with_groups(self, results: Sequence[Result], found: Sequence[Template]) -> Iterator[Result]:
         """Yield the results with the problems of the workload's groups added, at their template or at the first.
 
-        For a single Pod the policies report these problems. A result with errors keeps only its errors.
+        None are added for a single Pod, whose review reports them, or if a template could not be decided on.
         """
         if len(self._made) < len(found) or not found or self.source.kind == "Pod":
             yield from results

@@ -123,7 +123,8 @@ def open_api(arguments: argparse.Namespace, *, connections: int) -> "Api":
     """Return a client of the API server that the flags and the environment name.
 
     Raises:
-        UsageError: the API server's address is unknown, or the client's libraries are not installed.
+        UsageError: the API server's address is unknown, a file of credentials cannot be used, or the client's libraries
+            are not installed.
     """
     try:
         from ..agent.api import Api, find_access  # noqa: PLC0415 - its library is an extra

@@ -102,7 +102,7 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
 
 
 def _unused(paths: Iterable[str], done: Done) -> Iterator[str]:
-    """Yield a line for each kind of --template-path that no document contains."""
+    """Yield a line for each kind of --template-path that no file mentions."""
     met = {result.kind for result in done.report.results}
     for kind in paths:
         if kind not in met and not any(kind in text for text in done.texts.values()):

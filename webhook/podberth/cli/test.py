@@ -108,7 +108,7 @@ class _SuiteRunner:
     wants_coverage: bool
 
     def run(self, files: SuiteFiles) -> Tested:
-        """Run one suite and return its result; with --update, write the new expectations and run it again."""
+        """Run one suite and return its result; with --update, write new expectations, if any, and run it again."""
         tested = self._run(files)
         if not self.arguments.update or tested.suite is None:
             return tested

@@ -99,9 +99,9 @@ class OpenSeries:
         return len(self._series)
 
     def observe(self, notice: Notice, at: float, now: datetime, *, proved: bool = True) -> Fate:
-        """Add a notice, at the monotonic time ``at`` in seconds, and return its fate; the cost is two look-ups.
+        """Add a notice, at the monotonic time ``at`` in seconds, and return its fate.
 
-        Without ``proved``, any caller may have caused the notice.
+        The cost is two look-ups. Without ``proved``, any caller may have caused the notice, and all series are counted.
         """
         limits, series = self.limits, self._series.get(notice)
         if series is not None:

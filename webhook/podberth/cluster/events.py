@@ -122,7 +122,7 @@ class Events:
         await self.client.reset()
 
     async def _try(self, series: Series) -> None:
-        """Send a series. After a refusal only this series waits; without an answer all series wait."""
+        """Send a series. After a refusal only this series waits, after any other error all series."""
         error = await self._send(series)
         if error is None:
             self._pace.succeeded()
@@ -264,10 +264,11 @@ def _take_in(series: Series, answer: bytes) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ReviewEvents:
-    """Makes Events of the warnings in answers of /validate, if the caller is proven to be the API server.
+    """Makes Events of the warnings in answers of /validate.
 
     The API server proves its identity by a client certificate (``--client-ca``). If none is required, anybody who
-    reaches the port can send a review; podberth then writes nothing of its content with its own rights (docs/adr/0042).
+    reaches the port can send a review. Then an Event has only fixed texts of policies, and is only about an object
+    whose namespace, and if possible the object itself, podberth knows (docs/adr/0042).
     """
 
     events: Events

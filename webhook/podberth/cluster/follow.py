@@ -76,7 +76,7 @@ class LiveCluster:
         """Follow the cluster until the task is cancelled.
 
         Raises:
-            ClusterError: the API server refuses requests, and has never accepted one.
+            ClusterError: the API server refuses to list a resource that was not listed before.
         """
         endless = [each.run() for _, each in self._reflectors()]
         endless += [_hand_on(*followed) for followed in self._followed]

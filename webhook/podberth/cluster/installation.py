@@ -83,7 +83,7 @@ class StatusReader:
         await self._client.reset()
 
     async def _named(self, path: ApiPath, group: str) -> Found:
-        """Return one object by its path; None if it does not exist."""
+        """Return one object by its path; None if it does not exist, the reason if it cannot be read."""
         *_, resource, name = path.split("/")
         where = f" in {path.namespace}" if path.namespace else ""
         return await _guarded(self._read(path), f"get {resource}.{group} {name}{where}")
@@ -160,7 +160,7 @@ async def _together(reading: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:
-    """Return the result of a read, the reason why it was refused, or None if no object has the name.
+    """Return the result of a read, the reason why it failed, or None if no object has the name.
 
     ``want`` names what was read, for the reason.
     """

@@ -45,7 +45,7 @@ async def entries(client: Client, name: str) -> Entries:
     """Read the two webhook configurations of that name; a missing configuration has no entry.
 
     Raises:
-        ClusterError: no answer came. A refusal is no error, but a text in the result.
+        ClusterError: they cannot be read. A missing right is no error, but a text in the result.
     """
     return {kind: await _entry(client, path.below(name)) for kind, path in KINDS.items()}
 
@@ -135,7 +135,10 @@ class Freshness:
         self._said = {name: each for name, each in self._said.items() if name in names}
 
     def due(self, document: Document, verdict: Verdict) -> dict[str, Any] | None:
-        """Return the condition that a policy should have: the present one if this replica has nothing new to write."""
+        """Return the condition that a policy should have: the present one if this replica has none to write.
+
+        None if the policy does not compile or asks for no nodes, or if there is neither.
+        """
         if verdict.problems or verdict.name not in self.readers:
             return None
         if self._fresh.value is None or self._said.get(verdict.name) == self._turn(document, verdict):

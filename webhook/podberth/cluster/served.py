@@ -1,7 +1,8 @@
 """Follows the kinds that a cluster may or may not serve: finds out which it serves, and follows each of them.
 
-None of these kinds is required. A kind that is not served, or that podberth may not list, is reported and delays
-nothing. A kind that is served is listed before podberth is ready. A CRD may appear and disappear at any time.
+None of these kinds is required. A kind that is not served delays nothing. The kinds that are served at the start are
+listed before podberth is ready; one that is refused or cannot be read delays this for ``refused_seconds`` at most. A
+CRD may appear and disappear at any time.
 """
 
 import asyncio
@@ -37,7 +38,7 @@ async def discover(client: Client, kinds: Iterable[Kind]) -> dict[Kind, Resource
     """Return the resource to watch for each of the kinds that the cluster serves.
 
     Raises:
-        ClusterError: the API server does not answer.
+        ClusterError: the API server does not answer, or refuses.
     """
     wanted = list(kinds)
     groups = read_versions(await client.get(ApiPath("apis"), {}))
@@ -85,7 +86,7 @@ class ServedKinds:
     ) -> None:
         """Create the object; ``run`` starts to follow kinds and passes their objects to ``workloads``."""
         self.settled = asyncio.Event()
-        """Set after all kinds that are served and may be listed were listed for the first time."""
+        """Set once podberth waits for no kind: each was listed, is not served, is refused or cannot be read."""
         self._workloads = workloads
         self._client = connect()
         self._owners = {(kind.group, kind.kind): kind for kind in workloads.sinks if kind.role == "owner"}
@@ -103,7 +104,7 @@ class ServedKinds:
         self._reported: dict[str, str] = {}
 
     def unlisted(self) -> Sequence[str]:
-        """Return the kinds that have not been listed yet, except those that appeared after the start."""
+        """Return the names of the kinds that ``settled`` still waits for; empty once it is set."""
         if self.settled.is_set():
             return ()
         return [kind.name for kind in self._workloads.sinks if self._keeps_waiting(kind)]

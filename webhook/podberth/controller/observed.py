@@ -71,7 +71,7 @@ class ObservedCluster:
         """Follow the cluster until the task is cancelled.
 
         Raises:
-            ClusterError: the API server refuses requests, and has never accepted one.
+            ClusterError: the API server refuses to list the waiting pods, and they were not listed before.
         """
         try:
             await run_together([self._reflector.run(), self._served.run()])

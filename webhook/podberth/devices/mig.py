@@ -54,7 +54,7 @@ class Profile:
 
     @property
     def name(self) -> str:
-        """Return the profile's name as the driver spells it: ``1g.10gb+me``."""
+        """The profile's name as the driver spells it: ``1g.10gb+me``."""
         part = f"{self.compute}c." if self.compute else ""
         sign = "-" if self.without else "+"
         extras = sign + ",".join(self.attributes) if self.attributes else ""
@@ -62,7 +62,7 @@ class Profile:
 
     @property
     def resource(self) -> str:
-        """Return the profile's name as a resource: ``nvidia.com/mig-1g.10gb.me``.
+        """The profile's name as a resource: ``nvidia.com/mig-1g.10gb.me``.
 
         Raises:
             ValueError: the profile is a part of a GPU instance; no device plugin offers one (internal/rm/rm.go).

@@ -143,7 +143,7 @@ class ClusterFacts:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """Sorted messages: each object that could not be used, with the reason."""
+        """Sorted messages about the objects that are not used, and why."""
         nodes = {*self._at(NODE), *(place for kind, place in self.unusable if kind is NODE)}
         topologies = [*self._at(TOPOLOGY), *(place for kind, place in self.unusable if kind is TOPOLOGY)]
         orphans = [
@@ -202,7 +202,7 @@ class ClusterFacts:
 
     @cached_property
     def owners(self) -> Mapping[str, Document]:
-        """The kept fields of each owner of a gang, by the owner's uid."""
+        """The kept fields of each owner of a gang, by its uid; of some kinds by ``kube.pod.by_name``, too."""
         return self._known("owner")
 
     @cached_property

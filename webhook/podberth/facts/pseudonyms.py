@@ -1,8 +1,8 @@
 """Replaces the names of nodes and namespaces in a trimmed snapshot, so that it can be shown to others.
 
-Each name becomes a number, in the order of the names, and the same number everywhere. Other identifiers of a machine
-are replaced too: provider ids and host ids in labels, and the UUIDs of GPUs. Labels that describe a node, or that name
-its rack, are kept, because decisions read them.
+Each name becomes a number, in the order of the names, and the same number everywhere. Other identifiers of a machine in
+labels, such as provider ids, are replaced too, and the UUIDs of GPUs are left out. Labels that describe a node, or that
+name its rack, are kept, because decisions read them.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,9 +1,9 @@
 """Reduces a cluster's documents to the fields that podberth reads, for a snapshot that users keep and share.
 
 The same cluster gives the same documents in the same order: fields that only show age (heartbeats, versions, managed
-fields) are removed. ``facts.collect`` gives the same result for the reduced documents as for the originals, so
-decisions are equal. Objects that ``collect`` ignores are left out. Of a workload that makes gangs, only numbers, names
-and its pods' requirements on a node are kept: other fields may be secret.
+fields) are removed. Decisions with the reduced documents are the same as with the originals. Left out are Leases,
+ConfigMaps that no policy reads, and objects that ``facts.collect`` ignores or cannot read. Of a workload that makes
+gangs, only numbers, names and its pods' requirements on a node are kept: other fields may be secret.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -203,7 +203,7 @@ def _is_topology(document: Document) -> bool:
 
 
 def _counted(value: Any, key: str) -> Any:
-    """Return a copy of a workload's spec in which every string that is no name is empty."""
+    """Return a copy of a workload's spec in which strings are empty, but for names and requirements on a node."""
     if isinstance(value, dict):
         counted = {inner: _counted(each, inner) for inner, each in value.items()}
         return counted | _asked_of_a_node(value)

@@ -157,7 +157,7 @@ def read_pod_schema(path: Path | None) -> PodSchema:
     """Return the schema of a Pod: the packaged one, or that in the output of ``kubectl get --raw /openapi/v3/api/v1``.
 
     Raises:
-        UsageError: the file is no such output.
+        UsageError: the file cannot be read, or is no such output.
     """
     if path is None:
         return PodSchema.packaged()
@@ -232,8 +232,8 @@ def _texts(
 ) -> tuple[list[tuple[str, str]], list[Problem]]:
     """Return (file, text) of each file, all of them below ``place``, and a problem for each unreadable file.
 
-    A file may have ``most`` bytes, and all files ``most_together`` (None: as many as policies): beyond that the rest is
-    not read, and ``place`` has a problem.
+    A file may have ``most`` bytes, and all files ``most_together`` (None: as many as policies): beyond that no text is
+    returned, and ``place`` has a problem.
     """
     most_together = most_together or MAX_POLICIES_BYTES
     wanted = tuple(files)

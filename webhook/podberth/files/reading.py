@@ -101,9 +101,10 @@ def read_given(path: Path, most: int) -> bytes:
 
 
 def in_time(path: Path, read: Callable[[], T], patience_seconds: float = PATIENCE_SECONDS) -> T:
-    """Return or raise the result of ``read``, a function that only reads below ``path``.
+    """Return or raise the result of ``read``, a function that uses files below ``path``.
 
-    While an abandoned thread for this path has not returned, no other thread is started for it.
+    After a TimeoutError, ``read`` may still run in its abandoned thread, and write if it writes. Until it returns, no
+    other thread is started for this path.
 
     Raises:
         TimeoutError: ``read`` has not returned within ``patience_seconds``.

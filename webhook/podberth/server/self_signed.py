@@ -48,6 +48,9 @@ def _ensured(directory: Path, names: Sequence[str], now: datetime) -> tuple[Cert
         issued = issue_leaf(authority, names, validity)
         try:
             directory.mkdir(parents=True, exist_ok=True)
+            # An interrupted renewal must not leave a ca.crt that did not sign the new pair: without it, the next start
+            # renews again.
+            (directory / "ca.crt").unlink(missing_ok=True)
             _write(files.key, issued.key, 0o600)
             _write(files.certificate, issued.certificate, 0o644)
             _write(directory / "ca.crt", authority.pem, 0o644)

@@ -39,7 +39,7 @@ def _unsigned(text: str) -> str:
 
 
 def double_of(text: str) -> float:
-    """Return the double that Go's strconv.ParseFloat reads from a text."""
+    """Return the double that Go's strconv.ParseFloat reads from a text; raise LibraryError if it reads none."""
     if _DECIMAL.fullmatch(text):
         found = float(text.replace("_", ""))
     elif _HEXADECIMAL.fullmatch(text):
@@ -87,7 +87,7 @@ _NO_DURATION: Final = "type conversion error from 'string' to 'google.protobuf.D
 
 
 def _nanoseconds(text: str) -> int:
-    """Return the nanoseconds of a duration text, read as by Go's time.ParseDuration."""
+    """Return the nanoseconds that Go's time.ParseDuration reads from a text; raise LibraryError if it reads none."""
     unsigned = text[1:] if text[:1] in ("+", "-") else text
     if unsigned == "0":
         return 0

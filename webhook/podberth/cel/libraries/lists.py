@@ -33,10 +33,10 @@ _LONGEST_RANGE: Final = 10_000
 
 
 def _bounded(length: int) -> int:
-    """Return the argument of ``lists.range``; 0 if it is negative, which the engine, unlike upstream, refuses."""
+    """Return the argument of ``lists.range``, with 0 for a negative one; raise LibraryError if it is too large."""
     if length > _LONGEST_RANGE:
         raise LibraryError(f"lists.range: got {length}, want at most {_LONGEST_RANGE}")
-    return max(length, 0)
+    return max(length, 0)  # the engine, unlike upstream, refuses a negative one
 
 
 OVERLOADS: tuple[Overload, ...] = (

@@ -94,7 +94,7 @@ def overload(each: str, signature: str, answer: Callable[..., Any] | str | None 
 
 
 def accepted(parse: Callable[..., object]) -> Callable[..., bool]:
-    """Return a function that tells whether ``parse`` accepts its arguments, that is, raises no LibraryError."""
+    """Return a function that returns whether ``parse`` accepts its arguments, that is, raises no LibraryError."""
 
     def accepts(*arguments: Any) -> bool:
         try:

@@ -98,7 +98,7 @@ def parse(text: str) -> Amount:
     """Return the amount that upstream's resource.ParseQuantity reads from a text.
 
     Raises:
-        LibraryError: the text is not a quantity; the message is upstream's.
+        LibraryError: the text is not a quantity (with upstream's message), or is too long or has too large an exponent.
     """
     if len(text) > _LONGEST_TEXT:
         raise LibraryError(f"got a quantity of {len(text)} characters, want at most {_LONGEST_TEXT}")

@@ -28,8 +28,8 @@ def uncaptured(pattern: str) -> str:
     open ``\Q`` is closed, because the text around the pattern is not part of it.
 
     Raises:
-        LibraryError: the pattern has syntax that RE2 accepts and Go's regexp does not: ``\C``, one byte, or an invalid
-            name of a group.
+        LibraryError: the pattern has syntax that RE2 accepts and Go's regexp does not (``\C``, one byte, or an invalid
+            name of a group), or closes a group that it has not opened.
     """
     made: list[str] = []
     at, in_class, class_start, depth = 0, False, 0, 0

@@ -139,7 +139,7 @@ def _fixed(value: float, digits: int) -> str:
 
 
 def _scientific(value: float, width: int) -> str:
-    """Return a double in scientific notation; the precision is ``width``, as in upstream."""
+    """Return a double in scientific notation, padded to ``width``: upstream takes the precision for a width."""
     if not math.isfinite(value):
         return _fixed(value, 0).rjust(width)
     number, _, exponent = format(value or 0.0, f".{_DEFAULT_PRECISION}e").partition("e")

@@ -26,7 +26,7 @@ _OVER: Final = frozenset({"Succeeded", "Failed"})
 
 
 def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
-    """Return the facts of a pod; None if it waits for no group and names no claim template."""
+    """Return the facts of a pod; None if it names no group and no claim template, or no longer waits for a node."""
     named, templates = tuple(references(document)), tuple(_templates(document))
     metadata = mapping_at(document, "metadata")
     namespace, gang = text(metadata.get("namespace")), labels(document).get(GANG_LABEL) or ""

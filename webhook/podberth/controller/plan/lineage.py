@@ -29,7 +29,7 @@ A gang has one owner, but a gang of bare pods has one for each pod, of some 150 
 
 
 def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerReference], list[LookUp]]:
-    """Return the owners by uid that an object for these pods should have, and the owners to look up first.
+    """Return up to ``MOST_OWNERS`` owners, by uid, of an object for these pods, and the owners to look up first.
 
     Pods whose owner no longer exists are skipped: they are about to be deleted, too.
     """
@@ -47,7 +47,7 @@ def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerRef
 
 
 def on_top(pod: WaitingPod, world: World) -> OwnerReference | None:
-    """Return the topmost known owner of a pod: the pod itself if it has none, None if one of its owners is gone."""
+    """Return the topmost known owner of a pod: the pod if it has none, None if an owner is gone or cannot exist."""
     top = pod.itself()
     for owner in _upwards(pod, world):
         # The author of a pod writes its owners, and nobody checks them: no object has such a name.
@@ -122,9 +122,9 @@ def _as_reference(owner: OwnerReference) -> dict[str, Any]:
 
 
 def overdue(pod: WaitingPod, world: World, now: float, found: ActionPlan) -> bool:
-    """Return whether a pod has waited long enough to be reported.
+    """Return whether a pod without scheduling gates has waited long enough to be reported.
 
-    If not, the plan ``found`` is given the time at which to check again.
+    If it is too early, the plan ``found`` is given the time at which to check again.
     """
     due = pod.created + world.patience_seconds
     if due > now:
