@@ -49,7 +49,7 @@ class EarlierChanges:
         ]
 
     def removals(self) -> list[tuple[str, Mapping[str, Any]]]:
-        """Return the recorded operations that removed a field, each with its policy's name."""
+        """Return the recorded JSON Patch operations that removed a field, each with its policy's name."""
         return [(name, each) for name in self.record for each in self._anything(name) if each["op"] == "remove"]
 
     def item_writer(self, path: Path, items: Sequence[Any], item_name: str) -> str | None:
