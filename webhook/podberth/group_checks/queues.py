@@ -38,7 +38,10 @@ class _Named:
 
 
 def wrong_queues(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each named queue that does not exist, is stopped, or is a parent that takes no pods."""
+    """Yield a problem for each named queue that is missing, admits nothing, or is a parent that takes no pods.
+
+    A queue whose own parent is missing or admits nothing is a problem, too.
+    """
     for form in QUEUE_FORMS.values():
         for each in _named(case, form):
             if message := _reason(case, form, each.name):
