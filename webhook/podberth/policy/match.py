@@ -1,4 +1,4 @@
-"""Tells whether a policy's matchConstraints match a request, with upstream's semantics.
+"""Decides whether a policy's matchConstraints match a request, with upstream's semantics.
 
 Source: the apiserver's pkg/admission/plugin/policy/matching/matching.go and pkg/admission/plugin/webhook/predicates
 (rules, namespace, object). ``applies_statically`` needs only the operation and the resource, so that a server can group
