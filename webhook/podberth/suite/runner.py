@@ -45,7 +45,7 @@ class CaseResult:
     warnings: tuple[str, ...] = ()
     denial: str = ""
     pod: Document | None = None
-    """The pod that /mutate returned; None if the case could not be run."""
+    """The pod that /mutate returned; None if it denied the pod, the request has none, or the case could not be run."""
     golden: Document | None = None
     """The content of the golden file if it differs from the pod; None if both are equal, or if there is no golden
     file."""
@@ -82,7 +82,9 @@ def run_suite(
     settings: SuiteSettings | None = None,
     observer: Observer | None = None,
 ) -> SuiteResult:
-    """Run the selected cases against ``policies`` and return the results; ``observer`` gets every evaluation.
+    """Run the selected cases against ``policies`` and return the results.
+
+    ``observer`` gets every evaluation but those of the second pass.
 
     Raises:
         PolicyError: the policies cannot be used, so there is nothing to test.

@@ -75,7 +75,10 @@ def _texts(wanted: tuple[str, ...], actual: tuple[str, ...]) -> list[str]:
 
 
 def _fitting(expected: Any, actual: Any) -> Any:
-    """Return ``expected`` with the values of ``actual``; no key is added, and a key that is gone becomes null."""
+    """Return ``expected`` with the values of ``actual``; no key is added, and a key that is gone becomes null.
+
+    A list of another length is replaced as a whole.
+    """
     if not any(differences(expected, actual)):
         return expected
     if isinstance(expected, dict) and expected and isinstance(actual, dict):
