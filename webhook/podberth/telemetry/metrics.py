@@ -153,7 +153,7 @@ class Metrics(Collector):
         self._seconds[path] += seconds
 
     def phases(self, path: str, phases: Phases) -> None:
-        """Count the time of each phase of one review."""
+        """Add the time of each phase of one review to the histograms of the webhook path ``path``."""
         counts, sums = self._phases[path], self._phase_seconds[path]
         for index, seconds in enumerate(phases):
             counts[index][bisect_left(PHASE_BUCKETS, seconds)] += 1
