@@ -146,7 +146,7 @@ class _Runner:
         mutated = decide.mutate(request, snapshot, self.observer)
         if mutated.denial:
             return replace(result, verdict="denied", warnings=mutated.warnings, denial=mutated.denial)
-        pod = _written(apply(request.object, mutated.patch)) if request.object is not None else None
+        pod = written(apply(request.object, mutated.patch)) if request.object is not None else None
         validated = decide.validate(replace(request, object=pod), snapshot, self.observer)
         verdict = "denied" if validated.denial else "mutated" if mutated.patch else "unchanged"
         warnings = (*mutated.warnings, *validated.warnings)
@@ -186,12 +186,12 @@ def _request(place: Path, case: Case) -> AdmissionRequest:
     if case.namespace is not None and own not in (None, case.namespace.name):
         message = f"got {case.namespace.name!r}, and the pod is of namespace {own!r}; leave one of them out"
         raise UnusableError((*place[:-1], "namespace"), message)
-    pods = {key: _written(given[key]) for key in ("object", "oldObject") if isinstance(given.get(key), dict)}
+    pods = {key: written(given[key]) for key in ("object", "oldObject") if isinstance(given.get(key), dict)}
     return request_of({**namespace, **user, **given, **pods})
 
 
-def _written(pod: Document) -> Document:
-    """Return a pod with quantities in canonical form, as the API server writes them before and after every webhook."""
+def written(pod: Document) -> Document:
+    """Return a pod, or a part of one, with quantities in canonical form, as the API server writes them."""
     made = deepcopy(pod)
     write_quantities(made)
     return made
@@ -246,7 +246,7 @@ def _compare(case: Case, result: CaseResult) -> Iterator[Finding]:
     if expect.patched is not None and result.pod is None:
         yield ("expect", "patched"), "got no pod, because it was denied"
     elif expect.patched is not None:
-        yield from differences(_written(expect.patched), result.pod, ("expect", "patched"))
+        yield from differences(written(expect.patched), result.pod, ("expect", "patched"))
 
 
 def _texts(field: str, expected: tuple[str, ...] | None, actual: tuple[str, ...]) -> Iterator[Finding]:
