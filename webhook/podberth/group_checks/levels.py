@@ -104,7 +104,7 @@ def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, 
 
 
 def _rivals(case: GroupCase, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
-    """Yield the replicated jobs among ``alike`` whose Jobs compete with those of ``pods`` for domains; it included."""
+    """Yield the replicated jobs among ``alike``, that of ``pods`` included, whose Jobs compete with its for domains."""
     members = _of_one_group(case, pods).least
     for each in alike:
         beside = number_of[each.template.path] == number_of[pods.template.path]

@@ -96,7 +96,7 @@ def _uses(case: GroupCase, scheduler: str) -> bool:
 
 
 def _reason(case: GroupCase, form: QueueForm, name: str) -> str:
-    """Return the reason why a workload in this queue has to wait; empty if none is known."""
+    """Return the reason why a workload in the queue ``name`` has to wait; empty if none is known."""
     queues = case.known.facts.queues
     found = queues.get(form.kind, name, "" if form.of_cluster else case.namespace)
     if found is not None and found.halted and form.stopped:

@@ -15,7 +15,7 @@ PRIORITY_CLASS = ("spec", "priorityClassName")
 
 
 def concern(field: str, *, default: str = "", build: Builder | None = None, decides: Decides = "") -> Concern:
-    """Return the mutation that writes a name into this field of the spec.
+    """Return the mutation that writes a name into ``spec.<field>``.
 
     ``default`` is the name that the API server fills in. ``build`` replaces the standard function, for mutations that
     write more than the name.
@@ -61,7 +61,7 @@ def put(draft: Draft, field: str, name: str) -> Change | None:
 
 
 def unknown_class(name: object, known: Container[str] | None) -> str:
-    """Return a message if the API server would refuse a pod with this PriorityClass, which is unknown; else empty.
+    """Return a message if the PriorityClass ``name`` is unknown, so that the API server refuses the pod; else empty.
 
     ``known`` has the cluster's PriorityClasses; None means that not all of them are known.
     """

@@ -54,7 +54,7 @@ def undone(before: Draft, after: Draft, change: Change, policy: str, known: Reco
 
 
 def revived(before: Draft, after: Draft, _: Change, policy: str, known: Record) -> Conflict | None:
-    """Return a conflict for the first field that an earlier policy removed and this change restores; None if none."""
+    """Return a conflict for the first field that an earlier policy removed and ``after`` has again; None if none."""
     for name, each in earlier(_by_others(known, policy)).removals():
         removal: Record = {name: {"jsonPatch": [each]}}
         if record.held(before, removal) and not record.held(after, removal):

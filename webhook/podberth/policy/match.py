@@ -45,7 +45,7 @@ class MatchRequest:
 
 
 def applies_statically(policy: GPUPolicy, route: Route) -> bool:
-    """Return whether the policy can match a request of this operation and resource."""
+    """Return whether the policy can match a request of the operation and resource in ``route``."""
     constraints = policy.spec.match_constraints
     for rule in constraints.exclude_resource_rules:
         if not rule.resource_names and rule.scope == "*" and _covers(rule, route):

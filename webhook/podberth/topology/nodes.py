@@ -233,7 +233,7 @@ class NodeSet:
         return found
 
     def narrowest_level(self, members: int) -> str:
-        """Return the narrowest level, as a label key, with a domain that holds ``members`` such pods; empty if none.
+        """Return the narrowest level, as a label key, with a domain that holds ``members`` pods; empty if none.
 
         Only durable nodes count, as if they were empty. If ``members`` is 0 the number is unknown, and two are assumed.
         A pod without accelerators fits anywhere, so the result is empty. For pods with DRA claims one pod per node is

@@ -84,7 +84,7 @@ class _Kinds:
         self._covered: dict[int, list[int]] = {}
 
     def covered(self, kind: int) -> list[int]:
-        """Return the kinds whose pods need at least as much as a pod of this kind, the largest first; it included."""
+        """Return, largest first, the kinds whose pods need at least as much as a pod of ``kind``, which is included."""
         if kind not in self._covered:
             need = self.wanted[kind].need
             self._covered[kind] = [each for each in self.largest_first if covers(need, self.wanted[each].need)]
