@@ -8,11 +8,11 @@ import sys
 
 from generated import main, spliced
 
-from podberth.kube.budget import ALL, BOUNDS, GPUS, MAX_BYTES, MAX_NAME_BYTES, RECORD_CLAIMS, Bound, Path
+from podberth.kube.budget import ALL, BOUNDS, GPUS, MAX_BYTES, MAX_NAME_BYTES, RECORD_CHANGES, Bound, Path
 from podberth.kube.paths import ELEMENT
 
 PAGE = "docs/policy.md"
-_NAMES = {ALL.path: "all lists and maps together", RECORD_CLAIMS.path: "claims of the record"}
+_NAMES = {ALL.path: "all lists and maps together", RECORD_CHANGES.path: "changes in the record"}
 _ALIKE = {
     "initContainers": "containers",
     "ephemeralContainers": "containers",

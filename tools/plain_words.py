@@ -42,7 +42,6 @@ ALLOWED = (
     r"dear[-_]expression",
     r"[\"'`]dear[\"'`]",
     r"[\"'`]unwell[\"'`]|\b(?:Nodes|nodes)\.unwell",
-    r"def unwell\b|\bunwell string\b",
 )
 
 

@@ -15,14 +15,14 @@ from podberth.kube.budget import (
     GPUS,
     LARGEST,
     RECORD,
-    RECORD_CLAIMS,
+    RECORD_CHANGES,
     TASK_GROUPS,
     excess,
 )
 from podberth.kube.shape import shape_problems
 from properties import examples
 
-OTHERS = {ALL, ANNOTATIONS, DEVICES, GPUS, RECORD, RECORD_CLAIMS, TASK_GROUPS}
+OTHERS = {ALL, ANNOTATIONS, DEVICES, GPUS, RECORD, RECORD_CHANGES, TASK_GROUPS}
 """Rows that are no list of a pod: ``Genome`` makes what they are about by itself, or from other lists."""
 
 

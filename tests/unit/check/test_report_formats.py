@@ -91,7 +91,7 @@ def test_what_several_templates_of_a_document_have_is_said_once() -> None:
 
 
 def test_what_only_admission_writes_is_in_the_verdict() -> None:
-    wrote = (Wrote(policy="gpu-tolerations", claims={}, reason="tolerates nvidia.com/gpu"),)
+    wrote = (Wrote(policy="gpu-tolerations", recorded={}, reason="tolerates nvidia.com/gpu"),)
     result = replace(report().results[0], verdict="unchanged", changes=(), wrote=wrote)
     [head, *_] = text.lines(Report(results=(result,), files=1, documents=1))
     assert head.spans[-1].text == "unchanged here, changed on admission"

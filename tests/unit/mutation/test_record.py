@@ -7,7 +7,7 @@ import pytest
 
 from builders import container, pod
 from calls import calls_of
-from podberth.kube.budget import RECORD_CLAIMS
+from podberth.kube.budget import RECORD_CHANGES
 from podberth.kube.patch import Draft
 from podberth.mutation import record
 from podberth.mutation.change import Record
@@ -25,7 +25,7 @@ POD = pod(
 
 def believed(concern: str, wrote: Any) -> bool:
     document = with_record(POD, {"p": {concern: wrote}})
-    return record.held(Draft(document), record.find(document, "default", OFFLINE).claims) == {"p": {concern: wrote}}
+    return record.held(Draft(document), record.find(document, "default", OFFLINE).record) == {"p": {concern: wrote}}
 
 
 @pytest.mark.parametrize(
@@ -92,18 +92,18 @@ def test_any_other_is_not(concern: str, wrote: Any) -> None:
     assert not believed(concern, wrote)
 
 
-def test_what_claims_say_is_looked_up_in_a_pod_that_is_read_once() -> None:
-    one, many = (calls_of(partial(record.held, Draft(full()), claims_of(number))) for number in (1, 50))
+def test_what_a_record_says_is_looked_up_in_a_pod_that_is_read_once() -> None:
+    one, many = (calls_of(partial(record.held, Draft(full()), changes_of(number))) for number in (1, 50))
 
     # 5,000 tolerations and 9,000 variables are read once, 200 terms, too.
     assert many < one * 1.5
 
 
-def test_a_record_that_claims_more_than_podberth_writes_is_not_read() -> None:
-    claims = {"p": {"tolerations": [{"key": "k"}] * RECORD_CLAIMS.most}}
-    assert record.find(with_record(POD, claims), "default", OFFLINE).claims == claims
-    claims["p"]["tolerations"].append({"key": "k"})
-    assert record.find(with_record(POD, claims), "default", OFFLINE).claims == {}
+def test_a_record_of_more_than_podberth_writes_is_not_read() -> None:
+    wrote = {"p": {"tolerations": [{"key": "k"}] * RECORD_CHANGES.most}}
+    assert record.find(with_record(POD, wrote), "default", OFFLINE).record == wrote
+    wrote["p"]["tolerations"].append({"key": "k"})
+    assert record.find(with_record(POD, wrote), "default", OFFLINE).record == {}
 
 
 def full() -> dict[str, Any]:
@@ -117,10 +117,10 @@ def full() -> dict[str, Any]:
     )
 
 
-def claims_of(number: int) -> Record:
-    claim = {
+def changes_of(number: int) -> Record:
+    wrote = {
         "tolerations": [{"key": "k1"}],
         "env": {"a": {"A": "1"}},
         "jsonPatch": [{"op": "add", "path": "/spec/tolerations/-", "value": {"key": "k2"}}],
     }
-    return {f"p{at}": claim for at in range(number)}
+    return {f"p{at}": wrote for at in range(number)}

@@ -15,7 +15,7 @@ from records import annotation_of, arrived, with_annotation, with_record
 OURS = Sealer.of(b"ours")
 BEARER = Bearer("a", "pod")
 TEXT = '{"p":{"labels":{"a":"1"}}}'
-CLAIMS = {"p": {"labels": {"a": "1"}}}
+WROTE = {"p": {"labels": {"a": "1"}}}
 
 
 def without_annotation(pod: dict[str, Any]) -> dict[str, Any]:
@@ -83,7 +83,7 @@ def test_what_is_not_as_podberth_wrote_it_is_as_if_it_were_not_there(annotation:
     found = record.find(with_annotation(gpu_pod(), annotation), "a", OURS)
 
     assert found.there
-    assert found.claims == {}
+    assert found.record == {}
     assert found.text == ""
 
 
@@ -92,16 +92,16 @@ def test_a_sealed_record_of_another_form_says_nothing(text: str) -> None:
     whole = text + "}"
     document = with_annotation(gpu_pod(), sealed(whole, OURS.seal(Bearer("a", "pod"), whole)))
 
-    assert record.find(document, "a", OURS).claims == {}
+    assert record.find(document, "a", OURS).record == {}
 
 
 def test_what_the_request_brought_does_not_stand_and_what_a_webhook_added_does() -> None:
-    recorded = with_record(gpu_pod(), CLAIMS, OURS, namespace="a")
+    recorded = with_record(gpu_pod(), WROTE, OURS, namespace="a")
     added = with_annotation(arrived(gpu_pod()), annotation_of(recorded))
 
     assert record.find(arrived(recorded), "a", OURS).standing == {}
-    assert record.find(arrived(recorded), "a", OURS).claims == CLAIMS
-    assert record.find(added, "a", OURS).standing == CLAIMS
+    assert record.find(arrived(recorded), "a", OURS).record == WROTE
+    assert record.find(added, "a", OURS).standing == WROTE
     assert record.find(recorded, "a", OURS).standing == {}
 
 
@@ -113,9 +113,9 @@ def test_a_record_that_is_noted_and_not_there_is_disowned_when_one_is_written() 
 
     assert record.write(nothing, {}, found, lambda _: "") == ""
     assert nothing.patch() == []
-    assert record.write(something, CLAIMS, found, lambda text: OURS.seal(Bearer("a", "pod"), text)) == TEXT
-    assert record.find(something.document, "a", OURS).standing == CLAIMS
+    assert record.write(something, WROTE, found, lambda text: OURS.seal(Bearer("a", "pod"), text)) == TEXT
+    assert record.find(something.document, "a", OURS).standing == WROTE
 
 
 def test_offline_nobody_says_who_wrote_what_and_a_record_stands() -> None:
-    assert record.find(with_record(gpu_pod(), CLAIMS), "default", OFFLINE).standing == CLAIMS
+    assert record.find(with_record(gpu_pod(), WROTE), "default", OFFLINE).standing == WROTE

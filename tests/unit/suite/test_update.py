@@ -19,8 +19,8 @@ WRITES = policy(
 )
 
 
-def update(expect: str, name: str = "good") -> Update:
-    pod = f"{{metadata: {{name: {name}}}, spec: {{containers: [{{name: main}}]}}}}"
+def update(expect: str, name: str = "good", container: str = "name: main") -> Update:
+    pod = f"{{metadata: {{name: {name}}}, spec: {{containers: [{{{container}}}]}}}}"
     suite, problems = parse_suite(f"cases:\n- name: a\n  pod: {pod}\n  expect: {expect}\n", "t.yaml")
     assert suite is not None, problems
     return update_of(suite, run_suite(suite, parse_policies([("p.yaml", WRITES)]), environment()))
@@ -44,6 +44,12 @@ def test_what_was_given_and_differs_is_replaced() -> None:
 def test_what_holds_is_left_alone_and_nothing_is_added() -> None:
     assert written("{verdict: admitted, warnings: ['label team'], patched: {metadata: {name: good}}}") == {}
     assert update("{verdict: mutated}") == Update(operations=(), goldens={}, changes=())
+
+
+def test_an_amount_that_is_written_in_another_way_holds() -> None:
+    amount = "resources: {limits: {cpu: 1000m}}"
+    patched = f"{{verdict: unchanged, patched: {{spec: {{containers: [{{{amount}}}]}}}}}}"
+    assert update(patched, container=f"name: main, {amount}").changes == ("cases[0].expect.verdict",)
 
 
 def test_a_golden_file_is_written_where_there_is_a_pod() -> None:

@@ -35,7 +35,7 @@ def restored(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     found = record.find(request.old_object, request.namespace, snapshot.sealer)
     # The record comes with the pod: a name in it that no policy has must not get into metrics and logs.
     names = {policy.name for policy in snapshot.policies}
-    phrases = restore(draft, request.old_object, found.claims)
+    phrases = restore(draft, request.old_object, found.record)
     decisions = tuple(Decision(policy, "restore", text) for policy, text in phrases if policy in names)
     return answering.of_patch(request, decisions, draft.patch())
 
@@ -50,7 +50,7 @@ def restore(draft: Draft, old: dict[str, Any], known: Record) -> list[tuple[str,
     held = record.held(before, known)
     restored: list[tuple[str, str]] = []
     for concern in PIPELINE:
-        claims = {policy: concerns[concern.name] for policy, concerns in held.items() if concern.name in concerns}
-        if claims and concern.restore is not None and concern.restore(draft, before, list(claims.values())):
-            restored += [(policy, f"{concern.name} restored") for policy in claims]
+        changes = {policy: concerns[concern.name] for policy, concerns in held.items() if concern.name in concerns}
+        if changes and concern.restore is not None and concern.restore(draft, before, list(changes.values())):
+            restored += [(policy, f"{concern.name} restored") for policy in changes]
     return restored

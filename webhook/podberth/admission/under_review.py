@@ -34,7 +34,7 @@ class PodUnderReview:
         self.changed_facts: set[str] = set()
         """The CEL variables that a write changed: ``gpu``, ``gang``, both or none."""
         self.found = record.find(pod, request.namespace, snapshot.sealer)
-        """The record annotation of the pod in the request; without claims for a pod that exceeds the size bounds."""
+        """The record annotation of the pod in the request; empty for a pod that exceeds the size bounds."""
         self.native_groups = snapshot.facts.native_groups.get(request.namespace, frozenset())
         """The names of the native PodGroups in the pod's namespace."""
         self._described = undescribed(snapshot) if review.excess else describe(pod, request.namespace, snapshot)

@@ -99,7 +99,7 @@ class Writing:
             nodes_left=self._nodes_left,
             record=self._record_with_step,
         )
-        held = record.held(self.draft, under.found.claims)
+        held = record.held(self.draft, under.found.record)
         self.before = held if under.found.standing else {}
         # A record from an unknown sender does not count in this review, but it is kept for later updates.
         self.kept = held if under.found.sent is None else {}

@@ -61,7 +61,7 @@ def _settled(result: Result, pods: Sequence[Draft]) -> Result:
         each.policy: Finding(policy=each.policy, message="this is on its live pods already", field="", line=0)
         for each in result.wrote
         # A record that was too long to be kept says nothing
-        if each.claims and any(_holds(pod, each) for pod in pods)
+        if each.recorded and any(_holds(pod, each) for pod in pods)
     }
     left = tuple(each for each in result.wrote if each.policy not in done)
     policies = {each.policy for each in left} | ({_PODBERTH} if left else set())
@@ -81,8 +81,8 @@ def _settled(result: Result, pods: Sequence[Draft]) -> Result:
 
 def _holds(pod: Draft, wrote: Wrote) -> bool:
     """Return whether a live pod already has everything that one policy wrote, according to the pod's record."""
-    claims = {wrote.policy: dict(wrote.claims)}
-    return record.held(pod, claims) == claims
+    recorded = {wrote.policy: dict(wrote.recorded)}
+    return record.held(pod, recorded) == recorded
 
 
 def live_report(

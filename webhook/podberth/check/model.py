@@ -52,7 +52,7 @@ class Wrote:
     """Everything that one policy wrote on a pod, whether or not the document can hold it."""
 
     policy: str
-    claims: Mapping[str, Any] = field(hash=False)
+    recorded: Mapping[str, Any] = field(hash=False)
     """The writes by concern, as in the pod's record; empty if the record is too long to be kept."""
     reason: str
 

@@ -347,8 +347,8 @@ class _Object:
         if decided.denied:
             return decided._replace(written=())
         projected = project(template, [each.patch for each in written], outcome.patch)
-        claims = record.find(final, request.namespace, snapshot.sealer).claims
-        return decided._replace(projected=projected, wrote=_wrote(written, claims))
+        recorded = record.find(final, request.namespace, snapshot.sealer).record
+        return decided._replace(projected=projected, wrote=_wrote(written, recorded))
 
     # ---- the report of it -------------------------------------------------------------------------------------------
 
@@ -414,14 +414,14 @@ def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapsho
                 yield policy.name
 
 
-def _wrote(written: Sequence[Written], claims: Record) -> tuple[Wrote, ...]:
-    """Return what each policy wrote, with its first reason; ``claims`` is the pod's record."""
+def _wrote(written: Sequence[Written], recorded: Record) -> tuple[Wrote, ...]:
+    """Return what each policy wrote, with its first reason; ``recorded`` is the pod's record."""
     reasons: dict[str, str] = {}
     for each in written:
         if each.patch:
             reasons.setdefault(each.policy, " ".join(each.reason.split()))
     return tuple(
-        Wrote(policy=policy, claims=claims.get(policy, {}), reason=reason) for policy, reason in reasons.items()
+        Wrote(policy=policy, recorded=recorded.get(policy, {}), reason=reason) for policy, reason in reasons.items()
     )
 
 

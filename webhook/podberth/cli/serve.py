@@ -104,7 +104,7 @@ async def _serve(settings: Settings, log: Log, tracer: ReviewTracer | None) -> N
     live = settings.topology == "cluster"
     source = _source(settings, conventions)
     snapshot = WatchedSnapshot(source, state, metrics, log, live=live)
-    keys = RecordKeys(snapshot.adopt_sealer, log)
+    keys = RecordKeys(snapshot.adopt_sealer, metrics, log)
     use_key = keys.use if settings.record_key is None else _use_no_key
     shared: SharedCertificate | None = None
     if settings.ca_secret is not None:

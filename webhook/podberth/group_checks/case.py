@@ -61,7 +61,9 @@ class KnownCluster:
         return any((group, namespace, name) in self.facts.pod_groups for group in api_groups)
 
     def namespaces_with(self, api_groups: tuple[str, ...], name: str) -> tuple[str, ...]:
-        """Return the namespaces that have a PodGroup of this name; empty after ``_MOST_LOOKED_FOR`` names.
+        """Return, sorted, the namespaces that have a PodGroup of this name in one of the API groups.
+
+        Empty for a new name after ``_MOST_LOOKED_FOR`` others.
 
         The search looks into each namespace and not at each group, because a cluster may have 100,000 groups. Files may
         have groups but no Namespace objects.
@@ -117,7 +119,7 @@ class Pods:
         return Wrong(self.place(steps), f"{self.role}: {where}" if self.role else where, message)
 
     def place(self, steps: Path) -> Steps:
-        """Return the path in the document for a path in the pod."""
+        """Return the path in the document for a path in the pod; the template's path if the document has none."""
         for target, source in sorted(self.template.form.seats, key=lambda seat: -len(seat[0])):
             if steps[: len(target)] == target:
                 return (*self.template.path, *source, *steps[len(target) :])
@@ -178,7 +180,7 @@ class GroupCase:
         return Wrong(path, render_path(path), message)
 
     def gangs(self) -> Iterator[tuple[Pods, ...]]:
-        """Yield the pods of each gang of the object; a gang with an unknown number of pods is left out."""
+        """Yield, for each gang of the object, its pods by template; pods in no gang are left out."""
         found: dict[str, list[Pods]] = {}
         for each in self.pods:
             if each.gang.known:

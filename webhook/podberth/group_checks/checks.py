@@ -98,8 +98,8 @@ def wrong_groups(
 ) -> tuple[Wrong, ...]:
     """Return the problems that the checks find in a document, without duplicates.
 
-    ``namespace`` is used if the document names none. Only pods that ask for devices, or that declare a gang, are
-    checked.
+    ``namespace`` is used if the document names none. Only objects with a pod that asks for devices, and bare Pods in a
+    gang, are checked; with more than ``MOST_ROLES`` templates, only by the checks that look at each by itself.
     """
     found: list[Wrong] = []
     where = text_at(document, "metadata", "namespace") or namespace

@@ -104,7 +104,7 @@ def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, 
 
 
 def _rivals(case: GroupCase, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
-    """Yield the replicated jobs whose Jobs compete for the same domains as this one's, with this one included."""
+    """Yield the replicated jobs among ``alike``, that of ``pods`` included, whose Jobs compete with its for domains."""
     members = _of_one_group(case, pods).least
     for each in alike:
         beside = number_of[each.template.path] == number_of[pods.template.path]
@@ -145,8 +145,8 @@ def _groups(case: GroupCase, pods: Pods) -> int:
 def kueue_levels(case: GroupCase, *, preferred: bool = False) -> Iterator[LevelDemand]:
     """Yield the topology that annotations of templates ask Kueue for (apis/kueue/v1beta2/topology_types.go).
 
-    A pod set has the pods of one template, or the pods of one group if each group has pods of all templates. Pod sets
-    with the same group name share a domain.
+    A pod set has the pods of one template; of one group alone, if each group has pods of all templates. Pod sets with
+    the same annotation ``podset-group-name`` share a domain.
     """
     if case.kind[1] in _SINGLE:
         return

@@ -16,7 +16,10 @@ _BY_KIND: Final = {
 
 
 def too_large_minimums(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each minimum above the number of pods: in the object's fields, then in pod annotations."""
+    """Yield a problem for each minimum above the number of pods.
+
+    The minimums are in the object's fields, in its annotations, in those of its pods, and in PodGroups.
+    """
     find = _BY_KIND.get(case.kind)
     for steps, message in find(case.document) if find else ():
         yield case.wrong(steps, message)
@@ -27,7 +30,7 @@ def too_large_minimums(case: GroupCase) -> Iterator[Wrong]:
             yield from _of_groups(case, each)
 
 
-# ---- in the pods' annotations ----------------------------------------------------------------------------------------
+# ---- in annotations and PodGroups ------------------------------------------------------------------------------------
 def _by_annotation(case: GroupCase) -> Iterator[Wrong]:
     """Yield a problem for each minimum above the number of pods in an annotation of the pods' owner.
 
@@ -61,9 +64,9 @@ def _declared(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
 
 
 def _of_groups(case: GroupCase, pods: Pods) -> Iterator[Wrong]:
-    """Yield a problem for each minimum of a PodGroup, or of an annotation in its place, above the number of pods.
+    """Yield a problem if the minimum of a PodGroup, or of an annotation in its place, is above the number of pods.
 
-    A problem is yielded once, for the first template.
+    The problem is yielded for the first template of the group; a template has one at most.
     """
     for row, member in case.groups[pods.template.path]:
         mates = [each for each in case.pods if _is_in(each, case, member.name)]

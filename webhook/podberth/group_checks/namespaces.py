@@ -9,7 +9,7 @@ from .case import GroupCase, Pods, Wrong
 
 
 def other_namespaces(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each group that exists only in another namespace, and for each role with another namespace.
+    """Yield a problem for each group known in other namespaces only, and for each role or wrapped object of another.
 
     No controller reads the namespace of a template (kubernetes pkg/controller/controller_utils.go GetPodFromTemplate),
     and an AppWrapper creates objects in its own namespace (project-codeflare/appwrapper internal/webhook).

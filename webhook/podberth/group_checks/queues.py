@@ -38,7 +38,10 @@ class _Named:
 
 
 def wrong_queues(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each named queue that does not exist, is stopped, or is a parent that takes no pods."""
+    """Yield a problem for each named queue that is missing, admits nothing, or is a parent that takes no pods.
+
+    A queue whose own parent is missing or admits nothing is a problem, too.
+    """
     for form in QUEUE_FORMS.values():
         for each in _named(case, form):
             if message := _reason(case, form, each.name):
@@ -93,7 +96,7 @@ def _uses(case: GroupCase, scheduler: str) -> bool:
 
 
 def _reason(case: GroupCase, form: QueueForm, name: str) -> str:
-    """Return the reason why a workload in this queue has to wait; empty if none is known."""
+    """Return the reason why a workload in the queue ``name`` has to wait; empty if none is known."""
     queues = case.known.facts.queues
     found = queues.get(form.kind, name, "" if form.of_cluster else case.namespace)
     if found is not None and found.halted and form.stopped:

@@ -25,7 +25,7 @@ def exactly(number_of: int, pods: Pods) -> Start[Pods]:
 
 
 def starts(case: GroupCase) -> Iterator[Start[Pods]]:
-    """Yield, for each gang of an object, the pods that start together."""
+    """Yield, for each stage of each gang of an object, the pods that start together; none if its kind has no rule."""
     rules = RULES.get(case.kind)
     if rules is None or (rules.on_demand is not None and not rules.on_demand(case.document)):
         return

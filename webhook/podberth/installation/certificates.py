@@ -25,7 +25,7 @@ _NETWORK: Final = "a NetworkPolicy may be in between (docs/status.md)"
 
 
 def certificates(observed: InstallationState) -> Iterator[Row]:
-    """Yield lines about the trusted and the served certificates, with their expiry."""
+    """Yield lines about the trusted and the served certificates, the replicas that did not answer, and the rotation."""
     registrations = [
         Registration.of(kind, found)
         for kind, found in observed.configurations.items()
@@ -68,7 +68,7 @@ def _trusted(registrations: Sequence[Registration], now: datetime) -> Row:
 
 
 def _silent(replicas: tuple[Replica, ...], reached: int) -> Row | None:
-    """Return the line about replicas whose metrics could not be read; None if all could be."""
+    """Return the line about replicas whose metrics could not be read, or that none runs; None if all were read."""
     if not replicas:
         return Row("served", "note", "no replica runs, so the served certificate is unknown")
     reasons = [each.metrics for each in replicas if isinstance(each.metrics, Unread)]

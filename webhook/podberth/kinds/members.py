@@ -93,7 +93,7 @@ class Subject:
         return document if same else None
 
     def labelled_owner(self, group: str, kind: str, name: str, uid: str) -> Mapping[str, Any] | None:
-        """Return the object with this API group, kind, name and uid; None if the pod's namespace has no such object."""
+        """Return the object with this API group, kind, name and uid; None if none is known in the pod's namespace."""
         return self._owned_by(OwnerReference(f"{group}/", kind, name, uid)) if uid else None
 
     def owner(self, kind: str) -> Mapping[str, Any] | None:

@@ -82,7 +82,7 @@ def read_once(owner: Mapping[str, Any] | None, read: Callable[..., _Read], *more
 
 
 def asks_of(template: object) -> Asks | None:
-    """Return the requirements of the pods of an unchecked PodTemplateSpec; None if the template is invalid.
+    """Return the requirements of the pods of an unchecked PodTemplateSpec; None as in ``asks_in``.
 
     A kept owner has ``Asks`` in place of the template, which is then the result.
     """
@@ -92,7 +92,10 @@ def asks_of(template: object) -> Asks | None:
 
 
 def asks_in(pod_spec: object) -> Asks | None:
-    """Return the requirements of the pods of an unchecked PodSpec; None if the PodSpec is invalid or too long."""
+    """Return the requirements of the pods of an unchecked PodSpec.
+
+    None if it is invalid, has no containers, or has too many claims or too long a choice of nodes to be kept.
+    """
     if isinstance(pod_spec, Asks):
         return pod_spec
     pod = {"metadata": {}, "spec": pod_spec}

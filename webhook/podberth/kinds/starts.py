@@ -63,7 +63,7 @@ class Start(Generic[P]):
     """The least number of pods that start together; 0: none have to."""
 
     def of(self, some: Sequence[P]) -> "Start[P]":
-        """Return the start of these pods alone; ``least`` is then the number that starts in any case."""
+        """Return the start of the pods ``some`` alone; ``least`` is then the number that starts in any case."""
         wanted = {each.template.path for each in some}
         shares = tuple(each for each in self.shares if each.pods.template.path in wanted)
         others = sum(each.most for each in self.shares if each.pods.template.path not in wanted)
@@ -95,13 +95,13 @@ Rule: TypeAlias = Callable[[StartingGang], Start[Any]]
 
 
 def all_of(pods: Sequence[P], number_of: Callable[[P], int] = lambda each: each.replicas) -> Start[P]:
-    """Return a ``Start`` in which all these pods have to start together."""
+    """Return a ``Start`` in which all ``pods`` have to start together; ``number_of`` returns how many there are."""
     shares = tuple(Share(pods=each, most=number_of(each), least=number_of(each)) for each in pods)
     return Start(shares=shares, least=sum(each.least for each in shares))
 
 
 def none_of(pods: Sequence[P]) -> Start[P]:
-    """Return a ``Start`` in which none of these pods have to start together."""
+    """Return a ``Start`` in which none of ``pods`` have to start together."""
     return all_of(pods).at_least(0)
 
 

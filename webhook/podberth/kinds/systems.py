@@ -56,7 +56,10 @@ class System:
         return tuple(("metadata", "annotations", key) for key in sorted(self.asked))
 
     def places(self, topology: str | None = None) -> str:
-        """Return the text that says why podberth places no pod of such a group, and where to ask for topology."""
+        """Return the text that says why podberth places no pod of the system, and where to ask for topology.
+
+        ``topology`` replaces the system's own advice; empty: no advice.
+        """
         where = self.topology if topology is None else topology
         advice = f"; for topology {where}" if where else ""
         return f"{self.name} places this pod's group{advice}"

@@ -60,7 +60,7 @@ class ApiPath(str):
         return _made(f"{self}{ApiPath(*segments)}")
 
     def asking(self, query: Mapping[str, str]) -> "ApiPath":
-        """Return the path with a query appended; the query's keys and values are quoted."""
+        """Return the path with a query appended, its keys and values quoted; the same path if the query is empty."""
         return _made(f"{self}?{urlencode(query)}") if query else self
 
 

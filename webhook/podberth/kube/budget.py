@@ -155,7 +155,7 @@ RECORD: Final = Bound(
     "a record of the shipped policies is some hundred bytes; a longer one is not podberth's, and is not read",
     "characters",
 )
-RECORD_CLAIMS: Final = Bound(
+RECORD_CHANGES: Final = Bound(
     ("record",), 100, "the shipped policies write less than 20; a record of more is not podberth's, and is not read"
 )
 """The limit for the number of changes in a pod's record (annotation ``podberth.io/applied``), for all policies
@@ -171,7 +171,7 @@ BOUNDS: Final[tuple[Bound, ...]] = (
     GPUS,
     DEVICES,
     RECORD,
-    RECORD_CLAIMS,
+    RECORD_CHANGES,
 )
 """All limits of the table; those of a pod's size in bytes and of its names' lengths are not in it."""
 

@@ -50,7 +50,7 @@ class Draft:
 
     @property
     def visited(self) -> frozenset[Path]:
-        """The paths read with ``get`` or written, in this draft and in all drafts that are related to it by forks."""
+        """The paths read in this draft and its forks and origins, and those written in it or before it was forked."""
         return frozenset(self._read | self._before | self._touched)
 
     def get(self, path: Path) -> Any:

@@ -33,16 +33,17 @@ _NAMES: Final[dict[type, str]] = {
 
 
 def shape_problems(pod: object) -> list[str]:
-    """Return each place of a Pod whose value has another type than podberth's code expects: ``where: got X, want Y``.
+    """Return the places of a Pod whose value has another type than podberth's code expects: ``where: got X, want Y``.
 
-    If the result is empty, no function that reads or writes the Pod raises. Fields that podberth does not read
-    (environment, ports, volumes, probes) are not checked: they are most of a Pod, and this runs on every review.
+    If there are more than twenty, the last message says so. If the result is empty, no function that reads or writes
+    the Pod raises. Fields that podberth does not read (environment, ports, volumes, probes) are not checked: they are
+    most of a Pod, and this runs on every review.
     """
     return _messages(_POD(pod))
 
 
 def template_problems(pod: object) -> list[str]:
-    """Return each place of wrong type in a Pod before defaulting; it checks more fields than ``shape_problems``."""
+    """Return the places of wrong type in a Pod before defaulting; it checks more fields than ``shape_problems``."""
     return _messages(_TEMPLATE(pod))
 
 

@@ -20,7 +20,7 @@ from .yaml_text import Flow, Indents, block, entry, flow, flow_key, indented, li
 
 
 def paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
-    """Return, for the index of each new item that replaces an old item, the index of that old item.
+    """Return the index of each old item that is kept or replaced, by the index of the new item in its place.
 
     Equal items are paired first, then items of the same name, else items in their order. The pairs never change the
     edited document, only the number of its lines that the edit touches.

@@ -162,7 +162,10 @@ class Conditions:
                 return Holds(_where(term) or term, wanted)
 
     def resolved(self, tree: Tree) -> Tree:
-        """Return an expression with the policy's variables replaced by their expressions, and constants computed."""
+        """Return an expression with constants computed.
+
+        An expression that is only a variable is replaced by that variable's expression first.
+        """
         while isinstance(tree, Name) and tree.name.removeprefix(_PREFIX) in self.variables:
             if not tree.name.startswith(_PREFIX):
                 break

@@ -152,7 +152,10 @@ class LintedMutation:
         return None if self.source.when is None else self.policy.tree(self.source.when)
 
     def resolved(self, leaf: Leaf) -> Tree:
-        """Return the tree of an expression; if the expression is only the name of a variable, the variable's tree."""
+        """Return the tree of an expression, with constants computed.
+
+        If the expression is only the name of a variable, that variable's tree is used.
+        """
         return self.policy.conditions.resolved(self.policy.tree(leaf.source))
 
 

@@ -24,7 +24,7 @@ class LintReport:
     costs: tuple[ExpressionCost, ...]
     """The cost of every expression of every policy that compiles."""
     policies: tuple[str, ...]
-    """The file of each policy that was linted."""
+    """The file of each policy that compiles."""
     silenced: int
     """The number of findings that comments suppressed."""
 

@@ -45,7 +45,7 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
     Returns:
         The change; None if the user's own selector and terms imply podberth's already. Skipped in three cases: every
         term of the user contradicts all of podberth's, so no node could match; the user requires node affinity without
-        a term; or the result would have more than MAX_TERMS terms.
+        a term; or there are too many terms (MAX_TERMS, MAX_PAIRS).
 
     Raises:
         EvaluationError: ``value`` is not a list of terms.
@@ -77,9 +77,9 @@ def known(draft: Draft) -> list[terms.KnownTerm]:
 
 
 def is_required(draft: Draft, value: object, users: list[terms.KnownTerm]) -> bool:
-    """Tell whether the pod already requires ``value``, so that ``require`` would change nothing.
+    """Return whether the pod already requires ``value``, so that ``require`` would change nothing.
 
-    ``users`` has the terms that the pod requires, as ``known`` returns them.
+    ``users`` is the result of ``known`` for this pod.
 
     Raises:
         EvaluationError: ``value`` is not a list of terms.

@@ -56,7 +56,7 @@ class Present:
         return cast("_Value", self._values[reader])
 
     def has(self, items: list[Any], item: Any) -> bool:
-        """Tell whether ``items``, a list of the pod, contains ``item``; the list is indexed once for all calls."""
+        """Return whether ``items``, a list of the pod, contains ``item``; the list is indexed once for all calls."""
         found = self._items.get(id(items))
         if found is None:
             found = self._items[id(items)] = (items, frozenset(map(key_of, items)))
@@ -88,12 +88,12 @@ class Concern:
     None means any field of the containers or of the pod."""
     reads: Callable[[Leaves], Paths] = lambda _: ()
     """Returns the fields of ``gang`` and ``gpu`` that ``build`` reads besides the pod."""
-    is_claim: Callable[[Any], bool]
-    """Tells whether a value in a record has the form that ``build`` writes into ``Change.wrote``."""
+    is_valid: Callable[[Any], bool]
+    """Returns whether a value in a record has the form that ``build`` writes into ``Change.wrote``."""
     holds: Holds
-    """Tells whether the pod still has the values of a recorded change."""
+    """Returns whether the pod still has the values of a recorded change."""
     wrote_at: Callable[[Any, Path, object], bool] = lambda _wrote, _path, _value: False
-    """Tells whether a recorded change wrote this value at this path; only for mutations of single fields."""
+    """Returns whether a recorded change wrote this value at this path; only for mutations of single fields."""
     conflicts: Callable[[ConflictCase], Answer] | None = None
     """Returns the conflicts with earlier policies, and the proposal without them. None: the mutation never
     conflicts."""
@@ -107,10 +107,10 @@ class Concern:
     Mutations that decide placement write only once. On a reinvocation, other policies have restricted the nodes, so the
     same expression has another value; but a reinvocation must change nothing."""
     awaits: Callable[[EarlierChanges, str], bool] | None = None
-    """Tells whether a policy made the change that must precede this mutation. If a later policy made that change on an
-    earlier pass, the mutation is skipped on this pass, too."""
+    """Returns whether a policy made the change that must precede this mutation. If a later policy made that change on
+    an earlier pass, the mutation is skipped on this pass, too."""
     in_group: Callable[[Draft, GangFacts], bool] = lambda _draft, _facts: False
-    """Tells whether the mutation applies to this pod although a group system schedules it."""
+    """Returns whether the mutation applies to this pod although a group system schedules it."""
     forecast: bool = False
     """Whether ``admission.forecast`` applies constant values to an example pod, to find conflicts before pods
     arrive."""
@@ -122,15 +122,15 @@ class Concern:
 
 
 def for_each(holds: Holds) -> Holds:
-    """Return a function that tells whether ``holds`` is true for every item of a recorded change, a list."""
+    """Return the function that applies ``holds`` to each item of a recorded change, a list; true if all are held."""
     return lambda there, wrote: all(holds(there, item) for item in wrote)
 
 
 def is_list_of_maps(value: Any) -> bool:
-    """Tell whether a value in a record is a non-empty list of maps."""
+    """Return whether a value in a record is a non-empty list of maps."""
     return isinstance(value, list) and bool(value) and all(isinstance(item, dict) for item in value)
 
 
 def is_string_map(value: Any) -> bool:
-    """Tell whether a value in a record is a non-empty map of strings to strings."""
+    """Return whether a value in a record is a non-empty map of strings to strings."""
     return isinstance(value, dict) and bool(value) and all(isinstance(item, str) for item in value.values())

@@ -71,7 +71,7 @@ class ConflictCase:
         return list(found.values()), self.kept([item for index, item in enumerate(self.items) if index not in found])
 
     def kept(self, items: list[Any]) -> Proposal | None:
-        """Return the proposal with only these items of its list; None if ``items`` is empty."""
+        """Return the proposal with ``items``, a part of its list, in place of the list; None if ``items`` is empty."""
         if not isinstance(self.value, list) or len(items) == len(self.value):
             return self.proposal
         return replace(self.proposal, leaves={"": items}) if items else None

@@ -20,7 +20,7 @@ class EarlierChanges:
     """The function ``Concern.wrote_at`` of each mutation, by the mutation's name."""
 
     def by(self, concern: str) -> Iterator[tuple[str, Any]]:
-        """Yield the policies that made changes by this mutation, each with its recorded change."""
+        """Yield the policies that made changes by the mutation ``concern``, each with its recorded change."""
         return ((name, concerns[concern]) for name, concerns in self.record.items() if concern in concerns)
 
     def writer(self, path: Path, present: object) -> str | None:
@@ -34,7 +34,7 @@ class EarlierChanges:
         return None
 
     def patcher(self, path: Path) -> str | None:
-        """Return the first policy that wrote this path of a container's resources by a mutation of any field."""
+        """Return the first policy that wrote a path of a container's resources by a mutation of any field, or None."""
         where = pointer(path)
         for name in self.record:
             if any("/resources" in each["path"] and _is_below(where, each["path"]) for each in self._anything(name)):
@@ -49,7 +49,7 @@ class EarlierChanges:
         ]
 
     def removals(self) -> list[tuple[str, Mapping[str, Any]]]:
-        """Return the recorded operations that removed a field, each with its policy's name."""
+        """Return the recorded JSON Patch operations that removed a field, each with its policy's name."""
         return [(name, each) for name in self.record for each in self._anything(name) if each["op"] == "remove"]
 
     def item_writer(self, path: Path, items: Sequence[Any], item_name: str) -> str | None:

@@ -70,11 +70,11 @@ def label_value(value: object, where: str) -> str:
 
 
 def is_label_value(text: str) -> bool:
-    """Tell whether ``text`` is a valid label value."""
+    """Return whether ``text`` is a valid label value."""
     return len(text) <= MAX_LABEL_VALUE and _LABEL_VALUE.fullmatch(text) is not None
 
 
 def kind(value: object) -> str:
-    """Return the JSON type of a value, as a word for messages; a short value is included."""
+    """Return a word for messages: the JSON type of a map, a list or null; any other value itself, cut if long."""
     names = {dict: "a map", list: "a list", bool: str(value).lower(), type(None): "null"}
     return names.get(type(value)) or repr(value)[:40]

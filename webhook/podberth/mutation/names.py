@@ -15,7 +15,7 @@ PRIORITY_CLASS = ("spec", "priorityClassName")
 
 
 def concern(field: str, *, default: str = "", build: Builder | None = None, decides: Decides = "") -> Concern:
-    """Return the mutation that writes a name into this field of the spec.
+    """Return the mutation that writes a name into ``spec.<field>``.
 
     ``default`` is the name that the API server fills in. ``build`` replaces the standard function, for mutations that
     write more than the name.
@@ -28,7 +28,7 @@ def concern(field: str, *, default: str = "", build: Builder | None = None, deci
     return Concern(
         name=field,
         build=build or write,
-        is_claim=lambda wrote: isinstance(wrote, str) and bool(wrote),
+        is_valid=lambda wrote: isinstance(wrote, str) and bool(wrote),
         holds=lambda there, wrote: bool(there.draft.get(path) == wrote),
         wrote_at=lambda wrote, at, value: at == path and wrote == value,
         conflicts=lambda case: (case.fields({path: case.value}), case.proposal),
@@ -38,7 +38,7 @@ def concern(field: str, *, default: str = "", build: Builder | None = None, deci
 
 
 def wanted(draft: Draft, field: str, value: object, default: str) -> str:
-    """Return the name to write; empty if the policy gives none, or the user has set the field.
+    """Return the name to write; empty if the policy gives none, or the user has set ``spec.<field>``.
 
     ``default`` is the name that the API server fills in.
 
@@ -53,7 +53,7 @@ def wanted(draft: Draft, field: str, value: object, default: str) -> str:
 
 
 def put(draft: Draft, field: str, name: str) -> Change | None:
-    """Write the name into the field and return the change; None if the name is empty."""
+    """Write the name into ``spec.<field>`` and return the change; None if the name is empty."""
     if not name:
         return None
     draft.set(("spec", field), name)
@@ -61,7 +61,7 @@ def put(draft: Draft, field: str, name: str) -> Change | None:
 
 
 def unknown_class(name: object, known: Container[str] | None) -> str:
-    """Return a message if the API server would refuse a pod with this PriorityClass, which is unknown; else empty.
+    """Return a message if the PriorityClass ``name`` is unknown, so that the API server refuses the pod; else empty.
 
     ``known`` has the cluster's PriorityClasses; None means that not all of them are known.
     """

@@ -37,7 +37,8 @@ class Rival:
 def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes: NodeChoice) -> Rival | None:
     """Return the first policy whose terms, with those before it, exclude all nodes of ``leaves``; None if none.
 
-    If ``leaves`` has preferred terms, only a policy whose required terms contradict all of them is returned.
+    ``leaves`` are the terms of the later policy. If they are preferred, only a policy whose required terms contradict
+    all of them is returned.
 
     Raises:
         EvaluationError: the value is not a list of terms.

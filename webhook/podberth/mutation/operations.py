@@ -22,17 +22,17 @@ def concern(name: str, apply: Callable[[Draft, object, PodSchema], Change | None
             return Skipped(name, refused) if refused else made
         return made
 
-    return Concern(name=name, build=build, is_claim=_is_claim, holds=for_each(_holds), anything=True)
+    return Concern(name=name, build=build, is_valid=_is_valid, holds=for_each(_holds), anything=True)
 
 
-def _is_claim(wrote: Any) -> bool:
+def _is_valid(wrote: Any) -> bool:
     return is_list_of_maps(wrote) and all(
         item.get("op") in ("add", "replace", "remove") and str(item.get("path")).startswith("/") for item in wrote
     )
 
 
 def _holds(there: Present, operation: dict[str, Any]) -> bool:
-    """Tell whether the pod still has the result of a recorded operation; True if its value was too long to record."""
+    """Return whether the pod still has the result of a recorded operation; True if its value was too long to record."""
     *above, last = steps_of(operation["path"])
     container: Any = there.draft.get(())  # through the draft, which records the paths that a decision reads
     for step in above:

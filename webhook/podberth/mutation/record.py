@@ -2,8 +2,7 @@
 
 Its value is ``{"<policy>": {"<concern>": <Change.wrote>}, "=": "<seal>"}`` as compact JSON, policies in the order in
 which they wrote, the seal last (``seal``). Any user can write an annotation, so only ``find`` reads records: it ignores
-a record without podberth's seal for this pod. Each ``Change.wrote`` in a record is called a claim; it counts only if
-the pod still has these values (``held``).
+a record without podberth's seal for this pod. A recorded change counts only if the pod still has its values (``held``).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from ..kube.budget import RECORD, RECORD_CLAIMS
+from ..kube.budget import RECORD, RECORD_CHANGES
 from ..kube.patch import Draft
 from ..wellknown import APPLIED_ANNOTATION
 from .change import Change, Record
@@ -38,9 +37,9 @@ class Found:
     """Whether the client sent the annotation with the pod; False if podberth wrote it in this request, None if
     unknown."""
     text: str = ""
-    """The record's claims (policy, mutation, values) as sealed text; empty if podberth did not seal it for this pod."""
-    claims: Record = field(default_factory=dict, compare=False)
-    """The decoded claims of ``text``: the values that each policy wrote, by policy and mutation."""
+    """The record as sealed text, without the seal; empty if podberth did not seal it for this pod."""
+    record: Record = field(default_factory=dict, compare=False)
+    """The decoded ``text``: the values that each policy wrote, by policy and mutation."""
 
     @property
     def standing(self) -> Record:
@@ -48,7 +47,7 @@ class Found:
 
         https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#reinvocation-policy
         """
-        return self.claims if self.sent is False else {}
+        return self.record if self.sent is False else {}
 
 
 _NONE = Found()
@@ -59,7 +58,7 @@ _FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
 
 
 def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> Found:
-    """Read the record of a pod in this namespace; the result has claims only if podberth sealed it for this pod."""
+    """Return what the pod's record annotation says, with its content only if podberth sealed it for this pod."""
     annotation = ((pod.get("metadata") or {}).get("annotations") or {}).get(APPLIED_ANNOTATION)
     sent = False if sealer.offline else _is_sent(pod)
     if annotation is None:
@@ -67,11 +66,11 @@ def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> Found:
     text, seal = _unsealed(annotation)
     if not text or not sealer.believes(seal, bearer_of(pod, namespace), text):
         return Found(there=True, sent=sent)
-    return Found(there=True, sent=sent, text=text, claims=_decoded(text))
+    return Found(there=True, sent=sent, text=text, record=_decoded(text))
 
 
 def _is_sent(pod: Mapping[str, Any]) -> bool | None:
-    """Tell whether the client that creates the pod sent the record; None if ``managedFields`` do not show it.
+    """Return whether the client that creates the pod sent the record; None if ``managedFields`` do not show it.
 
     The API server notes the fields of the request in ``managedFields`` before it calls webhooks, whatever
     ``managedFields`` the request itself has. It does not note the fields that webhooks add (apiserver
@@ -85,7 +84,7 @@ def _is_sent(pod: Mapping[str, Any]) -> bool | None:
 
 
 def _names_the_record(entry: Any) -> bool | None:
-    """Tell whether an entry of ``managedFields`` includes the record annotation; None if the entry is invalid."""
+    """Return whether an entry of ``managedFields`` includes the record annotation; None if the entry is invalid."""
     fields = entry.get(_FIELDS[0]) if isinstance(entry, dict) else None
     for step in _FIELDS[1:]:
         if not isinstance(fields, dict):
@@ -119,15 +118,18 @@ def sealed(text: str, seal: str) -> str:
 
 
 def _decoded(text: str) -> Record:
-    """Return the record in a sealed text, without mutations that this version of podberth does not know."""
+    """Return the record in a sealed text, without changes that this version of podberth does not know.
+
+    Empty if the text is not a JSON object, or has more than ``RECORD_CHANGES`` changes.
+    """
     try:
         decoded = orjson.loads(text)
     except orjson.JSONDecodeError:
         return {}
     if not isinstance(decoded, dict):
         return {}
-    found = _only(decoded, lambda concern, wrote: concern in CONCERNS and CONCERNS[concern].is_claim(wrote))
-    return found if _size(found) <= RECORD_CLAIMS.most else {}
+    found = _only(decoded, lambda concern, wrote: concern in CONCERNS and CONCERNS[concern].is_valid(wrote))
+    return found if _size(found) <= RECORD_CHANGES.most else {}
 
 
 def _size(record: Record) -> int:
@@ -176,22 +178,22 @@ def joined(first: Record, second: Record) -> Record:
 
 
 def write(draft: Draft, record: Record, found: Found, seal: Callable[[str], str]) -> str:
-    """Write ``record`` on the pod in place of the record ``found`` there; an empty record removes a forged one.
+    """Write ``record`` on the pod in place of the record ``found`` there; an empty record removes that one.
 
     A record that is too large to be read again is not written. If the client sent the old record, its entry in
     ``managedFields`` is removed, so that a reinvocation in this request trusts podberth's record.
 
     Returns:
-        The text that was sealed; empty if no record was written.
+        The text that was sealed; empty if no record was written, as when the pod has this one already.
     """
     if not record and not found.there:
         return ""
     if found.sent:
         _disown(draft)
-    if record and record == found.claims:
+    if record and record == found.record:
         return ""
     text = orjson.dumps(record).decode() if record else ""
-    if not text or len(text) + _TAIL_LENGTH > RECORD.most or _size(record) > RECORD_CLAIMS.most:
+    if not text or len(text) + _TAIL_LENGTH > RECORD.most or _size(record) > RECORD_CHANGES.most:
         draft.remove(PATH)
         return ""
     draft.set(PATH, sealed(text, seal(text)))

@@ -9,12 +9,15 @@ from ..kube.shape import RESOURCED_LISTS
 
 
 def resources(
-    draft: Draft, before: Draft, claims: Sequence[list[dict[str, Any]]], write: Callable[[Draft, Any], object]
+    draft: Draft, before: Draft, changes: Sequence[list[dict[str, Any]]], write: Callable[[Draft, Any], object]
 ) -> bool:
-    """Restore a container's old resources if ``write``, applied with the recorded changes, reproduces them."""
+    """Restore each container's old resources if ``write``, applied with the recorded changes, reproduces them.
+
+    Return whether the draft changed.
+    """
     trial = draft.fork()
     try:
-        for wrote in claims:
+        for wrote in changes:
             write(trial, wrote)
     except EvaluationError:
         return False
@@ -31,7 +34,7 @@ def resources(
 
 
 def unordered(value: Any) -> str:
-    """Return a text that ignores the order of lists, for comparing affinity: the order of its terms has no meaning."""
+    """Return a text that is equal for affinities that differ only in the order of lists or in empty fields."""
     if isinstance(value, dict):
         items = (f"{key!r}:{unordered(item)}" for key, item in value.items() if item not in (None, {}, []))
         return f"{{{','.join(sorted(items))}}}"

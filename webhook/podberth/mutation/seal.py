@@ -55,7 +55,7 @@ class Sealer:
         return _seal(self.keys[0], bearer, text)
 
     def believes(self, seal: str, bearer: Bearer, text: str) -> bool:
-        """Tell whether a seal is valid for this text and the pod ``bearer``, under one of the keys."""
+        """Return whether a seal is valid for this text and the pod ``bearer``, under one of the keys."""
         given = seal.encode("utf-8", "surrogatepass")
         return any(hmac.compare_digest(_seal(key, bearer, text).encode(), given) for key in self.keys)
 

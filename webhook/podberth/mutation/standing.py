@@ -28,7 +28,7 @@ class Standing:
 
 
 def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: NodeChoice) -> Standing:
-    """Return the conflicts of a policy's proposal with values that other policies wrote, and the rest of the proposal.
+    """Return the conflicts of a policy's proposal with the record ``known``, and the rest of the proposal.
 
     Raises:
         EvaluationError: a value of the proposal is invalid. Some invalid values are only found later, when the proposal
@@ -44,9 +44,9 @@ def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: N
 
 def undone(before: Draft, after: Draft, change: Change, policy: str, known: Record) -> Conflict | None:
     """Return a conflict for the first change of an earlier policy that ``change`` undoes; None if it undoes none."""
-    claimed = record.held(before, _by_others(known, policy))
-    kept = record.held(after, claimed)
-    for name, concerns in claimed.items():
+    earlier_held = record.held(before, _by_others(known, policy))
+    kept = record.held(after, earlier_held)
+    for name, concerns in earlier_held.items():
         for concern in concerns:
             if concern not in kept.get(name, {}):
                 return Conflict(_place(change.wrote, concern), name)
@@ -54,10 +54,10 @@ def undone(before: Draft, after: Draft, change: Change, policy: str, known: Reco
 
 
 def revived(before: Draft, after: Draft, _: Change, policy: str, known: Record) -> Conflict | None:
-    """Return a conflict for the first field that an earlier policy removed and this change restores; None if none."""
+    """Return a conflict for the first field that an earlier policy removed and ``after`` has again; None if none."""
     for name, each in earlier(_by_others(known, policy)).removals():
-        claim: Record = {name: {"jsonPatch": [each]}}
-        if record.held(before, claim) and not record.held(after, claim):
+        removal: Record = {name: {"jsonPatch": [each]}}
+        if record.held(before, removal) and not record.held(after, removal):
             return Conflict(each["path"], name)
     return None
 

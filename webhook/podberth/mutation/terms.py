@@ -22,7 +22,7 @@ def expressions(term: Term) -> list[dict[str, Any]]:
 
 
 def is_empty(term: Term) -> bool:
-    """Tell whether the term has no requirement at all; such a term selects no node."""
+    """Return whether the term has no requirement at all; such a term selects no node."""
     return not term.get("matchExpressions") and not term.get("matchFields")
 
 
@@ -40,13 +40,13 @@ class Fact:
         self._known: frozenset[str] | None = None
 
     def has(self, value: str) -> bool:
-        """Tell whether the expression lists the value; the look-up is fast even among thousands of values."""
+        """Return whether the expression lists the value; the look-up is fast even among thousands of values."""
         if self._known is None:
             self._known = frozenset(self.values)
         return value in self._known
 
     def is_met_by(self, value: str) -> bool:
-        """Tell whether a label with this value satisfies the expression."""
+        """Return whether a label with this value satisfies the expression."""
         if self.operator in ("In", "NotIn"):
             return self.has(value) == (self.operator == "In")
         if self.operator not in ("Gt", "Lt") or len(self.values) != 1:
@@ -84,14 +84,14 @@ class KnownTerm:
         return [*own, Fact({"key": key, "operator": "In", "values": [self._selector[key]]})]
 
     def says(self, fact: Fact) -> bool:
-        """Tell whether a single known expression implies ``fact``."""
+        """Return whether a single known expression implies ``fact``."""
         found = self._implied.get(id(fact))
         if found is None:
             found = self._implied[id(fact)] = (fact, any(_implies(mine, fact) for mine in self.about(fact.key)))
         return found[1]
 
     def implies(self, other: "WantedTerm") -> bool:
-        """Tell whether every node that matches this term also matches ``other``; False if ``other`` is empty."""
+        """Return whether every node that matches this term also matches ``other``; False if ``other`` is empty."""
         own = self.term.get("matchFields") or ()
         if is_empty(other.term) or any(each not in own for each in other.term.get("matchFields") or ()):
             return False
@@ -160,7 +160,7 @@ _Joined: TypeAlias = tuple[Mapping[str, Any], Sequence[Fact]]
 
 
 def _includes(one: _Joined, other: _Joined) -> bool:
-    """Tell whether ``one`` selects all nodes that ``other`` selects; both are joined with the same user's term."""
+    """Return whether ``one`` selects all nodes that ``other`` selects; both are joined with the same user's term."""
     (wide, added), (narrow, more) = one, other
     own = narrow.get("matchFields") or ()
     return all(each in own for each in wide.get("matchFields") or ()) and all(
@@ -181,7 +181,7 @@ def _join(term: Term, other: WantedTerm, more: Sequence[Fact]) -> dict[str, Any]
 
 
 def _implies(one: Fact, other: Fact) -> bool:
-    """Tell whether every node that satisfies ``one`` satisfies ``other``, judged by the two expressions alone."""
+    """Return whether every node that satisfies ``one`` satisfies ``other``, judged by the two expressions alone."""
     if one.key != other.key:
         return False
     if other.operator == "Exists":
@@ -194,7 +194,7 @@ def _implies(one: Fact, other: Fact) -> bool:
 
 
 def _excludes(one: Fact, other: Fact) -> bool:
-    """Tell whether two expressions exclude each other: no label value, and no absence of the label, satisfies both."""
+    """Return whether two expressions exclude each other: no value and no absence of the label satisfies both."""
     if one.key != other.key:
         return False
     if "DoesNotExist" in (one.operator, other.operator):

@@ -1,7 +1,8 @@
 """The certificate authorities that all replicas share, as one value, and the format of that value in a Secret.
 
 At most two authorities have keys: the current one, which signs leaves, and the next one, which will replace it. Earlier
-ones are certificates without a key; each is trusted until every leaf that it signed has expired.
+ones are certificates without a key; each is trusted until every leaf that it signed has expired, or, if the rotation is
+hurried, until the replicas have new leaves.
 """
 
 import json
@@ -51,8 +52,8 @@ class Retired:
 class Authorities:
     """All authorities that the replicas share.
 
-    ``current`` is None until the first authority is trusted, ``next`` is None if no rotation is in progress. If
-    ``hurried``, the current authority is dropped once ``next`` signs, without waiting for its last leaf to expire.
+    ``current`` is None until the first authority is trusted, ``next`` is None if none is being introduced. If
+    ``hurried``, the current authority is trusted only for ``Lifetimes.trust`` after ``next`` has replaced it.
     """
 
     current: Signer | None
@@ -136,8 +137,8 @@ def decode(data: Mapping[str, bytes], where: str) -> Authorities:
     """Return the authorities in a Secret's data.
 
     Raises:
-        CertificateError: the data has not the format that ``encode`` writes; the message names ``where``, never the
-            content.
+        CertificateError: the data has not the format that ``encode`` writes, or neither a current nor a next authority;
+            the message names ``where``, never the content.
     """
     try:
         document = json.loads(data[SECRET_KEY])

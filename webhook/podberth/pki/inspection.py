@@ -31,7 +31,10 @@ class ShownCertificate:
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """The certificates that a webhook configuration trusts. ``complete``: each entry has all that it needs to have."""
+    """The certificates that a webhook configuration trusts.
+
+    ``complete``: each entry trusts exactly podberth's authorities; if podberth keeps none, all entries trust the same.
+    """
 
     where: str
     entries: int

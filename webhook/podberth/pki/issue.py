@@ -61,7 +61,7 @@ class Authority:
 
     @property
     def pem(self) -> bytes:
-        """Return the authority's certificate as PEM."""
+        """The authority's certificate as PEM."""
         return self.certificate.public_bytes(Encoding.PEM)
 
 

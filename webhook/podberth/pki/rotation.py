@@ -5,7 +5,8 @@ A rotation has three stages. Any replica may perform each of them; a stage may b
 1. *spreading*: the next authority is in the Secret and in every ``caBundle``, and signs nothing;
 2. it becomes the current one, and replicas sign their leaves with it, once every ``caBundle`` has held it for so long
       that all API servers use that ``caBundle``;
-3. *draining*: the previous one is trusted, without its key, until every leaf that it signed has expired.
+3. *draining*: the previous one is trusted, without its key, until every leaf that it signed has expired; in a hurried
+      rotation, until every replica has had the time to sign a new leaf.
 
 The first authority takes the same steps without waiting, because there is no earlier leaf that could be refused.
 
@@ -192,7 +193,7 @@ def _needed(retired: Retired, now: datetime) -> bool:
 
 
 def name(certificate: x509.Certificate) -> str:
-    """Return a certificate's name as messages show it."""
+    """Return a certificate's name as messages show it, at most 64 characters."""
     return certificate.subject.rfc4514_string().removeprefix("CN=")[:64]
 
 

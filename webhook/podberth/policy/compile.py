@@ -120,7 +120,7 @@ class CompiledPolicy:
     """
 
     def __init__(self, parsed: ParsedPolicy, environment: Environment, room: Room) -> None:
-        """Prepare; only ``compile_policies`` calls this. The size of compiled expressions is taken from ``room``."""
+        """Compile nothing yet; only ``compile_policies`` calls this. Compiled expressions are charged to ``room``."""
         self.source: GPUPolicy = parsed.policy
         self._parsed = parsed
         self._environment = environment

@@ -139,7 +139,10 @@ class Evaluation:
         return Failure(self._message(item), item.reason)
 
     def _message(self, item: CompiledValidation) -> str:
-        """Return the message of a failure; the fixed message if messageExpression fails or is blank, as upstream."""
+        """Return the message of a failure.
+
+        If messageExpression fails, is blank or has a line break, it is the fixed message, as upstream.
+        """
         if item.message_expression is not None:
             try:
                 text = self.value(item.message_expression)

@@ -1,4 +1,4 @@
-"""Tells whether the webhook configurations send all new pods, as policies of ``scope: All`` need them.
+"""Checks whether the webhook configurations send all new pods, as policies of ``scope: All`` need them.
 
 The shipped entries send pods with GPUs and pods of gangs, by a match condition ``gpu-or-gang``. An entry for pod
 creations without that condition sends all other pods, too (manifests/components/all-pods).

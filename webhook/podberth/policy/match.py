@@ -1,4 +1,4 @@
-"""Tells whether a policy's matchConstraints match a request, with upstream's semantics.
+"""Decides whether a policy's matchConstraints match a request, with upstream's semantics.
 
 Source: the apiserver's pkg/admission/plugin/policy/matching/matching.go and pkg/admission/plugin/webhook/predicates
 (rules, namespace, object). ``applies_statically`` needs only the operation and the resource, so that a server can group
@@ -45,7 +45,7 @@ class MatchRequest:
 
 
 def applies_statically(policy: GPUPolicy, route: Route) -> bool:
-    """Return whether the policy can match a request of this operation and resource."""
+    """Return whether the policy can match a request of the operation and resource in ``route``."""
     constraints = policy.spec.match_constraints
     for rule in constraints.exclude_resource_rules:
         if not rule.resource_names and rule.scope == "*" and _covers(rule, route):

@@ -53,7 +53,7 @@ class WholeAnswer(web.StreamResponse):
 
     @property
     def keep_alive(self) -> bool | None:
-        """Return whether the connection may carry another request after this answer."""
+        """Whether the connection may carry another request after this answer."""
         return not self._ends
 
 

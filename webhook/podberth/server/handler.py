@@ -46,7 +46,10 @@ _UNITS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6,
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The parsed URL of a request: path, decider and timeout. ``decider`` is None if the path is not served."""
+    """The parsed URL of a request. ``decider`` is None if the path is not served.
+
+    ``budget_seconds`` is the part of the API server's timeout that the answer may take.
+    """
 
     path: str
     decider: Decider | None

@@ -9,6 +9,7 @@ from ..errors import UsageError
 from ..files.reading import MAX_SMALL_BYTES, read_in_time
 from ..mutation.seal import LEAST_KEY_BYTES, Sealer
 from ..telemetry.log import Log
+from ..telemetry.metrics import Metrics
 
 # The current key, the last one, whose pods still exist, and the content of a file that was being written.
 # Each costs some 10 us for a review with a forged record.
@@ -18,9 +19,10 @@ _BELIEVED: Final = 3
 class RecordKeys:
     """The current key, the earlier keys that are still valid, and the function that receives each new sealer."""
 
-    def __init__(self, adopt: Callable[[Sealer], None], log: Log) -> None:
+    def __init__(self, adopt: Callable[[Sealer], None], metrics: Metrics, log: Log) -> None:
         """Create the object without a key; ``adopt`` receives a new sealer whenever the keys change."""
         self._adopt = adopt
+        self._metrics = metrics
         self._log = log
         self._secrets: tuple[bytes, ...] = ()
 
@@ -30,6 +32,7 @@ class RecordKeys:
             return
         self._secrets = (secret, *(each for each in self._secrets if each != secret))[:_BELIEVED]
         self._adopt(Sealer.of(*self._secrets))
+        self._metrics.reloaded("record key", ok=True)
         self._log.event("info", "loaded", what=["record key"], source=where)
 
 
@@ -42,20 +45,25 @@ class WatchedRecordKey:
         """Create the watcher; the file is first loaded by ``refresh``."""
         self._path = path
         self._keys = keys
+        self._failure = ""
 
     async def refresh(self) -> None:
         """Load the file if it has changed.
 
         Raises:
-            UsageError: the file cannot be used; the current key stays.
+            UsageError: the file cannot be used; the current key stays. The same failure is raised once.
         """
+        secret, failure = b"", ""
         try:
             secret = await asyncio.to_thread(read_in_time, self._path, MAX_SMALL_BYTES)
         except OSError as error:
-            raise UsageError(f"record key: {self._path}: cannot be read: {error.strerror}") from error
-        if len(secret) < LEAST_KEY_BYTES:
-            raise UsageError(
-                f"record key: {self._path}: got {len(secret)} bytes, want {LEAST_KEY_BYTES} at least; do: "
-                "head -c 32 /dev/urandom"
-            )
-        self._keys.use(secret, str(self._path))
+            failure = f"cannot be read: {error.strerror}"
+        else:
+            if len(secret) < LEAST_KEY_BYTES:
+                got = f"got {len(secret)} bytes, want {LEAST_KEY_BYTES} at least"
+                failure = f"{got}; do: head -c 32 /dev/urandom"
+        known, self._failure = self._failure, failure
+        if not failure:
+            self._keys.use(secret, str(self._path))
+        elif failure != known:
+            raise UsageError(f"record key: {self._path}: {failure}")

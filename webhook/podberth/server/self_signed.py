@@ -28,7 +28,7 @@ _KEY_BYTES = 32
 def ensure(directory: Path, names: Sequence[str], now: datetime) -> tuple[CertificateFiles, str]:
     """Return the files of a certificate for ``names``, and the reason why it was created now.
 
-    The reason is "" if the present certificate was still valid.
+    The reason is "" if the present certificate is kept.
 
     Raises:
         CertificateError: the directory cannot be written, or the result cannot be used.

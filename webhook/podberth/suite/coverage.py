@@ -30,7 +30,7 @@ class Observed:
 
 
 class Observer:
-    """Records the evaluations in all cases of a suite; it is a watch in the sense of ``policy.evaluate.Watch``."""
+    """Records which policies apply in the cases of a suite and, if asked, every answer; a ``policy.evaluate.Watch``."""
 
     def __init__(self, *, keep_answers: bool = False) -> None:
         """Record matched policies; with ``keep_answers``, every answer too, for coverage and cost.
@@ -101,7 +101,7 @@ class _Count:
 
 
 def coverage(observer: Observer, parsed: Sequence[ParsedPolicy], environment: Environment) -> tuple[Covered, ...]:
-    """Return the coverage of every expression of the policies, in order; ``observer`` must have kept the answers."""
+    """Return the coverage of every expression of the observed policies; ``observer`` must have kept the answers."""
     counts = {name: _Counts(policy, environment) for name, policy in observer.policies.items()}
     for each in observer.answers:
         counts[each.policy.name].add(each)

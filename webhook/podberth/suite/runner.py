@@ -45,7 +45,7 @@ class CaseResult:
     warnings: tuple[str, ...] = ()
     denial: str = ""
     pod: Document | None = None
-    """The pod that /mutate returned; None if the case could not be run."""
+    """The pod that /mutate returned; None if it denied the pod, the request has none, or the case could not be run."""
     golden: Document | None = None
     """The content of the golden file if it differs from the pod; None if both are equal, or if there is no golden
     file."""
@@ -82,7 +82,9 @@ def run_suite(
     settings: SuiteSettings | None = None,
     observer: Observer | None = None,
 ) -> SuiteResult:
-    """Run the selected cases against ``policies`` and return the results; ``observer`` gets every evaluation.
+    """Run the selected cases against ``policies`` and return the results.
+
+    ``observer`` gets every evaluation but those of the second pass.
 
     Raises:
         PolicyError: the policies cannot be used, so there is nothing to test.
@@ -144,7 +146,7 @@ class _Runner:
         mutated = decide.mutate(request, snapshot, self.observer)
         if mutated.denial:
             return replace(result, verdict="denied", warnings=mutated.warnings, denial=mutated.denial)
-        pod = _written(apply(request.object, mutated.patch)) if request.object is not None else None
+        pod = written(apply(request.object, mutated.patch)) if request.object is not None else None
         validated = decide.validate(replace(request, object=pod), snapshot, self.observer)
         verdict = "denied" if validated.denial else "mutated" if mutated.patch else "unchanged"
         warnings = (*mutated.warnings, *validated.warnings)
@@ -184,12 +186,12 @@ def _request(place: Path, case: Case) -> AdmissionRequest:
     if case.namespace is not None and own not in (None, case.namespace.name):
         message = f"got {case.namespace.name!r}, and the pod is of namespace {own!r}; leave one of them out"
         raise UnusableError((*place[:-1], "namespace"), message)
-    pods = {key: _written(given[key]) for key in ("object", "oldObject") if isinstance(given.get(key), dict)}
+    pods = {key: written(given[key]) for key in ("object", "oldObject") if isinstance(given.get(key), dict)}
     return request_of({**namespace, **user, **given, **pods})
 
 
-def _written(pod: Document) -> Document:
-    """Return a pod with quantities in canonical form, as the API server writes them before and after every webhook."""
+def written(pod: Document) -> Document:
+    """Return a pod, or a part of one, with quantities in canonical form, as the API server writes them."""
     made = deepcopy(pod)
     write_quantities(made)
     return made
@@ -244,7 +246,7 @@ def _compare(case: Case, result: CaseResult) -> Iterator[Finding]:
     if expect.patched is not None and result.pod is None:
         yield ("expect", "patched"), "got no pod, because it was denied"
     elif expect.patched is not None:
-        yield from differences(_written(expect.patched), result.pod, ("expect", "patched"))
+        yield from differences(written(expect.patched), result.pod, ("expect", "patched"))
 
 
 def _texts(field: str, expected: tuple[str, ...] | None, actual: tuple[str, ...]) -> Iterator[Finding]:

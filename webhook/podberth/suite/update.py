@@ -12,7 +12,7 @@ from ..kube.json_patch import Operation
 from ..kube.positions import Path, render_path
 from ..kube.yaml_text import as_yaml
 from .model import Expectation, Suite
-from .runner import CaseResult, SuiteResult, differences
+from .runner import CaseResult, SuiteResult, differences, written
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +59,9 @@ def _changed(expect: Expectation, case: CaseResult) -> Iterator[tuple[Path, Any]
     ):
         if wanted is not None and (texts := _texts(wanted, actual)) != list(wanted):
             yield (field,), texts
-    if expect.patched is not None and case.pod is not None and any(differences(expect.patched, case.pod)):
-        yield ("patched",), _fitting(expect.patched, case.pod)
+    patched = None if expect.patched is None else written(expect.patched)
+    if patched is not None and case.pod is not None and any(differences(patched, case.pod)):
+        yield ("patched",), _fitting(patched, case.pod)
 
 
 def _texts(wanted: tuple[str, ...], actual: tuple[str, ...]) -> list[str]:
@@ -75,7 +76,10 @@ def _texts(wanted: tuple[str, ...], actual: tuple[str, ...]) -> list[str]:
 
 
 def _fitting(expected: Any, actual: Any) -> Any:
-    """Return ``expected`` with the values of ``actual``; no key is added, and a key that is gone becomes null."""
+    """Return ``expected`` with the values of ``actual``; no key is added, and a key that is gone becomes null.
+
+    A list of another length is replaced as a whole.
+    """
     if not any(differences(expected, actual)):
         return expected
     if isinstance(expected, dict) and expected and isinstance(actual, dict):

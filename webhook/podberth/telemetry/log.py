@@ -70,7 +70,10 @@ class Spared:
         self._left_out = 0
 
     def pass_on(self) -> dict[str, int] | None:
-        """Return the number of lines left out before this line, as its fields; None: leave this line out, too."""
+        """Return the fields that this line gets: ``left_out``, if lines were left out before it.
+
+        None if this line is left out as well.
+        """
         if not self._room.take(self._clock()):
             self._left_out += 1
             return None

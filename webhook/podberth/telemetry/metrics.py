@@ -45,7 +45,7 @@ OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT", "")
 VERDICTS = ("allowed", "mutated", "denied", "error")
 OTHER_PATH = "other"
 """The value of the label ``path`` for every request to a path that is not served."""
-WATCHED = ("policies", "topology", "certificate", "client CA")
+WATCHED = ("policies", "topology", "certificate", "client CA", "record key")
 
 WATCH_REASONS = ("ended", "lost", "silent", "garbled", "expired", "busy", "failed", "refused", "bug")
 LIST_REASONS = ("start", "expired", "resync")
@@ -126,7 +126,7 @@ class Metrics(Collector):
         )
         self._reloads = Counter(
             "podberth_reload_total",
-            "Loads of policies, topology and certificates; after an error the last good one stays in force.",
+            "Loads of policies, topology, certificates and keys; after an error the last good one stays in force.",
             ["what", "result"],
             registry=self.registry,
         )
@@ -153,7 +153,7 @@ class Metrics(Collector):
         self._seconds[path] += seconds
 
     def phases(self, path: str, phases: Phases) -> None:
-        """Count the time of each phase of one review."""
+        """Add the time of each phase of one review to the histograms of the webhook path ``path``."""
         counts, sums = self._phases[path], self._phase_seconds[path]
         for index, seconds in enumerate(phases):
             counts[index][bisect_left(PHASE_BUCKETS, seconds)] += 1

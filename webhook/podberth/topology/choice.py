@@ -208,9 +208,9 @@ class _Nodes:
         return found
 
     def named(self, field: Expression) -> Bits:
-        """Return the nodes that meet a matchFields requirement: In or NotIn, with one value.
+        """Return the nodes that meet a matchFields requirement; none unless it is In or NotIn with one value.
 
-        A node has no field but its name.
+        A node has no field but its name; any other field counts as empty.
         """
         key, operator, values = field
         if len(values) != 1 or operator not in ("In", "NotIn"):

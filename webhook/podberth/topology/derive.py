@@ -163,7 +163,7 @@ def _profile(name: str) -> str:
 
 
 def _unseen(all_of: Iterable[Unseen]) -> tuple[Unseen, ...]:
-    """Return the unreadable values, sorted; entries with equal reasons become one entry with the GPUs of all."""
+    """Return the first ``_MOST_UNSEEN`` unreadable values, sorted; equal ones become one with the GPUs of all."""
     gpus: dict[tuple[str, str], set[int]] = {}
     for each in all_of:
         gpus.setdefault((_text(each.what), _text(each.why)), set()).update(each.gpus)

@@ -69,7 +69,7 @@ class Difference:
 
     @property
     def by_kind(self) -> tuple[KindDifference, ...]:
-        """Return nodes of one kind that have equal changes as one entry each; entries with most nodes come first."""
+        """The differences with one entry for all nodes of one kind that have equal changes, most nodes first."""
         groups: dict[
             tuple[Literal["added", "removed", "changed"], MachineSummary, tuple[NodeChange, ...]], list[str]
         ] = {}

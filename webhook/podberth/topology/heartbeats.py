@@ -27,7 +27,7 @@ class Heartbeat:
 
 
 def read_heartbeat(lease: Mapping[str, Any]) -> Heartbeat | None:
-    """Return the heartbeat in a Lease; None if the Lease has no time or no duration."""
+    """Return the heartbeat in a Lease; None if its time or its duration is absent or invalid."""
     spec = lease.get("spec")
     if not isinstance(spec, dict):
         return None
@@ -97,7 +97,7 @@ class Heartbeats:
         self._due.pop(name, None)
 
     def run_out(self, at: float) -> list[str]:
-        """Return the names of the nodes whose heartbeat has expired since the last call.
+        """Return the names of the nodes whose heartbeat has expired, or become unreadable, since the last call.
 
         A node is returned again if its Lease was renewed and has expired again.
         """

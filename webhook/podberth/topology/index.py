@@ -2,7 +2,7 @@
 
 Nodes of one class have equal capability, taints, transient reason, and labels other than the ignored ones. An index
 never changes: ``update`` returns a new index that shares all unaffected classes. Of each node the index keeps only the
-name, the class and the ignored labels.
+name, the class, the ignored labels, and the names of extended resources that podberth does not know.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ _Key: TypeAlias = tuple[tuple[tuple[str, str], ...], tuple[Taint, ...], Capabili
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """The class of a node in the index, and the node's ignored labels."""
+    """The facts about one node in the index: its class, its ignored labels, and its unknown extended resources."""
 
     key: _Key
     own: OwnLabels

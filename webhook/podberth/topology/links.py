@@ -85,9 +85,9 @@ def _shape(gpus: Sequence[ObservedGpu], domains: tuple[tuple[int, ...], ...], *,
 
 
 def _domains(indexes: Sequence[int], linked: set[Pair]) -> tuple[tuple[int, ...], ...]:
-    """Return the link domains: the largest groups of GPUs that are all linked with each other.
+    """Return the link domains, sorted: the largest groups of GPUs that are all linked with each other.
 
-    Of two groups of one size, the group with the lower indexes comes first.
+    Of two overlapping groups of one size, the group with the lower indexes is taken.
     """
     neighbours = {index: {b if a == index else a for a, b in linked if index in {a, b}} for index in indexes}
     left, found = set(indexes), []

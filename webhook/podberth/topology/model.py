@@ -63,7 +63,7 @@ class Fabric:
 
     @property
     def label(self) -> str:
-        """Return the value that GFD's label ``nvidia.com/gpu.clique`` has for this domain."""
+        """The value that GFD's label ``nvidia.com/gpu.clique`` has for this domain."""
         return f"{self.cluster_uuid}.{self.clique}"
 
 

@@ -58,7 +58,7 @@ class NodeSelection:
 
     @classmethod
     def of(cls, pod_spec: Mapping[str, Any]) -> "NodeSelection | None":
-        """Return the selection in a pod's spec; None if the pod selects no nodes.
+        """Return the selection in a pod's spec; None if the pod has neither nodeSelector nor required node affinity.
 
         A nodeSelector value that is no string matches no node; the API server would refuse it.
         """
@@ -119,7 +119,7 @@ def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> To
 
 
 class Reach:
-    """The function that tells whether a pod tolerates the taints of a node, once it also tolerates those of GPU nodes.
+    """The function that returns whether a pod tolerates a node's taints, once it also tolerates those of GPU nodes.
 
     Each taint is looked up among the tolerations by its key, because a pod may have thousands of tolerations.
     """
@@ -161,7 +161,10 @@ def is_small(need: Need) -> bool:
 
 
 def fits(capability: Capability, need: Need) -> bool:
-    """Return whether an empty node with this capability has the amounts and the memory for one such pod."""
+    """Return whether an empty node with this capability has the amounts and the memory for one pod with this need.
+
+    Unknown memory is enough for any need.
+    """
     amount_of, memory_of, memory_mib = capability.amount_of, capability.memory_of, need.memory_mib
     for resource, amount in need.requests:
         if amount_of.get(resource, 0) < amount or memory_of.get(resource, memory_mib) < memory_mib:
@@ -202,7 +205,7 @@ def covers(need: Need, other: Need) -> bool:
 
 
 def link_domain(capability: Capability, need: Need) -> int:
-    """Return the units of the requested resource in the largest NVLink domain of such a node; 1 if none is known."""
+    """Return how many units of a requested resource the largest NVLink or XGMI domain of a node has; 1 if unknown."""
     domain_of = capability.domain_of
     asked = need.requests or capability.domains
     return max((domain_of.get(resource, 1) for resource, _ in asked), default=1)

@@ -1,7 +1,7 @@
 """Sets of nodes: the answers of the index, which can be narrowed and asked further questions.
 
-A set keeps classes of nodes, and single nodes only if the pod's selection reads an ignored label or a node's name. A
-set has no reference to its index, so a replaced index is freed at once.
+A set keeps classes of nodes. It keeps single nodes only if the pod's choice of nodes depends on a node's name or on one
+of ``Conventions.ignored_labels``. A set has no reference to its index, so a replaced index is freed at once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -84,7 +84,7 @@ class NodeSet:
     need: Need
     parts: tuple[Part, ...]
     others: tuple[Part, ...]
-    """The nodes that the pod's own selection matches but that do not fit the pod."""
+    """The nodes of the pod's choice that do not fit the pod."""
     linked: int = 1
     """The number of the requested GPUs that have to be in one link domain."""
 
@@ -108,8 +108,8 @@ class NodeSet:
         return self.count + self.transient_count > 0
 
     @cached_property
-    def unwell(self) -> str:
-        """The states of the transient nodes as text, most nodes first; empty if there are none.
+    def transient_reasons(self) -> str:
+        """The reasons why nodes are transient as text, those of most nodes first; empty if none is.
 
         An example is ``unhealthy GPU (gpu-7), stale (12 nodes)``.
         """
@@ -204,7 +204,7 @@ class NodeSet:
 
     @cached_property
     def tolerations(self) -> tuple[dict[str, str], ...]:
-        """Return a toleration for each taint by which these nodes are only marked as having accelerators.
+        """A toleration for each taint by which these nodes are only marked as having accelerators.
 
         These are NoSchedule taints with a key that the conventions list. A taint for another reason (health, spot, a
         team) is never tolerated (docs/rules.md, rule 4).
@@ -233,12 +233,12 @@ class NodeSet:
         return found
 
     def narrowest_level(self, members: int) -> str:
-        """Return the narrowest level, as a label key, with a domain that holds ``members`` such pods; empty if none.
+        """Return the narrowest level, as a label key, with a domain that holds ``members`` pods; empty if none.
 
-        Only durable nodes count, as if they were empty. If ``members`` is 0 the number is unknown, and at least two are
-        taken. A pod without accelerators fits anywhere, so the result is empty. For pods with DRA claims one pod per
-        node is taken, although a node may hold more; if no level has enough nodes, the result is the level with the
-        largest domain.
+        Only durable nodes count, as if they were empty. If ``members`` is 0 the number is unknown, and two are assumed.
+        A pod without accelerators fits anywhere, so the result is empty. For pods with DRA claims one pod per node is
+        assumed, although a node may hold more; if no level has enough nodes, the result is the level with the largest
+        domain.
         """
         wanted = members or 2
         found = next((level for level, _, most in self._domain_sizes if most >= wanted), "")
@@ -248,7 +248,7 @@ class NodeSet:
         return max(shared, key=lambda each: each[1], default=("", 0))[0]
 
     def narrowest_safe_level(self, members: int) -> str:
-        """Return the narrowest level on which every domain with a fitting node holds ``members`` pods; empty if none.
+        """Return the narrowest level of which every domain with a fitting node holds ``members`` pods; empty if none.
 
         A required affinity to one domain needs this level: the scheduler may place the first pod in any domain, and the
         others have to follow. The result for pods with DRA claims is empty, because the number on a node is unknown.

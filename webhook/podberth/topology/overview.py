@@ -1,7 +1,7 @@
 """An overview of a cluster: the kinds of nodes, and the domains of every topology level.
 
-Nodes are of one kind if machine, links, resources and taints are equal, whatever their location and state, as in "the
-H100 nodes". A kind may have nodes of several classes of the index.
+Nodes are of one kind if machine, links, MIG layout, resources and taints are equal, whatever their location and state,
+as in "the H100 nodes". A kind may have nodes of several classes of the index.
 """
 
 from collections import Counter
@@ -33,7 +33,7 @@ class MachineSummary:
 
     @property
     def title(self) -> str:
-        """Return a one-line description of the kind."""
+        """A one-line description of the kind."""
         links = "" if self.shape in {"unknown", "none"} else f", {self.shape}"
         return f"{self.machine or 'no GPU'}{links}{f', MIG {self.layout}' if self.layout else ''}"
 
@@ -75,7 +75,7 @@ class ClusterPicture:
     described: int
     """The number of nodes with a topology document."""
     kinds: tuple[KindCount, ...]
-    """The kinds of nodes; those with most nodes come first."""
+    """The kinds of nodes: those with accelerators first, then those with most nodes."""
     levels: tuple[LevelSummary, ...]
     """The topology levels, widest first; the hostname level is left out."""
     unhealthy: tuple[tuple[str, str], ...]

@@ -61,14 +61,14 @@ class GpuPicture:
 
     @property
     def blank(self) -> str:
-        """Return the text for slices without a known instance: ``free``, ``left over`` (unusable) or ``not known``."""
+        """The text for slices without a known instance: ``free``, ``left over`` (unusable) or ``not known``."""
         if self.unplaced:
             return "not known"
         return "free" if self.room else "left over"
 
     @property
     def state(self) -> str:
-        """Return the GPU's state in a few words; ``healthy`` if it has no problem."""
+        """The GPU's problem, or the MIG mode after its next reset, in a few words; else ``healthy``."""
         if self.gpu.problem:
             return self.gpu.problem
         if self.gpu.mig_enabled != self.gpu.mig_pending:
@@ -91,7 +91,7 @@ class NodePicture:
 
     name: str
     transient: str
-    """The reason why the node's current resources are temporary; empty: the node is healthy."""
+    """The reason why the node's current resources are temporary; empty: they are not."""
     machine: str
     """The GPUs of the node in a few words: ``8 x NVIDIA-H100-80GB-HBM3``; empty: none are known."""
     gpus: tuple[GpuPicture, ...]

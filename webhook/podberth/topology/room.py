@@ -27,7 +27,7 @@ class PodsWanted:
 class Lack:
     """Pods that do not all fit: ``pods`` pods of ``kinds`` are wanted, and there is room for ``room``.
 
-    ``kinds`` are indexes in the arguments of ``lacks``.
+    ``kinds`` are indexes in the argument ``wanted`` of ``lacks``.
     """
 
     kinds: tuple[int, ...]
@@ -72,7 +72,7 @@ def lacks(
 
 
 class _Kinds:
-    """The wanted pods, grouped by equal need. A group is identified by the index of its first entry."""
+    """The wanted pods by kind: entries with equal needs are one kind, known by the index of its first entry."""
 
     def __init__(self, wanted: Sequence[PodsWanted]) -> None:
         self.wanted = wanted
@@ -84,21 +84,22 @@ class _Kinds:
         self._covered: dict[int, list[int]] = {}
 
     def covered(self, kind: int) -> list[int]:
-        """Return the groups whose pods each need at least as much as a pod of this group, the largest first."""
+        """Return, largest first, the kinds whose pods need at least as much as a pod of ``kind``, which is included."""
         if kind not in self._covered:
             need = self.wanted[kind].need
             self._covered[kind] = [each for each in self.largest_first if covers(need, self.wanted[each].need)]
         return self._covered[kind]
 
     def places(self, kinds: Iterable[int]) -> tuple[int, ...]:
-        """Return the indexes in ``wanted`` of all entries of some groups."""
+        """Return the indexes in ``wanted`` of all entries of these kinds."""
         return tuple(place for kind in kinds for place in self._places[kind])
 
 
 def _lack(kinds: _Kinds, together: int, machines: Mapping[int, Sequence[tuple[Capability, int]]]) -> Lack | None:
     """Return the first pods that do not fit on these nodes, the largest needs first; None if all fit.
 
-    ``machines`` has, by group, the nodes that fit its pods: capability and number.
+    ``machines`` has, for each kind, the nodes that fit its pods, as capability and number of nodes. ``together`` is as
+    in ``lacks``.
     """
     wanted = kinds.wanted
     for kind, at_hand in machines.items():

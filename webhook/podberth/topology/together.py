@@ -71,7 +71,10 @@ def _machines(found: Sequence[NodeSet]) -> Iterator[tuple[NodeClass, _Fitting, l
 def _domains(
     machines: Sequence[tuple[NodeClass, _Fitting, list[OwnLabels]]], level: str, conventions: Conventions
 ) -> list[_Machines]:
-    """Return the domains of a level that have such nodes. For the hostname level, equal nodes are returned once."""
+    """Return the domains of a level that contain any of ``machines``, each as its nodes by capability and roles.
+
+    For the hostname level, equal nodes are returned once.
+    """
     if level == HOSTNAME_LABEL:
         alone = {(one.capability, roles) for one, roles, _ in machines}
         return [Counter({each: 1}) for each in alone]

@@ -34,7 +34,7 @@ An annotation may have 256 KiB, and a label value in a review any length.
 def with_gang_keys(pod: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of a Pod with only the labels and annotations of its gang, its name and its controller reference.
 
-    An annotation longer than any name is left out, so its content counts as unknown.
+    A value longer than any name is left out, so its content counts as unknown.
     """
     owner = controller(pod)
     kept: dict[str, Any] = {

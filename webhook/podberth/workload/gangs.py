@@ -31,6 +31,7 @@ class Gang:
     """
 
     known: bool = False
+    """Whether the pod is in a gang."""
     name: str = ""
     size: int = 0
     """The number of pods in the gang; 0: unknown."""

@@ -167,7 +167,10 @@ def gpu_facts(
 def facts_of(
     asks: Asks, namespace: str = "", devices: KnownDevices = NO_DEVICES, *, believe_claims: bool = True
 ) -> GpuFacts:
-    """Return the accelerators that a pod asks for, from the requests in its owner's template."""
+    """Return the accelerators that a pod with the requirements ``asks`` asks for.
+
+    The other arguments are those of ``gpu_facts``.
+    """
     if not (asks.amounts or asks.claims):
         return _NO_GPUS
     claims = [dict(each) for each in asks.claims]
@@ -181,7 +184,10 @@ _NO_GPUS: Final = GpuFacts()
 
 
 def may_ask_for_accelerators(asks: Asks, namespace: str, devices: KnownDevices, *, believe_claims: bool) -> bool:
-    """Return whether requests are, or may be, for accelerators. Each review calls the function for each role."""
+    """Return whether the requirements ``asks`` are, or may be, for accelerators; the arguments are as in ``facts_of``.
+
+    Each review calls the function for each role.
+    """
     for name, _ in asks.amounts:
         found = recognise(name) or devices.resources.get(name)
         if found is not None and found.kind in COUNTED_KINDS:

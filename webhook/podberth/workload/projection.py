@@ -137,7 +137,7 @@ def _has_place(template: Template, steps: Steps) -> bool:
 
 
 def _changes(before: Any, after: Any, at: Steps) -> Iterator[tuple[Steps, Any, Any]]:
-    """Yield each path at which two pods differ, with both values. Lists are compared as a whole."""
+    """Yield each path at which two pods differ, with both values. Lists of different lengths differ as a whole."""
     if before is after or same(before, after):
         return
     if isinstance(after, dict) and (isinstance(before, dict) or (at in _PARTS and before in (None, ABSENT))):

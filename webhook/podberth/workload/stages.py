@@ -26,7 +26,8 @@ OF_ROLES: Final = frozenset(each.kind for each in _OWNERS if each.stages_of_role
 def stages_of(owner: Mapping[str, Any] | None) -> str:
     """Return the field because of which an owner makes some pods only after others run; empty if none is known.
 
-    If the owner is unknown, its pods may come in stages, and the result is a text for which ``is_guess`` is True.
+    If the owner's spec could not be read, its pods may come in stages: the result is a text for which ``is_guess`` is
+    True.
     """
     kind = owner.get("kind") if owner is not None else None
     read = STAGES.get(kind) if isinstance(kind, str) else None
@@ -38,5 +39,5 @@ def stages_of(owner: Mapping[str, Any] | None) -> str:
 
 
 def is_guess(staged: str) -> bool:
-    """Return whether a result of ``stages_of`` is no field, because the owner is unknown and stages are possible."""
+    """Return whether a result of ``stages_of`` is no field, because the owner's spec could not be read."""
     return staged.startswith(_UNKNOWN)

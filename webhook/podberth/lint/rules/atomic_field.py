@@ -1,9 +1,9 @@
 """An applyConfiguration that sets a field which is merged as a whole.
 
-The API server refuses such a configuration of a MutatingAdmissionPolicy, and so does podberth, for the first pod that
-the policy meets: the user's value of the field would be lost. Such fields are tolerations, nodeSelector, terms of
-affinity, `command` and `args`. The rule also finds fields that a Pod does not have, and values of a wrong type. It sees
-only literals.
+The user's value of the field would be lost, so the API server refuses such a configuration of a
+MutatingAdmissionPolicy. podberth accepts the policy, and the mutation then fails on each pod. Such fields are
+tolerations, nodeSelector, terms of affinity, `command` and `args`. The rule also finds fields that a Pod does not have,
+and values of a wrong type. It sees only literals.
 
 Bad:
 

@@ -38,5 +38,5 @@ LEVEL = Level.NOTE
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a note at each policy that writes the same field as an earlier policy."""
+    """Yield a note at each field that an earlier policy writes from a different expression."""
     yield from clashes(policy.parsed for policy in library.policies)

@@ -1,7 +1,8 @@
 """A toleration without a key.
 
 With `operator: Exists` it tolerates every taint: nodes that are not ready, that are reserved for a team, or that are
-being removed. podberth refuses it for the first pod that it meets (docs/rules.md, rule 4). Name the key.
+being removed. podberth accepts such a policy, and the mutation then fails on each pod (docs/rules.md, rule 4). Name the
+key.
 
 Bad:
 

@@ -92,7 +92,7 @@ def _conflicts(case: ConflictCase) -> Answer:
 CONCERN = Concern(
     name="env",
     build=lambda draft, proposal, _: add(draft, proposal.leaves),
-    is_claim=lambda wrote: isinstance(wrote, dict) and bool(wrote) and all(map(is_string_map, wrote.values())),
+    is_valid=lambda wrote: isinstance(wrote, dict) and bool(wrote) and all(map(is_string_map, wrote.values())),
     holds=_holds,
     conflicts=_conflicts,
 )

@@ -164,7 +164,7 @@ CONCERN = Concern(
     # A group need not have the gang's name, so the pod may join any group of the namespace.
     visits=lambda leaves: None if "system" in leaves and leaves["name"] != _NAME else membership.VISITS,
     reads=lambda _: (_NAME, ("gang", "size"), ("gang", "accelerated"), ("gpu", "kind")),
-    is_claim=is_string_map,
+    is_valid=is_string_map,
     holds=_holds,
     wrote_at=lambda wrote, path, value: path in _WORDS and wrote.get(_WORDS[path]) == value,
     conflicts=_conflicts,

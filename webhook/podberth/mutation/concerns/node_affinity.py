@@ -31,7 +31,7 @@ def _require(draft: Draft, ours: Any, around: Surroundings) -> Change | Skipped 
     return affinity.require(draft, ours)
 
 
-def _is_claim(wrote: Any) -> bool:
+def _is_valid(wrote: Any) -> bool:
     if not isinstance(wrote, dict):
         return False
     sides = [wrote[side] for side in ("required", "preferred") if side in wrote]
@@ -60,14 +60,14 @@ def _conflicts(case: ConflictCase) -> Answer:
     return [Conflict(pointer(affinity.NODE_AFFINITY), rival.policy, rival.why)], None
 
 
-def _restore(draft: Draft, before: Draft, claims: Sequence[dict[str, Any]]) -> bool:
+def _restore(draft: Draft, before: Draft, changes: Sequence[dict[str, Any]]) -> bool:
     old = before.get(affinity.NODE_AFFINITY)
     wanted = unordered(old)
     if unordered(draft.get(affinity.NODE_AFFINITY)) == wanted:
         return False
     trial = draft.fork()
     try:
-        for wrote in claims:
+        for wrote in changes:
             _write_once_more(trial, wrote)
     except EvaluationError:
         return False
@@ -90,7 +90,7 @@ CONCERN = Concern(
     name="nodeAffinity",
     build=_build,
     visits=lambda _: affinity.VISITS,
-    is_claim=_is_claim,
+    is_valid=_is_valid,
     holds=_holds,
     conflicts=_conflicts,
     restore=_restore,

@@ -126,7 +126,7 @@ def _shared(draft: Draft, claim: dict[str, Any], todo: list[_Todo], counted: Seq
 
 
 def _share(claim: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two items name the same claim and have at least one request of it in common."""
+    """Return whether two items name the same claim and have at least one request of it in common."""
     if claim["name"] != other["name"]:
         return False
     requests, others = claim.get("requests"), other.get("requests")
@@ -193,7 +193,7 @@ def _todo(draft: Draft, claim: dict[str, Any]) -> list[_Todo]:
 
 
 def _is_amount(value: object) -> bool:
-    """Tell whether a resource's amount requests anything; zero does not (docs/rules.md, rule 12)."""
+    """Return whether a resource's amount requests anything; zero does not (docs/rules.md, rule 12)."""
     try:
         return value is not None and parse_count(value) != 0
     except ValueError:
@@ -237,7 +237,7 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     return add(draft, proposal.leaves[""], in_stead, [item for item in wrote if "instead" in item])
 
 
-def _is_claim(item: dict[str, Any]) -> bool:
+def _is_valid(item: dict[str, Any]) -> bool:
     lists = [item.get(key, []) for key in ("containers", "requests")]
     texts = [item.get("name"), item.get("template"), item.get("instead", "")]
     return all(isinstance(text, str) for text in texts) and all(
@@ -267,10 +267,10 @@ def _conflicts(case: ConflictCase) -> Answer:
 CONCERN = Concern(
     name="resourceClaims",
     build=_build,
-    is_claim=lambda wrote: is_list_of_maps(wrote) and all(map(_is_claim, wrote)),
+    is_valid=lambda wrote: is_list_of_maps(wrote) and all(map(_is_valid, wrote)),
     holds=for_each(_holds),
     conflicts=_conflicts,
     # The resource that a claim replaces is removed again.
-    restore=lambda draft, before, claims: restoring.resources(draft, before, claims, add),
+    restore=lambda draft, before, changes: restoring.resources(draft, before, changes, add),
     decides="accounting",
 )

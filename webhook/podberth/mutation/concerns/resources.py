@@ -62,7 +62,7 @@ def _container_paths(draft: Draft) -> dict[str, Path]:
     return found
 
 
-def _is_claim(wrote: Any) -> bool:
+def _is_valid(wrote: Any) -> bool:
     return is_list_of_maps(wrote) and all(
         isinstance(item.get("quantity"), int) and all(isinstance(item.get(key), str) for key in _NAMES)
         for item in wrote
@@ -110,7 +110,7 @@ def _rewritten(case: ConflictCase, item: dict[str, Any], path: Path) -> Conflict
 
 
 def _differ(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Tell whether two rewrites of a container conflict: together they give one resource two different amounts."""
+    """Return whether two rewrites of a container conflict: together they give one resource two different amounts."""
     if one["from"] == other.get("from"):
         return any(one[key] != other.get(key) for key in ("to", "quantity"))
     if one["to"] == other.get("from") or one["from"] == other.get("to"):
@@ -122,10 +122,10 @@ CONCERN = Concern(
     name="resources",
     build=lambda draft, proposal, _: rewrite(draft, proposal.leaves[""]),
     visits=lambda _: VISITS,
-    is_claim=_is_claim,
+    is_valid=_is_valid,
     holds=for_each(_holds),
     conflicts=_conflicts,
-    restore=lambda draft, before, claims: restoring.resources(draft, before, claims, rewrite),
+    restore=lambda draft, before, changes: restoring.resources(draft, before, changes, rewrite),
     decides="accounting",
     forecast=True,
 )

@@ -97,7 +97,8 @@ def _first(
 ) -> tuple[bytes, bool] | None:
     """Return the key of an earlier policy's toleration that decides the seconds for a taint that ``item`` tolerates.
 
-    The second value of the pair tells whether that toleration decides the seconds for all taints of ``item``.
+    The second value of the pair is whether that toleration decides the seconds for all taints of ``item``. None: no
+    other policy decides other seconds than ``item`` has.
     """
     ours = _evicting(item)
     if ours is None:
@@ -121,10 +122,10 @@ def _evicting(toleration: Mapping[str, Any]) -> dict[str, Any] | None:
     return {**{key: toleration.get(key) for key in ("key", "operator", "value")}, "effect": _EVICT}
 
 
-def _restore(draft: Draft, before: Draft, claims: Sequence[list[dict[str, Any]]]) -> bool:
+def _restore(draft: Draft, before: Draft, changes: Sequence[list[dict[str, Any]]]) -> bool:
     old, new = before.get(_PATH) or [], draft.get(_PATH) or []
     present = set(map(key_of, new))
-    missing = {key for wrote in claims for item in wrote if (key := key_of(item)) not in present}
+    missing = {key for wrote in changes for item in wrote if (key := key_of(item)) not in present}
     if not missing:
         return False
     # In the old order, so that a request that lacks nothing else leaves the list exactly as it was.
@@ -138,7 +139,7 @@ CONCERN = Concern(
     name="tolerations",
     build=lambda draft, proposal, _: add(draft, proposal.leaves[""]),
     visits=lambda _: (_PATH,),
-    is_claim=is_list_of_maps,
+    is_valid=is_list_of_maps,
     holds=lambda there, wrote: all(key_of(item) in there.read(_keys) for item in wrote),
     conflicts=_conflicts,
     restore=_restore,

@@ -127,7 +127,7 @@ def _terms(draft: Draft) -> list[Mapping[str, Any]]:
 
 
 def _is_drawn(draft: Draft, *, slices: bool) -> bool:
-    """Tell whether the pod already has podberth's affinity term for its slice (``slices``) or else for its gang."""
+    """Return whether the pod already has podberth's affinity term for its slice (``slices``) or else for its gang."""
     if draft.get(_COLOCATED) is None:
         return False
     ours = [term for term in _terms(draft) if membership.draws(term)]
@@ -202,9 +202,9 @@ def _conflicts(case: ConflictCase) -> Answer:
 
 
 def _joins(earlier: EarlierChanges, policy: str) -> bool:
-    """Tell whether ``policy`` made the pod a member of a gang, by the mutation ``gang`` or by the gang's label."""
-    claims = earlier.record[policy]
-    named = "gang" in claims or GANG_LABEL in claims.get("labels", ())
+    """Return whether ``policy`` made the pod a member of a gang, by the mutation ``gang`` or by the gang's label."""
+    wrote = earlier.record[policy]
+    named = "gang" in wrote or GANG_LABEL in wrote.get("labels", ())
     return named or bool(earlier.operations(policy, membership.LABEL))
 
 
@@ -213,7 +213,7 @@ CONCERN = Concern(
     build=_build,
     visits=lambda _: _VISITS,
     reads=lambda leaves: (("gang", "index"), ("gang", "role")) if "slice" in leaves else (),
-    is_claim=is_string_map,
+    is_valid=is_string_map,
     holds=_holds,
     wrote_at=lambda _wrote, path, _value: path == _COLOCATED,
     conflicts=_conflicts,
