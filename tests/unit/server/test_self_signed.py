@@ -71,6 +71,16 @@ def test_other_names_and_old_age_are_reasons_for_a_new_one(tmp_path: Path) -> No
     assert "two thirds" in ensure(tmp_path, ("localhost",), _NOW + LIFE * 0.7)[1]
 
 
+def test_no_certificate_is_made_while_the_authority_of_before_stays(tmp_path: Path) -> None:
+    files, _ = ensure(tmp_path, _NAMES, _NOW)
+    key = files.key.read_bytes()
+    (tmp_path / "ca.crt").unlink()
+    (tmp_path / "ca.crt").mkdir()
+    with pytest.raises(CertificateError, match="cannot be written"):
+        ensure(tmp_path, ("localhost",), _NOW)
+    assert files.key.read_bytes() == key
+
+
 def test_directory_that_cannot_be_written_is_the_operators_fault(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(CertificateError, match="file/tls: cannot be written"):

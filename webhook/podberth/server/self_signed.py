@@ -48,6 +48,8 @@ def _ensured(directory: Path, names: Sequence[str], now: datetime) -> tuple[Cert
         issued = issue_leaf(authority, names, validity)
         try:
             directory.mkdir(parents=True, exist_ok=True)
+            # Absent until all is written: what was interrupted or given up is made again at the next start.
+            (directory / "ca.crt").unlink(missing_ok=True)
             _write(files.key, issued.key, 0o600)
             _write(files.certificate, issued.certificate, 0o644)
             _write(directory / "ca.crt", authority.pem, 0o644)
