@@ -58,7 +58,7 @@ TOPOLOGY_LABEL = "podberth.io/topology"
 """Marks the ConfigMap with a node's topology; the value is the schema version of the document in it."""
 
 LINK_SHAPE_LABEL = "podberth.io/link-shape"
-"""How the GPUs of a node are linked: ``full-mesh``, ``islands`` or ``none``. A node label.
+"""The links between the GPUs of a node: ``full-mesh``, ``islands`` or ``none``. A node label.
 
 The node's agent writes it if configured to do so.
 """

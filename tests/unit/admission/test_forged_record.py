@@ -258,7 +258,7 @@ def test_the_next_pass_of_the_request_in_which_a_record_was_sent_changes_nothing
     once = apply(sent, decided(sent, of).patch)
 
     assert not record.find(once, "default", CLUSTER).sent
-    assert record.find(once, "default", CLUSTER).claims == claims_of(once)
+    assert record.find(once, "default", CLUSTER).record == claims_of(once)
     assert decided(once, of).patch == []
 
 

@@ -109,9 +109,6 @@ TEMPLATE: Final = Form(
 BARE: Final = Form(seats=((("spec",), ("spec",)), (("metadata",), ("metadata",))))
 """The form of a Pod."""
 
-POD_SPEC: Final = Form(seats=((("spec",), ()),))
-"""The form of a PodSpec; its pods get no metadata from the user."""
-
 
 def no_stamp(_pod: dict[str, Any], _scene: Scene) -> None:
     """Write nothing, for a kind whose operator adds no fields to pods."""

@@ -52,7 +52,7 @@ class PlacedPart(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Place:
-    """Where a value and its parts are in the text of a chunk; ``documents`` builds it once, and it is not changed."""
+    """The place of a value and of its parts in the text of a chunk; ``documents`` builds it, and it is not changed."""
 
     position: Position
     chunk: "Chunk"

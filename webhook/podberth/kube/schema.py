@@ -46,7 +46,7 @@ class Schema:
     element: "Schema | None" = None
     """The type of the items of an array or the values of a map."""
     list_type: Literal["", "atomic", "set", "map"] = ""
-    """How server-side apply merges an array; empty means atomic (structured-merge-diff)."""
+    """The way in which server-side apply merges an array; empty means atomic (structured-merge-diff)."""
     list_map_keys: tuple[str, ...] = ()
     """The fields that identify an item, if ``list_type`` is ``map``."""
     atomic: bool = False

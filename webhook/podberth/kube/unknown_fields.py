@@ -67,7 +67,7 @@ class Unknown(NamedTuple):
 
     path: Path
     message: str
-    """What was found, and the field name or the place that the author meant, if a likely one is known."""
+    """The field that was found, and the name or the place that the author meant, if a likely one is known."""
     former: bool = False
     """Whether the type had the field in an earlier version; podberth still reads pods that have it."""
 

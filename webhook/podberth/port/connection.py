@@ -142,7 +142,11 @@ class BoundedConnection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer a request that is not valid HTTP, without logging it: anybody may send such a request."""
+        """Answer a request that is not valid HTTP or met a bug. Only the bug is logged: anybody may send the other.
+
+        Raises:
+            ConnectionError: an answer has been sent already.
+        """
         if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             self.log_exception("a request could not be answered", exc_info=exc)
         if request.writer.output_size > 0:
