@@ -207,8 +207,10 @@ def for_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:
 
 def reads_topology(policy: CompiledPolicy) -> bool:
     """Return whether an expression of the policy reads the variable ``topology`` or ``mig``."""
-    bound = (*policy.mutations, *policy.validations, *(each for _, each in policy.audit_annotations))
-    return any(path[0] in {"topology", "mig"} for path in policy.conditions_read.union(*(each.reads for each in bound)))
+    parts = [each.reads for each in policy.mutations]
+    parts += [each.reads for each in policy.validations]
+    parts += [bound.reads for _, bound in policy.audit_annotations]
+    return any(path[0] in {"topology", "mig"} for path in policy.conditions_read.union(*parts))
 
 
 class _Footprints(dict[str, Footprint | None]):
