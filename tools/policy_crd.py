@@ -72,6 +72,7 @@ _COLUMNS = (
     ("Order", "integer", ".spec.order"),
     ("Actions", "string", ".spec.validationActions"),
     ("Compiled", "string", '.status.conditions[?(@.type=="Compiled")].status'),
+    ("Active", "string", '.status.conditions[?(@.type=="Active")].status'),
     ("Age", "date", ".metadata.creationTimestamp"),
 )
 

@@ -46,7 +46,9 @@ def validate_policy(request: AdmissionRequest, environment: Environment, late: L
     if misfits := metadata_problems(policy):
         raise ReviewError(400, "; ".join(f"request.object.{each}" for each in misfits[:_MOST_MISFITS]))
     parsed = parse_policies([(file, as_yaml(_as_written(policy)))])
-    _, problems = compile_policies(parsed.policies, environment, late=late)
+    # As when it is loaded: a policy can be switched off whatever is wrong with its expressions.
+    enabled = [each for each in parsed.policies if not each.policy.spec.disabled]
+    _, problems = compile_policies(enabled, environment, late=late)
     found = sorted([*parsed.problems, *problems])[:_MAX_PROBLEMS]
     if not found:
         return answering.unchanged(request)
