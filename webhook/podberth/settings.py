@@ -175,7 +175,9 @@ class Settings:
         "how to reach the API server for --topology cluster; without it as a pod does, by its service account",
     )
     pod_schema: Path | None = _option(
-        "FILE", parse_path, "what `kubectl get --raw /openapi/v3/api/v1` prints: policies may use that cluster's Pod fields"
+        "FILE",
+        parse_path,
+        "what `kubectl get --raw /openapi/v3/api/v1` prints: policies may use that cluster's Pod fields",
     )
     conventions: Path | None = _option(
         "FILE", parse_path, "meaning of this cluster's own node labels, and whether its node groups grow; read at start"
