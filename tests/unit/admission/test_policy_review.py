@@ -34,10 +34,8 @@ def document(text: str) -> dict[str, Any]:
     return one.document
 
 
-def sent(stored: dict[str, Any], **request: Any) -> AdmissionRequest:
-    kind = {"group": "podberth.io", "version": "v1alpha1", "kind": "GPUPolicy"}
-    resource = {"group": "podberth.io", "version": "v1alpha1", "resource": "gpupolicies"}
-    return decode_review(review(stored, kind=kind, resource=resource, **request))
+def sent(stored: dict[str, Any]) -> AdmissionRequest:
+    return decode_review(review(stored, kind=KIND, resource=RESOURCE))
 
 
 def ask(stored: dict[str, Any]) -> str:

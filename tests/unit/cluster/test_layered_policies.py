@@ -184,3 +184,14 @@ def test_params_of_files_are_those_of_an_object_that_replaces_a_policy(tmp_path:
     params = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: p, namespace: podberth-system}\ndata: {a: '1'}\n"
     (files(tmp_path, a=1) / "params.yaml").write_text(params)
     assert ("podberth-system", "p") in take(over(tmp_path), stored("a", 1, GOOD)).snapshot.facts.config_maps
+
+
+def test_a_verdict_is_about_the_object_that_was_loaded(tmp_path: Path) -> None:
+    source = over(files(tmp_path, a=1))
+    first, again = stored("b", 1, GOOD), stored("b", 1, GOOD)
+    again["metadata"]["uid"] = "made again"
+    take(source, first, stored("c", 1, GOOD))
+    source.take({"b": again, "c": stored("c", 1, GOOD)})
+    assert set(source.judged()) == {"c"}
+    source.load()
+    assert set(source.judged()) == {"b", "c"}

@@ -45,6 +45,8 @@ class LayeredPolicies:
         self.documents: Mapping[str, Document] | None = None
         """The GPUPolicies by name; None until they are known."""
         self._changes = 0
+        self._judged: Mapping[str, object] = {}
+        """The versions of the GPUPolicies of the last load."""
         self._good: dict[str, ParsedPolicy] = {}
         """The GPUPolicies in force since the last load, disabled ones included, by name."""
 
@@ -54,6 +56,12 @@ class LayeredPolicies:
         # Replaced and not changed, because a load in a thread may be reading it; and before the revision says so.
         self.documents = documents
         self._changes += changed
+
+    def judged(self) -> dict[str, Document]:
+        """Return the present GPUPolicies that have not changed since the last load, whose verdicts are about them."""
+        documents = self.documents or {}
+        versions = _versions(documents)
+        return {name: each for name, each in documents.items() if versions[name] == self._judged.get(name)}
 
     def revision(self) -> Mapping[str, object]:
         """Return a value that changes whenever the policies change."""
@@ -68,6 +76,7 @@ class LayeredPolicies:
         documents = self.documents
         refused = self._read_files()
         loaded = self._together(documents) if documents else self._without_objects()
+        self._judged = _versions(documents or {})
         return replace(loaded, complete=documents is not None, refused=refused)
 
     def _read_files(self) -> tuple[Problem, ...]:

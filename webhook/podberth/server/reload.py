@@ -218,7 +218,7 @@ def following(
     """Return a function that receives the cluster's policies, compiles them in a thread and reports the verdicts."""
 
     def tell() -> None:
-        statuses.tell(source.documents or {}, snapshot.verdicts, snapshot.readers)
+        statuses.tell(source.judged(), snapshot.verdicts, snapshot.readers)
 
     async def take(documents: Mapping[str, Document]) -> None:
         source.take(documents)
