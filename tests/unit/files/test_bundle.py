@@ -49,7 +49,7 @@ def test_it_is_the_configmap_whose_files_hold_the_same(tmp_path: Path, capsys: p
     ("texts", "said"),
     [
         ({}, "got no policy file"),
-        ({"a": policy("a", SPEC.replace("gang.name", "gang.nmae"))}, "gang"),
+        ({"a": policy("a", SPEC.replace("gang.name", "gang.nmae"))}, "undefined field 'nmae'"),
         ({"a": policy("a", SPEC), "b": policy("a", SPEC)}, "is already in"),
         ({"a": "kind: Deployment"}, "want podberth.io/v1alpha1 GPUPolicy"),
         ({"a b": policy("a", SPEC)}, "got the key 'a b.policy.yaml' in the ConfigMap"),

@@ -54,7 +54,10 @@ class Declared:
             self._log.event("error", _KEPT, problem="\n".join(map(str, loaded.refused)))
         if not loaded.complete:
             return
-        before, self._now = self._now, templates(loaded.snapshot)
+        now = templates(loaded.snapshot)
+        if loaded.refused and now == self._now:
+            return
+        before, self._now = self._now, now
         self.loaded = True
         self._log.event("info", "loaded", what=["policies"], claim_templates=sorted(self._now))
         # A pod may have been admitted a moment ago, by the last policies.
