@@ -144,9 +144,7 @@ def _default(field: FieldInfo) -> str:
         return "none"
     if isinstance(default, LabelSelector) or default == {}:
         return "`{}`"
-    if isinstance(default, bool):
-        return f"`{str(default).lower()}`"
-    return {(): "`[]`", "": '`""`'}.get(default, f"`{default}`")
+    return {(): "`[]`", "": '`""`', False: "`false`"}.get(default, f"`{default}`")
 
 
 def _cell(text: str) -> str:

@@ -104,7 +104,8 @@ def test_everything_that_becomes_of_an_event_is_named() -> None:
 
 def test_every_reason_of_an_event_has_a_row() -> None:
     section = OPERATING.partition("\n## Events\n")[2].partition("\n## ")[0]
-    assert rows(section).keys() - {"reason", "---"} == {*_REASONS.values(), "InForce", "NotCompiled", "Outdated"}
+    of_policies = {"Disabled", "InForce", "NotCompiled", "Outdated"}
+    assert rows(section).keys() - {"reason", "---"} == {*_REASONS.values(), *of_policies}
 
 
 def test_every_attribute_of_a_span_is_named() -> None:
