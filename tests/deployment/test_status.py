@@ -167,8 +167,8 @@ def test_on_the_default_install_an_object_compiles_and_one_switches_a_shipped_po
     )
     file = POLICIES / "gang-topology" / "policy.yaml"
 
-    def columns(name: str) -> list[str]:
-        return kubectl("get", "gpupolicy", name).stdout.split()[-3:-1]
+    def columns(name: str) -> str:
+        return " ".join(kubectl("get", "gpupolicy", name).stdout.split()[-3:-1])
 
     def objects() -> str:
         return str(rows(live)["policies", "objects"][0]["text"])
@@ -177,9 +177,9 @@ def test_on_the_default_install_an_object_compiles_and_one_switches_a_shipped_po
         assert not kubectl("apply", "-f", "-", input=own).stderr
         said = kubectl("apply", "-f", "-", input=off).stderr
         assert f"podberth: switches off the policy of this name in {file} until it is deleted" in said
-        wait_for(lambda: columns("own") == ["True", "True"], timeout_seconds=SECONDS, what=lambda: columns("own"))
+        wait_for(lambda: columns("own") == "True True", timeout_seconds=SECONDS, what=lambda: columns("own"))
         wait_for(
-            lambda: columns("gang-topology") == ["Unknown", "False"],
+            lambda: columns("gang-topology") == "Unknown False",
             timeout_seconds=SECONDS,
             what=lambda: columns("gang-topology"),
         )

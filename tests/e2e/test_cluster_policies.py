@@ -251,7 +251,11 @@ def active(following: Following) -> tuple[str, str, str]:
 
 
 def until_active(following: Following, *expected: str) -> None:
-    wait_for(lambda: active(following) == expected, timeout_seconds=COMPILES_SECONDS, what=lambda: active(following))
+    wait_for(
+        lambda: active(following) == expected,
+        timeout_seconds=COMPILES_SECONDS,
+        what=lambda: f"{expected}; got {active(following)}",
+    )
 
 
 def test_an_object_replaces_the_policy_of_its_name_and_its_deletion_brings_it_back(following: Following) -> None:

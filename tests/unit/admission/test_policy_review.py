@@ -55,7 +55,7 @@ def test_one_that_is_disabled_is_let_in_whatever_its_expressions_are(text: str) 
     assert not ask(document(text))
 
 
-def test_who_makes_one_with_the_name_of_a_file_is_told_what_becomes_of_that(tmp_path: Path) -> None:
+def test_a_new_one_with_the_name_of_a_file_warns_of_what_becomes_of_that(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text(_GOOD)
     in_force = FileSource(tmp_path, None).load().snapshot.policies
     made = sent(document(_GOOD))

@@ -40,7 +40,7 @@ def nested(depth: int) -> Any:
 
 def over(directory: Path | None) -> LayeredPolicies:
     """Return the source over the files of a directory, or over none."""
-    return LayeredPolicies(directory and PolicyFiles(directory), Conventions(), PodSchema.packaged())
+    return LayeredPolicies(PolicyFiles(directory) if directory else None, Conventions(), PodSchema.packaged())
 
 
 GOOD = judging(["gpu.count < 9"], [])

@@ -75,7 +75,7 @@ def test_more_than_a_configmap_holds_is_refused(tmp_path: Path) -> None:
         bundle(tmp_path)
 
 
-def test_names_that_are_shipped_too_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_that_are_shipped_too_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder(tmp_path, own=policy("gang-topology", SPEC))
     assert main(["policies", "bundle", str(tmp_path)]) == 0
     assert "shipped, too: gang-topology; leave out the shipped policies" in capsys.readouterr().err
