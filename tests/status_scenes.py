@@ -31,7 +31,7 @@ CA = authority()
 
 def workload(name: str = "podberth", **status: int) -> Document:
     """Return a Deployment or DaemonSet, with its status."""
-    env = [{"name": "PODBERTH_POLICIES", "value": "cluster"}]
+    env = [{"name": "PODBERTH_TOPOLOGY", "value": "cluster"}]
     container = {"name": name, "image": f"example.com/{name}:0.1.0", "args": ["serve"], "env": env}
     return {
         "metadata": {"name": name, "generation": 3},

@@ -61,7 +61,8 @@ _STATUS = {
             "items": _CONDITION,
             "x-kubernetes-list-type": "map",
             "x-kubernetes-list-map-keys": ["type"],
-            "description": "`Compiled`: every expression is right. `Active`: reviews are decided by it. "
+            "description": "`Compiled`: every expression is right; Unknown while it is disabled. `Active`: reviews are "
+            "decided by it; the message names the file whose policy it replaces or switches off. "
             "`EveryPodSent`, with scope All: the webhook configurations have entries for all pods. "
             "`TopologyFresh`, of policies that ask for nodes: no agent of a node is silent.",
         },
@@ -72,6 +73,7 @@ _COLUMNS = (
     ("Order", "integer", ".spec.order"),
     ("Actions", "string", ".spec.validationActions"),
     ("Compiled", "string", '.status.conditions[?(@.type=="Compiled")].status'),
+    ("Active", "string", '.status.conditions[?(@.type=="Active")].status'),
     ("Age", "date", ".metadata.creationTimestamp"),
 )
 

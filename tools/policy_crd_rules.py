@@ -46,8 +46,13 @@ _VALIDATIONS = _SOME.format("validations")
 RULES: dict[str, tuple[Rule, ...]] = {
     "Spec": (
         Rule(
-            " || ".join(f"({_SOME.format(each)})" for each in ("mutations", "validations", "auditAnnotations")),
-            "the policy does nothing; want mutations, validations or auditAnnotations",
+            " || ".join(
+                [
+                    *(f"({_SOME.format(each)})" for each in ("mutations", "validations", "auditAnnotations")),
+                    "(has(self.disabled) && self.disabled)",
+                ]
+            ),
+            "the policy does nothing; want mutations, validations or auditAnnotations, or disabled: true",
         ),
         Rule("has(self.paramKind) == has(self.paramRef)", "want both paramKind and paramRef, or neither", ".paramKind"),
         Rule(

@@ -61,6 +61,9 @@ cluster: they prefer where they choose nodes, and deny only what could not run. 
     podberth policies show protect-gpu-nodes
     podberth policies copy protect-gpu-nodes policies
 
+In a cluster, `podberth policies show NAME | kubectl apply -f -` turns one on, and an object of its name with
+`spec: {{disabled: true}}` turns one off ([operating.md](../operating.md#policies-of-the-cluster)).
+
 The same commands work where only the package is installed, and bring the policies that are on, too.
 
 | policy | | | what it is for |

@@ -120,7 +120,7 @@ def _named(declared: Any) -> str:  # noqa: PLR0911 - one for each kind of type
         return "label selector"
     if isinstance(declared, type) and issubclass(declared, BaseModel):
         return "object"
-    return {str: "string", Any: "any"}[declared]
+    return {str: "string", bool: "boolean", Any: "any"}[declared]
 
 
 def _holds(declared: Any, kind: type) -> bool:
@@ -144,7 +144,7 @@ def _default(field: FieldInfo) -> str:
         return "none"
     if isinstance(default, LabelSelector) or default == {}:
         return "`{}`"
-    return {(): "`[]`", "": '`""`'}.get(default, f"`{default}`")
+    return {(): "`[]`", "": '`""`', False: "`false`"}.get(default, f"`{default}`")
 
 
 def _cell(text: str) -> str:

@@ -21,7 +21,6 @@ from controlplane.cluster import ControlPlane
 from controlplane.kubelet import gpu_node
 from controlplane.wait import wait_for
 from e2e.access import enter, write_kubeconfig
-from e2e.manifest import read
 from e2e.podberth_process import MACHINE, POLICIES, Endpoint, Process
 from e2e.registration import pointed
 from podberth.topology.shapes import simulate
@@ -47,7 +46,7 @@ class Live:
     def install(self) -> None:
         """Install it, start it, and return once all its parts are there."""
         plane = self.control_plane
-        chosen = composed(self._directory, ["self-signed", "cluster-policies"])
+        chosen = composed(self._directory, ["self-signed"])
         objects = documents(plane.kubectl("kustomize", str(chosen)).stdout)
         self._point(objects)
         runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}}
@@ -57,7 +56,7 @@ class Live:
         plane.apply(*namespaces, {**runtime, "handler": "nvidia"})
         plane.await_crds()
         plane.apply(*(config_map for _, config_map in pairs), *map(lease, GPU_NODES))
-        plane.apply(*_shipped_policies(), *(each for each in objects if each not in namespaces))
+        plane.apply(*(each for each in objects if each not in namespaces))
         plane.add_namespace(TEAM)
         self._prepare(only(objects, "Deployment")["spec"]["template"]["spec"]["containers"][0])
         self.start()
@@ -168,6 +167,7 @@ class Live:
         podberth.arguments = container["args"]
         podberth.variables = {each["name"]: each["value"] for each in container["env"]} | {
             "PODBERTH_KUBECONFIG": str(enter(self.control_plane, podberth.directory)),
+            "PODBERTH_POLICIES": str(POLICIES),
             "PODBERTH_LISTEN": f"127.0.0.1:{podberth.port}",
             "PODBERTH_METRICS_LISTEN": f":{podberth.metrics_port}",
         }
@@ -205,12 +205,6 @@ def lease(node: str, *, renewed: datetime | None = None) -> Document:
             "renewTime": moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
         },
     }
-
-
-def _shipped_policies() -> list[Document]:
-    """Return the shipped policies and their params, which whoever serves the policies of the cluster applies."""
-    files = [each for name in ("policy", "params") for each in sorted(POLICIES.glob(f"*/{name}.yaml"))]
-    return [document for file in files for document in read(file)]
 
 
 def own_address() -> str:

@@ -54,13 +54,10 @@ def test_each_overlay_is_a_choice_of_values(chart: Helm, name: str, values: tupl
         ("agent-labels", "agent.labels=own"),
         ("agent-nfd-labels", "agent.labels=nfd-object"),
         ("audit", "audit.enabled=true"),
-        ("cluster-policies", "policies.source=cluster"),
         ("controller", "controller.enabled=true"),
         ("client-auth", "clientCertificate=true"),
         ("own-policies", "policies.shipped=false"),
         ("audit controller own-policies", "audit.enabled=true,controller.enabled=true,policies.shipped=false"),
-        ("audit cluster-policies", "audit.enabled=true,policies.source=cluster"),
-        ("controller cluster-policies", "controller.enabled=true,policies.source=cluster"),
     ],
 )
 def test_each_component_is_a_value(chart: Helm, tmp_path: Path, component: str, value: str) -> None:
@@ -98,6 +95,7 @@ UNASKED = {"podberth.io/needs-every-pod": "false"}
         ({"scope": "All", **JUDGES}, {"a": "b"}),
         ({"scope": "All", "auditAnnotations": [{}]}, {}),
         ({"scope": "All", **WRITES, **JUDGES}, UNASKED),
+        ({"scope": "All", **WRITES, **JUDGES, "disabled": True}, {}),
         ({"scope": "GPU", **WRITES, **JUDGES}, {}),
         ({**WRITES, **JUDGES}, {}),
         (
@@ -150,7 +148,8 @@ def test_the_audit_judges_by_the_policies_that_are_served(chart: Helm) -> None:
     rendered = chart.render("audit.enabled=true", "audit.schedule=@daily", "policies.shipped=false")
     spec = only(rendered, "CronJob", "podberth-audit")["spec"]
     [container] = spec["jobTemplate"]["spec"]["template"]["spec"]["containers"]
-    assert (spec["schedule"], container["args"][-1]) == ("@daily", "--policies=/etc/podberth/policies/own")
+    assert spec["schedule"] == "@daily"
+    assert container["args"][-2:] == ["--policies=/etc/podberth/policies/own", "--policies=cluster"]
 
 
 def test_an_image_is_named_by_tag_or_digest_and_scraped_from_where_one_says(chart: Helm) -> None:
@@ -174,11 +173,6 @@ def test_an_image_is_named_by_tag_or_digest_and_scraped_from_where_one_says(char
 def test_a_value_that_there_is_not_is_refused(chart: Helm, value: str) -> None:
     with pytest.raises(RuntimeError, match=value.partition("=")[0].replace(".", "[./]")):
         chart.render(value)
-
-
-def test_policies_of_ones_own_that_nobody_would_read_are_refused(chart: Helm) -> None:
-    with pytest.raises(RuntimeError, match=r"policies[./]own"):
-        chart.render("policies.source=cluster", "policies.own.a\\.yaml=text")
 
 
 def test_an_agent_that_plays_a_machine_serves_no_metrics_of_it(chart: Helm) -> None:

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -38,8 +39,8 @@ def fresh(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory)
 
 
 def test_the_commands_work_in_their_order(fresh: ControlPlane, helm: Path) -> None:
-    assert len(BLOCKS) == 7
-    path = f"{helm.parent}:{fresh.kubectl_path.parent}:{os.environ['PATH']}"
+    assert len(BLOCKS) == 8
+    path = f"{Path(sys.executable).parent}:{helm.parent}:{fresh.kubectl_path.parent}:{os.environ['PATH']}"
     environ = {**fresh.environ(), "PATH": path}
     for block in BLOCKS:
         command = ["bash", "-euo", "pipefail", "-c", block]

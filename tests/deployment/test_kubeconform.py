@@ -19,7 +19,7 @@ FOREIGN = ("cert-manager", "gpu-metrics", "monitoring")
 WITH_OTHERS = pytest.mark.shared("crds/cert-manager", "crds/prometheus-operator")
 VALUES = (
     "",
-    "certificates=files,allPods=true,audit.enabled=true,controller.enabled=true,policies.source=cluster",
+    "certificates=files,allPods=true,audit.enabled=true,controller.enabled=true",
     "controller.enabled=true,audit.enabled=true,policies.shipped=false,failurePolicy.updates=Fail",
     "policies.own.a=kind: GPUPolicy\nspec:\n  scope: All\n  mutations:\n  - a\n  validations:\n  - b\n",
     "agent.labels=own",

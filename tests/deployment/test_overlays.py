@@ -182,11 +182,12 @@ def _policies_read(rendered: list[Document]) -> Iterator[str]:
         mounts = {each["name"]: each["mountPath"] for each in container["volumeMounts"]}
         assert mounts["policies"] == "/etc/podberth/policies/own"
         variables = {each["name"]: each.get("value") for each in container.get("env", ())}
-        yield variables.get("PODBERTH_POLICIES") or container["args"][-1].removeprefix("--policies=")
+        flags = [each.removeprefix("--policies=") for each in container["args"] if each.startswith("--policies=/")]
+        yield from [variables["PODBERTH_POLICIES"]] if "PODBERTH_POLICIES" in variables else flags
 
 
-def test_webhook_and_audit_judge_by_the_policies_of_the_cluster(control_plane: ControlPlane, tmp_path: Path) -> None:
-    chosen = composed(tmp_path, ["self-signed", "audit", "cluster-policies"])
+def test_webhook_and_audit_judge_by_files_and_objects(control_plane: ControlPlane, tmp_path: Path) -> None:
+    chosen = composed(tmp_path, ["self-signed", "audit"])
     rendered = documents(control_plane.kubectl("kustomize", str(chosen)).stdout)
     [webhook] = only(rendered, "Deployment")["spec"]["template"]["spec"]["containers"]
     settings = read_settings({}, {each["name"]: each["value"] for each in webhook["env"]})
@@ -194,8 +195,8 @@ def test_webhook_and_audit_judge_by_the_policies_of_the_cluster(control_plane: C
     [audit] = job["template"]["spec"]["containers"]
     parser = argparse.ArgumentParser()
     configure_check(parser)
-    assert settings.policies == "cluster"
-    assert parser.parse_args(audit["args"][1:]).policies == "cluster"
+    assert (settings.policies, settings.topology) == (Path("/etc/podberth/policies"), "cluster")
+    assert parser.parse_args(audit["args"][1:]).policies == ["/etc/podberth/policies", "cluster"]
 
 
 def test_the_audit_is_one_at_a_time_understands_its_arguments_and_is_admitted(

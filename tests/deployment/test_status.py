@@ -78,7 +78,7 @@ def test_a_viewer_sees_a_healthy_installation_on_one_screen(live: Live, viewer: 
     assert max(map(len, lines)) <= 100
     assert {line[0] for line in lines[1:] if line} == {"─", "✓", "·", " "}
     assert "2 of 2 replicas ready, podberth:0.1.0" in done.stdout
-    assert f"{SHIPPED} active" in done.stdout
+    assert f"and GPUPolicies; {SHIPPED} in force" in done.stdout
     notes = [row["name"] for each in rows(live, viewer).values() for row in each if row["state"] != "ok"]
     assert notes == ["callers"]  # this API server shows no certificate: tests/e2e/test_client_authentication.py has one
 
@@ -151,11 +151,42 @@ def test_a_missing_configuration_is_named_and_so_is_a_policy_that_came_in_meanwh
             what="the finding about the broken policy",
         )
         found = rows(live)
-        assert found["policies", "objects"][0]["text"] == f"{SHIPPED} active, 1 broken"
+        assert found["policies", "objects"][0]["text"] == "0 active, 1 broken"
         assert re.search(r"^gpupolicy/broken:\d+:\d+ spec\.mutations", found["policies", "broken"][0]["text"])
     finally:
         kubectl("delete", "gpupolicy", "broken", "--ignore-not-found")
         live.control_plane.create({**configuration, "metadata": metadata})
+        live.wait_healthy()
+
+
+def test_on_the_default_install_an_object_compiles_and_one_switches_a_shipped_policy_off(live: Live) -> None:
+    kubectl = live.control_plane.kubectl
+    own, off = (
+        policy("own", "  mutations:\n  - labels: {a.example/b: \"'c'\"}"),
+        policy("gang-topology", "  disabled: true"),
+    )
+    file = POLICIES / "gang-topology" / "policy.yaml"
+
+    def columns(name: str) -> str:
+        return " ".join(kubectl("get", "gpupolicy", name).stdout.split()[-3:-1])
+
+    def objects() -> str:
+        return str(rows(live)["policies", "objects"][0]["text"])
+
+    try:
+        assert not kubectl("apply", "-f", "-", input=own).stderr
+        said = kubectl("apply", "-f", "-", input=off).stderr
+        assert f"podberth: switches off the policy of this name in {file} until it is deleted" in said
+        wait_for(lambda: columns("own") == "True True", timeout_seconds=SECONDS, what=lambda: columns("own"))
+        wait_for(
+            lambda: columns("gang-topology") == "Unknown False",
+            timeout_seconds=SECONDS,
+            what=lambda: columns("gang-topology"),
+        )
+        assert objects() == "1 active, disabled: gang-topology"
+        assert f"; {SHIPPED} in force" in rows(live)["policies", "source"][0]["text"]
+    finally:
+        kubectl("delete", "gpupolicy", "own", "gang-topology", "--ignore-not-found")
         live.wait_healthy()
 
 

@@ -39,6 +39,13 @@ class Endpoint:
     ca_bundle: str
 
 
+def empty(directory: Path) -> Path:
+    """Return a folder without policies, for whoever serves the GPUPolicies of the cluster alone."""
+    folder = directory / "no-policies"
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 class Process:
     """One process of podberth's, on ports that stay the same over restarts.
 

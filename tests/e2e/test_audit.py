@@ -225,11 +225,21 @@ def test_a_report_of_the_name_that_somebody_else_keeps_stays_theirs(audited: Aud
     audited.plane.kubectl("delete", "policyreport,pod", "-n", "theirs", "--all", *AT_ONCE)
 
 
-def test_policies_of_the_cluster_judge(audited: Audited) -> None:
+def test_policies_of_the_cluster_judge_alone_or_over_those_of_files(audited: Audited) -> None:
     audited.plane.kubectl("apply", "-f", "-", input=FEW.replace("[Audit]", "[Warn]"))
     code, report, talk = audited.check("--fail-on", "warn", "--namespace", "two", policies="cluster")
     assert (code, report["live"]["warned"], [each["policy"] for each in report["live"]["policies"]]) == (1, 2, ["few"])
     assert "checked with 1 policy of the cluster" in talk
+    together = ("--policies", "cluster", "--namespace", "two")
+    code, report, talk = audited.check("--fail-on", "warn", *together)
+    judged = [each["policy"] for each in report["live"]["policies"]]
+    assert (code, report["live"]["warned"], judged) == (1, 2, ["few", "label"])
+    assert f"checked with 2 policies in {audited.policies}, and GPUPolicies of the cluster" in talk
+    # An object that is disabled switches off the one of its name.
+    audited.plane.kubectl("patch", "gpupolicy", "few", "--type=merge", "-p", '{"spec": {"disabled": true}}')
+    _, report, _ = audited.check(*together)
+    assert [each["policy"] for each in report["live"]["policies"]] == ["label"]
+    audited.plane.kubectl("delete", "gpupolicy", "few")
 
 
 @contextmanager

@@ -312,7 +312,7 @@ def test_policies_of_the_cluster_are_read_with_the_controllers_own_rights(stage:
     stage.plane.await_crds()
     stage.plane.apply(*(each.document for each in load_documents(_PAIRED, "policy.yaml")[0]))
     # Ready once the policies are loaded. It stands by: the other replica leads.
-    with Controller(stage.plane, tmp_path / "by-cluster", policies="cluster") as standby:
+    with Controller(stage.plane, tmp_path / "by-cluster") as standby:
         wait_for(
             lambda: written_name() in standby.log.read_text(),
             timeout_seconds=SECONDS,

@@ -1,4 +1,4 @@
-"""`podberth serve --policies cluster`: GPUPolicies of the API server decide; a broken one replaces no working one."""
+"""GPUPolicies over the policies of files, as the default install serves both; a broken one replaces no working one."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,6 @@ import pytest
 
 from builders import gpu_pod
 from controlplane.api import Api
-from controlplane.client import of_files
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.files.loading import find_policies
@@ -16,6 +15,7 @@ from podberth.kube.documents import load_documents
 from podberth.kube.yaml_text import as_yaml
 from podberth.lint.model import Level
 from podberth.lint.runner import lint
+from podberth.telemetry.metrics import POLICY_STATES
 from snapshots import environment, policy
 
 from .access import grant
@@ -42,9 +42,7 @@ def following(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Following]:
         grant(plane)
         plane.kubectl("apply", "-f", str(ROOT / "manifests" / "base" / "gpupolicy-crd.yaml"))
         plane.await_crds()
-        plane.kubectl("apply", *of_files(*sorted(POLICIES.glob("*/p*.yaml"))))  # policies and their params
-        following = Following(plane, tmp_path_factory.mktemp("following"), served=Path("cluster"))
-        following.policy_file.unlink()
+        following = Following(plane, tmp_path_factory.mktemp("following"))
         following.add("hgx-h100-8", "hgx-0")
         with following:
             yield following
@@ -68,7 +66,7 @@ def until(following: Following, expected: str) -> None:
 
 
 def states(following: Following) -> dict[str, float]:
-    return {each: following.metric("policy_objects", state=each) for each in ("active", "outdated", "broken")}
+    return {each: following.metric("policy_objects", state=each) for each in POLICY_STATES}
 
 
 def marking(value: str) -> str:
@@ -84,10 +82,11 @@ def linted(following: Following, name: str, directory: Path) -> list[str]:
     return [each.replace(str(file), f"gpupolicy/{name}") for each in errors]
 
 
-def test_when_it_is_ready_it_decides_as_by_the_files_that_were_applied(following: Following) -> None:
+def test_without_any_object_the_files_decide(following: Following) -> None:
     assert following.answers() == following.built()
     assert following.metric("policies_loaded") >= len(list(POLICIES.glob("*/policy.yaml")))
-    assert states(following)["active"] == following.metric("watch_objects", resource="gpupolicies")
+    assert following.metric("watch_objects", resource="gpupolicies.podberth.io") == 0
+    assert set(states(following).values()) == {0}
 
 
 def test_a_policy_decides_when_it_is_made_changed_and_deleted(following: Following) -> None:
@@ -167,7 +166,8 @@ def test_who_finds_a_status_that_is_right_leaves_it_alone(following: Following) 
         found = following.control_plane.api.read(POLICIES_PATH)["items"]
         return {each["metadata"]["name"]: each["metadata"]["resourceVersion"] for each in found}
 
-    for name in versions():
+    for name in ("mark", "other"):
+        put(following, marking(name).replace("name: mark", f"name: {name}"))
         await_condition(following, name, "True")
     before = versions()
     following.podberth.stop()
@@ -176,7 +176,7 @@ def test_who_finds_a_status_that_is_right_leaves_it_alone(following: Following) 
     put(following, marking("last").replace("name: mark", "name: zz-last"))
     await_condition(following, "zz-last", "True")
     assert {name: version for name, version in versions().items() if name != "zz-last"} == before
-    following.control_plane.kubectl("delete", "gpupolicy", "zz-last")
+    following.control_plane.kubectl("delete", "gpupolicy", "mark", "other", "zz-last")
     until(following, "")
 
 
@@ -215,12 +215,122 @@ def test_it_may_write_the_status_and_nothing_else_of_a_policy(following: Followi
     token = following.token_file.read_text().strip()
     api = Api(following.control_plane.url, token, following.control_plane.ca_file)
     try:
-        name = min(each.parent.name for each in POLICIES.glob("*/policy.yaml"))
+        put(following, marking("good"))
+        name = "mark"
         assert api.raw("PATCH", f"{POLICIES_PATH}/{name}")[0] == 403
         assert api.raw("DELETE", f"{POLICIES_PATH}/{name}")[0] == 403
         assert api.raw("POST", POLICIES_PATH)[0] == 403
     finally:
         api.close()
+        following.control_plane.kubectl("delete", "gpupolicy", "mark")
+
+
+# ---- over files -----------------------------------------------------------------------------------------------------
+
+
+def seen(following: Following) -> str:
+    """Return what the policy `seen` writes, which a file has; empty where nothing does."""
+    for each in following.ask(gpu_pod(2))["patch"]:
+        if each["path"] == "/metadata/annotations":
+            return str(each["value"].get("seen.example/nodes", ""))
+    return ""
+
+
+def until_seen(following: Following, expected: str) -> None:
+    wait_for(lambda: seen(following) == expected, timeout_seconds=COMPILES_SECONDS, what=lambda: seen(following))
+
+
+def replacing(value: str) -> str:
+    return policy("seen", f"  mutations:\n  - annotations:\n      seen.example/nodes: {value}", order=1)
+
+
+def active(following: Following) -> tuple[str, str, str]:
+    """Return what the condition Active says of the object `seen`, where it speaks of its generation."""
+    found = conditions(following, "seen").get("Active", {})
+    return found.get("status", ""), found.get("reason", ""), found.get("message", "")
+
+
+def until_active(following: Following, *expected: str) -> None:
+    wait_for(
+        lambda: active(following) == expected,
+        timeout_seconds=COMPILES_SECONDS,
+        what=lambda: f"{expected}; got {active(following)}",
+    )
+
+
+def test_an_object_replaces_the_policy_of_its_name_and_its_deletion_brings_it_back(following: Following) -> None:
+    of_file, kubectl = seen(following), following.control_plane.kubectl
+    place = f"the policy of this name in {following.policy_file}"
+    assert of_file
+    put(following, replacing("\"'replaced'\""))
+    until_seen(following, "replaced")
+    until_active(following, "True", "Replaces", f"replaces {place}")
+    assert following.reported(f"policies: seen of {following.policy_file}: a GPUPolicy replaces it")
+    # A broken object: the last good one decides, and, where there was none, that of the file.
+    put(following, replacing("gpu.cuont"))
+    wait_for(lambda: states(following)["outdated"] == 1, timeout_seconds=COMPILES_SECONDS, what="it to be reported")
+    kept = "not compiled; where an earlier generation was in force, that one stays in force"
+    until_active(following, "False", "NotCompiled", f"{kept}, else {place}")
+    assert seen(following) == "replaced"
+    following.podberth.stop()
+    following.podberth.start()
+    assert seen(following) == of_file
+    assert states(following)["outdated"] == 1
+    kubectl("delete", "gpupolicy", "seen")
+    wait_for(lambda: states(following)["outdated"] == 0, timeout_seconds=COMPILES_SECONDS, what="it to be gone")
+    assert seen(following) == of_file
+
+
+def test_a_disabled_object_switches_off_the_policy_of_its_name(following: Following) -> None:
+    before, kubectl = following.answers(), following.control_plane.kubectl
+    put(following, policy("seen", "  disabled: true"))
+    until_seen(following, "")
+    place = f"the policy of this name in {following.policy_file}"
+    until_active(following, "False", "Disabled", f"spec.disabled is true; it switches off {place}")
+    assert kubectl("get", "gpol", "seen").stdout.split()[-3:-1] == ["Unknown", "False"]
+    assert states(following)["disabled"] == 1
+    # What is switched off need not compile, and is compiled as soon as it is switched on.
+    put(following, policy("seen", f"  disabled: true{_BROKEN}"))
+    assert seen(following) == ""
+    kubectl("patch", "gpupolicy", "seen", "--type=merge", "-p", '{"spec": {"disabled": false}}')
+    wait_for(lambda: states(following)["outdated"] == 1, timeout_seconds=COMPILES_SECONDS, what="it to be reported")
+    assert seen(following) == ""
+    kubectl("delete", "gpupolicy", "seen")
+    wait_for(lambda: following.answers() == before, timeout_seconds=COMPILES_SECONDS, what="the file to decide again")
+
+
+def test_a_file_that_appears_turns_what_an_object_says(following: Following) -> None:
+    put(following, marking("object"))
+    until(following, "object")
+    assert await_condition(following, "mark", "True")["Active"]["reason"] == "InForce"
+    file = following.policies / "mark.yaml"
+    file.write_text(marking("file"))
+
+    def reason() -> str:
+        return str(conditions(following, "mark")["Active"]["reason"])
+
+    wait_for(lambda: reason() == "Replaces", timeout_seconds=COMPILES_SECONDS, what=reason)
+    assert mark(following) == "object"
+    file.unlink()
+    wait_for(lambda: reason() == "InForce", timeout_seconds=COMPILES_SECONDS, what=reason)
+    following.control_plane.kubectl("delete", "gpupolicy", "mark")
+    until(following, "")
+
+
+def test_without_the_definition_the_files_decide(following: Following) -> None:
+    plane, before = following.control_plane, following.answers()
+    put(following, policy("seen", "  disabled: true"))
+    until_seen(following, "")
+    plane.kubectl("delete", "crd", "gpupolicies.podberth.io")
+    wait_for(lambda: following.answers() == before, timeout_seconds=COMPILES_SECONDS, what="the file to decide again")
+    following.podberth.stop()
+    following.podberth.start()
+    assert following.answers() == before
+    assert following.metric("watch_kinds", resource="gpupolicies.podberth.io", state="not served") == 1
+    plane.kubectl("apply", "-f", str(ROOT / "manifests" / "base" / "gpupolicy-crd.yaml"))
+    plane.await_crds()
+    following.podberth.stop()
+    following.podberth.start()
 
 
 def test_a_policy_that_was_never_good_has_nothing_in_its_place(following: Following) -> None:

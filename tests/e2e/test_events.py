@@ -5,7 +5,6 @@ import json
 import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +17,7 @@ from podberth.cluster.events import CONTROLLER
 from snapshots import policy
 
 from .access import TOKEN, enter, grant
-from .podberth_process import ROOT, Podberth
+from .podberth_process import ROOT, Podberth, empty
 from .registration import pointed, shipped
 
 Document = dict[str, Any]
@@ -92,7 +91,7 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
             Podberth(
                 directory / f"serve-{number}",
                 None,
-                Path("cluster"),
+                empty(directory),
                 kubeconfig=kubeconfig,
                 environ={"PODBERTH_EVENTS": "on"},
             )

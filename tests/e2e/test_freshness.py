@@ -12,11 +12,11 @@ import pytest
 from controlplane.cluster import ControlPlane
 from integration.serving import CapturedLines, until
 from podberth.api.client import ClusterClient
-from podberth.api.protocol import OBJECTS, POLICIES, AnswerLimits, Timing
+from podberth.api.protocol import OBJECTS, AnswerLimits, Timing
 from podberth.cluster.follow import LiveCluster
+from podberth.cluster.layered_policies import LayeredPolicies
 from podberth.cluster.live import LiveTopology
 from podberth.cluster.objects import LiveObjects
-from podberth.cluster.policy_objects import PolicyObjects
 from podberth.cluster.policy_status import PolicyStatuses
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.conventions import Conventions
@@ -81,16 +81,16 @@ async def replica(kubeconfig: Path) -> AsyncIterator[Counting]:
     """Follow the cluster and write statuses, wired as `podberth serve` is; yield what writes them."""
     log, state, conventions = Log(CapturedLines()), ServingState(), Conventions()
     metrics = Metrics((), lines_dropped=lambda: 0, in_flight=lambda: 0)
-    source = PolicyObjects(conventions, PodSchema.packaged())
+    source = LayeredPolicies(None, conventions, PodSchema.packaged())
     snapshot = WatchedSnapshot(source, state, metrics, log, live=True)
     writer = Counting(kubeconfig, TIMING)
     topology = LiveTopology(conventions, log, snapshot.adopt)
     statuses = PolicyStatuses(writer, log, TIMING, "podberth", lambda: topology.stale_count)
     taken = following_policies(source, snapshot, statuses, metrics, log)
-    others = [LiveObjects(OBJECTS, snapshot.adopt_objects), LiveObjects([POLICIES], taken)]
+    others = [LiveObjects(OBJECTS, snapshot.adopt_objects)]
     workloads = LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log)
     connect = partial(ClusterClient, kubeconfig, TIMING)
-    cluster = LiveCluster(connect, topology, others, workloads, metrics, log, TIMING)
+    cluster = LiveCluster(connect, topology, others, workloads, taken, metrics, log, TIMING)
     tasks = [asyncio.create_task(each) for each in (cluster.run(), statuses.run())]
     try:
         yield writer

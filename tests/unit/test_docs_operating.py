@@ -78,7 +78,7 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
 def test_every_reason_of_a_watch_is_named_and_is_one_that_is_counted() -> None:
     assert get_args(Reason) == WATCH_REASONS
     assert get_args(ListReason) == LIST_REASONS
-    assert tuple(LEFT_OUT) == tuple(resource.name for resource in (NODES, TOPOLOGIES, HEARTBEATS, *OBJECTS, POLICIES))
+    assert tuple(LEFT_OUT) == tuple(resource.name for resource in (NODES, TOPOLOGIES, HEARTBEATS, *OBJECTS))
     table = OPERATING.partition("\n| reason | what happened |")[2].partition("\n\n")[0]
     assert rows(table).keys() - {"---"} == set(WATCH_REASONS)
     assert set(LIST_REASONS) <= spans(OPERATING_ROWS["podberth_watch_lists_total"][2])
@@ -104,7 +104,8 @@ def test_everything_that_becomes_of_an_event_is_named() -> None:
 
 def test_every_reason_of_an_event_has_a_row() -> None:
     section = OPERATING.partition("\n## Events\n")[2].partition("\n## ")[0]
-    assert rows(section).keys() - {"reason", "---"} == {*_REASONS.values(), "InForce", "NotCompiled", "Outdated"}
+    of_policies = {"Disabled", "InForce", "NotCompiled", "Outdated"}
+    assert rows(section).keys() - {"reason", "---"} == {*_REASONS.values(), *of_policies}
 
 
 def test_every_attribute_of_a_span_is_named() -> None:

@@ -138,7 +138,7 @@ def shown_default(field: FieldInfo) -> str:
         return "pods on `CREATE`"
     if isinstance(default, LabelSelector) or default == {}:
         return "`{}`"
-    return {(): "`[]`", "": '`""`'}.get(default, f"`{default}`")
+    return {(): "`[]`", "": '`""`', False: "`false`"}.get(default, f"`{default}`")
 
 
 def test_every_field_of_the_policy_has_a_row_with_its_default() -> None:

@@ -35,12 +35,12 @@ def test_cluster_is_a_word_and_a_file_of_that_name_has_a_path() -> None:
     assert read_settings({**_LEAST, "topology": "./cluster"}, {}).topology == Path("cluster")
 
 
-def test_policies_are_a_directory_or_the_clusters_which_is_then_followed_as_a_whole() -> None:
-    followed = {**_LEAST, "policies": "cluster"}
-    assert read_settings({**followed, "topology": "cluster"}, {}).policies == "cluster"
-    assert read_settings({**_LEAST, "policies": "./cluster"}, {}).policies == Path("cluster")
-    with pytest.raises(UsageError, match=r"^--policies: got cluster without --topology cluster, want both"):
-        read_settings(followed, {})
+def test_policies_are_a_directory_which_those_of_a_cluster_may_do_without() -> None:
+    without = {name: value for name, value in _LEAST.items() if name != "policies"}
+    assert read_settings({**without, "topology": "cluster"}, {}).policies is None
+    assert read_settings({**_LEAST, "policies": "cluster"}, {}).policies == Path("cluster")
+    with pytest.raises(UsageError, match=r"^--policies: got nothing, want the directory of the policies"):
+        read_settings(without, {})
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,6 @@ _LIVES_IN_A_CA = 4
 # Checking a few dozen files takes about a millisecond; without a pause the process would do little else.
 _LEAST_RELOAD_SECONDS = 0.01
 
-Policies: TypeAlias = Path | Literal["cluster"]
-"""The source of policies: a path of files, or ``cluster`` for the GPUPolicies of the cluster.
-
-A directory named cluster is written ./cluster.
-"""
 Topology: TypeAlias = Path | Literal["cluster"]
 """The source of the topology: a path of files, or ``cluster`` for the API server. A file named cluster is ./cluster."""
 
@@ -109,19 +104,19 @@ def _switch(text: str) -> bool:
     return _SWITCH[text]
 
 
-def _path(text: str) -> Path:
+def parse_path(text: str) -> Path:
+    """Read a path.
+
+    Raises:
+        ValueError: the text is empty; the message describes the wanted form.
+    """
     if not text:
         raise ValueError("want a path")
     return Path(text)
 
 
-def path_or_cluster(text: str) -> Path | Literal["cluster"]:
-    """Read a path, or the word ``cluster``.
-
-    Raises:
-        ValueError: the text is empty; the message describes the wanted form.
-    """
-    return "cluster" if text == "cluster" else _path(text)
+def _path_or_cluster(text: str) -> Path | Literal["cluster"]:
+    return "cluster" if text == "cluster" else parse_path(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,37 +157,39 @@ def _option(metavar: str, parse: Callable[[str], Any], text: str, default: str |
 class Settings:
     """The settings of one ``podberth serve`` process; each field is one option."""
 
-    policies: Policies = _option(
+    policies: Path | None = _option(
         "DIR",
-        path_or_cluster,
-        "directory of policy files, read recursively; reloaded when they change. Or the word cluster: follow its "
-        "GPUPolicies",
+        parse_path,
+        "directory of policy files, read recursively; reloaded when they change. With --topology cluster its "
+        "GPUPolicies count beside them, and replace those of their name",
     )
     topology: Topology | None = _option(
         "SNAPSHOT",
-        path_or_cluster,
+        _path_or_cluster,
         "file or directory of what `kubectl get nodes,configmaps,... -o yaml` prints, or the word cluster: watch nodes "
         "and the documents of their agents; without it no node is known",
     )
     kubeconfig: Path | None = _option(
         "FILE",
-        _path,
+        parse_path,
         "how to reach the API server for --topology cluster; without it as a pod does, by its service account",
     )
     pod_schema: Path | None = _option(
-        "FILE", _path, "what `kubectl get --raw /openapi/v3/api/v1` prints: policies may use that cluster's Pod fields"
+        "FILE",
+        parse_path,
+        "what `kubectl get --raw /openapi/v3/api/v1` prints: policies may use that cluster's Pod fields",
     )
     conventions: Path | None = _option(
-        "FILE", _path, "meaning of this cluster's own node labels, and whether its node groups grow; read at start"
+        "FILE", parse_path, "meaning of this cluster's own node labels, and whether its node groups grow; read at start"
     )
     listen: Address = _option("HOST:PORT", parse_address, "address where reviews are answered, over TLS", ":9443")
     metrics_listen: Address = _option(
         "HOST:PORT", parse_address, "address of /livez, /readyz and /metrics, plain HTTP", ":8080"
     )
-    tls_cert: Path | None = _option("FILE", _path, "certificate chain, PEM; reloaded when it changes")
-    tls_key: Path | None = _option("FILE", _path, "its private key, PEM")
+    tls_cert: Path | None = _option("FILE", parse_path, "certificate chain, PEM; reloaded when it changes")
+    tls_key: Path | None = _option("FILE", parse_path, "its private key, PEM")
     self_signed: Path | None = _option(
-        "DIR", _path, "instead: make ca.crt, tls.crt and tls.key there; ca.crt goes into caBundle"
+        "DIR", parse_path, "instead: make ca.crt, tls.crt and tls.key there; ca.crt goes into caBundle"
     )
     ca_secret: str | None = _option(
         "NAME",
@@ -216,12 +213,12 @@ class Settings:
     )
     record_key: Path | None = _option(
         "FILE",
-        _path,
+        parse_path,
         "key for the seals of records on pods, at least 16 bytes, the same for all replicas; reloaded when it "
         "changes. Without it record.key of --self-signed or --ca-secret, or the file of --tls-key",
     )
     client_ca: Path | None = _option(
-        "FILE", _path, "CA of the API servers' client certificate, PEM; others are refused"
+        "FILE", parse_path, "CA of the API servers' client certificate, PEM; others are refused"
     )
     client_name: str | None = _option("NAME", _text, "common name or alternative name of that certificate")
     events: bool = _option(
@@ -268,10 +265,8 @@ def read_settings(given: Mapping[str, str | None], environment: Mapping[str, str
 
 def _conflicts(values: Mapping[str, Any]) -> list[str]:
     problems = []
-    if values["policies"] is None:
+    if values["policies"] is None and values["topology"] != "cluster":
         problems.append("--policies: got nothing, want the directory of the policies")
-    if values["policies"] == "cluster" and values["topology"] != "cluster":
-        problems.append("--policies: got cluster without --topology cluster, want both; or DIR, or ./cluster")
     if values["events"] and values["topology"] != "cluster":
         problems.append("--events: got on without --topology cluster, want both or neither")
     own, shared = values["self_signed"], values["ca_secret"]

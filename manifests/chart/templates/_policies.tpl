@@ -1,7 +1,6 @@
-{{- /* --policies of webhook and audit. */}}
+{{- /* The files that webhook, controller and audit read, beside GPUPolicies. */}}
 {{- define "podberth.policies" -}}
-{{- if eq .source "cluster" }}cluster
-{{- else }}{{ .shipped | ternary "/etc/podberth/policies" "/etc/podberth/policies/own" }}{{ end }}
+{{ .shipped | ternary "/etc/podberth/policies" "/etc/podberth/policies/own" }}
 {{- end }}
 
 {{- /*
@@ -22,7 +21,7 @@ webhook/podberth/policy/every_pod.py, in Helm's words.
 {{- $operations := or (has "CREATE" .operations) (has "*" .operations) }}
 {{- if and $groups $operations (or (has "pods" .resources) (has "*" .resources)) }}{{ $ofNewPods = true }}{{ end }}
 {{- end }}
-{{- if and (eq (dig "kind" "" $policy) "GPUPolicy") (eq (dig "scope" "" $spec | toString) "All") $ofNewPods
+{{- if and (eq (dig "kind" "" $policy) "GPUPolicy") (eq (dig "scope" "" $spec | toString) "All") (not $spec.disabled) $ofNewPods
   (ne (dig "podberth.io/needs-every-pod" "" $says | toString) "false") }}
 {{- if $spec.mutations }}
 - MutatingWebhookConfiguration

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..podberth_process import empty
 from ..replicas import Replicas
 from .disk import Disk
 from .stage import FLAGS, Ground, Stage, ground
@@ -25,7 +26,8 @@ def local(directory: Path) -> Iterator[Local]:
     with ground(directory) as on:
         disks = [Disk(directory / f"disk-{number}") for number in range(2)]
         prefixes = [disk.prefix for disk in disks]
-        group = Replicas(on.control_plane, directory / "replicas", FLAGS, prefixes=prefixes)
+        flags = (*FLAGS, "--policies", str(empty(directory)))
+        group = Replicas(on.control_plane, directory / "replicas", flags, prefixes=prefixes)
         try:
             stage = Local(on, group, disks)
             stage.prepare("Fail")

@@ -20,7 +20,7 @@ from snapshots import policy
 from ..access import grant
 from ..following import Following
 from ..load import Failure, Load, Verdict, load
-from ..podberth_process import POLICIES, ROOT
+from ..podberth_process import POLICIES, ROOT, empty
 from ..registration import FailurePolicy
 from ..replicas import SECONDS, Group
 from .judge import MARK, PODS, Judge, is_current
@@ -28,7 +28,7 @@ from .judge import MARK, PODS, Judge, is_current
 Document = dict[str, Any]
 
 FLAGS = (
-    *("--topology", "cluster", "--policies", "cluster"),
+    *("--topology", "cluster"),
     # Longer than any outage here, so that a rotation is what is forced and nothing else.
     *("--ca-life", "1h", "--leaf-life", "10m", "--ca-trust-seconds", "2", "--reload-seconds", "1"),
     # As shipped but for the length: the Service of these tests needs no time to learn who is not ready.
@@ -87,7 +87,7 @@ def ground(directory: Path, *, extra_apiserver_args: Sequence[str] = ()) -> Iter
         plane.kubectl("apply", *itertools.chain.from_iterable(files))
         (directory / "judge").mkdir()
         # It is never started: what it knows is what podberth would say by a snapshot.
-        following = Following(plane, directory / "judge", PODS, served=Path("cluster"))
+        following = Following(plane, directory / "judge", PODS, served=empty(directory))
         following.policy_file.unlink()
         try:
             for shape, name in _MACHINES:

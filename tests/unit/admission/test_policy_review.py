@@ -1,14 +1,16 @@
 """A GPUPolicy that is about to be stored: refused if it is broken, whatever else there is."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from builders import pod, review
-from podberth.admission.policy import validate_policy
-from podberth.admission.review import decode_review
+from podberth.admission.policy import replacement, validate_policy, with_warning
+from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.errors import ReviewError
+from podberth.files.loading import FileSource
 from podberth.kube.documents import load_documents
 from podberth.kube.yaml_text import as_yaml
 from podberth.lint.model import Level
@@ -32,16 +34,42 @@ def document(text: str) -> dict[str, Any]:
     return one.document
 
 
+def sent(stored: dict[str, Any]) -> AdmissionRequest:
+    return decode_review(review(stored, kind=KIND, resource=RESOURCE))
+
+
 def ask(stored: dict[str, Any]) -> str:
-    kind = {"group": "podberth.io", "version": "v1alpha1", "kind": "GPUPolicy"}
-    resource = {"group": "podberth.io", "version": "v1alpha1", "resource": "gpupolicies"}
-    outcome = validate_policy(decode_review(review(stored, kind=kind, resource=resource)), environment())
+    outcome = validate_policy(sent(stored), environment())
     assert (outcome.verdict == "denied") == bool(outcome.denial)
     return outcome.denial
 
 
 def test_a_policy_that_compiles_is_let_in() -> None:
     assert not ask(document(_GOOD))
+
+
+@pytest.mark.parametrize(
+    "text", [policy("pod", "  disabled: true"), _BROKEN.replace("order:", "disabled: true\n  order:")]
+)
+def test_one_that_is_disabled_is_let_in_whatever_its_expressions_are(text: str) -> None:
+    assert not ask(document(text))
+
+
+def test_a_new_one_with_the_name_of_a_file_warns_of_what_becomes_of_that(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(_GOOD)
+    in_force = FileSource(tmp_path, None).load().snapshot.policies
+    made = sent(document(_GOOD))
+    warning = replacement(made, in_force)
+    assert warning == f"replaces the policy of this name in {tmp_path / 'a.yaml'} until it is deleted"
+    outcome = with_warning(validate_policy(made, environment()), made, warning)
+    assert (outcome.verdict, outcome.warnings) == ("allowed", (f"podberth: {warning}"[:256],))
+    off = sent(document(policy("pod", "  disabled: true")))
+    assert replacement(off, in_force).startswith("switches off the policy of this name in ")
+    assert replacement(made, ()) == ""
+    assert replacement(replace(made, operation="UPDATE"), in_force) == ""
+    broken = sent(document(_BROKEN))
+    denied = validate_policy(broken, environment())
+    assert with_warning(denied, broken, warning) is denied
 
 
 @pytest.mark.parametrize("text", [_BROKEN, _MISSPELLED])

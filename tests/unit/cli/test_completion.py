@@ -44,7 +44,7 @@ def replies(script: Path, *words: str) -> list[str]:
     ("words", "offered"),
     [
         (["li"], ["lint"]),
-        (["policies", ""], ["list", "show", "copy", "init", "schema"]),
+        (["policies", ""], ["list", "show", "copy", "init", "bundle", "schema"]),
         (["policies", "show", "gpu-"], ["gpu-tolerations"]),
         (["policies", "copy", "gang"], ["gang-topology", "gang-system"]),
         (["policies", "init", "x", "--kind", ""], ["mutate", "validate", "both"]),

@@ -14,9 +14,9 @@ def parsed(*arguments: str) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-@pytest.mark.parametrize(("text", "read"), [("cluster", "cluster"), ("./cluster", Path("cluster")), ("p", Path("p"))])
-def test_policies_are_a_directory_or_those_of_the_cluster(text: str, read: object) -> None:
-    assert parsed("--policies", text).policies == read
+def test_policies_are_a_directory_or_none_beside_those_of_the_cluster() -> None:
+    assert parsed("--policies", "p").policies == Path("p")
+    assert parsed().policies is None
 
 
 @pytest.mark.parametrize(

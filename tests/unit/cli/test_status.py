@@ -43,7 +43,10 @@ def example() -> StatusReport:
     """Return what the page shows."""
     deployment = workload(readyReplicas=2, updatedReplicas=2)
     [container] = deployment["spec"]["template"]["spec"]["containers"]
-    container["env"] = [{"name": "PODBERTH_POLICIES", "value": "/etc/podberth/policies"}]
+    container["env"] = [
+        {"name": "PODBERTH_POLICIES", "value": "/etc/podberth/policies"},
+        {"name": "PODBERTH_TOPOLOGY", "value": "cluster"},
+    ]
     return report(
         deployment=deployment,
         policies=(),

@@ -8,6 +8,7 @@ import pytest
 
 from integration.serving import CapturedLines
 from podberth.api.protocol import NODES, Document, Timing
+from podberth.checking.run import policies_in
 from podberth.checking.survey import SurveyedCluster
 from podberth.cluster.follow import open_cluster
 from podberth.cluster.live import Documents
@@ -24,7 +25,11 @@ def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.Monkey
     with pytest.raises(UsageError, match=wanted):
         open_cluster(None, Timing())
     with pytest.raises(UsageError, match=r"^--cluster: got .*, want the package kubernetes: "):
-        asyncio.run(SurveyedCluster(kubeconfig=None).survey(frozenset(), nodes=True, policies=None, reports=False))
+        asyncio.run(
+            SurveyedCluster(kubeconfig=None).survey(
+                frozenset(), nodes=True, policies=policies_in(None), objects=True, reports=False
+            )
+        )
 
 
 def test_with_the_package_a_client_is_made_when_it_is_asked_for(tmp_path: Path) -> None:

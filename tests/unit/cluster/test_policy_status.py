@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -17,6 +18,8 @@ from podberth.telemetry.log import Log
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 LATER = datetime(2026, 1, 2, 4, 4, 5, tzinfo=UTC)
 GOOD = Verdict("a", 2, "active", ())
+OVER = Verdict("a", 2, "active", (), "policies/a.yaml")
+OFF = Verdict("a", 2, "disabled", (), "policies/a.yaml")
 BROKEN = Verdict("a", 2, "outdated", (Problem("gpupolicy/a", 3, 4, "spec", "no"),))
 
 
@@ -30,7 +33,7 @@ def said(verdict: Verdict) -> dict[str, Any]:
     return status
 
 
-@pytest.mark.parametrize("verdict", [GOOD, BROKEN])
+@pytest.mark.parametrize("verdict", [GOOD, OVER, OFF, BROKEN])
 def test_a_condition_that_is_written_is_not_written_again(verdict: Verdict) -> None:
     assert status_due(policy(said(verdict)), verdict, LATER, again=True) is None
 
@@ -39,6 +42,19 @@ def test_a_broken_policy_has_its_problems_at_their_places() -> None:
     compiled, active = said(BROKEN)["conditions"]
     assert (compiled["status"], compiled["message"]) == ("False", "gpupolicy/a:3:4 spec: no")
     assert active["status"] == "False"
+
+
+def test_a_policy_says_what_it_replaces_and_what_it_switches_off() -> None:
+    def conditions(verdict: Verdict) -> list[tuple[str, str, str]]:
+        return [(each["status"], each["reason"], each["message"]) for each in said(verdict)["conditions"]]
+
+    place = "the policy of this name in policies/a.yaml"
+    assert conditions(OVER) == [("True", "Compiled", ""), ("True", "Replaces", f"replaces {place}")]
+    assert conditions(OFF) == [
+        ("Unknown", "Disabled", "not compiled while spec.disabled is true"),
+        ("False", "Disabled", f"spec.disabled is true; it switches off {place}"),
+    ]
+    assert conditions(replace(BROKEN, replaces="policies/a.yaml"))[1][2].endswith(f"stays in force, else {place}")
 
 
 def test_it_does_not_depend_on_the_memory_of_a_replica() -> None:
@@ -152,6 +168,10 @@ NEWER, NEWER_BROKEN = Verdict("a", 3, "active", ()), Verdict("a", 3, "outdated",
         (None, BROKEN, "NotCompiled"),
         (GOOD, NEWER_BROKEN, "Outdated"),
         (BROKEN, NEWER, "InForce"),
+        (None, OVER, "InForce"),
+        (GOOD, OFF, "Disabled"),
+        (OFF, NEWER, "InForce"),
+        (OFF, OFF, None),
         (GOOD, NEWER, None),
         (BROKEN, NEWER_BROKEN, None),
     ],

@@ -4,11 +4,10 @@ import asyncio
 from pathlib import Path
 
 from integration.serving import CapturedLines
-from podberth.api.protocol import POLICIES
-from podberth.cluster.policy_objects import PolicyObjects
+from podberth.cluster.layered_policies import LayeredPolicies
 from podberth.controller.declared_templates import Declared, Templates
 from podberth.conventions import Conventions
-from podberth.files.loading import FileSource
+from podberth.files.loading import PolicyFiles
 from podberth.files.source import Loaded
 from podberth.kube.documents import load_documents
 from podberth.kube.schema import PodSchema
@@ -27,6 +26,13 @@ def text(device_class: str) -> str:
     return policy("a", SPEC.replace("CLASS", device_class))
 
 
+def known(directory: Path) -> LayeredPolicies:
+    """Return the policies of files in a cluster that has no GPUPolicy."""
+    source = LayeredPolicies(PolicyFiles(directory), Conventions(), PodSchema.packaged())
+    source.take({})
+    return source
+
+
 class Seen:
     """The declared templates, and the log."""
 
@@ -42,7 +48,7 @@ class Seen:
 
 def test_files_are_loaded_when_they_change_and_earlier_templates_are_still_made(tmp_path: Path) -> None:
     seen, file = Seen(), tmp_path / "a.yaml"
-    declared = Declared(FileSource(tmp_path, None), seen.templates.append, seen.log)
+    declared = Declared(known(tmp_path), seen.templates.append, seen.log)
 
     async def change() -> None:
         file.write_text(text("one"))
@@ -61,7 +67,7 @@ def test_files_are_loaded_when_they_change_and_earlier_templates_are_still_made(
 
 def test_a_broken_file_replaces_nothing_and_is_reported(tmp_path: Path) -> None:
     seen, file = Seen(), tmp_path / "a.yaml"
-    declared = Declared(FileSource(tmp_path, None), seen.templates.append, seen.log)
+    declared = Declared(known(tmp_path), seen.templates.append, seen.log)
 
     async def change() -> None:
         file.write_text(text("one").replace("'pair'", "gpu.cuont"))
@@ -78,11 +84,12 @@ def test_a_broken_file_replaces_nothing_and_is_reported(tmp_path: Path) -> None:
     assert ["cuont" in each or "odrer" in each for each in problems] == [True, True]
 
 
-class Faulty(FileSource):
+class Faulty(LayeredPolicies):
     """Files whose first load meets a bug."""
 
     def __init__(self, policies: Path) -> None:
-        super().__init__(policies, None)
+        super().__init__(PolicyFiles(policies), Conventions(), PodSchema.packaged())
+        self.take({})
         self.loads = 0
 
     def load(self) -> Loaded:
@@ -110,7 +117,7 @@ def test_a_bug_that_policies_meet_ends_nothing(tmp_path: Path) -> None:
 
 def test_policies_of_the_cluster_are_taken_as_they_come() -> None:
     seen = Seen()
-    source = PolicyObjects(Conventions(), PodSchema.packaged())
+    source = LayeredPolicies(None, Conventions(), PodSchema.packaged())
     declared = Declared(source, seen.templates.append, seen.log)
 
     async def change() -> None:
@@ -119,7 +126,7 @@ def test_policies_of_the_cluster_are_taken_as_they_come() -> None:
         for generation, name in enumerate(("one", "another"), start=1):
             [document] = [each.document for each in load_documents(text(name), "a")[0]]
             document["metadata"] |= {"uid": "u", "generation": generation}
-            await declared.take({POLICIES: {"a": document}})
+            await declared.take({"a": document})
 
     asyncio.run(change())
     assert seen.classes() == [{"one"}, {"one", "another"}]

@@ -59,5 +59,5 @@ def test_what_nobody_says_is_not_known() -> None:
 
 def test_an_option_is_a_flag_or_a_variable() -> None:
     assert option(_deployed(args=["serve", "--client-ca", "x"], env=[]), "client-ca") == "x"
-    assert option(_deployed(), "policies") == "cluster"
-    assert option(None, "policies") == option(REFUSED, "policies") == ""
+    assert option(_deployed(), "topology") == "cluster"
+    assert option(None, "topology") == option(REFUSED, "topology") == ""

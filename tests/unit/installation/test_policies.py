@@ -7,7 +7,8 @@ from status_scenes import counting, gpu_policy, replica, row, rows, workload
 
 FILES: dict[str, Any] = workload(readyReplicas=2, updatedReplicas=2)
 FILES["spec"]["template"]["spec"]["containers"][0]["env"] = [
-    {"name": "PODBERTH_POLICIES", "value": "/etc/podberth/policies"}
+    {"name": "PODBERTH_POLICIES", "value": "/etc/podberth/policies"},
+    {"name": "PODBERTH_TOPOLOGY", "value": "/etc/podberth/topology"},
 ]
 UNREACHED = Unread("no route", "get pods/proxy", refused=False)
 
@@ -21,10 +22,10 @@ def flagged(*arguments: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("deployment", "said"),
     [
-        (workload(readyReplicas=2, updatedReplicas=2), "GPUPolicies of the cluster; 2 in force"),
+        (workload(readyReplicas=2, updatedReplicas=2), "GPUPolicies; 2 in force"),
         (FILES, "files in /etc/podberth/policies; 2 in force"),
-        (flagged("--policies", "mine"), "files in mine; 2 in force"),
-        (flagged("--policies=mine"), "files in mine; 2 in force"),
+        (flagged("--policies", "mine"), "files in mine and GPUPolicies; 2 in force"),
+        (flagged("--policies=mine"), "files in mine and GPUPolicies; 2 in force"),
         (Unread("forbidden", "get deployments"), "from an unknown source; 2 in force"),
     ],
 )
@@ -37,7 +38,7 @@ def test_how_many_are_in_force_is_the_replicas_to_say() -> None:
     differing = (replica(policies_loaded=2.0), replica(policies_loaded=3.0))
     assert row("source", replicas=differing) == (
         "attention",
-        "GPUPolicies of the cluster; 2 to 3 in force: replicas differ; see their logs",
+        "GPUPolicies; 2 to 3 in force: replicas differ; see their logs",
     )
     silent = (type(replica())("podberth-1", UNREACHED),)
     assert row("source", replicas=silent)[0] == "note"
@@ -47,6 +48,18 @@ def test_objects_that_nobody_reads_are_named() -> None:
     assert row("objects", deployment=FILES, policies=()) == ("ok", "not in the cluster")
     state, text = row("objects", deployment=FILES)
     assert (state, text.partition(";")[0]) == ("attention", "2 GPUPolicies that no replica reads: a, b")
+
+
+def test_objects_say_what_they_replace_and_what_they_switch_off() -> None:
+    replacing, off = gpu_policy("b"), gpu_policy("c")
+    replacing["status"]["conditions"][1]["reason"] = "Replaces"
+    off["status"]["conditions"] = [
+        {"type": "Compiled", "status": "Unknown", "reason": "Disabled"},
+        {"type": "Active", "status": "False", "reason": "Disabled"},
+    ]
+    [found] = rows("objects", policies=(gpu_policy("a"), replacing, off))
+    assert (found.state, found.text) == ("ok", "2 active, in the place of files' policies: b, disabled: c")
+    assert (found.facts["replacing"], found.facts["disabled"]) == (("b",), ("c",))
 
 
 def test_a_broken_policy_is_reported_with_its_first_error() -> None:
@@ -76,9 +89,9 @@ def test_of_many_broken_policies_three_are_reported_and_all_are_named() -> None:
     assert found.facts["broken"] == ("p0", "p1", "p2", "p3", "p4")
 
 
-def test_no_policy_at_all_decides_nothing() -> None:
-    assert row("objects", policies=())[0] == "attention"
-    assert row("objects", policies=(), deployment=None) == ("note", "none in the cluster")
+def test_objects_are_not_needed_and_may_be_unreadable() -> None:
+    assert row("objects", policies=()) == ("ok", "none in the cluster")
+    assert row("objects", policies=(), deployment=None) == ("ok", "none in the cluster")
     assert row("objects", policies=Unread("forbidden", "list gpupolicies"))[0] == "unread"
 
 

@@ -38,7 +38,9 @@ def test_a_sound_policy_is_not_refused(spec: dict[str, Any]) -> None:
 
 
 def test_a_policy_that_does_nothing_is_refused() -> None:
-    assert refused() == [("spec", "the policy does nothing; want mutations, validations or auditAnnotations")]
+    said = "the policy does nothing; want mutations, validations or auditAnnotations, or disabled: true"
+    assert refused() == [("spec", said)]
+    assert refused(disabled=True) == []
 
 
 @pytest.mark.parametrize(

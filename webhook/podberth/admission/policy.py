@@ -12,11 +12,11 @@ from ..cel.engine import Environment, Late, never
 from ..errors import Problem, ReviewError
 from ..kube.shape import metadata_problems
 from ..kube.yaml_text import as_yaml
-from ..policy.compile import compile_policies
+from ..policy.compile import CompiledPolicy, compile_policies
 from ..policy.parse import excess_of_document, parse_policies
 from ..wellknown import POLICY_KIND
-from . import answering, response
-from .outcome import Outcome
+from . import answering, messages, response
+from .outcome import Decision, Outcome
 from .review import AdmissionRequest
 
 _SERVERS = frozenset({"creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"})
@@ -46,11 +46,30 @@ def validate_policy(request: AdmissionRequest, environment: Environment, late: L
     if misfits := metadata_problems(policy):
         raise ReviewError(400, "; ".join(f"request.object.{each}" for each in misfits[:_MOST_MISFITS]))
     parsed = parse_policies([(file, as_yaml(_as_written(policy)))])
-    _, problems = compile_policies(parsed.policies, environment, late=late)
+    # As when it is loaded: a policy can be switched off whatever is wrong with its expressions.
+    enabled = [each for each in parsed.policies if not each.policy.spec.disabled]
+    _, problems = compile_policies(enabled, environment, late=late)
     found = sorted([*parsed.problems, *problems])[:_MAX_PROBLEMS]
     if not found:
         return answering.unchanged(request)
     return _denied(request, found)
+
+
+def replacement(request: AdmissionRequest, policies: Iterable[CompiledPolicy]) -> str:
+    """Return a warning if a new GPUPolicy has the name of a policy in force, which is one of files then; else empty."""
+    file = next((each.file for each in policies if each.name == request.name), "")
+    if not file or request.operation != "CREATE":
+        return ""
+    spec = (request.object or {}).get("spec")
+    does = "switches off" if isinstance(spec, dict) and spec.get("disabled") is True else "replaces"
+    return f"{does} the policy of this name in {file} until it is deleted"
+
+
+def with_warning(outcome: Outcome, request: AdmissionRequest, warning: str) -> Outcome:
+    """Return the outcome with a warning, unless the policy is denied or the warning is empty."""
+    if outcome.verdict == "denied" or not warning:
+        return outcome
+    return answering.of_warnings(request, [Decision(request.name, "warn", warning)], [messages.line("", warning)])
 
 
 def _denied(request: AdmissionRequest, found: Iterable[Problem]) -> Outcome:

@@ -254,6 +254,7 @@ def load_snapshot(
 
 def with_notes(snapshot: Snapshot, parsed: Sequence[ParsedPolicy]) -> Snapshot:
     """Return the snapshot with notes about its policies, such as conflicts between them."""
+    parsed = _enabled(parsed)
     review = ReviewContext(snapshot.topology, Need(), snapshot.facts.class_resources)
     forecast = forecasts(parsed, snapshot.policies, snapshot.environment, review)
     return replace(snapshot, notes=tuple(sorted([*clashes(parsed), *forecast])))
@@ -269,10 +270,10 @@ def load_working(
 ) -> tuple[Snapshot, tuple[Problem, ...]]:
     """Return a snapshot of the policies that compile, and all problems of the policies that do not.
 
-    Checks of manifests use it, because they continue with the policies that work. The snapshot has no ``notes``.
-    ``checked`` is passed to ``compile_policies``.
+    A disabled policy is not compiled, and is not in the snapshot. Checks of manifests use this function, because they
+    continue with the policies that work. The snapshot has no ``notes``. ``checked`` is passed to ``compile_policies``.
     """
-    policies, problems = compile_policies(parsed.policies, environment, checked=checked)
+    policies, problems = compile_policies(_enabled(parsed.policies), environment, checked=checked)
     params = {**parsed.params, **facts.config_maps}
     snapshot = Snapshot(
         policies=policies,
@@ -284,6 +285,10 @@ def load_working(
         conventions=conventions,
     )
     return snapshot, tuple(sorted([*parsed.problems, *problems]))
+
+
+def _enabled(parsed: Iterable[ParsedPolicy]) -> list[ParsedPolicy]:
+    return [each for each in parsed if not each.policy.spec.disabled]
 
 
 def _declared(policies: Iterable[CompiledPolicy]) -> dict[str, tuple[ClaimRequest, ...]]:

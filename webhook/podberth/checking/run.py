@@ -67,14 +67,16 @@ class Policies:
     texts: Sequence[tuple[str, str]]
     problems: Sequence[Problem]
     where: str
+    objects: Sequence[tuple[str, str]] = ()
+    """The texts of the cluster's GPUPolicies, which replace the policies of their names in ``texts``."""
     tested: bool = False
-    """Whether these are shipped policies, which the tests of every release compile."""
+    """Whether all are shipped policies, which the tests of every release compile."""
 
     def load(
         self, objects: ClusterFacts, as_if: Collection[Supposition], conventions: Path | None
     ) -> tuple[Snapshot, ParsedPolicies, tuple[Problem, ...]]:
         """Return the snapshot with the compiled policies, the policies as written, and their problems."""
-        parsed = parse_policies(self.texts)
+        parsed = over(parse_policies(self.texts), [parse_policies([each]) for each in self.objects])
         snapshot, broken = load_working(
             suppose(parsed, as_if), objects, new_environment(), conventions_of(conventions), checked=self.tested
         )
@@ -88,6 +90,19 @@ class Policies:
         """Return a line for the user about the number of policies and their source."""
         count = len(snapshot.policies)
         return f"checked with {count} polic{'y' if count == 1 else 'ies'}{self.where}"
+
+
+def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPolicies:
+    """Return the policies of files with GPUPolicies over them, each parsed by itself, as they decide together.
+
+    A GPUPolicy replaces the policy of its name; one that cannot be parsed replaces none.
+    """
+    policies = {each.policy.name: each for each in files.policies}
+    problems = list(files.problems)
+    for parsed in objects:
+        policies |= {each.policy.name: each for each in parsed.policies}
+        problems += parsed.problems
+    return ParsedPolicies(tuple(policies.values()), files.params, tuple(sorted(problems)))
 
 
 def policies_in(directory: Path | None) -> Policies:

@@ -2,13 +2,14 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 
 from ..api.opening import Client, Kubeconfig, client_class
 from ..api.protocol import POLICIES, Timing
 from ..api.reflector import PAGE
 from ..check.model import Report
-from ..cluster.policy_objects import text
+from ..cluster.layered_policies import file_of, text
 from ..errors import ClusterError
 from .against import Gathered
 from .inventory import Lister, take_inventory
@@ -22,7 +23,7 @@ class Survey:
 
     gathered: Gathered
     policies: Policies
-    """The policies that the user named, or those of the cluster."""
+    """The policies of files, with those of the cluster over them if these were asked for."""
     talk: tuple[str, ...] = ()
 
 
@@ -37,17 +38,21 @@ class SurveyedCluster:
     page: int = PAGE
     timing: Timing = field(default_factory=Timing)
 
-    async def survey(self, extra: frozenset[str], *, nodes: bool, policies: Policies | None, reports: bool) -> Survey:
-        """List the objects to check; ``extra`` are further kinds. If ``policies`` is None, read the cluster's.
+    async def survey(
+        self, extra: frozenset[str], *, nodes: bool, policies: Policies, objects: bool, reports: bool
+    ) -> Survey:
+        """List the objects to check; ``extra`` are further kinds.
+
+        With ``objects``, the GPUPolicies of the cluster are read, too, and replace those of their names.
 
         Raises:
             UsageError: the cluster's client is not installed, or no cluster is configured.
-            ClusterError: the cluster cannot be read, has no policies, or serves no API for reports.
+            ClusterError: the cluster or its policies cannot be read, or it serves no API for reports.
         """
         async with self._connected() as (_, lister):
             if reports:  # checked before an hour's work
                 await dialect_of(lister)
-            judging = policies or await _policies(lister)
+            judging = await _with_objects(policies, lister) if objects else policies
             inventory = await take_inventory(lister, self.namespace, extra, nodes=nodes)
         names = ", ".join(inventory.unserved)
         talk = (f"not served here, so there are none: {names}",) if names else ()
@@ -73,10 +78,13 @@ class SurveyedCluster:
             await client.reset()
 
 
-async def _policies(lister: Lister) -> Policies:
+async def _with_objects(policies: Policies, lister: Lister) -> Policies:
     try:
         found = await lister.objects(POLICIES)
     except ClusterError as error:
-        raise ClusterError(error.reason, f"--policies cluster: {error}") from error
-    texts = [(f"gpupolicy/{each['metadata']['name']}", text(each)) for each in found]
-    return Policies(texts=texts, problems=(), where=" of the cluster")
+        if error.status == HTTPStatus.NOT_FOUND:  # their definition is not installed
+            return policies
+        raise ClusterError(error.reason, f"GPUPolicies: {error}") from error
+    texts = tuple((file_of(each["metadata"]["name"]), text(each)) for each in found)
+    where = f"{policies.where}, and GPUPolicies of the cluster" if policies.where else " of the cluster"
+    return replace(policies, objects=texts, where=where, tested=policies.tested and not texts)

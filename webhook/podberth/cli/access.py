@@ -99,7 +99,7 @@ def flag(parse: Callable[[str], T]) -> Callable[[str], T]:
 
 
 address = flag(settings.parse_address)
-policies = flag(settings.path_or_cluster)
+path = flag(settings.parse_path)
 life = flag(settings.parse_life)
 
 

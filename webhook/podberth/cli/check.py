@@ -33,7 +33,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--policies",
         metavar="DIR",
-        help="the policies, or with --cluster the word cluster (default: those that podberth ships)",
+        action="append",
+        default=[],
+        help="the policies (default: those that podberth ships). With --cluster also the word cluster: its GPUPolicies "
+        "over those of DIR; name both (default: those that podberth ships, and cluster)",
     )
     add(
         "--topology",
@@ -88,7 +91,7 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
         CheckRequest(
             listing=listing,
             settings=settings,
-            policies=Path(arguments.policies) if arguments.policies else None,
+            policies=check_live.directory_of(arguments.policies),
             topology=arguments.topology,
             conventions=arguments.conventions,
             jobs=arguments.jobs,

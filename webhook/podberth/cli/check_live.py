@@ -3,7 +3,7 @@
 import argparse
 import asyncio
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from ..checking.survey import SurveyedCluster
 
 _OF_CLUSTER: Final = "cluster"
-"""The value of --policies that means the cluster's GPUPolicies, as for serve; a directory of that name is
-``./cluster``."""
+"""The value of --policies that means the cluster's GPUPolicies; a directory of that name is ``./cluster``."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -74,10 +73,13 @@ def wanted(arguments: argparse.Namespace) -> bool:
         "--report": arguments.report,
     }
     alone = [name for name, value in flags.items() if value and not arguments.cluster]
-    if arguments.policies == _OF_CLUSTER and not arguments.cluster:
+    if _OF_CLUSTER in arguments.policies and not arguments.cluster:
         alone.append("--policies cluster")
     if alone:
         raise UsageError(f"check: got {', '.join(alone)} without --cluster, want both")
+    if len(arguments.policies) != len(set(arguments.policies)) or len(_directories(arguments.policies)) > 1:
+        got = " and ".join(arguments.policies)
+        raise UsageError(f"--policies: got {got}, want one directory, and with --cluster the word cluster")
     if arguments.report and arguments.judged_as:
         raise UsageError("check: got --report and --as, want one of them: reports are about the present policies")
     if arguments.all_namespaces and arguments.namespace:
@@ -101,13 +103,14 @@ def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collect
     )
     if not arguments.cluster:
         gathered = read_snapshot(arguments.against, sys.stdin.buffer)
-        return run_live(request, _policies(arguments), gathered), True
+        return run_live(request, policies_in(directory_of(arguments.policies)), gathered), True
     cluster = _cluster(arguments)
     survey = asyncio.run(
         cluster.survey(
             frozenset(settings.template_paths),
             nodes=arguments.topology is None,
-            policies=None if arguments.policies == _OF_CLUSTER else _policies(arguments),
+            policies=_files(arguments.policies),
+            objects=_OF_CLUSTER in arguments.policies or not arguments.policies,
             reports=arguments.report,
         )
     )
@@ -139,8 +142,20 @@ def _cluster(arguments: argparse.Namespace) -> "SurveyedCluster":
     )
 
 
-def _policies(arguments: argparse.Namespace) -> Policies:
-    return policies_in(Path(arguments.policies) if arguments.policies else None)
+def directory_of(policies: Sequence[str]) -> Path | None:
+    """Return the directory that --policies names; None for the policies that podberth ships."""
+    return next(iter(_directories(policies)), None)
+
+
+def _directories(policies: Sequence[str]) -> list[Path]:
+    return [Path(each) for each in policies if each != _OF_CLUSTER]
+
+
+def _files(policies: Sequence[str]) -> Policies:
+    """Return the policies of files: none if --policies names nothing but the cluster."""
+    if list(policies) == [_OF_CLUSTER]:
+        return Policies(texts=(), problems=(), where="")
+    return policies_in(directory_of(policies))
 
 
 def _refuse(arguments: argparse.Namespace, formats: Collection[str]) -> None:

@@ -5,7 +5,6 @@ import asyncio
 import logging
 import signal
 import socket
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from functools import partial
 from uuid import uuid4
@@ -14,24 +13,24 @@ import uvloop
 
 from ..api.election import Election
 from ..api.opening import Kubeconfig, client_class
-from ..api.protocol import POLICIES, Timing
-from ..api.reflector import Reflector, Sink, run_together
+from ..api.protocol import Timing
+from ..api.reflector import run_together
 from ..cluster.events import Events
-from ..cluster.objects import LiveObjects
-from ..cluster.policy_objects import PolicyObjects
+from ..cluster.layered_policies import LayeredPolicies
+from ..cluster.live_policies import LivePolicies
 from ..controller.declared_templates import Declared
 from ..controller.loop import Acting
 from ..controller.observed import ObservedCluster
 from ..controller.requests import Requests
 from ..conventions import Conventions
-from ..files.loading import FileSource
+from ..files.loading import PolicyFiles
 from ..kube.schema import PodSchema
 from ..probes import ProbePort
-from ..settings import Address, Policies
+from ..settings import Address
 from ..telemetry.controller_metrics import ControllerMetrics
 from ..telemetry.log import LibraryHandler, Log, standard_output
 from ..telemetry.metrics import EventMetrics
-from .access import add_kubeconfig, address, kubeconfig_of, number, policies
+from .access import add_kubeconfig, address, kubeconfig_of, number, path
 from .exitcodes import ExitCode
 
 CONTROLLER = "podberth.io/controller"
@@ -56,8 +55,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add(
         "--policies",
         metavar="DIR",
-        type=policies,
-        help="make the claim templates of these policies; cluster: those of its GPUPolicies (default: none)",
+        type=path,
+        help="make the claim templates of these policies, too, as serve reads them (default: those of GPUPolicies)",
     )
     add(
         "--missing-after",
@@ -95,13 +94,20 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
     events = Events(connect(), host, counted, log, timing=timing, controller=CONTROLLER)
     requests = Requests(connect())
     acting = Acting(sight, requests, events.tell, wake, timing, arguments.missing_after, metrics, log)
-    followed = _Followed(
-        arguments.policies, sight, log, lambda sink: Reflector(POLICIES, connect(), sink, metrics, log, timing)
+    files = None if arguments.policies is None else PolicyFiles(arguments.policies)
+    declared = Declared(LayeredPolicies(files, Conventions(), PodSchema.packaged()), sight.declare, log)
+    policies = LivePolicies(declared.take, connect, metrics, log, timing)
+    metrics.ask(
+        leads=lambda: election.leads,
+        waiting=sight.in_groups,
+        watched=lambda: {**sight.watched(), **policies.watched()},
+        kinds=lambda: {**sight.kinds(), **policies.states()},
     )
-    metrics.ask(leads=lambda: election.leads, waiting=sight.in_groups, watched=sight.watched, kinds=sight.kinds)
 
     def unready() -> list[str]:
-        reasons = [f"{resource} of the cluster are not listed" for resource in sight.unlisted()] + followed.unready()
+        unlisted = (*sight.unlisted(), *policies.unlisted())
+        reasons = [f"{resource} of the cluster are not listed" for resource in unlisted]
+        reasons += [] if declared.loaded else ["the policies are not loaded"]
         return reasons if election.answered else [*reasons, "the Lease is not known"]
 
     async with AsyncExitStack() as stack:
@@ -110,50 +116,10 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
         stack.push_async_callback(probes.stop)
         stack.push_async_callback(events.finish, asyncio.create_task(events.run()))
         log.event("info", "controller", metrics=list(listening_at), missing_after=arguments.missing_after)
-        tasks = [*followed.tasks(), asyncio.create_task(sight.run()), asyncio.create_task(election.run(acting.act))]
+        following = run_together([sight.run(), policies.run(), declared.run()])
+        tasks = [asyncio.create_task(following), asyncio.create_task(election.run(acting.act))]
         await _until(stop, tasks)
         log.event("info", "ended")
-
-
-class _Followed:
-    """Follows the policies that declare claim templates, if the flags name any."""
-
-    def __init__(
-        self, policies: Policies | None, sight: ObservedCluster, log: Log, reflect: Callable[[Sink], Reflector]
-    ) -> None:
-        """Do not start yet. ``reflect`` makes the reflector that follows the cluster's GPUPolicies."""
-        self._declared: Declared | None = None
-        self._objects: tuple[LiveObjects, Reflector] | None = None
-        if policies == "cluster":
-            self._declared = Declared(PolicyObjects(Conventions(), PodSchema.packaged()), sight.declare, log)
-            live = LiveObjects([POLICIES], self._declared.take)
-            self._objects = (live, reflect(live.sinks[POLICIES]))
-        elif policies is not None:
-            self._declared = Declared(FileSource(policies, None), sight.declare, log)
-        else:
-            sight.declare({})
-
-    def unready(self) -> list[str]:
-        """Return the reasons why the process is not ready yet; empty if it is."""
-        return [] if self._declared is None or self._declared.loaded else ["the policies are not loaded"]
-
-    def tasks(self) -> list[asyncio.Task[None]]:
-        """Start the tasks that follow the policies, and return them."""
-        if self._objects is not None:
-            return [asyncio.create_task(_follow(*self._objects))]
-        return [] if self._declared is None else [asyncio.create_task(self._declared.run())]
-
-
-async def _follow(live: LiveObjects, reflector: Reflector) -> None:
-    try:
-        await run_together([reflector.run(), _hand_on(live, reflector)])
-    finally:
-        await reflector.close()
-
-
-async def _hand_on(live: LiveObjects, reflector: Reflector) -> None:
-    await reflector.listed.wait()
-    await live.hand_on()
 
 
 async def _until(stop: asyncio.Event, tasks: list[asyncio.Task[None]]) -> None:

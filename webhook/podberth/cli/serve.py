@@ -15,18 +15,18 @@ import uvloop
 from ..admission import decide
 from ..admission.awaited import Awaited
 from ..admission.workload import validate_workload
-from ..api.protocol import OBJECTS, POLICIES, Timing
+from ..api.protocol import OBJECTS, Timing
 from ..cluster.events import Events, ReviewEvents
 from ..cluster.follow import LiveCluster, open_cluster
+from ..cluster.layered_policies import LayeredPolicies
 from ..cluster.live import LiveTopology
 from ..cluster.objects import LiveObjects
-from ..cluster.policy_objects import PolicyObjects
 from ..cluster.policy_status import PolicyStatuses
 from ..cluster.shared_ca import open_shared
 from ..cluster.workloads import LiveWorkloads
 from ..conventions import Conventions
 from ..facts.kinds import FOLLOWED
-from ..files.loading import FileSource, read_pod_schema
+from ..files.loading import FileSource, PolicyFiles, read_pod_schema
 from ..files.naming import read_conventions
 from ..pki.rotation import Lifetimes
 from ..port.budget import MemoryBudget
@@ -101,9 +101,8 @@ async def _serve(settings: Settings, log: Log, tracer: ReviewTracer | None) -> N
     metrics.client_certificate_required.set(settings.client_ca is not None)
     tls = PortTls(ask_clients=settings.client_ca is not None)
     conventions = read_conventions(settings.conventions)
-    live = settings.topology == "cluster"
     source = _source(settings, conventions)
-    snapshot = WatchedSnapshot(source, state, metrics, log, live=live)
+    snapshot = WatchedSnapshot(source, state, metrics, log, live=isinstance(source, LayeredPolicies))
     keys = RecordKeys(snapshot.adopt_sealer, metrics, log)
     use_key = keys.use if settings.record_key is None else _use_no_key
     shared: SharedCertificate | None = None
@@ -131,7 +130,7 @@ async def _serve(settings: Settings, log: Log, tracer: ReviewTracer | None) -> N
             signing = asyncio.create_task(shared.run())
             leaving.depend_on(signing)
             stack.callback(signing.cancel)
-        events = _follow(process, source, snapshot, stack) if live else None
+        events = _follow(process, source, snapshot, stack) if isinstance(source, LayeredPolicies) else None
         recorder = ReviewRecorder(metrics, log, _listeners(settings, state, events))
         handler = ReviewHandler(DECIDERS, state, recorder, budget, tracer)
         port = ReviewPort(handler, tls.context, budget, settings.client_name)
@@ -146,7 +145,7 @@ async def _serve(settings: Settings, log: Log, tracer: ReviewTracer | None) -> N
 
 
 def _follow(
-    process: _Process, source: FileSource | PolicyObjects, snapshot: WatchedSnapshot, stack: AsyncExitStack
+    process: _Process, source: LayeredPolicies, snapshot: WatchedSnapshot, stack: AsyncExitStack
 ) -> Events | None:
     """Start to follow the cluster until ``stack`` is closed; return the publisher of Events, or None if it is off."""
     settings, state, metrics, log = process.settings, process.state, process.metrics, process.log
@@ -154,27 +153,24 @@ def _follow(
     connect = open_cluster(settings.kubeconfig, timing)
     others = [LiveObjects(OBJECTS, snapshot.adopt_objects)]
     topology = LiveTopology(process.conventions, log, snapshot.adopt)
-    tasks = []
     events: Events | None = None
     if settings.events:
         # In a pod the host's name is the pod's.
         events = Events(connect(), socket.gethostname(), EventMetrics(metrics.registry), log, timing=timing)
         stack.push_async_callback(events.finish, asyncio.create_task(events.run()))
-    if isinstance(source, PolicyObjects):
-        statuses = PolicyStatuses(
-            connect(),
-            log,
-            timing,
-            settings.webhook_configuration,
-            lambda: topology.stale_count,
-            events.tell if events else None,
-        )
-        others.append(LiveObjects([POLICIES], following(source, snapshot, statuses, metrics, log)))
-        tasks.append(asyncio.create_task(statuses.run()))
+    statuses = PolicyStatuses(
+        connect(),
+        log,
+        timing,
+        settings.webhook_configuration,
+        lambda: topology.stale_count,
+        events.tell if events else None,
+    )
+    take_policies = following(source, snapshot, statuses, metrics, log)
     workloads = LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log)
-    cluster = LiveCluster(connect, topology, others, workloads, metrics, log, timing)
+    cluster = LiveCluster(connect, topology, others, workloads, take_policies, metrics, log, timing)
     state.unlisted, state.awaited = cluster.unlisted, Awaited(cluster.follows_owner)
-    for task in (*tasks, asyncio.create_task(cluster.run())):
+    for task in (asyncio.create_task(statuses.run()), asyncio.create_task(cluster.run())):
         process.leaving.depend_on(task)
         stack.callback(task.cancel)
     return events
@@ -210,12 +206,13 @@ def _heed_signals(leaving: Leaving, drain_seconds: float) -> None:
     loop.add_signal_handler(signal.SIGINT, leaving.begin, 0.0)
 
 
-def _source(settings: Settings, conventions: Conventions) -> FileSource | PolicyObjects:
+def _source(settings: Settings, conventions: Conventions) -> FileSource | LayeredPolicies:
     pod_schema = read_pod_schema(settings.pod_schema)
-    if settings.policies == "cluster":
-        return PolicyObjects(conventions, pod_schema)
-    topology = None if settings.topology == "cluster" else settings.topology
-    return FileSource(settings.policies, topology, conventions, pod_schema)
+    if settings.topology == "cluster":
+        files = None if settings.policies is None else PolicyFiles(settings.policies)
+        return LayeredPolicies(files, conventions, pod_schema)
+    assert settings.policies is not None  # noqa: S101 - read_settings sees to it
+    return FileSource(settings.policies, settings.topology, conventions, pod_schema)
 
 
 def _use_no_key(_secret: bytes, _where: str) -> None:

@@ -16,6 +16,7 @@ from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics, WatchMetrics
 from ..telemetry.watch_metrics import KindState, WatchFacts
 from .live import LiveTopology
+from .live_policies import LivePolicies, TakesPolicies
 from .served import ServedKinds
 from .workloads import LiveWorkloads
 
@@ -46,6 +47,7 @@ class LiveCluster:
     others: Sequence[ClusterConsumer]
     workloads: LiveWorkloads
     """The consumer of the kinds that are followed if the cluster serves them."""
+    take_policies: TakesPolicies
     metrics: InitVar[Metrics]
     log: Log
     timing: Timing
@@ -55,6 +57,7 @@ class LiveCluster:
         log, timing = self.log, self.timing
         watching = WatchMetrics(metrics, self._watched, lambda: self.topology.stale_count, self._kinds)
         self._served = ServedKinds(self.workloads, self.connect, watching, log, timing)
+        self._policies = LivePolicies(self.take_policies, self.connect, watching, log, timing)
         self._followed: list[tuple[ClusterConsumer, list[Reflector]]] = [
             (part, [Reflector(one, self.connect(), sink, watching, log, timing) for one, sink in part.sinks.items()])
             for part in (self.topology, *self.others)
@@ -63,7 +66,7 @@ class LiveCluster:
     def unlisted(self) -> list[str]:
         """Return the names of the resources that have not been listed yet; empty if all are listed."""
         needed = [each.resource.name for _, each in self._reflectors() if not each.listed.is_set()]
-        return [*needed, *self._served.unlisted()]
+        return [*needed, *self._policies.unlisted(), *self._served.unlisted()]
 
     def follows_owner(self, group: str, kind: str, uid: str) -> bool:
         """Return whether the API server will send this owner without being asked: its kind is listed and watched.
@@ -80,7 +83,7 @@ class LiveCluster:
         """
         endless = [each.run() for _, each in self._reflectors()]
         endless += [_hand_on(*followed) for followed in self._followed]
-        endless += [self._served.run(), self._hand_on_workloads()]
+        endless += [self._served.run(), self._hand_on_workloads(), self._policies.run()]
         try:
             await run_together(endless)
         finally:
@@ -92,7 +95,7 @@ class LiveCluster:
         await self.workloads.hand_on()
 
     def _kinds(self) -> Mapping[str, KindState]:
-        return self._served.states()
+        return {**self._served.states(), **self._policies.states()}
 
     def _reflectors(self) -> list[tuple[ClusterConsumer, Reflector]]:
         return [(part, each) for part, reflectors in self._followed for each in reflectors]
@@ -107,7 +110,7 @@ class LiveCluster:
             )
             for part, each in self._reflectors()
         }
-        return {**needed, **self._served.watched()}
+        return {**needed, **self._served.watched(), **self._policies.watched()}
 
 
 async def _hand_on(part: ClusterConsumer, reflectors: Sequence[Reflector]) -> None:

@@ -231,7 +231,7 @@ class PolicyStatuses:
             if document is None:
                 continue
             metadata = document["metadata"]
-            version = (metadata["uid"], verdict.generation)
+            version = (metadata["uid"], verdict.generation, verdict.replaces)
             fresh = self._freshness.due(document, verdict)
             extra = [each for each in (entries_condition(document, verdict, known), fresh) if each]
             again = self._said.get(verdict.name) != version
@@ -295,12 +295,15 @@ def turn(document: Document, verdict: Verdict) -> Notice | None:
     metadata, known = document["metadata"], document.get("status") or {}
     before = {each["type"]: each["status"] for each in known.get("conditions") or ()}.get("Compiled")
     generation, first = f"generation {verdict.generation}", next(iter(verdict.problems), None)
-    if before == ("True" if first is None else "False"):
+    if before == _compiled(verdict)[0]:
         return None
-    if first is None:
-        reason, text = "InForce", f"{generation} decides reviews"
+    if verdict.state == "disabled":
+        reason, text = "Disabled", f"{generation} decides nothing{_for_that_of(verdict, ', and neither does')}"
+    elif first is None:
+        reason, text = "InForce", f"{generation} decides reviews{_for_that_of(verdict, ', in the place of')}"
     elif before is None:
-        reason, text = "NotCompiled", f"{generation} does not compile, and nothing is in its place: {first}"
+        kept = _for_that_of(verdict, "") or " nothing"
+        reason, text = "NotCompiled", f"{generation} does not compile, and{kept} is in its place: {first}"
     else:
         kept = "replicas keep to the last that did until they restart"
         reason, text = "Outdated", f"{generation} does not compile; {kept}: {first}"
@@ -316,13 +319,32 @@ def turn(document: Document, verdict: Verdict) -> Notice | None:
     )
 
 
-def _conditions(verdict: Verdict) -> list[dict[str, Any]]:
-    if not verdict.problems:
-        said = {"Compiled": ("True", "Compiled", ""), "Active": ("True", "InForce", "")}
-    else:
-        problems = "\n".join(map(str, verdict.problems))[:_LONGEST_MESSAGE]
+def _for_that_of(verdict: Verdict, before: str) -> str:
+    """Return words about the policy of the same name from files, after ``before``; empty if files have none."""
+    return f"{before} the policy of this name in {verdict.replaces}" if verdict.replaces else ""
+
+
+def _compiled(verdict: Verdict) -> tuple[str, str, str]:
+    """Return status, reason and message of the condition Compiled."""
+    if verdict.problems:
+        return "False", "Broken", "\n".join(map(str, verdict.problems))[:_LONGEST_MESSAGE]
+    if verdict.state == "disabled":
+        return "Unknown", "Disabled", "not compiled while spec.disabled is true"
+    return "True", "Compiled", ""
+
+
+def _active(verdict: Verdict) -> tuple[str, str, str]:
+    """Return status, reason and message of the condition Active."""
+    if verdict.problems:
         kept = "not compiled; where an earlier generation was in force, that one stays in force"
-        said = {"Compiled": ("False", "Broken", problems), "Active": ("False", "NotCompiled", kept)}
+        return "False", "NotCompiled", kept + _for_that_of(verdict, ", else")
+    if verdict.state == "disabled":
+        return "False", "Disabled", f"spec.disabled is true{_for_that_of(verdict, '; it switches off')}"
+    return "True", "Replaces" if verdict.replaces else "InForce", _for_that_of(verdict, "replaces")
+
+
+def _conditions(verdict: Verdict) -> list[dict[str, Any]]:
+    said = {"Compiled": _compiled(verdict), "Active": _active(verdict)}
     return [_condition(kind, verdict, *each) for kind, each in said.items()]
 
 

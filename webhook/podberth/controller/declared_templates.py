@@ -2,18 +2,18 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..admission.snapshot import Snapshot
-from ..cluster.objects import Held
-from ..cluster.policy_objects import PolicyObjects
+from ..api.protocol import Document
+from ..cluster.layered_policies import LayeredPolicies
 from ..errors import PodberthError
-from ..files.source import SnapshotSource
 from ..telemetry.log import Log
 
 Templates: TypeAlias = Mapping[str, Mapping[str, Any]]
 """The specs of claim templates, by the names that are written on pods."""
 
+_KEPT: Final = "policies: the last good ones stay in force"
 # As often as podberth serve looks by default: a look at a few dozen files takes about a millisecond.
 _LOOK_SECONDS = 2.0
 
@@ -21,7 +21,7 @@ _LOOK_SECONDS = 2.0
 class Declared:
     """Keeps the claim templates that policies declare up to date. A broken policy never replaces a working version."""
 
-    def __init__(self, source: SnapshotSource, adopt: Callable[[Templates], None], log: Log) -> None:
+    def __init__(self, source: LayeredPolicies, adopt: Callable[[Templates], None], log: Log) -> None:
         """Create the object without policies; ``adopt`` receives the templates after each change."""
         self.loaded = False
         """Whether policies have been loaded at least once."""
@@ -30,22 +30,34 @@ class Declared:
         self._log = log
         self._seen: Mapping[str, object] = {}
         self._now: Templates = {}
+        self._looking = asyncio.Lock()
 
     async def look(self) -> None:
         """Load the policies if they have changed, and pass on their templates."""
+        async with self._looking:
+            await self._look()
+
+    async def _look(self) -> None:
         seen = await asyncio.to_thread(self._source.revision)
-        if not seen or seen == self._seen:
+        if seen == self._seen:
             return
         self._seen = seen
         try:
             loaded = await asyncio.to_thread(self._source.load)
         except PodberthError as error:
-            self._log.event("error", "policies: the last good ones stay in force", problem=str(error))
+            self._log.event("error", _KEPT, problem=str(error))
             return
         except Exception as bug:  # noqa: BLE001 - a bug in handling a policy must not keep all gangs waiting
             self._log.fault("policies: a bug in podberth; the last good ones stay in force", bug)
             return
-        before, self._now = self._now, templates(loaded.snapshot)
+        if loaded.refused:
+            self._log.event("error", _KEPT, problem="\n".join(map(str, loaded.refused)))
+        if not loaded.complete:
+            return
+        now = templates(loaded.snapshot)
+        if loaded.refused and now == self._now:
+            return
+        before, self._now = self._now, now
         self.loaded = True
         self._log.event("info", "loaded", what=["policies"], claim_templates=sorted(self._now))
         # A pod may have been admitted a moment ago, by the last policies.
@@ -57,10 +69,9 @@ class Declared:
             await self.look()
             await asyncio.sleep(_LOOK_SECONDS)
 
-    async def take(self, objects: Held) -> None:
-        """Receive the present GPUPolicies of the cluster."""
-        if isinstance(self._source, PolicyObjects):
-            self._source.take(objects)
+    async def take(self, documents: Mapping[str, Document]) -> None:
+        """Receive the present GPUPolicies of the cluster, by name."""
+        self._source.take(documents)
         await self.look()
 
 

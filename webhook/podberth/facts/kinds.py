@@ -57,6 +57,7 @@ Role: TypeAlias = Literal[
     "pod group",
     "queue",
     "owner",
+    "policy",
 ]
 """The purpose for which podberth reads the objects of a kind."""
 

@@ -11,9 +11,10 @@ from typing import Literal, Protocol, TypeAlias
 from ..admission.snapshot import Snapshot
 from ..errors import Problem
 
-PolicyState: TypeAlias = Literal["active", "outdated", "broken"]
-"""The state of a GPUPolicy. ``active``: the policy decides. ``outdated``: it is broken, and its last good version
-decides. ``broken``: it is broken, and no version decides."""
+PolicyState: TypeAlias = Literal["active", "disabled", "outdated", "broken"]
+"""The state of a GPUPolicy. ``active``: the policy decides. ``disabled``: it decides nothing, as its spec says.
+``outdated``: it is broken, and its last good version decides, else the policy of its name from files. ``broken``: it is
+broken, and nothing is in its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,10 @@ class Verdict:
     generation: int
     state: PolicyState
     problems: tuple[Problem, ...]
-    """The policy's problems, sorted; empty if it is active."""
+    """The policy's problems, sorted; empty if it is active or disabled."""
+    replaces: str = ""
+    """The file with a policy of the same name, which the object replaces unless it is broken; empty: no file has one.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,10 @@ class Loaded:
     warnings: tuple[str, ...] = ()
     verdicts: tuple[Verdict, ...] = ()
     """Results for GPUPolicy objects of the cluster only: policies from files take effect together or not at all."""
+    refused: tuple[Problem, ...] = ()
+    """The problems of changed policy files; their last good set is in the snapshot."""
+    complete: bool = True
+    """Whether all policies are known; until the GPUPolicies of the cluster are listed, the snapshot decides nothing."""
 
 
 class SnapshotSource(Protocol):

@@ -1,4 +1,4 @@
-"""Judges the policies in force: GPUPolicies of the cluster, or files, of which replicas report only the number."""
+"""Judges the policies in force: GPUPolicies of the cluster, and files, of which replicas report only the number."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -21,6 +21,9 @@ from .model import (
 )
 
 _CLUSTER: Final = "cluster"
+# Reasons of the condition Active (cluster.policy_status).
+_DISABLED: Final = "Disabled"
+_REPLACES: Final = "Replaces"
 _FOR_EVERY_POD: Final = "podberth_policies_for_every_pod"
 _LOADED: Final = "podberth_policies_loaded"
 _RELOADS: Final = "podberth_reload_total"
@@ -28,30 +31,24 @@ _RELOADS: Final = "podberth_reload_total"
 
 def policies(observed: InstallationState) -> Iterator[Row]:
     """Yield the lines about the policies in force, and about those that are not."""
-    source, replicas = option(observed.deployment, "policies"), spoken(observed.replicas)
-    yield _from(source, _loaded(replicas))
+    files, replicas = option(observed.deployment, "policies"), spoken(observed.replicas)
+    topology = option(observed.deployment, "topology")
+    follows = topology == _CLUSTER
+    sources = [f"files in {files}"] if files else []
+    sources += ["GPUPolicies"] if follows else []
+    yield _from(" and ".join(sources), _loaded(replicas))
     if replicas:
         yield _reloads(replicas)
-    yield from _every_pod(observed, source, replicas)
+    yield from _every_pod(observed, replicas)
     if isinstance(observed.policies, Unread):
         yield unread("objects", observed.policies)
         return
     objects = observed.policies
-    if not (source or objects):
-        yield Row("objects", "note", "none in the cluster", {"names": ()})
-        return
-    if source not in {"", _CLUSTER}:
+    if topology and not follows:
         yield _bystanders(objects)
         return
-    broken = tuple(each for each in objects if _condition(each, "Compiled").get("status") == "False")
-    waiting = tuple(
-        each
-        for each in objects
-        if each not in broken
-        and not all(_condition(each, kind).get("status") == "True" for kind in ("Compiled", "Active"))
-    )
-    yield _objects(objects, broken, waiting)
-    for each in broken[:MOST_NAMED]:
+    yield _objects(objects)
+    for each in _of_state(objects, "broken")[:MOST_NAMED]:
         yield _broken(each)
 
 
@@ -62,7 +59,7 @@ def _loaded(replicas: tuple[Replica, ...]) -> tuple[int, ...]:
 
 def _from(source: str, loaded: tuple[int, ...]) -> Row:
     facts: dict[str, Fact] = {"source": source, "inForce": loaded[0] if loaded else None}
-    where = {"": "from an unknown source", _CLUSTER: "GPUPolicies of the cluster"}.get(source, f"files in {source}")
+    where = source or "from an unknown source"
     if not loaded:
         return Row("source", "note", f"{where}; the number in force is only in its metrics", facts)
     if len(loaded) > 1:
@@ -88,11 +85,11 @@ def _reloads(replicas: tuple[Replica, ...]) -> Row:
     return Row("reloads", "note" if failures else "ok", text, {"failed": failures})
 
 
-def _every_pod(observed: InstallationState, source: str, replicas: tuple[Replica, ...]) -> Iterator[Row]:
+def _every_pod(observed: InstallationState, replicas: tuple[Replica, ...]) -> Iterator[Row]:
     """Yield the line on whether webhook entries send every pod if and only if policies of scope All need it."""
     found = {kind: each for kind, each in observed.configurations.items() if each and not isinstance(each, Unread)}
     entries = {kind: sends_every_pod(each) for kind, each in found.items()}
-    needing = _needing(observed, replicas) if source in {"", _CLUSTER} else _counted(replicas)
+    needing = _needing(observed, replicas)
     if needing is None:
         if any(entries.values()):
             text = "every pod is sent to podberth; whether a policy has scope All is only in its metrics"
@@ -115,14 +112,18 @@ def _every_pod(observed: InstallationState, source: str, replicas: tuple[Replica
 
 
 def _needing(observed: InstallationState, replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
-    """Return the names of the policies that need a webhook entry for every pod, by kind of configuration.
+    """Return the names of the GPUPolicies that need a webhook entry for every pod, by kind of configuration.
 
-    If the policies are unreadable, the result has the numbers that replicas report; None if none reports any.
+    If no GPUPolicy needs it, or they are unreadable, the result has the numbers that replicas report, which count the
+    policies of files, too. None if no replica reports any.
     """
-    if isinstance(observed.policies, Unread):
-        return _counted(replicas)
-    wanted = [(str(each["metadata"]["name"]), entries_wanted(each)) for each in observed.policies]
-    return {kind: tuple(name for name, kinds in wanted if kind in kinds) for kind in (MUTATING, VALIDATING)}
+    objects = () if isinstance(observed.policies, Unread) else observed.policies
+    wanted = [(str(each["metadata"]["name"]), entries_wanted(each)) for each in objects]
+    names = {kind: tuple(name for name, kinds in wanted if kind in kinds) for kind in (MUTATING, VALIDATING)}
+    counted_by_replicas = _counted(replicas)
+    if counted_by_replicas is None:
+        return names if any(names.values()) else None
+    return {kind: names[kind] or counted_by_replicas.get(kind, ()) for kind in names}
 
 
 def _counted(replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None:
@@ -147,23 +148,44 @@ def _bystanders(objects: tuple[Document, ...]) -> Row:
     if not names:
         return Row("objects", "ok", "not in the cluster", {"names": ()})
     text = (
-        f"{counted(len(names), 'GPUPolicy')} that no replica reads: {named(names)}; serve --policies cluster, or delete"
+        f"{counted(len(names), 'GPUPolicy')} that no replica reads: {named(names)}; serve --topology cluster, or delete"
     )
     return Row("objects", "attention", text, {"names": names})
 
 
-def _objects(objects: tuple[Document, ...], broken: tuple[Document, ...], waiting: tuple[Document, ...]) -> Row:
+def _objects(objects: tuple[Document, ...]) -> Row:
+    active, broken = _of_state(objects, "active"), _of_state(objects, "broken")
+    disabled, waiting = _of_state(objects, "disabled"), _of_state(objects, "waiting")
+    replacing = tuple(each for each in active if _condition(each, "Active").get("reason") == _REPLACES)
     facts: dict[str, Fact] = {
-        "active": len(objects) - len(broken) - len(waiting),
+        "active": len(active),
+        "replacing": _names(replacing),
+        "disabled": _names(disabled),
         "broken": _names(broken),
         "waiting": _names(waiting),
     }
     if not objects:
-        return Row("objects", "attention", "no GPUPolicy in the cluster; kubectl apply one", facts)
-    parts = [f"{facts['active']} active"] + ([f"{len(broken)} broken"] if broken else [])
-    if waiting:
-        parts.append(f"not read since they were changed: {named(_names(waiting))}")
+        return Row("objects", "ok", "none in the cluster", facts)
+    parts = [f"{len(active)} active"]
+    parts += [f"in the place of files' policies: {named(_names(replacing))}"] if replacing else []
+    parts += [f"disabled: {named(_names(disabled))}"] if disabled else []
+    parts += [f"{len(broken)} broken"] if broken else []
+    parts += [f"not read since they were changed: {named(_names(waiting))}"] if waiting else []
     return Row("objects", "attention" if waiting or broken else "ok", ", ".join(parts), facts)
+
+
+def _of_state(objects: tuple[Document, ...], state: str) -> tuple[Document, ...]:
+    return tuple(each for each in objects if _state(each) == state)
+
+
+def _state(policy: Document) -> str:
+    """Return the state that a policy's conditions say: active, disabled, broken, or waiting for a replica."""
+    compiled, active = _condition(policy, "Compiled"), _condition(policy, "Active")
+    if compiled.get("status") == "False":
+        return "broken"
+    if active.get("reason") == _DISABLED:
+        return "disabled"
+    return "active" if compiled.get("status") == active.get("status") == "True" else "waiting"
 
 
 def _broken(policy: Document) -> Row:

@@ -140,6 +140,11 @@ class CompiledPolicy:
         """The policy's name."""
         return self.source.metadata.name
 
+    @property
+    def file(self) -> str:
+        """The file of the policy, or the text that replaces it for an object of the cluster."""
+        return self._parsed.file
+
     @cached_property
     def matches_statically(self) -> bool:
         """Whether a request's operation and resource alone decide if the policy matches (``match.is_static``)."""

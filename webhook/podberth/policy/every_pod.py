@@ -17,7 +17,7 @@ _NARROWED_BY: Final = "gpu-or-gang"
 def entries_wanted(policy: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the kinds of webhook configuration that must send every new pod for this GPUPolicy; empty if none."""
     spec, annotations = policy.get("spec") or {}, policy["metadata"].get("annotations")
-    if spec.get("scope") != "All" or not needs_every_pod(annotations or {}):
+    if spec.get("scope") != "All" or spec.get("disabled") or not needs_every_pod(annotations or {}):
         return ()
     if not _of_new_pods((spec.get("matchConstraints") or {}).get("resourceRules")):
         return ()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, StrictInt
+from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from ..cel.types import Want
 from ..kube.positions import Path
@@ -335,6 +335,9 @@ class Spec(Model):
 
     description: str = ""
     """The purpose of the policy, in one sentence."""
+    disabled: StrictBool = False
+    """True: the policy decides nothing and is not compiled. An object then switches off the policy of its name that
+    podberth has from files."""
     scope: Literal["GPU", "All"] = "GPU"
     """The pods: those that ask for accelerators or belong to a gang, or all that are sent."""
     order: StrictInt = DEFAULT_ORDER

@@ -43,8 +43,8 @@ def refusals(policy: GPUPolicy) -> list[Refusal]:
 
 
 def _purpose(spec: Spec) -> Iterator[Refusal]:
-    if not (spec.mutations or spec.validations or spec.audit_annotations):
-        yield _SPEC, "the policy does nothing; want mutations, validations or auditAnnotations"
+    if not (spec.mutations or spec.validations or spec.audit_annotations or spec.disabled):
+        yield _SPEC, "the policy does nothing; want mutations, validations or auditAnnotations, or disabled: true"
 
 
 def _limits(spec: Spec) -> Iterator[Refusal]:

@@ -13,7 +13,7 @@ from threading import BoundedSemaphore, Event
 from typing import Any
 
 from ..admission.outcome import Outcome
-from ..admission.policy import validate_policy
+from ..admission.policy import replacement, validate_policy, with_warning
 from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot
 from ..cel.engine import Environment, Late
@@ -76,17 +76,19 @@ class PolicyJudge:
         if not self._places.acquire(blocking=False):
             raise ReviewError(503, f"busy: {MOST_AT_ONCE} policies are being judged or wait for it; ask again")
         gone = Event()
-        work: Future[Outcome] = self._thread.submit(self._judge, review, snapshot.environment.schema, gone.is_set)
+        warning = replacement(review, snapshot.policies)
+        schema = snapshot.environment.schema
+        work: Future[Outcome] = self._thread.submit(self._judge, review, schema, gone.is_set, warning)
         work.add_done_callback(lambda _: self._places.release())
         judgement = Judgement(asyncio.wrap_future(work), gone)
         # asyncio must not report an error that nobody waits for any more.
         judgement.work.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         return judgement
 
-    def _judge(self, review: AdmissionRequest, schema: PodSchema, late: Late) -> Outcome:
+    def _judge(self, review: AdmissionRequest, schema: PodSchema, late: Late, warning: str) -> Outcome:
         if late():
             raise ReviewError(504, "nobody waits for it any more")
         # An environment belongs to one thread; the reviews' environment belongs to the event loop's.
         if self._environment is None or self._environment.schema is not schema:
             self._environment = Environment(schema)
-        return self._validate(review, self._environment, late)
+        return with_warning(self._validate(review, self._environment, late), review, warning)

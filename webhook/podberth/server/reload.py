@@ -6,14 +6,15 @@ do not wait for it.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from secrets import token_bytes
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol
 
 from ..admission.snapshot import for_every_pod, reads_topology
-from ..api.protocol import NAMESPACES, PARAMS, POLICIES
+from ..api.protocol import NAMESPACES, PARAMS, Document
+from ..cluster.layered_policies import LayeredPolicies
+from ..cluster.live_policies import TakesPolicies
 from ..cluster.objects import Held
-from ..cluster.policy_objects import PolicyObjects
 from ..cluster.policy_status import PolicyStatuses
 from ..errors import PodberthError, PolicyError, TopologyError
 from ..facts.cluster import ClusterFacts
@@ -28,9 +29,8 @@ from .memory import settle
 from .port_tls import CertificateFiles, PortTls, read_pair
 from .state import ServingState
 
-FollowsObjects: TypeAlias = Callable[[Held], Awaitable[None]]
-"""A function that receives the present objects of a cluster."""
-
+_KEPT: Final = "cannot be used; the last good one stays in force"
+_USABLE: Final = frozenset({"active", "disabled"})
 # The part that could not be loaded, by the owner of the fault.
 _WHAT: tuple[tuple[type[PodberthError], str], ...] = (
     (PolicyError, "policies"),
@@ -79,7 +79,10 @@ class WatchedSnapshot:
         self._log = log
         self._seen: dict[str, object] = {}
         self._reported: list[Verdict] = []
+        self._replaced: dict[str, Verdict] = {}
         self._loading = asyncio.Lock()
+        self.when_loaded: Callable[[], None] = lambda: None
+        """The function that is called after each load of policies."""
 
     async def refresh(self) -> None:
         """Load policies and topology if either has changed; a call during a load checks again after that load."""
@@ -141,7 +144,9 @@ class WatchedSnapshot:
 
         Params from files remain the defaults for params that the cluster does not have.
         """
-        if self._loaded is None or (self._live and None in (self._topology, self._objects, self._workloads)):
+        if self._loaded is None or not self._loaded.complete:
+            return
+        if self._live and None in (self._topology, self._objects, self._workloads):
             return
         snapshot = self._loaded.snapshot.with_sealer(self._sealer)
         if self._topology is not None:
@@ -163,12 +168,15 @@ class WatchedSnapshot:
             self._metrics.policies_for_every_pod.labels(phase).set(count)
         self._metrics.nodes.set(nodes)
         self._metrics.policy_objects([each.state for each in loaded.verdicts])
-        usable = all(each.state == "active" for each in loaded.verdicts)
+        usable = not loaded.refused and all(each.state in _USABLE for each in loaded.verdicts)
         for what in changed:
             self._metrics.reloaded(what, ok=usable)
         if "topology" in changed:
             loaded_at = time.monotonic()
             self._metrics.topology_age = lambda: time.monotonic() - loaded_at
+        if loaded.refused:
+            self._log.event("error", f"policies: {_KEPT}", problems=list(map(str, loaded.refused)))
+        self._tell_replaced(loaded.verdicts)
         self._tell_broken(loaded.verdicts)
         for note in snapshot.notes:
             self._log.event("warning", "policies", problem=str(note))
@@ -176,13 +184,28 @@ class WatchedSnapshot:
             self._log.event("warning", "topology", problem=warning)
         self._log.event("info", "loaded", what=list(changed), policies=policies, nodes=nodes)
         settle()
+        self.when_loaded()
+
+    def _tell_replaced(self, verdicts: Sequence[Verdict]) -> None:
+        """Log once which policies of files a GPUPolicy replaces or switches off, and which decide again."""
+        replaced = {each.name: each for each in verdicts if each.replaces and each.state in _USABLE}
+        for name, each in replaced.items():
+            before = self._replaced.get(name)
+            if before is None or (before.state, before.replaces) != (each.state, each.replaces):
+                does = "replaces it" if each.state == "active" else "switches it off"
+                self._log.event("info", f"policies: {name} of {each.replaces}: a GPUPolicy {does}")
+        for name in self._replaced.keys() - replaced.keys() - {each.name for each in verdicts}:
+            self._log.event("info", f"policies: {name}: its GPUPolicy is gone; the policy of files decides again")
+        self._replaced = replaced
 
     def _tell_broken(self, verdicts: Sequence[Verdict]) -> None:
         """Log every broken policy once, and again when its problems change."""
-        broken = [each for each in verdicts if each.state != "active"]
+        broken = [each for each in verdicts if each.state not in _USABLE]
         for each in broken:
             if each not in self._reported:
                 state = "the last good one stays in force" if each.state == "outdated" else "nothing is in its place"
+                if each.replaces:
+                    state += f", or that of {each.replaces} where there was none"
                 problems = [str(problem) for problem in each.problems]
                 message = f"policies: {each.name} cannot be used; {state}"
                 self._log.event("error", message, generation=each.generation, problems=problems)
@@ -190,15 +213,20 @@ class WatchedSnapshot:
 
 
 def following(
-    source: PolicyObjects, snapshot: WatchedSnapshot, statuses: PolicyStatuses, metrics: Metrics, log: Log
-) -> FollowsObjects:
+    source: LayeredPolicies, snapshot: WatchedSnapshot, statuses: PolicyStatuses, metrics: Metrics, log: Log
+) -> TakesPolicies:
     """Return a function that receives the cluster's policies, compiles them in a thread and reports the verdicts."""
 
-    async def take(objects: Held) -> None:
-        source.take(objects)
-        await _refresh(snapshot, metrics, log)
-        statuses.tell(objects[POLICIES], snapshot.verdicts, snapshot.readers)
+    def tell() -> None:
+        statuses.tell(source.judged(), snapshot.verdicts, snapshot.readers)
 
+    async def take(documents: Mapping[str, Document]) -> None:
+        source.take(documents)
+        await _refresh(snapshot, metrics, log)
+        tell()
+
+    # Files that change may turn what is replaced.
+    snapshot.when_loaded = tell
     return take
 
 
@@ -254,8 +282,7 @@ async def _refresh(watched: Watched, metrics: Metrics, log: Log) -> None:
     except PodberthError as error:
         what = next((what for kind, what in _WHAT if isinstance(error, kind)), watched.what)
         metrics.reloaded(what, ok=False)
-        kept = "cannot be used; the last good one stays in force"
-        log.event("error", f"{what}: {kept}", problems=str(error).splitlines())
+        log.event("error", f"{what}: {_KEPT}", problems=str(error).splitlines())
     except Exception as error:  # noqa: BLE001 - a bug in loading something new must not end the watch
         metrics.reloaded(watched.what, ok=False)
         log.fault(f"{watched.what}: a bug in podberth; the last good one stays in force", error)

@@ -55,7 +55,6 @@ LEFT_OUT: Mapping[str, tuple[str, ...]] = {
     "leases": ("unreadable",),
     "namespaces": (),
     "params": (),
-    "gpupolicies": (),
 }
 """For each watched resource, the reasons for which an object can be left out."""
 OF_TOPOLOGY = ("nodes", "configmaps", "leases")
@@ -63,11 +62,11 @@ OF_TOPOLOGY = ("nodes", "configmaps", "leases")
 KIND_LEFT_OUT = ("unreadable", "too many")
 """The reasons for leaving out an object of a kind that the cluster may or may not serve."""
 
-POLICY_STATES = ("active", "outdated", "broken")
+POLICY_STATES = ("active", "disabled", "outdated", "broken")
 """The states of a GPUPolicy, as values of a label.
 
-active: it decides reviews. outdated: it does not compile, and its older version decides. broken: it does not compile,
-and no version of it decides.
+active: it decides reviews. disabled: it says that it decides nothing. outdated: it does not compile, and its older
+version decides, or the policy of its name from files. broken: it does not compile, and nothing is in its place.
 """
 
 EVENT_RESULTS = ("created", "repeated", "limited", "dropped", "failed", "unknown")
@@ -105,7 +104,7 @@ class Metrics(Collector):
         )
         self._policy_objects = gauge(
             "podberth_policy_objects",
-            "GPUPolicies of the cluster by what became of them; all 0 without --policies cluster.",
+            "GPUPolicies of the cluster by what became of them; all 0 without --topology cluster.",
             ["state"],
         )
         self.nodes = gauge("podberth_topology_nodes", "Nodes in the topology in force.")

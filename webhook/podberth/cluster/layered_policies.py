@@ -1,0 +1,194 @@
+"""The policies of files with the GPUPolicies of the cluster over them, as one source of snapshots.
+
+A GPUPolicy replaces the policy of its name that files hold, for as long as the object exists; one that is disabled
+switches it off. Files take effect together or not at all. A broken GPUPolicy affects no other policy: its last working
+version stays in force, else the policy of its name from files. Positions of its problems are those in the output of
+``kubectl get gpupolicy NAME -o yaml``, because the applied file is not known.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from ..admission.snapshot import Snapshot, load_snapshot, load_working, with_notes
+from ..api.protocol import Document
+from ..cel.engine import Environment
+from ..conventions import Conventions
+from ..errors import PolicyError, Problem
+from ..facts.cluster import ClusterFacts
+from ..files.deadline import new_environment
+from ..files.loading import PolicyFiles
+from ..files.source import Loaded, PolicyState, Verdict
+from ..kube.schema import PodSchema
+from ..kube.yaml_text import as_yaml
+from ..policy.parse import ParsedPolicies, ParsedPolicy, excess_of_document, parse_policies
+
+_PREFIX: Final = "gpupolicy/"
+
+
+class LayeredPolicies:
+    """A ``SnapshotSource`` of the policies in files and the GPUPolicies of a cluster."""
+
+    def __init__(self, files: PolicyFiles | None, conventions: Conventions, pod_schema: PodSchema) -> None:
+        """Create the source without GPUPolicies; policies will be checked against ``pod_schema``.
+
+        ``files`` is None if the GPUPolicies of the cluster are all policies.
+        """
+        self._files = files
+        self._conventions = conventions
+        self._pod_schema = pod_schema
+        self._files_seen: object = None
+        self._base = None if files else ParsedPolicies()
+        """The last good set of files; None if there has been none."""
+        self._alone: Snapshot | None = None
+        """The snapshot of the files without any GPUPolicy, if it is compiled."""
+        self.documents: Mapping[str, Document] | None = None
+        """The GPUPolicies by name; None until they are known."""
+        self._changes = 0
+        self._judged: Mapping[str, object] = {}
+        """The versions of the GPUPolicies of the last load."""
+        self._good: dict[str, ParsedPolicy] = {}
+        """The GPUPolicies in force since the last load, disabled ones included, by name."""
+
+    def take(self, documents: Mapping[str, Document]) -> None:
+        """Receive the present GPUPolicies; a change that keeps the generation, such as a new status, loads nothing."""
+        changed = self.documents is None or _versions(documents) != _versions(self.documents)
+        # Replaced and not changed, because a load in a thread may be reading it; and before the revision says so.
+        self.documents = documents
+        self._changes += changed
+
+    def judged(self) -> dict[str, Document]:
+        """Return the present GPUPolicies that have not changed since the last load, whose verdicts are about them."""
+        documents = self.documents or {}
+        versions = _versions(documents)
+        return {name: each for name, each in documents.items() if versions[name] == self._judged.get(name)}
+
+    def revision(self) -> Mapping[str, object]:
+        """Return a value that changes whenever the policies change."""
+        return {"policies": (self._files and self._files.revision(), self._changes)}
+
+    def load(self) -> Loaded:
+        """Compile all policies. If files are refused, their last good set stays in force.
+
+        Raises:
+            PolicyError: the files cannot be used, and there is no good set of them yet.
+        """
+        documents = self.documents
+        refused = self._read_files()
+        loaded = self._together(documents) if documents else self._without_objects()
+        self._judged = _versions(documents or {})
+        return replace(loaded, complete=documents is not None, refused=refused)
+
+    def _read_files(self) -> tuple[Problem, ...]:
+        """Take the files if they have changed; return the problems of files that are refused."""
+        if self._files is None or (revision := self._files.revision()) == self._files_seen:
+            return ()
+        try:
+            parsed = self._files.read()
+            # By themselves: whether files can be used must not depend on which of them an object replaces.
+            alone = self._snapshot(parsed)
+        except PolicyError as error:
+            if self._base is None:
+                raise
+            self._files_seen = revision
+            return error.problems
+        self._files_seen, self._base, self._alone = revision, parsed, alone
+        self._files.hold(parsed)
+        return ()
+
+    def _snapshot(self, parsed: ParsedPolicies) -> Snapshot:
+        return load_snapshot(parsed, ClusterFacts(), new_environment(self._pod_schema), self._conventions)
+
+    def _without_objects(self) -> Loaded:
+        self._good = {}
+        if self._alone is None:
+            self._alone = self._snapshot(self._base or ParsedPolicies())
+        return Loaded(self._alone)
+
+    def _together(self, documents: Mapping[str, Document]) -> Loaded:
+        self._alone = None
+        # One by one, because of many problems together only the first are reported. Those in force come first: if there
+        # is no room for all, the new ones are left out.
+        ordered = sorted(documents, key=lambda name: (name not in self._good, name))
+        parsed = [_parsed(name, documents[name]) for name in ordered]
+        found = {each.policy.name: each for one in parsed for each in one.policies}
+        environment = new_environment(self._pod_schema)
+        snapshot, problems = self._compile(self._in_force(documents, found), environment)
+        broken = _by_policy(problems)
+        if any(name in found for name in broken):
+            found = {name: each for name, each in found.items() if name not in broken}
+            snapshot, _ = self._compile(self._in_force(documents, found), environment)
+        broken = _by_policy((*(each for one in parsed for each in one.problems), *problems))
+        self._good = {**self._kept(documents.keys() - found.keys()), **found}
+        files = {each.policy.name: each.file for each in self._base.policies} if self._base else {}
+        verdicts = tuple(
+            Verdict(
+                name=name,
+                generation=_generation(document),
+                state=self._state(name, found, files),
+                problems=broken.get(name, ()),
+                replaces=files.get(name, ""),
+            )
+            for name, document in sorted(documents.items())
+        )
+        return Loaded(with_notes(snapshot, list(self._in_force(documents, found).values())), verdicts=verdicts)
+
+    def _in_force(
+        self, documents: Mapping[str, Document], found: Mapping[str, ParsedPolicy]
+    ) -> dict[str, ParsedPolicy]:
+        """Return the policies by name: those of files that no GPUPolicy replaces, then GPUPolicies."""
+        objects = {**self._kept(documents.keys() - found.keys()), **found}
+        files = self._base.policies if self._base else ()
+        return {**{each.policy.name: each for each in files if each.policy.name not in objects}, **objects}
+
+    def _compile(
+        self, policies: Mapping[str, ParsedPolicy], environment: Environment
+    ) -> tuple[Snapshot, tuple[Problem, ...]]:
+        parsed = ParsedPolicies(tuple(policies.values()), self._base.params if self._base else {})
+        snapshot, problems = load_working(parsed, ClusterFacts(), environment, self._conventions)
+        of_files = tuple(each for each in problems if not each.file.startswith(_PREFIX))
+        if of_files:  # they compiled alone: the time was over
+            raise PolicyError(of_files)
+        return snapshot, problems
+
+    def _kept(self, names: Iterable[str]) -> dict[str, ParsedPolicy]:
+        return {name: self._good[name] for name in names if name in self._good}
+
+    def _state(self, name: str, found: Mapping[str, ParsedPolicy], files: Mapping[str, str]) -> PolicyState:
+        if name in found:
+            return "disabled" if found[name].policy.spec.disabled else "active"
+        return "outdated" if name in self._good or name in files else "broken"
+
+
+def _parsed(name: str, document: Document) -> ParsedPolicies:
+    if message := excess_of_document(document):
+        return ParsedPolicies(problems=(Problem(file_of(name), 1, 1, "", message),))
+    return parse_policies([(file_of(name), text(document))])
+
+
+def text(document: Mapping[str, Any]) -> str:
+    """Return the YAML text in which the positions of a policy's problems are counted."""
+    return as_yaml({key: value for key, value in document.items() if key != "status"})
+
+
+def file_of(name: str) -> str:
+    """Return the text that replaces a file name in the problems of a policy: the object's name as kubectl writes it."""
+    return f"{_PREFIX}{name}"
+
+
+def _versions(documents: Mapping[str, Document]) -> dict[str, object]:
+    """Return the identity and version of each policy; a policy that was deleted and created again counts as changed."""
+    return {name: (each["metadata"].get("uid"), _generation(each)) for name, each in documents.items()}
+
+
+def _generation(document: Document) -> int:
+    generation = document["metadata"].get("generation")
+    return generation if isinstance(generation, int) else 0
+
+
+def _by_policy(problems: Iterable[Problem]) -> dict[str, tuple[Problem, ...]]:
+    found: dict[str, tuple[Problem, ...]] = {}
+    for each in problems:
+        name = each.file.removeprefix(_PREFIX)
+        found[name] = (*found.get(name, ()), each)
+    return found

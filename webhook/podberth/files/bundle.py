@@ -1,0 +1,60 @@
+"""Makes the ConfigMap ``podberth-policies`` of a folder of policies: what the webhook serves beside the shipped ones.
+
+A ConfigMap has no folders, so a file's key is its path with dots for slashes.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, Final
+
+from ..admission.snapshot import load_snapshot
+from ..conventions import Conventions
+from ..errors import PolicyError, Problem
+from ..facts.cluster import ClusterFacts
+from ..policy.parse import ParsedPolicies, parse_policies
+from ..wellknown import NAMESPACE
+from .deadline import new_environment
+from .loading import read_policy_texts
+
+NAME: Final = "podberth-policies"
+"""The name of the ConfigMap whose files the webhook, the audit and the controller read."""
+# kubernetes pkg/apis/core/validation, ValidateConfigMap: MaxSecretSize for all values together; IsConfigMapKey.
+MOST_BYTES: Final = 1024 * 1024
+_KEY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}")
+
+
+def bundle(folder: Path) -> tuple[dict[str, Any], ParsedPolicies]:
+    """Return the ConfigMap of the policy files below ``folder``, and what they hold.
+
+    The files are those that ``podberth serve --policies`` would read, word for word; tests are left out.
+
+    Raises:
+        PolicyError: the files cannot be served, or do not fit into a ConfigMap.
+    """
+    texts, problems = read_policy_texts(folder)
+    if not texts and not problems:
+        problems = [Problem(str(folder), 0, 0, "", "got no policy file, want *.yaml, *.yml or *.json below it")]
+    data: dict[str, str] = {}
+    for file, text in texts:
+        key = ".".join(Path(file).relative_to(folder).parts)
+        if not _KEY.fullmatch(key):
+            want = "want letters, digits, '-', '_' and '.', 253 at most; rename the file"
+            problems.append(Problem(file, 0, 0, "", f"got the key {key!r} in the ConfigMap, {want}"))
+        if key in data:
+            problems.append(Problem(file, 0, 0, "", f"another file has the key {key!r} in the ConfigMap; rename one"))
+        data[key] = text
+    if problems:
+        raise PolicyError(tuple(sorted(problems)))
+    parsed = parse_policies(texts)
+    load_snapshot(parsed, ClusterFacts(), new_environment(), Conventions())
+    size = sum(len(text.encode()) for text in data.values())
+    if size > MOST_BYTES:
+        got = f"got {size:,} bytes in all files together, want {MOST_BYTES:,} at most, as a ConfigMap holds"
+        raise PolicyError((Problem(str(folder), 0, 0, "", f"{got}; apply some policies as objects"),))
+    document = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": NAME, "namespace": NAMESPACE},
+        "data": dict(sorted(data.items())),
+    }
+    return document, parsed
