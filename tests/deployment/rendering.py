@@ -54,7 +54,9 @@ def unfolded(document: Any) -> Any:
     a list it puts those first that a patch changes.
     """
     if isinstance(document, dict):
-        unordered = {"env", "volumeMounts", "volumes"} & {key for key, each in document.items() if isinstance(each, list)}
+        unordered = {"env", "volumeMounts", "volumes"} & {
+            key for key, each in document.items() if isinstance(each, list)
+        }
         named = {key: sorted(document[key], key=itemgetter("name")) for key in unordered}
         return {key: unfolded(each) for key, each in {**document, **named}.items()}
     if isinstance(document, list):

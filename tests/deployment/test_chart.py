@@ -197,7 +197,7 @@ def test_policies_of_ones_own_that_nobody_would_read_are_refused(chart: Helm) ->
 
 @pytest.mark.parametrize("value", ["agent.metrics=true", "agent.amd=true"])
 def test_an_agent_that_plays_a_machine_is_one_and_serves_no_metrics_of_it(chart: Helm, value: str) -> None:
-    """The agent ends with 2 on metrics, on every node, and two agents would write one document: the chart says so before."""
+    """The agent ends with 2 on metrics, and two agents would write one document: the chart says so before."""
     with pytest.raises(RuntimeError, match=r"agent[./]simulate"):
         chart.render(value, "agent.simulate=hgx-h100-8")
 

@@ -101,6 +101,17 @@ def test_an_agent_runs_on_each_node_with_gpus_whatever_its_taints(installed: Con
     )
 
 
+@pytest.mark.parametrize("name", [*(each for each in COMPONENTS if each.startswith("agent-")), "gpu-metrics"])
+def test_the_pods_of_agents_are_admitted_in_their_namespace(installed: ControlPlane, tmp_path: Path, name: str) -> None:
+    rendered = documents(installed.kubectl("kustomize", str(composed(tmp_path, [name]))).stdout)
+    for daemon_set in (each for each in rendered if each["kind"] == "DaemonSet"):
+        spec = daemon_set["spec"]["template"]["spec"]
+        spec.pop("runtimeClassName", None)  # the GPU operator makes that
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "agent"}, "spec": spec}
+        answer = installed.api.ask("POST", f"/api/v1/namespaces/{AGENTS}/pods?dryRun=All", pod)
+        assert answer.status == HTTPStatus.CREATED, answer.document
+
+
 def test_the_agent_needs_nothing_that_restricted_forbids(installed: ControlPlane) -> None:
     template = only(overlay(installed, "self-signed"), "DaemonSet", AGENTS)["spec"]["template"]
     spec = {
@@ -171,7 +182,11 @@ def test_the_agents_understand_their_arguments(control_plane: ControlPlane, tmp_
         (["agent-mig"], True, {"allowPrivilegeEscalation": True, "add": ["SYS_ADMIN"]}),
         (["gpu-metrics", "agent-mig"], True, {"allowPrivilegeEscalation": True, "add": ["SYS_ADMIN"]}),
         (["agent-gke"], False, {"allowPrivilegeEscalation": True, "privileged": True}),
-        (["agent-mig", "agent-gke"], True, {"allowPrivilegeEscalation": True, "privileged": True, "add": ["SYS_ADMIN"]}),
+        (
+            ["agent-mig", "agent-gke"],
+            True,
+            {"allowPrivilegeEscalation": True, "privileged": True, "add": ["SYS_ADMIN"]},
+        ),
     ],
     ids=lambda value: "+".join(value) if isinstance(value, list) else None,
 )

@@ -1,1 +1,1 @@
-"""The monitoring of agents: a real Prometheus scrapes them by what is installed, and promtool looks at the rules over time."""
+"""The monitoring of agents: a real Prometheus scrapes them, and promtool tests the rules over time."""

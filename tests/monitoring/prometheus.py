@@ -1,4 +1,4 @@
-"""A real Prometheus for a test, which scrapes and evaluates what the manifests say, as the Prometheus operator has it do.
+"""A real Prometheus for a test, which scrapes and evaluates what the manifests say, as the operator configures it.
 
 Only the pace is the test's: everything is scraped and evaluated every two seconds. How long an alert waits stays.
 """
@@ -27,7 +27,7 @@ PACE = "2s"
 def scrape_of(monitor: Document, pods: Mapping[str, int]) -> dict[str, Any]:
     """Return the scrape configuration of a PodMonitor with one endpoint, for pods on these ports of this machine.
 
-    Labels and names are those of the operator (prometheus-operator, pkg/prometheus/promcfg.go, generatePodMonitorConfig).
+    Labels and names are the operator's (prometheus-operator, pkg/prometheus/promcfg.go, generatePodMonitorConfig).
     """
     [endpoint] = monitor["spec"]["podMetricsEndpoints"]
     namespace, name = monitor["metadata"]["namespace"], monitor["metadata"]["name"]

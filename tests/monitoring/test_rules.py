@@ -1,4 +1,4 @@
-"""The rules over time, by promtool: what they record and when they alert. What they say of agents is in test_scraped.py."""
+"""The rules over time, by promtool: what they record and when they alert. Of agents: test_scraped.py."""
 
 import json
 import shutil

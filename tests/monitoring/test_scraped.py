@@ -1,7 +1,7 @@
-"""The series of agents as a real Prometheus stores them, by the PodMonitor, the rules and the dashboard that are installed.
+"""The series of agents as a real Prometheus stores them, by the PodMonitor, rules and dashboard of the manifests.
 
-Two agents run as processes, one with whole GPUs of which one is lost, one with a GPU in MIG mode, and a third has lost its driver;
-a kubelet of the published service tells who holds what. Kube-state-metrics' series of owners are given.
+Two agents run as processes, one with whole GPUs of which one is lost, one with a GPU in MIG mode, and a third has lost
+its driver; a kubelet of the published service tells who holds what. Kube-state-metrics' series of owners are given.
 """
 
 import re
@@ -28,13 +28,13 @@ from .prometheus import Prometheus, prometheus, scrape_of, scrape_of_kube_state_
 # kube-state-metrics docs/metrics: of pods, of ReplicaSets, of Jobs, of nodes
 OTHERS = {"kube_pod_owner", "kube_replicaset_owner", "kube_job_owner", "kube_node_info"}
 OWNERS = """
-kube_pod_owner{namespace="team-a",pod="train-0",owner_kind="PyTorchJob",owner_name="train",owner_is_controller="true"} 1
-kube_pod_owner{namespace="team-b",pod="idle-0",owner_kind="ReplicaSet",owner_name="idle-1a",owner_is_controller="true"} 1
-kube_replicaset_owner{namespace="team-b",replicaset="idle-1a",owner_kind="Deployment",owner_name="idle",owner_is_controller="true"} 1
-kube_pod_owner{namespace="team-a",pod="serve-0",owner_kind="StatefulSet",owner_name="serve",owner_is_controller="true"} 1
-kube_pod_owner{namespace="team-a",pod="busy-0",owner_kind="",owner_name="",owner_is_controller=""} 1
-kube_pod_owner{namespace="podberth-agent",pod="podberth-agent-whole",owner_kind="DaemonSet",owner_name="podberth-agent",owner_is_controller="true"} 1
-kube_pod_owner{namespace="podberth-agent",pod="podberth-agent-cut",owner_kind="DaemonSet",owner_name="podberth-agent",owner_is_controller="true"} 1
+kube_pod_owner{namespace="team-a",pod="train-0",owner_kind="PyTorchJob",owner_name="train"} 1
+kube_pod_owner{namespace="team-b",pod="idle-0",owner_kind="ReplicaSet",owner_name="idle-1a"} 1
+kube_replicaset_owner{namespace="team-b",replicaset="idle-1a",owner_kind="Deployment",owner_name="idle"} 1
+kube_pod_owner{namespace="team-a",pod="serve-0",owner_kind="StatefulSet",owner_name="serve"} 1
+kube_pod_owner{namespace="team-a",pod="busy-0",owner_kind="",owner_name=""} 1
+kube_pod_owner{namespace="podberth-agent",pod="podberth-agent-whole",owner_kind="DaemonSet",owner_name="agent"} 1
+kube_pod_owner{namespace="podberth-agent",pod="podberth-agent-cut",owner_kind="DaemonSet",owner_name="agent"} 1
 kube_node_info{node="whole"} 1
 """
 Labels = dict[str, str]
@@ -88,8 +88,9 @@ def stored(
         others = scrape_of_kube_state_metrics(stack.enter_context(serving(OWNERS)))
         scrapes = [scrape_of(MONITOR, pods), others]
         running = stack.enter_context(prometheus(prometheus_program, folder / "prometheus", RULE, scrapes))
-        # The rules follow one another in a group, so the last one's series say that all have their input.
-        running.wait_for("count(namespace_owner:podberth_gpu_used:sum) == 4")
+        # The rules follow one another in a group, so the last ones' series say that all have their input.
+        running.wait_for("count(namespace_owner:podberth_gpu_allocated:sum) == 4")
+        running.wait_for("count(namespace_owner:podberth_gpu_used:sum) == 3")
         yield running
 
 
@@ -118,7 +119,9 @@ def test_gpus_are_charged_to_the_owners_of_the_pods_that_hold_them(stored: Prome
 def test_memory_is_charged_to_the_pods_that_hold_it(stored: Prometheus) -> None:
     pods = '{namespace="team-a", pod="serve-0"}'
     for kind, value in (("used", 1 << 30), ("allocated", 19968 << 20)):
-        assert [each for _, each in stored.query(f"namespace_pod:podberth_gpu_memory_{kind}_bytes:sum{pods}")] == [value]
+        assert [each for _, each in stored.query(f"namespace_pod:podberth_gpu_memory_{kind}_bytes:sum{pods}")] == [
+            value
+        ]
 
 
 def test_nothing_is_charged_to_the_agents(stored: Prometheus) -> None:
@@ -127,12 +130,12 @@ def test_nothing_is_charged_to_the_agents(stored: Prometheus) -> None:
     recorded = sorted({rule["record"] for rule in RULES if "record" in rule})
     assert recorded
     for name in recorded:
-        labels = [each for each, _ in stored.query(name) if each.get("owner_name") != "podberth-agent"]
+        labels = [each for each, _ in stored.query(name) if each.get("owner_name") != "agent"]
         assert {each["namespace"] for each in labels} <= {"team-a", "team-b"}, name
         assert not [each for each in labels if any(key.startswith("exported_") for key in each)]
 
 
-def test_an_idle_gpu_is_told_of_its_workload(stored: Prometheus) -> None:
+def test_the_alert_of_an_idle_gpu_names_its_workload(stored: Prometheus) -> None:
     found = wait_for(lambda: stored.alerts("PodberthGPUIdle"), what="the alert")
     assert [(each["labels"]["namespace"], each["labels"]["pod"], each["state"]) for each in found] == [
         ("team-b", "idle-0", "pending")

@@ -1,9 +1,9 @@
-"""The agent gives the driver back when it is told to end, so that the driver can be unloaded, and takes it again.
+"""The agent gives the driver back at SIGTERM, so that the driver can be unloaded, and takes it again.
 
-The library's device file stands for ``/dev/nvidiactl``: the kernel refuses to unload a module while a process has its device open.
+The library's device file stands for ``/dev/nvidiactl``: the kernel refuses to unload a module while a process has
+its device open.
 """
 
-import os
 import signal
 import subprocess
 from contextlib import suppress
@@ -37,7 +37,7 @@ def holders(device: Path) -> set[int]:
     found = set()
     for entry in Path("/proc").glob("[0-9]*/fd/*"):
         with suppress(OSError):  # it has ended, or is somebody else's
-            if os.readlink(entry) == str(device):
+            if entry.readlink() == device:
                 found.add(int(entry.parts[2]))
     return found
 

@@ -1,11 +1,10 @@
-"""Agents leave a node whose driver somebody wants for himself, and come back: the DaemonSet's controller and the node's labels.
+"""Agents leave a node whose driver is to be upgraded, and come back: the DaemonSet's controller and the node's labels.
 
-The label's values are those of NVIDIA/k8s-driver-manager (cmd/driver-manager/main.go, maybeSetPaused) and NVIDIA/mig-parted
+The labels' values are those of NVIDIA/k8s-driver-manager (cmd/driver-manager/main.go, maybeSetPaused) and mig-parted
 (pkg/mig/reconfigure/reconfigure.go, maybeSetPaused), which set them together with those of the GPU operator's own pods.
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +35,7 @@ def component(stage: Stage, tmp_path_factory: pytest.TempPathFactory, request: p
     stage.control_plane.apply({**RUNTIME_CLASS, "handler": "nvidia"}, daemon_set)
     yield request.param or ""
     stage.api.request("DELETE", DAEMON_SETS)
-    with suppress(TimeoutError):  # the next one's pods are told by their template
-        wait_for(lambda: not pods(stage), timeout_seconds=PATIENCE_SECONDS, what="the pods' end")
+    wait_for(lambda: not pods(stage), timeout_seconds=PATIENCE_SECONDS, what="the pods' end")
 
 
 @pytest.fixture
@@ -72,7 +70,12 @@ def wait_until_back(stage: Stage, node: str) -> None:
 
 
 def test_it_leaves_while_the_node_is_paused_and_comes_back(stage: Stage, node: str) -> None:
-    for paused in ({CLIENT: UPGRADE, PLUGIN: UPGRADE}, {CLIENT: MIG, PLUGIN: MIG}, {PLUGIN: UPGRADE}, {CLIENT: "false"}):
+    for paused in (
+        {CLIENT: UPGRADE, PLUGIN: UPGRADE},
+        {CLIENT: MIG, PLUGIN: MIG},
+        {PLUGIN: UPGRADE},
+        {CLIENT: "false"},
+    ):
         label(stage, node, dict(paused))
         wait_until_gone(stage, node)
         label(stage, node, {CLIENT: "true", PLUGIN: "true"})
@@ -103,7 +106,7 @@ def test_where_nobody_labels_nodes_so_it_runs_by_default_and_not_with_the_compon
 
 
 def test_an_upgrade_of_the_driver_on_one_node(stage: Stage, node: str, tmp_path: Path) -> None:
-    """The agent's process is started and told to end as a kubelet does it for the pods of the DaemonSet."""
+    """The test starts the agent's process and ends it, as a kubelet does for the pods of the DaemonSet."""
     device = device_file(tmp_path)
     device.touch()
     driver = Driver(tmp_path / "driver", hgx_h100() | {"driver.device": device})
