@@ -33,10 +33,12 @@ kube_pod_owner{namespace="team-b",pod="idle-0",owner_kind="ReplicaSet",owner_nam
 kube_replicaset_owner{namespace="team-b",replicaset="idle-1a",owner_kind="Deployment",owner_name="idle"} 1
 kube_pod_owner{namespace="team-a",pod="serve-0",owner_kind="StatefulSet",owner_name="serve"} 1
 kube_pod_owner{namespace="team-a",pod="busy-0",owner_kind="",owner_name=""} 1
-kube_pod_owner{namespace="podberth-agent",pod="podberth-agent-whole",owner_kind="DaemonSet",owner_name="agent"} 1
-kube_pod_owner{namespace="podberth-agent",pod="podberth-agent-cut",owner_kind="DaemonSet",owner_name="agent"} 1
 kube_node_info{node="whole"} 1
 """
+AGENTS = "".join(
+    f'kube_pod_owner{{namespace="podberth-agent",pod="{name}",owner_kind="DaemonSet",owner_name="podberth-agent"}} 1\n'
+    for name in ("podberth-agent-whole", "podberth-agent-cut", "podberth-agent-blind")
+)
 Labels = dict[str, str]
 
 
@@ -85,7 +87,7 @@ def stored(
     with ExitStack() as stack:
         agents = {node.name: stack.enter_context(node.agent(folder / node.name, kubelet_program)) for node in NODES}
         pods = {f"podberth-agent-{name}": each.port for name, each in agents.items()}
-        others = scrape_of_kube_state_metrics(stack.enter_context(serving(OWNERS)))
+        others = scrape_of_kube_state_metrics(stack.enter_context(serving(OWNERS + AGENTS)))
         scrapes = [scrape_of(MONITOR, pods), others]
         running = stack.enter_context(prometheus(prometheus_program, folder / "prometheus", RULE, scrapes))
         # The rules follow one another in a group, so the last ones' series say that all have their input.
@@ -130,7 +132,7 @@ def test_nothing_is_charged_to_the_agents(stored: Prometheus) -> None:
     recorded = sorted({rule["record"] for rule in RULES if "record" in rule})
     assert recorded
     for name in recorded:
-        labels = [each for each, _ in stored.query(name) if each.get("owner_name") != "agent"]
+        labels = [each for each, _ in stored.query(name) if each.get("owner_name") != "podberth-agent"]
         assert {each["namespace"] for each in labels} <= {"team-a", "team-b"}, name
         assert not [each for each in labels if any(key.startswith("exported_") for key in each)]
 
