@@ -38,6 +38,7 @@ _GO_PROGRAMS = {
     "kubeconform": ("kubeconform",),
     "kubelet_program": ("kubelet",),
     "operator_programs": ("trainer", "training-operator"),
+    "prometheus_program": ("prometheus",),
     "promtool": ("promtool",),
 }
 """By the fixture, the programs of tests/gotools."""
@@ -95,6 +96,12 @@ def kubelet_program() -> Path:
 def operator_programs() -> dict[str, Path]:
     """Return the operators that run here, by name."""
     return {name: program(name) for name in _GO_PROGRAMS["operator_programs"]}
+
+
+@pytest.fixture(scope="session")
+def prometheus_program() -> Path:
+    """Return Prometheus itself."""
+    return program("prometheus")
 
 
 @pytest.fixture(scope="session")

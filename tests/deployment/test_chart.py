@@ -50,6 +50,19 @@ def test_each_overlay_is_a_choice_of_values(chart: Helm, name: str, values: tupl
     [
         ("all-pods", "allPods=true"),
         ("gpu-metrics", "agent.metrics=true"),
+        ("agent-mig", "agent.mig=true"),
+        ("agent-gke", "agent.platform=gke"),
+        ("agent-bottlerocket", "agent.platform=bottlerocket"),
+        ("agent-gpu-operator", "agent.gpuOperator=true"),
+        ("agent-amd", "agent.amd=true"),
+        (
+            "agent-amd agent-mig agent-gpu-operator agent-gke agent-labels gpu-metrics",
+            "agent.amd=true,agent.mig=true,agent.gpuOperator=true,agent.platform=gke,agent.labels=own,agent.metrics=true",
+        ),
+        (
+            "agent-amd agent-mig agent-bottlerocket agent-nfd-labels gpu-metrics",
+            "agent.amd=true,agent.mig=true,agent.platform=bottlerocket,agent.labels=nfd-object,agent.metrics=true",
+        ),
         ("monitoring", "monitoring.enabled=true"),
         ("agent-labels", "agent.labels=own"),
         ("agent-nfd-labels", "agent.labels=nfd-object"),
@@ -168,17 +181,19 @@ def test_an_image_is_named_by_tag_or_digest_and_scraped_from_where_one_says(char
 
 
 @pytest.mark.parametrize(
-    "value", ["certificate=files", "failurePolicy.creations=Retry", "agent.labels=nfd", "image.digest=1"]
+    "value",
+    ["certificate=files", "failurePolicy.creations=Retry", "agent.labels=nfd", "agent.platform=aks", "image.digest=1"],
 )
 def test_a_value_that_there_is_not_is_refused(chart: Helm, value: str) -> None:
     with pytest.raises(RuntimeError, match=value.partition("=")[0].replace(".", "[./]")):
         chart.render(value)
 
 
-def test_an_agent_that_plays_a_machine_serves_no_metrics_of_it(chart: Helm) -> None:
-    """The agent ends with 2 on both, on every node: the chart says so before."""
+@pytest.mark.parametrize("value", ["agent.metrics=true", "agent.amd=true"])
+def test_an_agent_that_plays_a_machine_is_one_and_serves_no_metrics_of_it(chart: Helm, value: str) -> None:
+    """The agent ends with 2 on metrics, and two agents would write one document: the chart says so before."""
     with pytest.raises(RuntimeError, match=r"agent[./]simulate"):
-        chart.render("agent.metrics=true", "agent.simulate=hgx-h100-8")
+        chart.render(value, "agent.simulate=hgx-h100-8")
 
 
 def test_a_packaged_chart_renders_the_same(chart: Helm, tmp_path: Path) -> None:

@@ -101,6 +101,17 @@ def test_an_agent_runs_on_each_node_with_gpus_whatever_its_taints(installed: Con
     )
 
 
+@pytest.mark.parametrize("name", [*(each for each in COMPONENTS if each.startswith("agent-")), "gpu-metrics"])
+def test_the_pods_of_agents_are_admitted_in_their_namespace(installed: ControlPlane, tmp_path: Path, name: str) -> None:
+    rendered = documents(installed.kubectl("kustomize", str(composed(tmp_path, [name]))).stdout)
+    for daemon_set in (each for each in rendered if each["kind"] == "DaemonSet"):
+        spec = daemon_set["spec"]["template"]["spec"]
+        spec.pop("runtimeClassName", None)  # the GPU operator makes that
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "agent"}, "spec": spec}
+        answer = installed.api.ask("POST", f"/api/v1/namespaces/{AGENTS}/pods?dryRun=All", pod)
+        assert answer.status == HTTPStatus.CREATED, answer.document
+
+
 def test_the_agent_needs_nothing_that_restricted_forbids(installed: ControlPlane) -> None:
     template = only(overlay(installed, "self-signed"), "DaemonSet", AGENTS)["spec"]["template"]
     spec = {
@@ -145,14 +156,56 @@ def test_a_replica_that_answers_in_a_reviews_time_is_ready(control_plane: Contro
 
 
 @pytest.mark.parametrize("name", [None, "agent-labels", "agent-nfd-labels", "dev", "gpu-metrics"])
-def test_the_agent_understands_its_arguments(control_plane: ControlPlane, tmp_path: Path, name: str | None) -> None:
-    rendered = control_plane.kubectl("kustomize", str(composed(tmp_path, [name] if name else []))).stdout
-    template = only(documents(rendered), "DaemonSet", AGENTS)["spec"]["template"]
-    command, *arguments = template["spec"]["containers"][0]["args"]
-    parser = argparse.ArgumentParser()
-    configure(parser)
-    parser.parse_args(arguments)
-    assert command == "agent"
+def test_the_agents_understand_their_arguments(control_plane: ControlPlane, tmp_path: Path, name: str | None) -> None:
+    chosen = composed(tmp_path, ["agent-amd", name] if name else ["agent-amd"])
+    rendered = documents(control_plane.kubectl("kustomize", str(chosen)).stdout)
+    found = {}
+    for daemon_set in (AGENTS, f"{AGENTS}-amd"):
+        template = only(rendered, "DaemonSet", daemon_set)["spec"]["template"]
+        command, *arguments = template["spec"]["containers"][0]["args"]
+        parser = argparse.ArgumentParser()
+        configure(parser)
+        found[daemon_set] = parser.parse_args(arguments)
+        assert command == "agent"
+    assert [each.vendor for each in found.values()] == [None, "amd"]
+    if name != "dev":  # its agents play NVIDIA's machine
+        assert len({(each.labels, each.metrics_listen, each.pod_resources) for each in found.values()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("components", "root", "context"),
+    [
+        ([], False, {"allowPrivilegeEscalation": False}),
+        (["gpu-metrics"], True, {"allowPrivilegeEscalation": False}),
+        (["agent-bottlerocket"], False, {"allowPrivilegeEscalation": False}),
+        (["agent-gpu-operator"], False, {"allowPrivilegeEscalation": False}),
+        (["agent-mig"], True, {"allowPrivilegeEscalation": True, "add": ["SYS_ADMIN"]}),
+        (["gpu-metrics", "agent-mig"], True, {"allowPrivilegeEscalation": True, "add": ["SYS_ADMIN"]}),
+        (["agent-gke"], False, {"allowPrivilegeEscalation": True, "privileged": True}),
+        (
+            ["agent-mig", "agent-gke"],
+            True,
+            {"allowPrivilegeEscalation": True, "privileged": True, "add": ["SYS_ADMIN"]},
+        ),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, list) else None,
+)
+def test_agents_have_the_privileges_that_their_components_are_about_and_no_others(
+    control_plane: ControlPlane, tmp_path: Path, components: list[str], root: bool, context: dict[str, Any]
+) -> None:
+    rendered = documents(control_plane.kubectl("kustomize", str(composed(tmp_path, components))).stdout)
+    spec = only(rendered, "DaemonSet", AGENTS)["spec"]["template"]["spec"]
+    [container] = spec["containers"]
+    user = 0 if root else 65532
+    assert {key: spec["securityContext"][key] for key in ("runAsNonRoot", "runAsUser", "runAsGroup")} == {
+        "runAsNonRoot": not root,
+        "runAsUser": user,
+        "runAsGroup": user,
+    }
+    found = {**container["securityContext"]}
+    capabilities = found.pop("capabilities")
+    assert capabilities.pop("drop") == ["ALL"]
+    assert {**found, **capabilities} == {**context, "readOnlyRootFilesystem": True}
 
 
 def test_a_shipped_policy_is_changed_in_a_copy_that_all_three_load(control_plane: ControlPlane, tmp_path: Path) -> None:

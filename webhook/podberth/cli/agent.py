@@ -85,11 +85,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--pod-resources: is for metrics; do: --metrics-listen HOST:PORT too")
     if arguments.once and not arguments.print:
         raise UsageError("--once: want --print with it; an agent that publishes stays, for its heartbeat")
+    # A container's first process has no other way to end; and whatever ends the agent, it closes the driver.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     return _print(arguments) if arguments.print else _publish(arguments)
 
 
 def _publish(arguments: argparse.Namespace) -> int:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a container's first process has no other way to end
     target = arguments.labels if arguments.labels in get_args(LabelTarget) else None
     features = FeatureFile(arguments.features_dir) if arguments.labels == _NFD_FILE else None
     with closing(open_api(arguments, connections=1)) as api, closing(standard_output()) as writer:
