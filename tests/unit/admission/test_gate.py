@@ -85,10 +85,11 @@ def test_what_is_left_out_is_told_once() -> None:
     assert tolerations(schedulerName="slurm-bridge-scheduler", tolerations=tolerates) == ([], [])
     written, lines = tolerations(schedulerName="slurm-bridge-scheduler")
     assert written == []
-    assert [line for line in lines if "left out" in line] == [
-        "podberth tolerated: tolerations left out: slurm-bridge has copied the pod, and here it depends on the cluster; "
-        "write it in the workload"
-    ]
+    [line] = [line for line in lines if "left out" in line]
+    assert line == (
+        "podberth tolerated: tolerations left out: slurm-bridge has copied the pod, and here it depends on the "
+        "cluster; write it in the workload"
+    )
 
 
 def member(owner: dict[str, Any], **fields: Any) -> tuple[dict[str, Any], Any]:

@@ -36,9 +36,11 @@ def refusal(policy: CompiledPolicy, mutation: CompiledMutation, draft: Draft, kn
     if concern.decides == "grouping":
         # The group system has already set the pod's scheduler and its group.
         return ""
-    if not gang.accounted:
-        return None
-    if concern.decides == "accounting":
+    return _of_accounted(policy, mutation, gang) if gang.accounted else None
+
+
+def _of_accounted(policy: CompiledPolicy, mutation: CompiledMutation, gang: Gang) -> str | None:
+    if CONCERNS[mutation.concern].decides == "accounting":
         return _accounted(gang.system)
     if mutation.concern == "tolerations" and BY_NAME[gang.system].tolerates:
         return None

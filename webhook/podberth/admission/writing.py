@@ -154,11 +154,10 @@ class Writing:
         concern = asked.mutation.concern
         gang = self.under.description.gang
         refused = refusal(policy, asked.mutation, step.draft, self.under.gang_facts)
-        kind = pipeline.CONCERNS[concern]
         if refused is not None:
-            if refused and (kind.decides == "placement" or self._would_change(asked, step)):
-                step.note(policy, "skip", refused)
+            step.note(policy, "skip", refused if refused and self._would_matter(asked, step) else "")
             return
+        kind = pipeline.CONCERNS[concern]
         if kind.decides == "placement" and concern in self.before.get(policy.name, {}):
             return
         if kind.awaits is not None and self._came_too_early(policy, kind.awaits):
@@ -189,10 +188,12 @@ class Writing:
             step.take(trial, change)
             step.note(policy, "mutate", reason)
 
-    def _would_change(self, asked: Asked, step: _Step) -> bool:
-        """Return whether a mutation that is refused would have written anything."""
+    def _would_matter(self, asked: Asked, step: _Step) -> bool:
+        """Return whether a mutation that is refused decides placement, or would have written anything."""
         proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
-        return isinstance(self._build(step.draft.fork(), proposal), Change)
+        return pipeline.CONCERNS[proposal.concern].decides == "placement" or isinstance(
+            self._build(step.draft.fork(), proposal), Change
+        )
 
     def _came_too_early(self, policy: CompiledPolicy, awaits: Callable[[EarlierChanges, str], bool]) -> bool:
         """Return whether an earlier pass skipped the mutation because only a later policy made the awaited change."""

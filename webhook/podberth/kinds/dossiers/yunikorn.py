@@ -68,8 +68,8 @@ DOSSIER: Final = Dossier(
         ),
         elsewhere=("`metadata.annotations[yunikorn.apache.org/task-groups]` of the pod template, or of the first pod",),
         topology="set affinity in annotation yunikorn.apache.org/task-groups of the pod template",
-        keeps="affinity, tolerations, nodeSelector and resources of the task groups, in its placeholders; of pods without "
-        "a task group nothing",
+        keeps="affinity, tolerations, nodeSelector and resources of the task groups, in its placeholders; of pods "
+        "without a task group nothing",
         keeps_of=lambda pod: not _TASK_GROUPS.isdisjoint(annotations(pod)),
     ),
     groups=(
