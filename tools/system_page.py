@@ -58,7 +58,7 @@ def _parts() -> dict[str, str]:
                 (
                     f"`{row.name}`",
                     _lines(row.elsewhere) or "nothing",
-                    "; of pods that name no group ".join(filter(None, (row.topology, row.alone_topology))) or _NO_ADVICE,
+                    _advice(row),
                     row.keeps or "nothing",
                     _tolerated(row),
                 )
@@ -131,6 +131,10 @@ def _keys(row: Membership) -> str:
         *([f"`spec.{row.field}`"] if row.field else []),
     ]
     return " or ".join(found)
+
+
+def _advice(row: System) -> str:
+    return "; of pods that name no group ".join(filter(None, (row.topology, row.alone_topology))) or _NO_ADVICE
 
 
 def _tolerated(row: System) -> str:

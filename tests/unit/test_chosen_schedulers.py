@@ -87,7 +87,7 @@ def test_a_gang_with_a_minimum_is_left_to_its_scheduler(
 
 
 @pytest.mark.parametrize(("policy", "least"), [(policy, least) for policy, _, _, least in SYSTEMS])
-def test_a_gang_without_one_is_kept_together_and_its_author_is_told_what_to_write(policy: str, least: str) -> None:
+def test_a_gang_without_one_is_kept_together_and_its_author_reads_what_to_write(policy: str, least: str) -> None:
     pod = made(policy, "preferred", {})
     assert pod["spec"]["affinity"].keys() == {"podAffinity"}
 

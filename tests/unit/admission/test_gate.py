@@ -80,7 +80,7 @@ def test_tolerations_of_the_moment_are_written_where_nobody_compares_them(system
     assert [each["key"] for each in written] == ["nvidia.com/gpu"]
 
 
-def test_what_is_left_out_is_told_once() -> None:
+def test_what_is_left_out_gets_one_warning() -> None:
     tolerates = [{"key": "nvidia.com/gpu", "operator": "Exists"}]
     assert tolerations(schedulerName="slurm-bridge-scheduler", tolerations=tolerates) == ([], [])
     written, lines = tolerations(schedulerName="slurm-bridge-scheduler")

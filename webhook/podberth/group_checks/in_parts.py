@@ -36,7 +36,7 @@ def started_in_parts(case: GroupCase) -> Iterator[Wrong]:
 
 def _bare(case: GroupCase) -> Iterator[Wrong]:
     for each in case.pods:
-        if each.gang.alone:
+        if each.gang.alone and each.gpu.kind != "none":
             title = _OF_SCHEDULER[each.scheduler].title
             yield each.wrong(
                 ("metadata", "labels", GANG_LABEL),

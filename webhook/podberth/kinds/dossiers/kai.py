@@ -1,8 +1,8 @@
 """KAI Scheduler, whose pod-grouper makes a PodGroup for each workload from the workload's kind and annotations.
 
 The grouper reads the top owner of the pods, and takes the queue from the pod if the top owner names none. A pod without
-an owner is a workload by itself (default_grouper.go GetPodGroupMetadata). The scheduler puts no pod with whole GPUs on a
-node whose label ``nvidia.com/mig.strategy`` is ``mixed`` (pkg/scheduler/api/node_info/node_info.go at d5bc503a).
+an owner is a workload by itself (default_grouper.go GetPodGroupMetadata). The scheduler puts no pod with whole GPUs on
+a node whose label ``nvidia.com/mig.strategy`` is ``mixed`` (pkg/scheduler/api/node_info/node_info.go at d5bc503a).
 """
 
 from collections.abc import Mapping
