@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from builders import gpu_pod, review
+from builders import gpu_pod, review, workload, workload_review
 from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
+from podberth.admission.workload import validate_workload
 from snapshots import cluster, policy, snapshot
 
 KUEUE: dict[str, Any] = {"labels": {"kueue.x-k8s.io/queue-name": "q"}}
@@ -220,3 +221,14 @@ def test_nothing_is_said_where_the_pod_has_affinity_to_others_of_its_own() -> No
 def test_nothing_is_said_of_kueue_whose_flavors_nobody_knows() -> None:
     """Without topologyName in the ResourceFlavor Kueue refuses a workload that asks for topology."""
     assert said(gpu_pod(**KUEUE), NEAR) == []
+
+
+@pytest.mark.parametrize("topology", [None, {"mode": "hard", "highestTierAllowed": 1}])
+def test_a_volcano_job_is_asked_for_topology_unless_it_says_it(topology: dict[str, Any] | None) -> None:
+    task = {"name": "worker", "replicas": 2, "template": {"spec": gpu_pod(8)["spec"]}}
+    spec = {"schedulerName": "volcano", "tasks": [task], **({"networkTopology": topology} if topology else {})}
+    asked = workload_review(workload("batch.volcano.sh/v1alpha1", "Job", spec), "jobs")
+    lines = [line for line in validate_workload(decode_review(asked), snapshot(NEAR)).warnings if "topology" in line]
+    assert [line.partition("for topology ")[2] for line in lines] == (
+        [] if topology else ["set spec.networkTopology of the Volcano Job"]
+    )

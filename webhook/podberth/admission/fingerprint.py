@@ -40,7 +40,10 @@ _GANG_FIELDS: Mapping[str, Callable[[Gang], Hashable]] = {
     field: attrgetter(field) for field in DECLARED["podberth.Gang"]
 }
 # What may be written on a system's pod (``gate``) depends on more than the system.
-_GANG_COMPARED = {**_GANG_FIELDS, "system": attrgetter("system", "accounted", "alone", "asks_topology")}
+_GANG_COMPARED: Mapping[str, Callable[[Gang], Hashable]] = {
+    **_GANG_FIELDS,
+    "system": attrgetter("system", "accounted", "alone", "asks_topology"),
+}
 
 
 def fact_of(description: Description, variable: str, field: str) -> Any:
