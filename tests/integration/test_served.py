@@ -151,7 +151,9 @@ def test_a_kind_that_discovery_no_longer_names_is_gone(tmp_path: Path) -> None:
     async def test() -> None:
         async with watching(tmp_path, groups()) as seen:
             [sink] = [each for kind, each in seen.workloads.sinks.items() if kind.name == "podgroups.scheduling.k8s.io"]
+            await seen.until("nothing to group pods", lambda: seen.workloads.facts().is_groupless)
             sink.served()
+            assert not seen.workloads.facts().is_groupless
             await seen.until("it to be gone", lambda: not sink.is_served)
 
     run(test)
