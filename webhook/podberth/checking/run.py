@@ -95,14 +95,16 @@ class Policies:
 def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPolicies:
     """Return the policies of files with GPUPolicies over them, each parsed by itself, as they decide together.
 
-    A GPUPolicy replaces the policy of its name; one that cannot be parsed replaces none.
+    A GPUPolicy replaces the policy of its name; one that cannot be parsed replaces none. Disabled policies are left
+    out.
     """
     policies = {each.policy.name: each for each in files.policies}
     problems = list(files.problems)
     for parsed in objects:
         policies |= {each.policy.name: each for each in parsed.policies}
         problems += parsed.problems
-    return ParsedPolicies(tuple(policies.values()), files.params, tuple(sorted(problems)))
+    enabled = (each for each in policies.values() if not each.policy.spec.disabled)
+    return ParsedPolicies(tuple(enabled), files.params, tuple(sorted(problems)))
 
 
 def policies_in(directory: Path | None) -> Policies:
