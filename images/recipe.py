@@ -11,7 +11,7 @@ PACKAGES: Final = (
     # toolkit knows where the driver's libraries belong (libnvidia-container, src/nvc_container.c).
     "base-files",
     "libpython3.13-stdlib",
-    "libstdc++6",  # of the wheels of cel-expr-python and grpcio
+    "libstdc++6",  # of the wheels of cel-expr-python and uvloop
     "python3.13-minimal",
 )
 HOME: Final = "opt/podberth"
@@ -31,15 +31,17 @@ DEBIAN_LEFT_OUT: Final = (
     "usr/share/doc/*/*",  # but the copyright
     "usr/share/man/*",
     "usr/share/locale/*",
+    "usr/share/info",
     "usr/share/lintian",
+    "usr/share/perl5",
     "usr/lib/*-linux-gnu/gconv",  # iconv of the C library; Python has codecs of its own
 )
 WHEELS_LEFT_OUT: Final = (
-    # 69 MB of classes, one for each type of the API. kubernetes imports them on demand, and podberth reads bytes.
+    # 60 MB of classes, one for each type of the API. kubernetes imports them on demand, and podberth reads bytes.
     f"{SITE}/kubernetes/client/api",
-    f"{SITE}/kubernetes/client/models",
+    f"{SITE}/kubernetes/client/models/[!_]*",
     f"{SITE}/kubernetes/aio/client/api",
-    f"{SITE}/kubernetes/aio/client/models",
+    f"{SITE}/kubernetes/aio/client/models/[!_]*",
     # Extensions of CEL that podberth does not load: its libraries are its own (docs/adr/0012-cel-libraries.md).
     f"{SITE}/cel_expr_python/ext",
     f"{SITE}/bazel-project",

@@ -17,8 +17,8 @@ from .built import NAMES, VERSION, Image
 RELEASE = ROOT / "ci" / "github" / "release.yml"
 TAG = f"v{VERSION}"
 # Each keeps its arguments, and says what is read of it.
-TOLD = """#!/bin/sh
-echo "$(basename "$0") $*" >> "$TOLD"
+KEPT = """#!/bin/sh
+echo "$(basename "$0") $*" >> "$KEPT"
 while [ $# -gt 1 ]; do [ "$1" = --digestfile ] && echo sha256:part > "$2"; shift; done
 echo "Digest: sha256:chart"
 """
@@ -71,15 +71,15 @@ def test_what_is_pushed_is_signed_by_its_digest(tmp_path: Path) -> None:
     programs = tmp_path / "programs"
     programs.mkdir()
     for name in ("docker", "skopeo", "cosign", "helm", "gh"):
-        (programs / name).write_text(TOLD)
+        (programs / name).write_text(KEPT)
         (programs / name).chmod(0o755)
     _artifacts(tmp_path)
-    told = tmp_path / "told"
-    environment = {"REGISTRY": "example.com/you", "REGISTRY_USER": "u", "REGISTRY_PASSWORD": "p", "TOLD": str(told)}
+    kept = tmp_path / "kept"
+    environment = {"REGISTRY": "example.com/you", "REGISTRY_USER": "u", "REGISTRY_PASSWORD": "p", "KEPT": str(kept)}
     for script in steps("publish").values():
         path = f"{programs}:{os.environ['PATH']}"
         run(script, tmp_path, **environment, PATH=path, GITHUB_REPOSITORY="you/podberth")
-    lines = told.read_text().splitlines()
+    lines = kept.read_text().splitlines()
     assert lines[0] == "docker login example.com --username u --password-stdin"
     for name in NAMES:
         image = f"example.com/you/{name}"
