@@ -11,7 +11,7 @@ PACKAGES: Final = (
     # toolkit knows where the driver's libraries belong (libnvidia-container, src/nvc_container.c).
     "base-files",
     "libpython3.13-stdlib",
-    "libstdc++6",  # of the wheels of cel-expr-python and uvloop
+    "libstdc++6",  # of the wheels of cel-expr-python, grpcio and protobuf
     "python3.13-minimal",
 )
 HOME: Final = "opt/podberth"

@@ -34,12 +34,8 @@ class Contained(Process):
         self.readiness = container["readinessProbe"]["httpGet"]["path"] if "readinessProbe" in container else ""
         self.arguments = container["args"]
         given = {each["name"]: each["value"] for each in container.get("env", ()) if "value" in each}
-        self.variables = {**image.environ, "PYTHONPATH": "", **given}
-
-    def start(self, **variables: str) -> None:
-        """Start it with its addresses in variables, as `podberth serve` and `controller` read them."""
-        listen = {"PODBERTH_LISTEN": self.port, "PODBERTH_METRICS_LISTEN": self.metrics_port}
-        super().start(**variables, **{name: f"127.0.0.1:{port}" for name, port in listen.items()})
+        # The Kubernetes package writes the authority of a kubeconfig into a file; in a pod it has the ServiceAccount's.
+        self.variables = {**image.environ, "PYTHONPATH": "", "TMPDIR": str(directory), **given}
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +57,9 @@ def test_serve_writes_on_a_pod(plane: ControlPlane, images: Mapping[str, Image],
     with closing(Contained(images["podberth"], tmp_path / "serve", webhook_container(plane))) as webhook:
         write_overlay(tmp_path / "overlay", f"https://127.0.0.1:{webhook.port}")
         plane.kubectl("apply", "-k", str(tmp_path / "overlay"))
-        webhook.start(PODBERTH_KUBECONFIG=str(enter(plane, webhook.directory)))
+        listen = {"PODBERTH_LISTEN": webhook.port, "PODBERTH_METRICS_LISTEN": webhook.metrics_port}
+        places = {name: f"127.0.0.1:{port}" for name, port in listen.items()}
+        webhook.start(PODBERTH_KUBECONFIG=str(enter(plane, webhook.directory)), **places)
         wait_for(written, timeout_seconds=SECONDS, what="a GPU pod that podberth has written on")
     plane.kubectl("delete", "mutatingwebhookconfiguration,validatingwebhookconfiguration", "podberth")
 
@@ -75,7 +73,9 @@ def test_controller_leads(plane: ControlPlane, images: Mapping[str, Image], tmp_
     [container] = only(rendered, "Deployment", "podberth-controller")["spec"]["template"]["spec"]["containers"]
     with closing(Contained(images["podberth"], tmp_path / "controller", container)) as controller:
         kubeconfig = enter(plane, controller.directory, account="podberth-controller")
-        controller.start(PODBERTH_KUBECONFIG=str(kubeconfig))
+        listen = f"127.0.0.1:{controller.metrics_port}"
+        controller.arguments = (*controller.arguments, "--kubeconfig", str(kubeconfig), "--metrics-listen", listen)
+        controller.start()
         wait_for(
             lambda: controller.metrics().get("podberth_controller_leads"), timeout_seconds=SECONDS, what="a leader"
         )
