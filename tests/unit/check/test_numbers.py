@@ -45,6 +45,22 @@ def test_the_size_of_a_volume_is_an_amount() -> None:
     assert (error.field, error.line) == ("spec.volumes[1].emptyDir.sizeLimit", 5)
 
 
+def test_words_in_capitals_that_stand_for_numbers_are_placeholders() -> None:
+    [error] = one(of("limits: {nvidia.com/gpu: GPU_COUNT}, requests: {cpu: CPU_PER_NODE_2}")).errors
+    assert error.message == "got placeholders GPU_COUNT, CPU_PER_NODE_2 (line 6), want numbers; fill it in first"
+
+
+def test_a_placeholder_for_the_size_of_a_gang_is_said_once() -> None:
+    job = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: j}\nspec:\n  mpiReplicaSpecs:\n"
+    job += "    Launcher: {template: {spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}}}\n"
+    job += "    Worker:\n      replicas: ${WORKERS}\n      template: {spec: {containers: [{name: c, resources: "
+    job += "{limits: {nvidia.com/gpu: 8}}}]}}\n"
+    said = [each.message for result in checked(job).results for each in (*result.errors, *result.warnings)]
+    assert [each for each in said if "WORKERS" in each] == [
+        "got the placeholder ${WORKERS}, want a number; expand it first, for example: envsubst < FILE | podberth check -"
+    ]
+
+
 @pytest.mark.parametrize(
     "resources", ["limits: {cpu: 500m, memory: 1e3}", "limits: {nvidia.com/gpu: 2000m}", "limits: {cpu: }"]
 )
