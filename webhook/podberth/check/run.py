@@ -314,13 +314,20 @@ class _Object:
 
     def _misshapen(self, template: Template) -> list[Finding]:
         """Return the findings about wrong types and wrong amounts in a template, each at its path in the document."""
-        found = []
+        found: list[Finding] = []
+        unfilled: dict[str, Path] = {}
         for problem in template.problems:
             where, _, message = problem.partition(": ")
             path = place_of(template, steps_of(where))
-            value = _at(self.content, path)
-            placeholder = f"got the placeholder {value!s:.60}; {advice(str(value))}" if is_placeholder(value) else ""
-            found.append(self._finding(placeholder or message or problem, path))
+            value = _at(template.own, steps_of(where))
+            if is_placeholder(value):
+                unfilled.setdefault(f"{value!s:.60}", path)
+            else:
+                found.append(self._finding(message or problem, path))
+        if unfilled:  # one line for all: they are filled in together
+            first = next(iter(unfilled))
+            what = "placeholders" if len(unfilled) > 1 else "the placeholder"
+            found.insert(0, self._finding(f"got {what} {_shown([*unfilled])}; {advice(first)}", unfilled[first]))
         spec = template.pod.get("spec")
         if not found:
             found += [self._finding(wrong, place_of(template, path)) for path, wrong in wrong_amounts(template.pod)]
@@ -471,7 +478,11 @@ def _in_any(path: Path, found: Sequence[Template]) -> bool:
     return any(_inside(path, template) for template in found)
 
 
-def _at(document: object, path: Path) -> object:
+def _at(document: Any, path: Path) -> object:
+    """Return the value at a path; None if the path leads nowhere."""
     for step in path:
-        document = document[step]  # type: ignore[index]  # the path was found in the document
+        try:
+            document = document[step]
+        except (KeyError, IndexError, TypeError):
+            return None
     return document

@@ -77,8 +77,8 @@ DOSSIER: Final = Dossier(
         topology="set annotations kai.scheduler/topology and kai.scheduler/topology-preferred-placement of the "
         "workload",
     ),
-    # The grouper leaves a pod in the group that its author names if the pod has no owner, or an owner opts out of it
-    # (pkg/podgrouper/pod_controller.go isOrphanPodWithPodGroup, shouldSkipAnyOwner); any other gets its workload's group.
+    # The grouper leaves a pod in the group that its author names if the pod has no owner, or an owner opts out of it;
+    # any other gets its workload's (pkg/podgrouper/pod_controller.go isOrphanPodWithPodGroup, shouldSkipAnyOwner).
     own_topology={
         ("kai", "PodGroup"): "set spec.topologyConstraint of the PodGroup (an owner of the pods needs annotation "
         "kai.scheduler/skip-podgrouper)"

@@ -54,7 +54,7 @@ def _mount_shared_memory(pod: dict[str, Any]) -> None:
 def _stamp_part(pod: dict[str, Any], scene: Scene) -> None:
     """Write on a pod what KServe's default configs give each LLMInferenceService whose baseRefs name this config.
 
-    Source: kserve/kserve pkg/controller/v1alpha2/llmisvc/config_merge.go combineBaseRefsConfig: the defaults come first.
+    Source: kserve/kserve pkg/controller/v1alpha2/llmisvc/config_merge.go combineBaseRefsConfig.
     """
     if "router" not in scene.path:
         _mount_shared_memory(pod)
