@@ -200,6 +200,13 @@ def test_where_topology_is_asked_for_is_said_only_where_topology_was_wanted() ->
     assert said(gpu_pod(**KAI), CHOSEN) == []
 
 
+def test_of_a_group_that_the_author_made_for_kai_the_group_itself_is_named() -> None:
+    """Its pod-grouper reads the workload's annotations only where it makes the group."""
+    [line] = said(gpu_pod(**KAI, annotations={"pod-group-name": "pg"}), NEAR)
+    assert "for topology set spec.topologyConstraint of the PodGroup (an owner" in line
+    assert line.endswith("needs annotation kai.scheduler/skip-podgrouper)")
+
+
 @pytest.mark.parametrize(
     ("system", "key"),
     [

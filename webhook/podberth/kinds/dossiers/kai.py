@@ -100,6 +100,12 @@ DOSSIER: Final = Dossier(
         "workload",
         starts_alone=_starts_alone,
     ),
+    # The grouper leaves a pod in the group that its author names if the pod has no owner, or an owner opts out of it;
+    # any other gets its workload's (pkg/podgrouper/pod_controller.go isOrphanPodWithPodGroup, shouldSkipAnyOwner).
+    own_topology={
+        ("kai", "PodGroup"): "set spec.topologyConstraint of the PodGroup (an owner of the pods needs annotation "
+        "kai.scheduler/skip-podgrouper)"
+    },
     groups=(
         Membership(
             name="KAI PodGroup",
