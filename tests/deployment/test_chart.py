@@ -29,7 +29,7 @@ def assert_equal(rendered: list[Document], built: list[Document]) -> None:
         assert unfolded(document) == unfolded(other[key]), key
 
 
-DEV = ("replicas.min=1", "replicas.max=1", "failurePolicy.creations=Ignore", "agent.simulate=hgx-h100-8")
+DEV = ("replicas.min=1", "replicas.max=1", "agent.simulate=hgx-h100-8")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ DEV = ("replicas.min=1", "replicas.max=1", "failurePolicy.creations=Ignore", "ag
     [
         ("self-signed", ()),
         ("cert-manager", ("certificates=cert-manager",)),
-        ("fail-closed", ("failurePolicy.updates=Fail",)),
+        ("fail-closed", ("failurePolicy.creations=Fail",)),
         ("dev", DEV),
     ],
 )
@@ -49,6 +49,8 @@ def test_each_overlay_is_a_choice_of_values(chart: Helm, name: str, values: tupl
     ("component", "value"),
     [
         ("all-pods", "allPods=true"),
+        ("fail-closed", "failurePolicy.creations=Fail"),
+        ("fail-closed-updates", "failurePolicy.updates=Fail"),
         ("gpu-metrics", "agent.metrics=true"),
         ("monitoring", "monitoring.enabled=true"),
         ("agent-labels", "agent.labels=own"),

@@ -25,7 +25,7 @@ VALUES = (
     "agent.labels=own",
     "agent.labels=nfd-object",
     "agent.enabled=false,image.repository=example.com/podberth,policies.own.a=text",
-    "replicas.min=1,replicas.max=1,failurePolicy.creations=Ignore,agent.simulate=hgx-h100-8",
+    "replicas.min=1,replicas.max=1,failurePolicy.creations=Fail,agent.simulate=hgx-h100-8",
 )
 FOREIGN_VALUES = ("certificates=cert-manager,monitoring.enabled=true,agent.metrics=true",)
 
