@@ -23,11 +23,10 @@ from podberth.files.loading import FileSource
 from podberth.settings import read_settings
 from podberth.wellknown import NAMESPACE
 
-from .rendering import COMPONENTS, MANIFESTS, OVERLAYS, Document, composed, documents, only, overlay, unfolded
+from .rendering import COMPONENTS, MANIFESTS, OVERLAYS, STRICT, Document, composed, documents, only, overlay, unfolded
 
 AGENTS = "podberth-agent"
 WITHOUT_OTHERS = tuple(each for each in COMPONENTS if each not in ("gpu-metrics", "monitoring"))
-STRICT = ("--server-side", "--force-conflicts", "--validate=strict", "--dry-run=server")
 SECONDS = 60.0
 
 
