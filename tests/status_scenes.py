@@ -132,8 +132,8 @@ def observed(**changes: Any) -> InstallationState:
         agents=workload("podberth-agent", numberReady=2, desiredNumberScheduled=2),
         policies_served=True,
         configurations={
-            "MutatingWebhookConfiguration": configuration(CA.pem, CA.pem),
-            "ValidatingWebhookConfiguration": configuration(*[CA.pem] * 6),
+            "MutatingWebhookConfiguration": configuration(*[CA.pem] * 3),
+            "ValidatingWebhookConfiguration": configuration(*[CA.pem] * 8),
         },
         guards=guards,
         policies=(gpu_policy("a"), gpu_policy("b")),

@@ -219,7 +219,8 @@ def test_the_audit_is_one_at_a_time_understands_its_arguments_and_is_admitted(
 
 
 @pytest.mark.parametrize(
-    ("component", "closed"), [("fail-closed", set(CLOSED)), ("fail-closed-updates", {"pods-update.validate.podberth.io"})]
+    ("component", "closed"),
+    [("fail-closed", set(CLOSED)), ("fail-closed-updates", {"pods-update.validate.podberth.io"})],
 )
 def test_fail_closed_changes_failure_policies_and_nothing_else(
     control_plane: ControlPlane, tmp_path: Path, component: str, closed: set[str]

@@ -258,7 +258,7 @@ def test_a_pod_that_was_let_through_is_named_until_it_is_gone(live: Live, viewer
         )
         live.start()
         found = rows(live, viewer)
-        assert found["outages", "fail-closed"][0]["state"] == "note"
+        assert found["outages", "fail closed"][0]["state"] == "note"
         [line] = found["outages", "let through"]
         assert (line["state"], line["facts"]["denied"]) == ("attention", [f"{TEAM}/unseen"])
         assert line["facts"]["policies"] == ["mig-right-size"]
@@ -266,7 +266,7 @@ def test_a_pod_that_was_let_through_is_named_until_it_is_gone(live: Live, viewer
         kubectl("delete", "pod", "-n", TEAM, "unseen", "--force", "--grace-period=0")
         live.wait_healthy()
         found = rows(live, viewer)
-        assert found["outages", "fail-closed"][0]["state"] == "ok"
+        assert found["outages", "fail closed"][0]["state"] == "ok"
         assert found["outages", "let through"][0]["facts"]["pods"] == []
     finally:
         choose("Fail")

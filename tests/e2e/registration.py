@@ -1,7 +1,7 @@
 """The shipped webhook configurations in the test cluster: pointed at a process here, put up and taken down.
 
-Nothing of them is changed but where they lead to, for no Service's address leads anywhere in the test control plane. The
-component fail-closed is with them, so that a review without an answer fails a test and lets no pod through.
+Nothing of them is changed but where they lead to, for no Service's address leads anywhere in the test control plane.
+The component fail-closed is with them, so that a review without an answer fails a test and lets no pod through.
 """
 
 import json

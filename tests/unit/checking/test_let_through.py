@@ -17,7 +17,9 @@ REGISTERED = {
     "webhooks": [{"name": "pods.mutate.podberth.io", "namespaceSelector": SELECTOR}],
 }
 LABELS = policy("labels", "  mutations:\n  - labels: {a.example/b: \"'c'\"}")
-DENIES = policy("denies", "  validationActions: [Deny]\n  validations:\n  - {expression: gpu.count > 9, message: too few}")
+DENIES = policy(
+    "denies", "  validationActions: [Deny]\n  validations:\n  - {expression: gpu.count > 9, message: too few}"
+)
 
 
 def pod(name: str, namespace: str = "team-a", age: timedelta = timedelta(hours=1), **fields: Any) -> Any:

@@ -25,7 +25,7 @@ def conditions(name: str) -> dict[str, str]:
 
 
 def test_the_names_are_the_tables() -> None:
-    """A real API server is asked about each of them: tests/e2e/test_outage.py."""
+    """A real API server is asked about each of them: tests/deployment/test_fail_closed.py."""
     [expression] = set(conditions("asks-for-accelerators").values())
     prefixed, _, listed = expression.partition(" || name in [")
     assert re.findall(r"name\.startsWith\('(.*?)'\)", prefixed) == [RESOURCE_PREFIX]

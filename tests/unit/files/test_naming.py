@@ -46,9 +46,8 @@ def test_the_files_levels_stand_in_the_place_of_the_presets(tmp_path: Path) -> N
 
 
 def test_the_files_taints_and_ignored_labels_are_added_to_the_presets(tmp_path: Path) -> None:
-    text = (
-        "tolerableTaints:\n- {key: example.com/dedicated, value: gpu}\n- {key: sku}\nignoredLabels: [example.com/rack-serial]\n"
-    )
+    taints = "tolerableTaints:\n- {key: example.com/dedicated, value: gpu}\n- {key: sku}\n"
+    text = f"{taints}ignoredLabels: [example.com/rack-serial]\n"
     found = read(tmp_path, text)
     assert found.tolerable_taints == {**TOLERABLE_TAINTS, "example.com/dedicated": "gpu", "sku": None}
     assert found.marks_accelerators("example.com/dedicated", "gpu", "NoSchedule")

@@ -23,13 +23,13 @@ def changed(**fields: Any) -> Any:
 
 
 def test_as_installed_nothing_is_refused_and_that_is_no_fault() -> None:
-    state, text = row("fail-closed", configurations=changed(failurePolicy="Ignore"))
+    state, text = row("fail closed", configurations=changed(failurePolicy="Ignore"))
     assert state == "note"
     assert text.startswith("no: while podberth is away, pods are created as they are written")
 
 
 def test_with_fail_closed_it_says_who_is_refused() -> None:
-    assert row("fail-closed", configurations=CLOSED) == (
+    assert row("fail closed", configurations=CLOSED) == (
         "ok",
         "yes: while podberth is away, new pods that ask for accelerators are refused",
     )
@@ -39,25 +39,25 @@ def test_updates_that_are_refused_are_said_too() -> None:
     configurations = deepcopy(CLOSED)
     update = {**configurations[KINDS[1]]["webhooks"][0], "name": "pods-update", "rules": [{"operations": ["UPDATE"]}]}
     configurations[KINDS[1]]["webhooks"].append(update)
-    assert row("fail-closed", configurations=configurations)[1].endswith("; so are updates of their spec")
+    assert row("fail closed", configurations=configurations)[1].endswith("; so are updates of their spec")
 
 
 @pytest.mark.parametrize("conditions", [[], [{"name": "gpu-or-gang"}]])
 def test_an_entry_that_refuses_others_too_wants_attention(conditions: list[Any]) -> None:
-    state, text = row("fail-closed", configurations=changed(matchConditions=conditions))
+    state, text = row("fail closed", configurations=changed(matchConditions=conditions))
     assert state == "attention"
     assert "what asks for no accelerator is refused, too" in text
 
 
 def test_one_half_alone_wants_attention() -> None:
-    [found] = rows("fail-closed", configurations=changed(failurePolicy="Ignore", both=False))
+    [found] = rows("fail closed", configurations=changed(failurePolicy="Ignore", both=False))
     assert found.state == "attention"
     assert "not in the MutatingWebhookConfiguration" in found.text
     assert found.facts["entries"] == ("entry-0",)
 
 
 def test_without_configurations_nothing_is_said_of_it() -> None:
-    assert rows("fail-closed", configurations=dict.fromkeys(KINDS)) == []
+    assert rows("fail closed", configurations=dict.fromkeys(KINDS)) == []
 
 
 def test_pods_that_were_let_through_are_named_with_the_policies_that_would_have_acted() -> None:

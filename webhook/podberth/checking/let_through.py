@@ -15,7 +15,6 @@ from ..check.model import Result
 from ..check.owners import as_created
 from ..check.run import CheckSettings, judged
 from ..check.sources import without_place
-from ..check.surroundings import within
 from ..cluster.policy_objects import text
 from ..errors import UsageError
 from ..facts.cluster import ClusterFacts, collect
@@ -34,23 +33,22 @@ _MOST_JUDGED: Final = 2000
 
 def let_through(observed: InstallationState) -> Read[LetThrough] | None:
     """Return the pods that the policies would change or deny now; None if podberth is not registered."""
-    configuration = observed.configurations.get(MUTATING)
+    configuration, pods, namespaces = observed.configurations.get(MUTATING), observed.unrecorded, observed.namespaces
     if not configuration or isinstance(configuration, Unread):
         return configuration or None
-    for part in (observed.unrecorded, observed.namespaces, observed.deployment):
-        if isinstance(part, Unread):
-            return part
-    assert not isinstance(observed.unrecorded, Unread)
+    if isinstance(pods, Unread):
+        return pods
+    if isinstance(namespaces, Unread):
+        return namespaces
     since = _created(configuration)
-    sent = [each for each in _sent(configuration, observed) if _created(each) >= since]
-    truncated = observed.unrecorded.truncated or len(sent) > _MOST_JUDGED
+    sent = [each for each in _sent(pods.documents, configuration, namespaces) if _created(each) >= since]
+    truncated = pods.truncated or len(sent) > _MOST_JUDGED
     if not sent:
         return LetThrough(since=since, truncated=truncated)
     policies = _policies(observed)
     if isinstance(policies, Unread):
         return policies
     snapshot, _, _ = policies.load(_facts(observed), (), None)
-    snapshot = within(snapshot, list(_documents(observed.namespaces, "v1", "Namespace")))
     found = {_name(each): _judged(each, snapshot) for each in sent[:_MOST_JUDGED]}
     wrote = {one.policy for results in found.values() for each in results for one in (*each.wrote, *each.denials)}
     return LetThrough(
@@ -62,32 +60,41 @@ def let_through(observed: InstallationState) -> Read[LetThrough] | None:
     )
 
 
-def _sent(configuration: Document, observed: InstallationState) -> Iterator[Document]:
-    """Yield the pods without a record in namespaces whose pods are sent to podberth."""
-    assert not isinstance(observed.unrecorded, Unread)
-    assert not isinstance(observed.namespaces, Unread)
-    [selector, *_] = [each.get("namespaceSelector") for each in configuration.get("webhooks") or ({},)]
-    labels = {str(each["metadata"]["name"]): each["metadata"].get("labels") or {} for each in observed.namespaces}
-    for each in observed.unrecorded.documents:
+def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterable[Document]) -> Iterator[Document]:
+    """Yield the pods in namespaces whose pods are sent to podberth: the selector of all entries is the same."""
+    webhooks = configuration.get("webhooks") or ({},)
+    selector = webhooks[0].get("namespaceSelector")
+    labels = {str(each["metadata"]["name"]): each["metadata"].get("labels") or {} for each in namespaces}
+    for each in pods:
         namespace = str(each["metadata"].get("namespace", ""))
         if label_selector_matches(selector, {**labels.get(namespace, {}), "kubernetes.io/metadata.name": namespace}):
             yield each
 
 
-def _policies(observed: InstallationState) -> Policies | Unread:
+def _policies(observed: InstallationState) -> Read[Policies]:
     """Return the policies that the webhook serves: the cluster's, or those of this release and of the ConfigMap."""
+    if isinstance(observed.deployment, Unread):
+        return observed.deployment
     source = option(observed.deployment, "policies")
     if source == "cluster":
-        if isinstance(observed.policies, Unread):
-            return observed.policies
-        texts = [(f"gpupolicy/{each['metadata']['name']}", text(each)) for each in observed.policies]
-        return Policies(texts=texts, problems=(), where=" of the cluster")
+        return _of_cluster(observed.policies)
     if isinstance(observed.params, Unread):
         return observed.params
     own = [each.get("data") or {} for each in observed.params if each["metadata"]["name"] == _POLICIES]
     texts = [(name, content) for data in own for name, content in sorted(data.items())]
     if source.endswith(_OWN):
         return Policies(texts=texts, problems=(), where=f" of the ConfigMap {_POLICIES}")
+    return _with_shipped(texts)
+
+
+def _of_cluster(found: Read[tuple[Document, ...]]) -> Read[Policies]:
+    if isinstance(found, Unread):
+        return found
+    texts = [(f"gpupolicy/{each['metadata']['name']}", text(each)) for each in found]
+    return Policies(texts=texts, problems=(), where=" of the cluster")
+
+
+def _with_shipped(texts: list[tuple[str, str]]) -> Read[Policies]:
     try:
         shipped = policies_in(None)
     except UsageError as error:

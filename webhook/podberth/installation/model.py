@@ -64,8 +64,10 @@ class ClusterWarnings:
 
 @dataclass(frozen=True, slots=True)
 class Unrecorded:
-    """The pods that ask for accelerators, have not ended and have no record of podberth's. ``truncated``: of the first
-    pods of the cluster."""
+    """The pods that ask for accelerators, have not ended and have no record of podberth's.
+
+    ``truncated``: the cluster has more pods than were read.
+    """
 
     documents: tuple[Document, ...]
     truncated: bool = False

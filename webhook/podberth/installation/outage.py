@@ -29,17 +29,21 @@ def _fail_closed(entries: dict[str, list[dict[str, Any]]]) -> Row:
     facts: dict[str, Fact] = {"entries": names, "wide": wide}
     if not closed:
         text = "no: while podberth is away, pods are created as they are written, and judged by nobody"
-        return Row("fail-closed", "note", f"{text}; {_COMPONENT} refuses those that ask for accelerators", facts)
+        return Row("fail closed", "note", f"{text}; {_COMPONENT} refuses those that ask for accelerators", facts)
     if wide:
-        text = f"failurePolicy Fail of {named(wide)}: what asks for no accelerator is refused, too, while podberth is away"
-        return Row("fail-closed", "attention", f"{text}; apply what you installed from again", facts)
-    half = [kind for kind in (MUTATING, VALIDATING) if not any(_creates(each) and each in closed for each in entries[kind])]
+        text = (
+            f"failurePolicy Fail of {named(wide)}: what asks for no accelerator is refused, too, while podberth is away"
+        )
+        return Row("fail closed", "attention", f"{text}; apply what you installed from again", facts)
+    half = [
+        kind for kind in (MUTATING, VALIDATING) if not any(_creates(each) and each in closed for each in entries[kind])
+    ]
     if half:
         text = f"not in the {' and the '.join(half)}: pods that ask for accelerators are created in part unseen"
-        return Row("fail-closed", "attention", f"{text}; add {_COMPONENT}, or take it out", facts)
+        return Row("fail closed", "attention", f"{text}; add {_COMPONENT}, or take it out", facts)
     updates = "; so are updates of their spec" if any(not _creates(each) for each in closed) else ""
     text = f"yes: while podberth is away, new pods that ask for accelerators are refused{updates}"
-    return Row("fail-closed", "ok", text, facts)
+    return Row("fail closed", "ok", text, facts)
 
 
 def _is_narrow(entry: dict[str, Any]) -> bool:
