@@ -34,8 +34,8 @@ _MOST_JUDGED: Final = 2000
 def let_through(observed: InstallationState) -> Read[LetThrough] | None:
     """Return the pods that the policies would change or deny now; None if podberth is not registered."""
     configuration, pods, namespaces = observed.configurations.get(MUTATING), observed.unrecorded, observed.namespaces
-    if not configuration or isinstance(configuration, Unread):
-        return configuration or None
+    if configuration is None or isinstance(configuration, Unread):
+        return configuration
     if isinstance(pods, Unread):
         return pods
     if isinstance(namespaces, Unread):
@@ -50,20 +50,22 @@ def let_through(observed: InstallationState) -> Read[LetThrough] | None:
         return policies
     snapshot, _, _ = policies.load(_facts(observed), (), None)
     found = {_name(each): _judged(each, snapshot) for each in sent[:_MOST_JUDGED]}
-    wrote = {one.policy for results in found.values() for each in results for one in (*each.wrote, *each.denials)}
+    results = [each for of_one in found.values() for each in of_one]
+    acted = {one.policy for each in results for one in each.wrote} | {
+        one.policy for each in results for one in each.denials
+    }
     return LetThrough(
         since=since,
         changed=tuple(sorted(name for name, each in found.items() if _is(each, "mutated"))),
         denied=tuple(sorted(name for name, each in found.items() if _is(each, "denied"))),
-        policies=tuple(sorted(wrote)),
+        policies=tuple(sorted(acted)),
         truncated=truncated,
     )
 
 
 def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterable[Document]) -> Iterator[Document]:
     """Yield the pods in namespaces whose pods are sent to podberth: the selector of all entries is the same."""
-    webhooks = configuration.get("webhooks") or ({},)
-    selector = webhooks[0].get("namespaceSelector")
+    selector = next((each.get("namespaceSelector") for each in configuration.get("webhooks") or ()), None)
     labels = {str(each["metadata"]["name"]): each["metadata"].get("labels") or {} for each in namespaces}
     for each in pods:
         namespace = str(each["metadata"].get("namespace", ""))
