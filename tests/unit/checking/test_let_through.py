@@ -87,7 +87,8 @@ def test_the_shipped_policies_are_those_of_this_release() -> None:
 @pytest.mark.parametrize("part", ["unrecorded", "namespaces", "deployment", "params"])
 def test_what_could_not_be_read_is_said(part: str) -> None:
     unread = Unread("forbidden", "list it")
-    assert found(pod("a"), **{part: unread}) == unread
+    changes: dict[str, Any] = {part: unread}
+    assert found(pod("a"), **changes) == unread
 
 
 def test_without_a_registration_nothing_is_said() -> None:
