@@ -17,7 +17,7 @@ from podberth.kube.documents import load_documents
 from podberth.policy.every_pod import VALIDATING, entries_wanted, sends_every_pod
 
 from .charted import CHART, Helm
-from .rendering import STRICT, Document, composed, documents, only, overlay, unfolded
+from .rendering import Document, composed, documents, only, overlay, unfolded
 
 SECONDS = 60.0
 CONVENTIONS = "podberth-conventions"
@@ -105,7 +105,8 @@ def test_what_every_cluster_has_of_its_own_is_the_same_by_both(
         assert conventions.marks_accelerators("example.com/dedicated", "gpu", "NoSchedule")
         assert conventions.label_keys[0].key == "example.com/gpu-class"
     assert_equal(rendered, built)
-    installed.kubectl("apply", *STRICT, "-k", str(tmp_path))
+    # As a person does: to another manager of fields, the port of before and that of now are two.
+    installed.kubectl("apply", "--validate=strict", "--dry-run=server", "-k", str(tmp_path))
 
 
 def read_conventions_of(objects: list[Document], folder: Path) -> Conventions:
