@@ -62,6 +62,30 @@ class ClusterWarnings:
     truncated: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Unrecorded:
+    """The pods that ask for accelerators, have not ended and have no record of podberth's.
+
+    ``truncated``: the cluster has more pods than were read.
+    """
+
+    documents: tuple[Document, ...]
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetThrough:
+    """The unrecorded pods, as ``NAMESPACE/NAME``, that policies would change or deny if they were created now."""
+
+    since: datetime
+    """The creation of the webhook configuration; earlier pods are left out."""
+    changed: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+    policies: tuple[str, ...] = ()
+    """The policies that would change or deny any of them."""
+    truncated: bool = False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallationState:
     """Everything that was read about an installation, at one time."""
@@ -86,6 +110,12 @@ class InstallationState:
     heartbeats: Read[tuple[Document, ...]]
     replicas: Read[tuple[Replica, ...]]
     events: Read[ClusterWarnings]
+    namespaces: Read[tuple[Document, ...]]
+    params: Read[tuple[Document, ...]]
+    """The ConfigMaps of podberth's namespace that no agent writes: parameters, and the platform team's own policies."""
+    unrecorded: Read[Unrecorded]
+    let_through: Read[LetThrough] | None = None
+    """What ``checking.let_through`` finds among the unrecorded pods; None if nobody has looked."""
 
 
 def spoken(replicas: Read[tuple[Replica, ...]]) -> tuple[Replica, ...]:

@@ -5,10 +5,12 @@ from .denials import denied
 from .installed import installed
 from .model import InstallationState, Section, StatusReport
 from .nodes import topology
+from .outage import outage
 from .policies import policies
 
 _SECTIONS = {
     "installed": installed,
+    "outages": outage,
     "policies": policies,
     "topology": topology,
     "certificates": certificates,
