@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing
+from http import HTTPStatus
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
 def test_serve_writes_on_a_pod(plane: ControlPlane, images: Mapping[str, Image], tmp_path: Path) -> None:
     def written() -> bool:
         answer = plane.api.ask("POST", f"/api/v1/namespaces/{USERS}/pods?dryRun=All", gpu_pod())
-        return bool(record(answer.document))
+        return answer.status == HTTPStatus.CREATED and bool(record(answer.document))
 
     (tmp_path / "overlay").mkdir()
     with closing(Contained(images["podberth"], tmp_path / "serve", webhook_container(plane))) as webhook:
