@@ -216,6 +216,7 @@ def test_it_may_write_the_status_and_nothing_else_of_a_policy(following: Followi
     api = Api(following.control_plane.url, token, following.control_plane.ca_file)
     try:
         put(following, marking("good"))
+        until(following, "good")
         name = "mark"
         assert api.raw("PATCH", f"{POLICIES_PATH}/{name}")[0] == 403
         assert api.raw("DELETE", f"{POLICIES_PATH}/{name}")[0] == 403
@@ -223,6 +224,7 @@ def test_it_may_write_the_status_and_nothing_else_of_a_policy(following: Followi
     finally:
         api.close()
         following.control_plane.kubectl("delete", "gpupolicy", "mark")
+        until(following, "")
 
 
 # ---- over files -----------------------------------------------------------------------------------------------------
