@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from podberth.installation.model import (
+from podberth.installation.observation import (
     ClusterWarnings,
     InstallationState,
     LetThrough,

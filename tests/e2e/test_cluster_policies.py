@@ -13,7 +13,7 @@ from controlplane.wait import wait_for
 from podberth.files.loading import find_policies
 from podberth.kube.documents import load_documents
 from podberth.kube.yaml_text import as_yaml
-from podberth.lint.model import Level
+from podberth.lint.findings import Level
 from podberth.lint.runner import lint
 from podberth.telemetry.metrics import POLICY_STATES
 from snapshots import environment, policy

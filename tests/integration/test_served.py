@@ -20,7 +20,7 @@ from podberth.cluster import workloads
 from podberth.cluster.served import ServedKinds
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.errors import ClusterError
-from podberth.facts.kinds import FOLLOWED
+from podberth.facts.object_kinds import FOLLOWED
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import Metrics, WatchMetrics
 

@@ -6,7 +6,7 @@ import pytest
 
 from calls import calls_of
 from podberth.check.bystanders import is_foreign, patches_of
-from podberth.check.model import Result
+from podberth.check.result import Result
 from podberth.check.run import Checked, CheckSettings, check, report
 from podberth.check.sources import read
 from snapshots import snapshot

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from checking import checked, one, shipped
-from podberth.check.model import Result
+from podberth.check.result import Result
 
 NVIDIA = "nvidia.com/gpu"
 

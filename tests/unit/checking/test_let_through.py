@@ -7,7 +7,7 @@ import pytest
 
 from builders import gpu_pod
 from podberth.checking.let_through import let_through
-from podberth.installation.model import LetThrough, Unread, Unrecorded
+from podberth.installation.observation import LetThrough, Unread, Unrecorded
 from snapshots import policy
 from status_scenes import NOW, gpu_policy, observed, workload
 

@@ -16,7 +16,7 @@ from podberth.admission.messages import MAX_LINE
 from podberth.errors import ReviewError
 from podberth.group_checks.case import MOST_ROLES
 from podberth.group_checks.checks import CHECKS
-from podberth.group_checks.together import RULES
+from podberth.group_checks.least_pods import RULES
 from podberth.workload.templates import templates
 from properties import thinned
 from right_groups import RIGHT

@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from podberth.installation.model import Replica, Unread
+from podberth.installation.observation import Replica, Unread
 from status_scenes import CA, NOW, authority, configuration, replica, report, row, rows
 
 REFUSED = Unread("forbidden", "get pods/proxy in podberth-system")

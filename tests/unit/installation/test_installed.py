@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from podberth.installation.model import Unread
+from podberth.installation.observation import Unread
 from status_scenes import CA, configuration, observed, report, row, rows, workload
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from podberth.installation.model import LetThrough, Unread
+from podberth.installation.observation import LetThrough, Unread
 from status_scenes import CA, NOW, configuration, row, rows
 
 KINDS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from podberth.installation.model import Unread
+from podberth.installation.observation import Unread
 from status_scenes import counting, gpu_policy, replica, row, rows, workload
 
 FILES: dict[str, Any] = workload(readyReplicas=2, updatedReplicas=2)

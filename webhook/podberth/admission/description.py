@@ -18,7 +18,7 @@ from ..kube.pod import spec
 from ..kube.selector import label_selector_matches
 from ..mutation.concerns.scheduler_name import DEFAULT_SCHEDULER
 from ..topology.need import CHOSEN_BY, Need, NodeSelection, is_small, own_tolerations
-from ..topology.together import Roles
+from ..topology.whole_gang import Roles
 from ..workload.gangs import Gang, gang_of
 from ..workload.gpus import GpuFacts, facts_of, gpu_facts
 from ..workload.systems import ACCOUNTING, PLAIN, SYSTEMS, is_accounted, more_decisive

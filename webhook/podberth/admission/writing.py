@@ -22,7 +22,7 @@ from ..mutation.standing import revived, stand, undone
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked
 from ..topology.need import NodeSelection, own_tolerations
-from ..topology.nodes import NodeSet
+from ..topology.node_sets import NodeSet
 from .asking import Asking
 from .checked import outgrown
 from .gate import overreach, refusal

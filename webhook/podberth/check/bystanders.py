@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from ..kube.values import values
-from .model import Finding, Report, Result
+from ..kube.walk import values
+from .result import Finding, Report, Result
 from .sources import Source, SourceFile
 
 CHART: Final = "Chart.yaml"

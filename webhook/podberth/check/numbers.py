@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from ..kube.names import is_qualified
+from ..kube.object_names import is_qualified
 from ..kube.patch import Path
 from ..kube.pod import containers, repeated_names, spec
 from ..kube.quantity import parse_count, parse_quantity
-from ..kube.values import values
+from ..kube.walk import values
 
 # $GPUS, ${GPUS}, $(GPUS), {{ .Values.gpus }}, {% … %}, <gpus>, %GPUS%, __GPUS__, @GPUS@: whole values, one or several.
 _ONE: Final = (

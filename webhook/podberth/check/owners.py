@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ..kube import pod as pods
-from ..kube.names import cron_job_of
+from ..kube.object_names import cron_job_of
 from ..workload.finished import is_finished
 from ..workload.kinds import LINKS, TEMPLATES_ONLY, is_known, row_for
 from ..workload.templates import templates

@@ -18,7 +18,7 @@ from ..admission.rollout import rolled_out, rollout_key
 from ..admission.snapshot import Snapshot
 from ..errors import Problem, ReviewError
 from ..kube.mishaps import is_template
-from ..kube.names import MAX_LABEL, is_label
+from ..kube.object_names import MAX_LABEL, is_label
 from ..kube.patch import Patch, Path, apply
 from ..kube.paths import pointer
 from ..mutation import record
@@ -29,9 +29,9 @@ from ..workload.kinds import is_known
 from ..workload.projection import Projected, place_of, project
 from ..workload.templates import Template, templates
 from .bystanders import asserts, folded, is_foreign, is_other_data, is_part_of_a_tool, patch, skipped_file
-from .model import DocumentChange, Finding, Report, Result, Verdict, Wrote
 from .numbers import advice, is_of_a_placeholder, is_placeholder, numbers_in, place_of_number, refused
 from .place import field_of, named_path, place_in, reads_of, steps_of, without_field
+from .result import DocumentChange, Finding, Report, Result, Verdict, Wrote
 from .sources import Document, Source, SourceFile
 from .unknown_fields import UnknownField, unknown_fields_in
 from .unknown_kinds import names_accelerators, places_of_pods

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import Chunk, Path, Place, Position, Positions, render_path
-from ..kube.values import values
+from ..kube.walk import values
 from .numbers import is_filled_in_later
 
 Document = dict[str, Any]

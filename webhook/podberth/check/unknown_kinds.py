@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ..devices.resources import recognise
 from ..kube.patch import Path
-from ..kube.values import values
+from ..kube.walk import values
 
 # A PodSpec's list
 _CONTAINERS: Final = "containers"

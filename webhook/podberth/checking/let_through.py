@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from ..admission.snapshot import Snapshot
-from ..check.model import Result
 from ..check.owners import as_created
+from ..check.result import Result
 from ..check.run import CheckSettings, judged
 from ..check.sources import without_place
 from ..cluster.layered_policies import file_of, text
 from ..errors import UsageError
 from ..facts.cluster import ClusterFacts, collect
-from ..installation.model import Document, InstallationState, LetThrough, Read, Unread, option
+from ..installation.observation import Document, InstallationState, LetThrough, Read, Unread, option
 from ..kube.selector import label_selector_matches
 from ..policy.every_pod import MUTATING
 from .run import Policies, policies_in

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ..admission.snapshot import Snapshot, load_working
 from ..check.bystanders import chart
-from ..check.live import Supposition, suppose
-from ..check.model import Report
+from ..check.live_workloads import Supposition, suppose
+from ..check.result import Report
 from ..check.run import Checked, CheckSettings, check, report, unreadable
 from ..check.sources import Document, SourceFile, read
 from ..check.surroundings import referred, surroundings, within
@@ -44,7 +44,7 @@ class CheckRequest:
     sources: bool
     """Whether the results keep the parsed documents, which some formats need."""
     as_if: Collection[Supposition] = ()
-    """The assumptions about the policies, as in ``check.live``."""
+    """The assumptions about the policies, as in ``check.live_workloads``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from ..api.opening import Kubeconfig
-from ..check.report.lines import Line, Span
+from ..check.report.styled_lines import Line, Span
 from ..checking.let_through import let_through
 from ..cluster.installation import open_status
-from ..installation.model import Row, State, StatusReport
+from ..installation.observation import Row, State, StatusReport
 from ..installation.report import judge
 from .access import add_kubeconfig, add_output, kubeconfig_of
 from .exitcodes import ExitCode

@@ -24,7 +24,16 @@ from ..api.protocol import (
 )
 from ..api.reflector import pages
 from ..errors import ClusterError
-from ..installation.model import ClusterWarnings, Document, Found, InstallationState, Read, Replica, Unread, Unrecorded
+from ..installation.observation import (
+    ClusterWarnings,
+    Document,
+    Found,
+    InstallationState,
+    Read,
+    Replica,
+    Unread,
+    Unrecorded,
+)
 from ..kube.api_path import ApiPath, collection_path, version_path
 from ..telemetry.metrics import read_samples
 from ..wellknown import API_VERSION, APPLIED_ANNOTATION, NAMESPACE

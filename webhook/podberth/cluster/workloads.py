@@ -11,12 +11,12 @@ from typing import Any, Final
 from ..api.protocol import Document
 from ..errors import TopologyError
 from ..facts.cluster import ClusterFacts
-from ..facts.kinds import Kind, Place
+from ..facts.object_kinds import Kind, Place
 from ..facts.table import Table
 from ..kube.unchecked import text_at
 from ..telemetry.log import Log
-from .live import Documents
-from .objects import rounds
+from .live_nodes import Documents
+from .whole_objects import rounds
 
 # Some 2 KiB each (bench.live_workloads), so a fifth of the memory that the manifests grant.
 MOST_OBJECTS: Final = 100_000

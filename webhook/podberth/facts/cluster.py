@@ -19,11 +19,11 @@ from ..kinds.systems import NATIVE_GROUP
 from ..kube.unchecked import mapping_at
 from ..topology.heartbeats import has_run_out
 from ..topology.manifest import judge
-from ..topology.model import Node
+from ..topology.node import Node
 from ..topology.pod_groups import GroupKey, PodGroup
 from ..topology.queues import Queues
 from ..wellknown import NAMESPACE
-from .kinds import (
+from .object_kinds import (
     CONFIG_MAP,
     HEARTBEAT,
     NAMESPACE_KIND,

@@ -19,7 +19,7 @@ from ..topology.manifest import FAULTS, read_node
 from ..topology.pod_groups import served_pod_groups
 from ..wellknown import TOPOLOGY_LABEL
 from ..workload.owners import KEPT_ANNOTATIONS
-from .kinds import Document, Role, kinds_of, unlist
+from .object_kinds import Document, Role, kinds_of, unlist
 
 IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
 """The function that returns whether a policy may read a ConfigMap as params, from its namespace, name and labels."""

@@ -9,7 +9,7 @@ from ..kube.unchecked import at
 from ..wellknown import GANG_LABEL
 from ..workload.systems import PLAIN, SYSTEMS
 from .case import GroupCase, Pods, Wrong
-from .together import starts
+from .least_pods import starts
 
 _STATED: Final = tuple(each for row in DOSSIERS for each in row.stated_minimums if each.needed_at)
 _OF_SCHEDULER: Final = {scheduler: row for row in SYSTEMS for scheduler in row.schedulers}

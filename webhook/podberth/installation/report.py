@@ -3,8 +3,8 @@
 from .certificates import certificates
 from .denials import denied
 from .installed import installed
-from .model import InstallationState, Section, StatusReport
 from .nodes import topology
+from .observation import InstallationState, Section, StatusReport
 from .outage import outage
 from .policies import policies
 

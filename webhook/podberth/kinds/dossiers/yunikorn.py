@@ -21,7 +21,7 @@ from ..words import under
 def _of_task_groups(text: str) -> int:
     """Return the number of pods of all task groups; cached, because a review asks several times for each template.
 
-    ``kube.budget.TASK_GROUPS`` bounds the text, so the cache has a megabyte at most.
+    ``kube.pod_limits.TASK_GROUPS`` bounds the text, so the cache has a megabyte at most.
     """
     try:
         groups = orjson.loads(text)

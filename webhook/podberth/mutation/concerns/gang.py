@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import EvaluationError
-from ...kube.names import is_subdomain
+from ...kube.object_names import is_subdomain
 from ...kube.patch import Draft, Path
 from ...kube.paths import pointer
 from ...wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from builders import gpu_container, pod
-from podberth.kube.budget import (
+from podberth.kube.paths import ELEMENT
+from podberth.kube.pod_limits import (
     ALL_ENTRIES,
     ANNOTATIONS,
     CONTAINERS,
@@ -17,7 +18,6 @@ from podberth.kube.budget import (
     TASK_GROUPS,
     excess,
 )
-from podberth.kube.paths import ELEMENT
 from podberth.kube.schema import PodSchema, Schema
 from podberth.kube.shape import shape_problems
 

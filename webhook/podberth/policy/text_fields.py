@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from ..cel.types import Want
-from ..kube.names import MAX_SUBDOMAIN, NAME, SUBDOMAIN, is_qualified, is_subdomain
+from ..kube.object_names import MAX_SUBDOMAIN, NAME, SUBDOMAIN, is_qualified, is_subdomain
 from .wording import shown
 
 # k8s.io/apimachinery/pkg/util/validation: IsValidLabelValue; cel.go's identifiers

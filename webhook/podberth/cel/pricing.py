@@ -1,9 +1,9 @@
 """Prices each part of a checked expression, and computes the maximum size of its value, for ``cel.cost``.
 
 A part is priced for each time that it can run, including nested loops. A list or map of the pod is assumed to have the
-maximum length that ``kube.budget`` allows. All strings of a pod together are no longer than the pod. The engine stops
-an evaluation after 10,000 iterations, which bounds every loop. But 10,000 can be too many: ``map`` and ``filter`` copy
-their list for each element that they add.
+maximum length that ``kube.pod_limits`` allows. All strings of a pod together are no longer than the pod. The engine
+stops an evaluation after 10,000 iterations, which bounds every loop. But 10,000 can be too many: ``map`` and ``filter``
+copy their list for each element that they add.
 
 The prices are measurements (``cel.prices``) in microseconds of one idle core, for each function on its worst known
 input. They serve to compare functions, and are no statement about a machine's speed.
@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import log2
 
-from ..kube.budget import ENTRIES
 from ..kube.paths import ELEMENT
+from ..kube.pod_limits import ENTRIES
 from . import ast, patterns
 from .ast import Node
 from .dispatch import LONGEST_TEXT
@@ -37,7 +37,7 @@ from .sizes import (
 )
 from .types import NODES
 from .typing import VARIABLES
-from .values import MOST_VALUES
+from .value_types import MOST_VALUES
 
 # ---- prices ---------------------------------------------------------------------------------------------------------
 _PART, _COPY, _PATTERN, _SEARCH, _APPEND, _PAIR, _DEEP, _STATE = (

@@ -30,7 +30,7 @@ from pydantic import BeforeValidator, Field, StrictInt, ValidationError
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import Path
-from ..policy.fields import Model
+from ..policy.text_fields import Model
 from ..policy.wording import explain
 
 Document: TypeAlias = dict[str, Any]

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from podberth.admission.snapshot import load_snapshot
-from podberth.check.live import Supposition, judge, live_report, suppose
-from podberth.check.model import Live, Report
+from podberth.check.live_workloads import Supposition, judge, live_report, suppose
 from podberth.check.owners import Speakers, speakers
 from podberth.check.report import live_text
+from podberth.check.result import Live, Report
 from podberth.check.run import CheckSettings
 from podberth.check.sources import Source, read
 from podberth.check.surroundings import referred, surroundings, within

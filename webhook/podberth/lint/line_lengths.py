@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from ..admission.messages import line
 from ..cel.tree import Call, Literal, Tree
 from ..kube.positions import Path
-from .model import Linted
+from .findings import Linted
 
 
 def shortest_lines(policy: Linted) -> Iterator[tuple[Path, int]]:

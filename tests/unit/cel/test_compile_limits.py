@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from podberth.cel import ast
-from podberth.cel.bounds import (
+from podberth.cel.compile_limits import (
     MAX_EXPRESSION_BYTES,
     MAX_EXPRESSION_PARTS,
     MAX_PROGRAM_PARTS,

@@ -2,7 +2,7 @@
 
 from typing import Final, Protocol
 
-from .budget import CONNECTION_BYTES, HANDSHAKE_BYTES, MemoryBudget
+from .byte_budget import CONNECTION_BYTES, HANDSHAKE_BYTES, MemoryBudget
 
 # An API server has up to 200 mutating requests in progress (--max-mutating-requests-inflight), each with a connection
 # of own while it waits for a webhook. 1,024 is five of them at one replica.

@@ -6,7 +6,7 @@ from http.client import HTTPConnection
 
 import pytest
 
-from podberth.agent.meter import Meter
+from podberth.agent.last_reading import Meter
 from podberth.agent.metrics_server import serving
 from podberth.errors import DeviceError
 from podberth.settings import Address

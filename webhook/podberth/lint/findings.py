@@ -15,10 +15,10 @@ from ..cel.tree import Name, Tree, walk
 from ..errors import Problem
 from ..kube.positions import Path
 from ..policy.compile import CompiledMutation, CompiledPolicy
+from ..policy.expressions import Placed, expressions_of
 from ..policy.model import Leaf, Mutation, Spec, leaves_of
 from ..policy.parse import ParsedPolicy
-from ..policy.places import Placed, expressions_of
-from ..topology.model import Node
+from ..topology.node import Node
 from .conditions import Conditions
 
 _PREFIX = "variables."

@@ -32,7 +32,7 @@ from ..kube.unchecked import mapping_at, text_at
 from ..topology.codec import decode_topology
 from ..topology.heartbeats import Heartbeat, read_heartbeat
 from ..topology.manifest import read_node
-from ..topology.model import NodeTopology
+from ..topology.node import NodeTopology
 from ..topology.pod_groups import POD_GROUP_KINDS, GroupKey, PodGroup, min_member, served_pod_groups
 from ..topology.queues import QUEUE_FORMS, QueueKey
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL

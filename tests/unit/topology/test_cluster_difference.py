@@ -7,8 +7,8 @@ import pytest
 
 from builders import JSON
 from podberth.facts.cluster import collect
-from podberth.topology.difference import NodeChange, difference
-from podberth.topology.model import Fabric, Node, NodeTopology
+from podberth.topology.cluster_difference import NodeChange, difference
+from podberth.topology.node import Fabric, Node, NodeTopology
 from topology_scenes import LOST, cluster, described, simulated
 
 NODE, TOPOLOGY = simulated("dgx-a100-8-mig-mixed", "n")

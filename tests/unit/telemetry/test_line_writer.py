@@ -1,6 +1,6 @@
 import os
 
-from podberth.telemetry.lines import LineWriter
+from podberth.telemetry.line_writer import LineWriter
 
 
 def _read_all(descriptor: int) -> bytes:

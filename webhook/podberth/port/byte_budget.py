@@ -15,7 +15,7 @@ MIB: Final = 1024 * 1024
 # The last of them are for the document of the current decision: the document of the largest body is charged 224.
 LIMIT_BYTES: Final = 512 * MIB
 # How full the budget may be for a kind to take more of it. Connections are accepted when bodies are refused already.
-# Bodies on connections that have proven nothing (port.places) leave room for the API server's.
+# Bodies on connections that have proven nothing (port.slots) leave room for the API server's.
 LEVELS: Final[Mapping[str, int]] = {
     "unproven bodies": 192 * MIB,
     "bodies": 256 * MIB,

@@ -13,7 +13,7 @@ from ...kube.pod import OwnerReference
 from ...workload.gangs import gang_of
 from ...workload.stages import is_guess
 from .lineage import documents, on_top
-from .model import Place, WaitingPod, World
+from .world import Place, WaitingPod, World
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from ..errors import DeviceError
 from ..telemetry.gpu_metrics import NodeReading
 from ..topology.derive import derive
-from ..topology.model import Unseen
+from ..topology.node import Unseen
 from ..topology.observation import Observation
 from ..topology.usage import Look, Usage, allocate
 from .kubelet import Kubelet

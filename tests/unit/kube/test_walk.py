@@ -1,4 +1,4 @@
-from podberth.kube.values import values
+from podberth.kube.walk import values
 
 
 def test_every_value_comes_once_with_its_path_a_holder_before_its_parts() -> None:

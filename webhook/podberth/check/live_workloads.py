@@ -13,8 +13,8 @@ from ..kube.patch import Draft
 from ..kube.shape import shape_problems
 from ..mutation import record
 from ..policy.parse import ParsedPolicies, ParsedPolicy
-from .model import VERDICTS, Finding, Live, PolicyCount, Report, Result, Verdict, Wrote
 from .owners import Speaker, Speakers
+from .result import VERDICTS, Finding, Live, PolicyCount, Report, Result, Verdict, Wrote
 from .run import CheckSettings, judged
 from .sources import Document
 

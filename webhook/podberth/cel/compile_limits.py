@@ -13,9 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from .engine_errors import TOO_DEEP, CelProblem
 from .libraries import LIBRARIES
 from .libraries.native import MACROS
-from .problems import TOO_DEEP, CelProblem
 
 MAX_TEXT_BYTES = 512 * 1024
 """The limit for a file or an object with policies. Reading YAML takes 10 us for each value, and a value may take only

@@ -19,7 +19,6 @@ from ..kube.selector import node_selector_matches
 from ..wellknown import HOSTNAME_LABEL, LINK_DOMAIN_LABEL
 from .capability import Capability
 from .cover import LabelledNodes
-from .model import Taint
 from .need import (
     NODE_NAME_FIELD,
     Need,
@@ -29,6 +28,7 @@ from .need import (
     link_domain,
     pods_per_node,
 )
+from .node import Taint
 from .placement import Placement, Unfit
 
 OwnLabels: TypeAlias = tuple[tuple[str, str], ...]

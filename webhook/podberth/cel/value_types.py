@@ -29,7 +29,7 @@ _MAX_DEPTH = 100
 
 MOST_VALUES = 20_000
 """The maximum number of values, including nested ones, in a map or list that is written into a pod. A term of node
-affinity may name 10,000 nodes (``kube.budget``). Checking one value takes 0.5 us."""
+affinity may name 10,000 nodes (``kube.pod_limits``). Checking one value takes 0.5 us."""
 
 
 def misfit(plain: Any, want: Want) -> str:

@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 
 from podberth.cel.types import Want
-from podberth.cel.values import misfit
+from podberth.cel.value_types import misfit
 
 
 def nested(depth: int) -> list[Any]:

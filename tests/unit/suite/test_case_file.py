@@ -1,6 +1,6 @@
 import pytest
 
-from podberth.suite.model import parse_suite
+from podberth.suite.case_file import parse_suite
 
 CASE = "cases:\n- name: a\n  pod: {spec: {}}\n  expect: {verdict: mutated}\n"
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from podberth.port.budget import LEVELS, LIMIT_BYTES, MIB, PARSED_PER_BYTE, Hold, MemoryBudget
+from podberth.port.byte_budget import LEVELS, LIMIT_BYTES, MIB, PARSED_PER_BYTE, Hold, MemoryBudget
 from podberth.server.body import MAX_BODY_BYTES
 
 _DEPLOYMENT = Path(__file__).parents[3] / "manifests" / "base" / "deployment.yaml"

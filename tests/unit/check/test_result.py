@@ -4,7 +4,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from podberth.check.model import DocumentChange, Finding, Report, Result
+from podberth.check.result import DocumentChange, Finding, Report, Result
 
 ROOT = Path(__file__).parents[3]
 

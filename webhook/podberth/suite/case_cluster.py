@@ -7,7 +7,7 @@ from ..errors import TopologyError
 from ..kube.positions import Path
 from ..topology.shapes import simulate
 from ..wellknown import NAMESPACE
-from .model import Case, Document, Nodes, Suite
+from .case_file import Case, Document, Nodes, Suite
 
 Params: TypeAlias = Mapping[tuple[str, str], Document]
 """The ConfigMaps beside the policies, by namespace and name."""

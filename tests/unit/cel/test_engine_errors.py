@@ -1,7 +1,7 @@
 import pytest
 
 from podberth.cel.engine import CelType, CompileError, Environment, Expression, Want
-from podberth.cel.problems import failure
+from podberth.cel.engine_errors import failure
 
 
 def problems(environment: Environment, source: str, want: Want = Want.ANY) -> list[str]:

@@ -1,7 +1,7 @@
 """Places for connections: accepted and displaced ones."""
 
-from podberth.port.budget import CONNECTION_BYTES, HANDSHAKE_BYTES, LEVELS, MemoryBudget
-from podberth.port.places import GRACE_SECONDS, Places
+from podberth.port.byte_budget import CONNECTION_BYTES, HANDSHAKE_BYTES, LEVELS, MemoryBudget
+from podberth.port.slots import GRACE_SECONDS, Places
 
 
 class Caller:

@@ -11,7 +11,7 @@ from podberth.api.protocol import NODES, Document, Timing
 from podberth.checking.run import policies_in
 from podberth.checking.survey import SurveyedCluster
 from podberth.cluster.follow import open_cluster
-from podberth.cluster.live import Documents
+from podberth.cluster.live_nodes import Documents
 from podberth.errors import TopologyError, UsageError
 from podberth.telemetry.log import Log
 

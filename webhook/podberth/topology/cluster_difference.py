@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from ..conventions import Conventions
-from .model import Gpu, Node, NodeTopology
+from .node import Gpu, Node, NodeTopology
 from .overview import MachineSummary, kind_of
 from .picture import layout_of, shape_of
 

@@ -11,7 +11,7 @@ from ..conventions import Conventions
 from ..wellknown import HOSTNAME_LABEL
 from .capability import Capability
 from .need import Need, total
-from .nodes import NodeClass, NodeSet, OwnLabels
+from .node_sets import NodeClass, NodeSet, OwnLabels
 
 Roles: TypeAlias = tuple[tuple[int, Need], ...]
 """The roles of a gang: the number of pods of each role, and the need of one such pod."""
