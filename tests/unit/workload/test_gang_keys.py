@@ -27,10 +27,10 @@ def test_what_is_kept_of_a_pod_says_the_same_of_its_gang(case: Case) -> None:
     for document, _, _ in case.members:
         for owners in (case.owners, {}):
             # Who schedules it is said in its spec, and so is how many pods a model of KServe's has.
-            whole = replace(gang_of(document, "default", owners), system="plain")
+            whole = replace(gang_of(document, "default", owners), system="plain", accounted=False)
             kept = gang_of(with_gang_keys(document), "default", owners)
             size = 0 if case.source == "InferenceService" else whole.size
-            assert replace(kept, system="plain", role=whole.role) == replace(whole, size=size)
+            assert replace(kept, system="plain", accounted=False, role=whole.role) == replace(whole, size=size)
 
 
 def test_of_a_pod_nothing_else_is_kept() -> None:
