@@ -32,7 +32,7 @@ class System:
     reads: tuple[str, ...]
     """The fields of a pod from which the system reads group, queue and topology; a policy may write them."""
     writes: str = ""
-    """The fields among ``reads`` that a ``gang`` mutation writes, in words; empty if the pod already names its group."""
+    """The fields among ``reads`` that a ``gang`` mutation writes; empty if the pod already names its group."""
     pod_groups: str = ""
     """The API group of the PodGroups, if a policy may choose the system for a plain gang; else empty."""
     reference: tuple[str, ...] = ()
