@@ -21,6 +21,10 @@ from .recipe import ACCOUNTS, DEBIAN_LEFT_OUT, HOME, PYTHON, RECIPES, SITE, WHEE
 _ROOT = Path(__file__).parents[1]
 
 
+class OriginError(RuntimeError):
+    """What is built cannot be told; the message says what to do."""
+
+
 class Build:
     """One build of both images; ``work`` is an empty folder."""
 
@@ -69,11 +73,15 @@ class Build:
 
 
 def main(output: Path) -> int:
-    """Build into a folder; return 0, or 3 where the packages cannot be had."""
+    """Build into a folder; return 0, or 3 where the packages cannot be had, or git and dpkg do not say of what."""
     output.mkdir(parents=True, exist_ok=True)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "podberth" / "images"
     cache.mkdir(parents=True, exist_ok=True)
-    origin = _origin()
+    try:
+        origin = _origin()
+    except OriginError as error:
+        sys.stderr.write(f"{error}\n")
+        return 3
     os.environ["SOURCE_DATE_EPOCH"] = str(origin.epoch)
     with (cache / "lock").open("w") as lock, tempfile.TemporaryDirectory() as work:
         fcntl.flock(lock, fcntl.LOCK_EX)  # apt's folder, and pip's, are for one at a time
@@ -95,7 +103,14 @@ def _origin() -> Origin:
 
 
 def _said(*command: str) -> str:
-    return subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    try:
+        return subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    except (FileNotFoundError, subprocess.CalledProcessError) as error:
+        reason = error.stderr.strip() if isinstance(error, subprocess.CalledProcessError) else error
+        raise OriginError(
+            f"images: {' '.join(command[:2])}: got {reason}; want Debian, git, and a clone of the repository; "
+            'do: docs/install.md, "Images"'
+        ) from error
 
 
 def _file(path: Path) -> Path:

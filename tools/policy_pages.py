@@ -55,7 +55,7 @@ def _index(library: tuple[Shipped, ...]) -> str:
 
 Each policy is a folder with its tests. Those that are on lie in [policies/](../../policies) and are safe on any
 cluster: they prefer where they choose nodes, and deny only what could not run. Those that are off lie in
-[optional-policies/](../../optional-policies); a copy beside the others turns one on:
+[optional-policies/](../../optional-policies), until somebody applies them, or copies them beside the files:
 
     podberth policies list
     podberth policies show protect-gpu-nodes

@@ -92,7 +92,7 @@ def test_each_component_is_a_value(chart: Helm, tmp_path: Path, component: str, 
 
 HERE, KUSTOMIZATION = (
     re.search(rf"^```yaml\n({first}.*?)^```$", page("docs/install.md").partition("## What every cluster has")[2], _MANY)
-    for first in ("imagePullSecrets:", "resources:")
+    for first in (r"resources: \{", r"resources: \[")
 )
 
 

@@ -88,6 +88,7 @@ DOSSIER: Final = Dossier(
             ),
             "of a PyTorchJob's pods annotation `kai.scheduler/segment-size`",
         ),
+        writes="nothing of gangs; where it starts pods one by one, as `plain`",
         elsewhere=(
             "`metadata.labels[kai.scheduler/queue]` of the workload",
             "`metadata.annotations[kai.scheduler/topology]` of the workload, with `topology-preferred-placement`",

@@ -291,6 +291,7 @@ DOSSIER: Final = Dossier(
             "annotations `scheduling.k8s.io/group-name`, `scheduling.volcano.sh/queue-name`",
             "of pods without a group annotations `volcano.sh/network-topology-{mode,highest-tier}`",
         ),
+        writes="nothing of gangs; where it starts pods one by one, as `plain`",
         elsewhere=(
             "`spec.minMember`, `spec.queue` of the PodGroup or `spec.minAvailable`, `spec.queue` of the Volcano Job",
             "`spec.networkTopology` of either",
