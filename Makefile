@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -I -m pytest
 
-.PHONY: demo demo-cluster check test test-all lock clean
+.PHONY: demo demo-cluster check test test-all test-versions lock clean
 
 # The environment: every package at its locked version, by hash; then podberth itself, editable.
 $(VENV)/.installed: requirements/dev.lock pyproject.toml
@@ -35,6 +35,9 @@ test: $(VENV)/.installed  ## the tests that a change needs
 
 test-all: $(VENV)/.installed  ## every test that this machine can run
 	@$(BIN)/python tests/run.py --all
+
+test-versions: $(VENV)/.installed  ## older Kubernetes releases, and each Python that is here
+	@$(BIN)/python tests/versions.py
 
 lock: $(VENV)/.installed  ## resolve pyproject.toml again into requirements/*.lock
 	@$(BIN)/python -m pip install --quiet uv
