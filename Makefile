@@ -4,8 +4,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -I -m pytest
+DIST   ?= dist
 
-.PHONY: demo demo-cluster check test test-all test-versions lock clean
+.PHONY: demo demo-cluster images check test test-all test-versions lock clean
 
 # The environment: every package at its locked version, by hash; then podberth itself, editable.
 $(VENV)/.installed: requirements/dev.lock pyproject.toml
@@ -22,11 +23,14 @@ demo: $(VENV)/.installed  ## GPU pods rewritten over HTTPS: no cluster, no GPU
 demo-cluster: $(VENV)/.installed  ## kubectl apply intercepted on a real control plane
 	@$(BIN)/python demo/cluster.py
 
+images: $(VENV)/.installed  ## both images and their lists into $(DIST): docs/install.md
+	@$(BIN)/python -m images --output $(DIST)
+
 check: $(VENV)/.installed  ## lint, format, types, architecture, words
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(BIN)/mypy tests/unit tests/property tests/integration tests/conformance tests/second_engine tests/e2e tests/deployment tests/controlplane tests/operator_pods tests/nvml tests/gotools tests/monitoring tests/*.py demo bench tools
+	@$(BIN)/mypy tests/unit tests/property tests/integration tests/conformance tests/second_engine tests/e2e tests/deployment tests/controlplane tests/operator_pods tests/nvml tests/gotools tests/monitoring tests/containers tests/*.py demo bench tools images
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/python tools/plain_words.py
 
@@ -52,7 +56,6 @@ define LOCKS
 runtime pyproject.toml
 cluster pyproject.toml --extra cluster --extra tracing
 agent pyproject.toml --extra agent
-build --group build
 dev pyproject.toml --group dev
 endef
 export LOCKS

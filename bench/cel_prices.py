@@ -26,7 +26,7 @@ from node_builders import need_of
 from podberth.cel import patterns
 from podberth.cel.engine import INT, LIST, Activation, CelType, Environment, Expression, Want
 from podberth.cel.functions import NODES_FIELDS, ReviewContext
-from podberth.cel.values import misfit, ordered
+from podberth.cel.value_types import misfit, ordered
 from podberth.errors import EvaluationError
 from podberth.kube.schema import PodSchema
 from podberth.topology.index import TopologyIndex

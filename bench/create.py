@@ -188,14 +188,18 @@ def _set_up(control_plane: ControlPlane, servers: Servers, folder: Path) -> None
 
 
 def _shipped() -> list[JSON]:
-    """Read podberth's webhook configurations."""
+    """Read podberth's webhook configurations; a creation that podberth does not answer is an error, and no fast one."""
     found = []
     for path in sorted((ROOT / "manifests" / "base").glob("*webhook*.yaml")):
         documents, problems = load_documents(path.read_text(), str(path))
         if problems:
             raise SystemExit("\n".join(map(str, problems)))
         found += [each.document for each in documents]
-    return [each for each in found if each["kind"].endswith("WebhookConfiguration")]
+    configurations = [each for each in found if each["kind"].endswith("WebhookConfiguration")]
+    for hook in (hook for each in configurations for hook in each["webhooks"]):
+        if hook["name"].startswith("pods."):
+            hook["failurePolicy"] = "Fail"
+    return configurations
 
 
 def _renamed(configurations: list[JSON]) -> list[JSON]:

@@ -1,4 +1,4 @@
-"""Pods made from the table of bounds (``kube.budget``): so many entries of each list, of one kind or another.
+"""Pods made from the table of bounds (``kube.pod_limits``): so many entries of each list, of one kind or another.
 
 A genome says how many entries each list has and what they are like; ``build`` makes the pod. What one entry of a list
 is like is here, by the list's name: a row of the table without one is an error of a test, so a list that podberth
@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from podberth.kube.budget import ALL_ENTRIES, LARGEST, MAX_BYTES, Path, excess
 from podberth.kube.paths import ELEMENT
+from podberth.kube.pod_limits import ALL_ENTRIES, LARGEST, MAX_BYTES, Path, excess
 from podberth.wellknown import APPLIED_ANNOTATION
 
 Pod: TypeAlias = dict[str, Any]

@@ -1,8 +1,9 @@
 """How long the largest pods hold a worker: ``python -m bench.hostile``.
 
-Pods at the bounds of ``kube.budget`` are made from its table (``bench.genome``): each list at its bound, of every kind
-of entries, then each two lists of a kind at theirs. Beside them stand the pods that the bounds are named after (1.5
-MiB, names that need escaping in JSON and in JSON pointers), and the slowest that ``bench.hostile_search`` has found.
+Pods at the bounds of ``kube.pod_limits`` are made from its table (``bench.genome``): each list at its bound, of every
+kind of entries, then each two lists of a kind at theirs. Beside them stand the pods that the bounds are named after
+(1.5 MiB, names that need escaping in JSON and in JSON pointers), and the slowest that ``bench.hostile_search`` has
+found.
 
 The time is processor time of one worker for one review, all shipped policies asked: the body read and decoded, the
 decision, the answer written; the engine keeps the interpreter lock, so nobody else is answered meanwhile. It is the
@@ -27,8 +28,8 @@ from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.admission.workload import validate_workload
-from podberth.kube.budget import CONTAINERS, MAX_BYTES
 from podberth.kube.patch import apply
+from podberth.kube.pod_limits import CONTAINERS, MAX_BYTES
 
 from . import clusters, decisions, genome, many_roles, roles
 from .figures import table

@@ -22,7 +22,7 @@ from podberth.admission import decide
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
-from podberth.suite.model import parse_suite
+from podberth.suite.case_file import parse_suite
 
 from . import clusters, decisions
 from .figures import table

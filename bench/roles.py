@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Final
 
-from podberth.kube.budget import ALL_ENTRIES
+from podberth.kube.pod_limits import ALL_ENTRIES
 
 from . import genome
 from .genome import Genome

@@ -27,7 +27,7 @@ from podberth.facts.cluster import collect
 from podberth.topology.codec import decode_topology
 from podberth.topology.index import TopologyIndex
 from podberth.topology.manifest import judge, read_node
-from podberth.topology.model import Node
+from podberth.topology.node import Node
 
 from . import clusters, decisions, expressions
 from .figures import RATIO_HEADER, Ratio, percentile, table

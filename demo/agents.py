@@ -20,7 +20,7 @@ from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from e2e.access import token_of
 from podberth.agent.api import Access, Api
-from podberth.agent.objects import ask_node, read_config_map
+from podberth.agent.api_requests import ask_node, read_config_map
 from podberth.agent.publish import pump
 from podberth.agent.publisher import Publisher
 from podberth.topology.codec import encode_topology

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from podberth.check.report.difference import difference
-from podberth.check.report.lines import Span
+from podberth.check.report.styled_lines import Span
 from podberth.cli.terminal import Terminal
 from podberth.facts.cluster import collect
 from podberth.topology.codec import decode_topology

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from podberth.admission.reach import PodReach, ReachableCluster
 from podberth.check.report.difference import difference
-from podberth.check.report.lines import Line, Span
+from podberth.check.report.styled_lines import Line, Span
 from podberth.cli.terminal import Terminal
 from podberth.kube.patch import apply
 from podberth.workload.kinds import row_for

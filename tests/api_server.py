@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from podberth.agent.objects import ApiRequest, Purpose, SendResult
+from podberth.agent.api_requests import ApiRequest, Purpose, SendResult
 from podberth.agent.publisher import Instant, Publisher
 from podberth.topology.codec import DATA_KEY
 

@@ -6,7 +6,7 @@ from textwrap import dedent
 from typing import Any
 
 from podberth.admission.snapshot import Snapshot, load_snapshot
-from podberth.check.model import Report, Result
+from podberth.check.result import Report, Result
 from podberth.check.run import CheckSettings, check, report
 from podberth.check.sources import read
 from podberth.check.surroundings import referred, surroundings, within

@@ -1,16 +1,17 @@
 """What all tests share: the control plane's fixtures, and an account of what this machine could not run.
 
-A test is left out for one of five reasons: it needs the control plane, or another program in Go, and there is nothing
-to build or take one from; it needs hosts of its own, and nobody may make network namespaces here; it needs data of
-../shared, which is no part of this repository; it looks at pages in a browser and there is none; it needs a newer
-Kubernetes than the one that `make test-versions` asks for. With CI=true only the last three may happen; any other test
-that does not run, a skip included, fails the run.
+A test is left out for one of six reasons: it needs the control plane, or another program in Go, and there is nothing
+to build or take one from; it needs hosts of its own, and nobody may make network namespaces here; it needs the images,
+which are made on Debian, or a reader of images; it needs data of ../shared, which is no part of this repository; it
+looks at pages in a browser and there is none; it needs a newer Kubernetes than the one that `make test-versions` asks
+for. With CI=true only the last three may happen; any other test that does not run, a skip included, fails the run.
 """
 
 import gc
 import os
+import shutil
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Collection, Generator
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -39,6 +40,7 @@ _GO_PROGRAMS = {
     "kubeconform": ("kubeconform",),
     "kubelet_program": ("kubelet",),
     "operator_programs": ("trainer", "training-operator"),
+    "prometheus_program": ("prometheus",),
     "promtool": ("promtool",),
 }
 """By the fixture, the programs of tests/gotools."""
@@ -46,6 +48,8 @@ _GO = "Go 1.26+ (https://go.dev/dl/)"
 _HOSTS = "network namespaces, as root may make them (unshare, ip)"
 _SHARED_DATA = "data in ../shared"
 _BROWSER = "a Chromium (Debian: apt-get install chromium), or CHROMIUM=/path/to/it"
+_DEBIAN = "Debian's apt-get and dpkg-deb, and root for chroot: images are made of its packages"
+_SKOPEO = "skopeo (Debian: apt-get install skopeo)"
 _RELEASE = "Kubernetes"
 _PERMITTED = (_SHARED_DATA, _BROWSER, _RELEASE)
 # How long an example takes is bench/'s affair: a busy machine is slow. CI=true has other defaults, which stay.
@@ -97,6 +101,12 @@ def kubelet_program() -> Path:
 def operator_programs() -> dict[str, Path]:
     """Return the operators that run here, by name."""
     return {name: program(name) for name in _GO_PROGRAMS["operator_programs"]}
+
+
+@pytest.fixture(scope="session")
+def prometheus_program() -> Path:
+    """Return Prometheus itself."""
+    return program("prometheus")
 
 
 @pytest.fixture(scope="session")
@@ -191,6 +201,8 @@ def _need(item: pytest.Item, *, without: bool) -> str:
         return _BROWSER
     if any(map(missing, _go_programs(item))):
         return _GO
+    if lack := _lacks_for_images(getattr(item, "fixturenames", ())):
+        return lack
     if item.get_closest_marker("hosts") and (lack := _lacks_hosts()):
         return f"{_HOSTS}: {lack}"
     if newer := [f"1.{mark.args[0]}" for mark in item.iter_markers("since") if mark.args[0] > build.minor()]:
@@ -202,6 +214,13 @@ def _need(item: pytest.Item, *, without: bool) -> str:
 def _go_programs(item: pytest.Item) -> list[str]:
     """Return the programs of tests/gotools that the fixtures of a test stand for."""
     return [name for fixture in getattr(item, "fixturenames", ()) for name in _GO_PROGRAMS.get(fixture, ())]
+
+
+def _lacks_for_images(fixtures: Collection[str]) -> str:
+    """Return what a test of the images needs that is not here; empty if nothing."""
+    if "images" in fixtures and (os.geteuid() or not shutil.which("apt-get") or not shutil.which("dpkg-deb")):
+        return _DEBIAN
+    return _SKOPEO if "skopeo" in fixtures and not shutil.which("skopeo") else ""
 
 
 def _uses_control_plane(item: pytest.Item) -> bool:

@@ -183,6 +183,13 @@ def _volcanic(pod: str) -> str:
     return pod.replace("{containers", "{schedulerName: volcano, containers", 1)
 
 
+_BELOW_RESEARCH = """
+---
+apiVersion: scheduling.volcano.sh/v1beta1
+kind: Queue
+metadata: {name: vision}
+spec: {parent: research}
+"""
 MINIMUM = ", runPolicy: {schedulingPolicy: {minAvailable: %d}}"
 _TO_ITSELF = (
     "{podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: %s, labelSelector: {matchLabels: "
@@ -196,6 +203,7 @@ def together(key: str) -> str:
 
 
 QUEUE, LEAST, LAUNCHER = "A queue that does not exist", "A minimum above the replicas", "A launcher that is not counted"
+PARTS = "A gang that starts in parts"
 MIXED, ELSEWHERE = "Mixed schedulers", "Groups across namespaces"
 EXCLUSIVE, DOMAIN = "Exclusive topology with a second topology", "A size that no domain holds"
 RACK, ZONE, HOST = "example.com/rack", "topology.kubernetes.io/zone", "kubernetes.io/hostname"
@@ -269,6 +277,27 @@ SCENES: tuple[Scene, ...] = (
         "metadata.labels[kai.scheduler/queue]: got research, a parent of KAI Queues: only leaf queues take pods; "
         "write one below it",
         QUEUES,
+    ),
+    Scene(
+        QUEUE,
+        f"""
+        apiVersion: batch.volcano.sh/v1alpha1
+        kind: Job
+        metadata: {{name: train, namespace: ml}}
+        spec: {{queue: research, tasks: [{{name: worker, replicas: 2, template: {{spec: {GPU}}}}}]}}
+        """,
+        "spec.queue: got research, a parent of Volcano Queues: only leaf queues take pods; write one below it",
+        QUEUES + _BELOW_RESEARCH,
+    ),
+    Scene(
+        QUEUE,
+        job(
+            ", annotations: {scheduling.volcano.sh/group-min-member: '2'}",
+            "annotations: {scheduling.volcano.sh/queue-name: root}",
+            _volcanic(GPU),
+        ),
+        "metadata.annotations[scheduling.volcano.sh/queue-name]: got root, the parent of all Volcano Queues: only leaf "
+        "queues take pods; write one below it",
     ),
     # ---- minimums ---------------------------------------------------------------------------------------------------
     Scene(
@@ -394,8 +423,8 @@ SCENES: tuple[Scene, ...] = (
     Scene(
         MIXED,
         kubeflow("PyTorchJob", f"{role('Master', 1)}, {role('Worker', 2, _volcanic(GPU))}"),
-        "Master: spec.schedulerName: got default-scheduler, but Worker has volcano: no scheduler sees the whole group; "
-        "write volcano in both",
+        "Master: spec.schedulerName: got default-scheduler, but Worker has volcano: volcano does not place this "
+        "part of the group; write volcano in both",
     ),
     # ---- namespaces -------------------------------------------------------------------------------------------------
     Scene(

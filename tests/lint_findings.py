@@ -1,7 +1,7 @@
 """Lint a text as users do, on a small cluster."""
 
 from podberth.facts.cluster import collect
-from podberth.lint.model import LintFinding
+from podberth.lint.findings import LintFinding
 from podberth.lint.runner import lint
 from snapshots import cluster, environment
 

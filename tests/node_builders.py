@@ -5,7 +5,7 @@ from typing import Any
 
 from podberth.facts.cluster import collect
 from podberth.topology.index import Need, NodeSelection, TopologyIndex
-from podberth.topology.model import Node
+from podberth.topology.node import Node
 from podberth.topology.shapes import simulate
 
 GPU = "nvidia.com/gpu"

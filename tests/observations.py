@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from podberth.topology.model import Unseen
+from podberth.topology.node import Unseen
 from podberth.topology.observation import (
     Health,
     Observation,

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any, Final
 
-from podberth.check.model import DocumentChange, Finding, Report, Result
+from podberth.check.result import DocumentChange, Finding, Report, Result
 from podberth.kube.documents import load_documents
 
 GOLDEN: Final = Path(__file__).parent / "unit" / "check" / "golden"

@@ -82,7 +82,6 @@ QUEUED: Final[Mapping[str, str]] = {
     "a queue that is there": job(_QUEUED),
     "a leaf queue": job(", labels: {kai.scheduler/queue: vision}"),
     "Volcano's own queue, which it makes itself": volcano(task("worker", 2), ", queue: default"),
-    "Volcano's root queue": volcano(task("worker", 2), ", queue: root"),
     "a Volcano Job that names no queue": volcano(task("worker", 2)),
     "a Kubeflow queue of who knows which scheduler": kubeflow(
         "PyTorchJob", role("Worker", 2), ", runPolicy: {schedulingPolicy: {queue: other}}"

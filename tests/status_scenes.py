@@ -6,7 +6,16 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from podberth.installation.model import ClusterWarnings, InstallationState, Replica, Row, StatusReport, Unread
+from podberth.installation.observation import (
+    ClusterWarnings,
+    InstallationState,
+    LetThrough,
+    Replica,
+    Row,
+    StatusReport,
+    Unread,
+    Unrecorded,
+)
 from podberth.installation.report import judge
 from podberth.pki.issue import Authority, Validity, new_authority
 from podberth.topology.shapes import simulate
@@ -46,6 +55,8 @@ def configuration(*bundles: bytes) -> Document:
         {
             "name": f"entry-{number}",
             "failurePolicy": "Ignore" if number else "Fail",
+            "rules": [{"operations": ["CREATE"]}],
+            "matchConditions": [{"name": "asks-for-accelerators"}],
             "clientConfig": {"caBundle": base64.b64encode(bundle).decode()},
         }
         for number, bundle in enumerate(bundles)
@@ -121,8 +132,8 @@ def observed(**changes: Any) -> InstallationState:
         agents=workload("podberth-agent", numberReady=2, desiredNumberScheduled=2),
         policies_served=True,
         configurations={
-            "MutatingWebhookConfiguration": configuration(CA.pem, CA.pem),
-            "ValidatingWebhookConfiguration": configuration(*[CA.pem] * 6),
+            "MutatingWebhookConfiguration": configuration(*[CA.pem] * 3),
+            "ValidatingWebhookConfiguration": configuration(*[CA.pem] * 8),
         },
         guards=guards,
         policies=(gpu_policy("a"), gpu_policy("b")),
@@ -131,6 +142,10 @@ def observed(**changes: Any) -> InstallationState:
         heartbeats=tuple(lease(name, timedelta(seconds=20)) for name in ("gpu-0", "gpu-1")),
         replicas=(replica(), replica("podberth-2")),
         events=ClusterWarnings(()),
+        namespaces=({"metadata": {"name": "team-a", "labels": {"kubernetes.io/metadata.name": "team-a"}}},),
+        params=(),
+        unrecorded=Unrecorded(()),
+        let_through=LetThrough(since=NOW - YEAR),
     )
     return replace(well, **changes)
 

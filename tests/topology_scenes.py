@@ -6,7 +6,7 @@ from typing import Any
 
 from builders import JSON
 from podberth.topology.codec import decode_topology, encode_topology
-from podberth.topology.model import Links, NodeTopology
+from podberth.topology.node import Links, NodeTopology
 from podberth.topology.shapes import simulate
 
 HOSTILE = "<script>alert(1)</script>\"'&]]>-->\x1b[31m\u202e##[error]"

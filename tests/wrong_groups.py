@@ -8,9 +8,11 @@ from group_scenes import (
     HOST,
     LAUNCHER,
     LEAST,
+    PARTS,
     RACK,
     SCENES,
     Scene,
+    job,
     kubeflow,
     role,
     together,
@@ -97,6 +99,12 @@ LWS_RACK = f", annotations: {{leaderworkerset.sigs.k8s.io/exclusive-topology: {R
 JOB_SET_RACK = f", annotations: {{alpha.jobset.sigs.k8s.io/exclusive-topology: {RACK}}}"
 RBG_RACK = f", annotations: {{rbg.workloads.x-k8s.io/group-exclusive-topology: {RACK}}}"
 IN_ONE_RACK = f"annotations: {{kueue.x-k8s.io/podset-required-topology: {RACK}, kueue.x-k8s.io/podset-group-name: g}}"
+
+
+def _under(scheduler: str) -> str:
+    return GPU.replace("{containers", f"{{schedulerName: {scheduler}, containers", 1)
+
+
 _WAITS = "and all known nodes hold 3 such; write fewer, or they wait for nodes"
 _TOO_MANY = f"in one {RACK}: no known domain holds more than 2; write a wider level or fewer pods"
 
@@ -224,5 +232,23 @@ WRONG: tuple[Scene, ...] = (
         "gpus: spec.containers: 4 pods of head and gpus with 25 nvidia.com/gpu start together, and all known nodes "
         "have 24; write fewer, or they wait for nodes",
     ),
+    # ---- parts ------------------------------------------------------------------------------------------------------
+    Scene(
+        PARTS,
+        job(pod=_under("volcano")),
+        "metadata.annotations[scheduling.volcano.sh/group-min-member]: got none, so Volcano starts the 2 pods of this "
+        "gang one by one; write 2",
+    ),
+    Scene(
+        PARTS,
+        job(pod=_under("kai-scheduler")),
+        "metadata.annotations[kai.scheduler/batch-min-member]: got none, so KAI Scheduler starts the 2 pods of this "
+        "gang one by one; write 2",
+    ),
+    Scene(
+        PARTS,
+        workload("v1", "Pod", _under("kai-scheduler"), ", labels: {podberth.io/gang: ring}"),
+        "metadata.labels[podberth.io/gang]: got ring, of which KAI Scheduler makes no group: it starts bare pods one "
+        "by one; let one workload make them",
+    ),
 )
-"""The wrong groups, each with the line that the webhook says."""

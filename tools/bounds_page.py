@@ -1,4 +1,4 @@
-"""Write the table of docs/policy.md that says how large a pod may be, from ``kube.budget``.
+"""Write the table of docs/policy.md that says how large a pod may be, from ``kube.pod_limits``.
 
 .venv/bin/python tools/bounds_page.py           # writes what has changed
 .venv/bin/python tools/bounds_page.py --check   # writes nothing; exits with 1 and says what is stale
@@ -8,8 +8,8 @@ import sys
 
 from generated import main, spliced
 
-from podberth.kube.budget import ALL, BOUNDS, GPUS, MAX_BYTES, MAX_NAME_BYTES, RECORD_CHANGES, Bound, Path
 from podberth.kube.paths import ELEMENT
+from podberth.kube.pod_limits import ALL, BOUNDS, GPUS, MAX_BYTES, MAX_NAME_BYTES, RECORD_CHANGES, Bound, Path
 
 PAGE = "docs/policy.md"
 _NAMES = {ALL.path: "all lists and maps together", RECORD_CHANGES.path: "changes in the record"}

@@ -18,7 +18,7 @@ from podberth import wellknown
 from podberth.conventions import IGNORED_LABELS, LABEL_KEYS, LEVELS, TOLERABLE_TAINTS
 from podberth.files.library import shipped
 from podberth.kinds import dossiers, members
-from podberth.topology.model import PASSING_TAINTS
+from podberth.topology.node import PASSING_TAINTS
 from podberth.workload.dialects import DIALECTS
 from podberth.workload.memberships import MEMBERSHIPS
 from podberth.workload.systems import SYSTEMS

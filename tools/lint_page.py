@@ -9,7 +9,7 @@ import sys
 
 from generated import main, spliced
 
-from podberth.lint.model import LintRule
+from podberth.lint.findings import LintRule
 from podberth.lint.rules import RULES
 
 PAGE = "docs/lint.md"

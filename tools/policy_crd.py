@@ -130,7 +130,7 @@ def _structural(part: dict[str, Any], definitions: dict[str, Any], path: str) ->
     made = {key: value for key, value in found.items() if key not in _DROPPED}
     if "const" in found:
         made["enum"] = [found["const"]]
-    if made.get("default") == "" or isinstance(made.get("default"), dict | list):
+    if made.get("default") in ("", False) or isinstance(made.get("default"), dict | list):
         del made["default"]  # says nothing: an object comes back as it was written
     if "properties" in found:
         made["properties"] = {

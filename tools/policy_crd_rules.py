@@ -8,8 +8,7 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 
 from typing import Any, NamedTuple
 
-from podberth.cel.bounds import MAX_ENTRIES, MAX_EXPRESSION_BYTES
-from podberth.policy.fields import MAX_TEMPLATE_NAME
+from podberth.cel.compile_limits import MAX_ENTRIES, MAX_EXPRESSION_BYTES
 from podberth.policy.model import CONCERNS
 from podberth.policy.refusals import (
     MAX_AUDIT_ANNOTATIONS,
@@ -17,6 +16,7 @@ from podberth.policy.refusals import (
     MAX_CLAIM_TEMPLATES,
     MAX_MATCH_CONDITIONS,
 )
+from podberth.policy.text_fields import MAX_TEMPLATE_NAME
 
 
 class Rule(NamedTuple):

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from pydantic import BaseModel
 
-from podberth.policy.fields import gives
+from podberth.policy.text_fields import gives
 
 
 @cache

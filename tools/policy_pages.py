@@ -23,7 +23,7 @@ from podberth.kube.schema import PodSchema
 from podberth.kube.yaml_text import as_yaml
 from podberth.policy.model import GPUPolicy
 from podberth.policy.parse import parse_policies
-from podberth.suite.model import Case, Nodes, Suite, parse_suite
+from podberth.suite.case_file import Case, Nodes, Suite, parse_suite
 from podberth.suite.runner import CaseResult, run_suite
 
 ROOT = Path(__file__).parents[1]

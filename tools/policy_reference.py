@@ -18,8 +18,16 @@ from policy_model import given_type, meanings
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from podberth.policy.fields import ClaimTemplateName, EnvName, Expression, Identifier, Message, QualifiedName, Subdomain
 from podberth.policy.model import GPUPolicy, LabelSelector, MatchConstraints
+from podberth.policy.text_fields import (
+    ClaimTemplateName,
+    EnvName,
+    Expression,
+    Identifier,
+    Message,
+    QualifiedName,
+    Subdomain,
+)
 
 PAGE = "docs/policy.md"
 _TOP = "fields"

@@ -47,13 +47,20 @@ def _parts() -> dict[str, str]:
             ],
         ),
         "elsewhere": _table(
-            ("system", "reads from another object", "the warning says, for topology", "hashes or copies: left alone"),
+            (
+                "system",
+                "reads from another object",
+                "the warning says, for topology",
+                "hashes or copies: left alone",
+                "tolerations of the moment",
+            ),
             [
                 (
                     f"`{row.name}`",
                     _lines(row.elsewhere) or "nothing",
-                    row.topology or _NO_ADVICE,
+                    _advice(row),
                     row.keeps or "nothing",
+                    _tolerated(row),
                 )
                 for row in _SYSTEMS
             ],
@@ -124,6 +131,16 @@ def _keys(row: Membership) -> str:
         *([f"`spec.{row.field}`"] if row.field else []),
     ]
     return " or ".join(found)
+
+
+def _advice(row: System) -> str:
+    return "; of pods that name no group ".join(filter(None, (row.topology, row.alone_topology))) or _NO_ADVICE
+
+
+def _tolerated(row: System) -> str:
+    if not row.keeps:
+        return "written"
+    return f"written: {row.tolerates}" if row.tolerates else "left out where it copies the pod, with a line"
 
 
 def _signs(row: System) -> str:

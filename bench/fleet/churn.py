@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from podberth.topology.codec import decode_topology
-from podberth.topology.model import NodeTopology
+from podberth.topology.node import NodeTopology
 from podberth.topology.shape_tables import SHAPES
 from podberth.topology.shapes import simulate
 

@@ -14,7 +14,7 @@ from typing import get_args
 
 import orjson
 
-from podberth.agent.objects import LabelTarget
+from podberth.agent.api_requests import LabelTarget
 from podberth.agent.publisher import HEARTBEAT_SECONDS
 from podberth.cli.access import add_access, open_api
 from podberth.cli.agent import SECONDS

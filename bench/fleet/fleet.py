@@ -20,7 +20,7 @@ from typing import Any
 
 import orjson
 
-from podberth.agent.objects import NODES, ApiRequest, LabelTarget, SendResult
+from podberth.agent.api_requests import NODES, ApiRequest, LabelTarget, SendResult
 from podberth.agent.pace import Backoff
 from podberth.agent.publish import Send, link_labels, pump
 from podberth.agent.publisher import Publisher

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, Final
 
-from podberth.kube.budget import MAX_BYTES
+from podberth.kube.pod_limits import MAX_BYTES
 
 from . import values, wrong
 from .values import JSON

@@ -5,8 +5,8 @@ from itertools import pairwise
 from random import Random
 from typing import Any, Final
 
-from podberth.kube.budget import LARGEST
 from podberth.kube.paths import ELEMENT
+from podberth.kube.pod_limits import LARGEST
 
 from . import values
 from .values import JSON

@@ -22,15 +22,15 @@ from podberth.admission.notices import notices
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
-from podberth.port.budget import MemoryBudget
-from podberth.port.places import Places
+from podberth.port.byte_budget import MemoryBudget
+from podberth.port.slots import Places
 from podberth.server.handler import ReviewHandler
 from podberth.server.listen import ReviewPort, StampedConnection
 from podberth.server.port_tls import PortTls, read_pair
 from podberth.server.self_signed import ensure
 from podberth.server.state import Deciders, ServingState
 from podberth.settings import Address
-from podberth.telemetry.lines import LineWriter
+from podberth.telemetry.line_writer import LineWriter
 from podberth.telemetry.log import LibraryHandler, Log
 from podberth.telemetry.metrics import Metrics
 from podberth.telemetry.reviews import ReviewRecorder

@@ -11,7 +11,7 @@ import orjson
 
 from builders import review as bare_review
 from builders import workload_review
-from podberth.kube.budget import TOO_LARGE
+from podberth.kube.pod_limits import TOO_LARGE
 from podberth.kube.shape import shape_problems
 from podberth.wellknown import APPLIED_ANNOTATION
 

@@ -33,7 +33,7 @@ from typing import Any
 
 from podberth.devices import mig
 from podberth.topology.codec import decode_topology, encode_topology
-from podberth.topology.model import Gpu, Links, NodeTopology
+from podberth.topology.node import Gpu, Links, NodeTopology
 from podberth.topology.shape_labels import platform_labels, vendor_labels
 from podberth.topology.shape_tables import Model, Shape
 from podberth.topology.shapes import SHAPES, simulate

@@ -33,8 +33,8 @@ def gpupolicies(control_plane: ControlPlane) -> ControlPlane:
 
 @pytest.fixture(scope="package")
 def installed(gpupolicies: ControlPlane) -> ControlPlane:
-    """Return the control plane with podberth installed as docs/install.md says; nothing runs its containers."""
-    gpupolicies.kubectl("apply", "--validate=strict", "-k", str(BASE.parent / "overlays" / "self-signed"))
+    """Return the control plane with podberth installed, its overlay fail-closed; nothing runs its containers."""
+    gpupolicies.kubectl("apply", "--validate=strict", "-k", str(BASE.parent / "overlays" / "fail-closed"))
     return gpupolicies
 
 

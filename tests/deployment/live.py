@@ -46,7 +46,7 @@ class Live:
     def install(self) -> None:
         """Install it, start it, and return once all its parts are there."""
         plane = self.control_plane
-        chosen = composed(self._directory, ["self-signed"])
+        chosen = composed(self._directory, ["self-signed", "fail-closed"])
         objects = documents(plane.kubectl("kustomize", str(chosen)).stdout)
         self._point(objects)
         runtime = {"apiVersion": "node.k8s.io/v1", "kind": "RuntimeClass", "metadata": {"name": "nvidia"}}

@@ -42,7 +42,7 @@ def blocks(text: str, heading: str) -> list[str]:
 
 
 class Operated:
-    """The cluster, and a directory in which the pages' paths lead to its overlay."""
+    """The cluster, where creations fail closed, and a directory in which the pages' paths lead to its overlays."""
 
     def __init__(self, plane: ControlPlane, directory: Path, container: Container) -> None:
         """Make nodes and a namespace; `restore` installs podberth."""
@@ -53,9 +53,11 @@ class Operated:
         tainted["spec"] = {"taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]}
         plane.add_nodes([tainted, gpu_node("plain", labels={})])
         plane.add_namespace(USERS)
-        self.overlay = directory / "manifests" / "overlays" / OVERLAY.name
-        self.overlay.mkdir(parents=True)
-        write_overlay(self.overlay, self.container.url)
+        overlays = directory / "manifests" / "overlays"
+        self.overlay = overlays / "fail-closed"
+        for each, components in ((overlays / OVERLAY.name, ()), (self.overlay, ("fail-closed",))):
+            each.mkdir(parents=True)
+            write_overlay(each, self.container.url, *components)
 
     def restore(self) -> None:
         """Apply every file of the installation again, and wait until podberth is called."""

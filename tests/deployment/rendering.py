@@ -13,6 +13,8 @@ from podberth.kube.documents import load_documents
 Document = dict[str, Any]
 MANIFESTS = ROOT / "manifests"
 OVERLAYS = tuple(sorted(each.name for each in (MANIFESTS / "overlays").iterdir()))
+STRICT = ("--server-side", "--force-conflicts", "--validate=strict", "--dry-run=server")
+"""Of kubectl apply: what a real API server says of objects, without making them."""
 COMPONENTS = tuple(sorted(each.name for each in (MANIFESTS / "components").iterdir()))
 
 
@@ -48,13 +50,15 @@ def only(objects: Iterable[Document], kind: str, name: str = "podberth") -> Docu
 
 
 def unfolded(document: Any) -> Any:
-    """Return the document with each run of blanks in a text as one, and a container's variables by name.
+    """Return the document with each run of blanks in a text as one, and a pod's variables, mounts and volumes by name.
 
-    kustomize writes a folded text (`>-`) with more line breaks than it has read; CEL takes all blanks for one. Of
-    variables it puts those first that a patch changes.
+    kustomize writes a folded text (`>-`) with more line breaks than it has read; CEL takes all blanks for one. Of such
+    a list it puts those first that a patch changes.
     """
     if isinstance(document, dict):
-        unordered = {"env"} & {key for key, each in document.items() if isinstance(each, list)}
+        unordered = {"env", "volumeMounts", "volumes"} & {
+            key for key, each in document.items() if isinstance(each, list)
+        }
         named = {key: sorted(document[key], key=itemgetter("name")) for key in unordered}
         return {key: unfolded(each) for key, each in {**document, **named}.items()}
     if isinstance(document, list):

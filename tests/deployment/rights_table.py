@@ -204,7 +204,12 @@ ROWS: Final = (
         *_AUDIT,
     ),
     # ---- whoever asks for the status, bound to nobody: manifests/base/viewer.yaml
-    Row("podberth-viewer", "list", "nodes events gpupolicies.podberth.io", "read them, Events in every namespace"),
+    Row(
+        "podberth-viewer",
+        "list",
+        "nodes namespaces pods events gpupolicies.podberth.io",
+        "read them in every namespace: pods with their environment among them",
+    ),
     Row("podberth-viewer", "get", f"{CONFIGURATIONS} {GUARDS}", "read them"),
     Row(
         "podberth-viewer",

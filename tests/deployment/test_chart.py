@@ -1,6 +1,8 @@
 """The chart renders what kustomize does for the same choices; Helm installs it, upgrades it and takes it away."""
 
 import json
+import re
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -8,12 +10,19 @@ import pytest
 
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
+from pages import ROOT, page
+from podberth.conventions import Conventions
+from podberth.files.naming import read_conventions
+from podberth.kube.documents import load_documents
 from podberth.policy.every_pod import VALIDATING, entries_wanted, sends_every_pod
 
 from .charted import CHART, Helm
 from .rendering import Document, composed, documents, only, overlay, unfolded
 
 SECONDS = 60.0
+CONVENTIONS = "podberth-conventions"
+LAST = "'dra-driver-nvidia-gpu'"
+_MANY = re.MULTILINE | re.DOTALL
 
 
 def by_name(objects: list[Document]) -> dict[tuple[str, str, str], Document]:
@@ -29,7 +38,7 @@ def assert_equal(rendered: list[Document], built: list[Document]) -> None:
         assert unfolded(document) == unfolded(other[key]), key
 
 
-DEV = ("replicas.min=1", "replicas.max=1", "failurePolicy.creations=Ignore", "agent.simulate=hgx-h100-8")
+DEV = ("replicas.min=1", "replicas.max=1", "agent.simulate=hgx-h100-8")
 
 
 @pytest.mark.parametrize(
@@ -37,7 +46,7 @@ DEV = ("replicas.min=1", "replicas.max=1", "failurePolicy.creations=Ignore", "ag
     [
         ("self-signed", ()),
         ("cert-manager", ("certificates=cert-manager",)),
-        ("fail-closed", ("failurePolicy.updates=Fail",)),
+        ("fail-closed", ("failurePolicy.creations=Fail",)),
         ("dev", DEV),
     ],
 )
@@ -49,7 +58,22 @@ def test_each_overlay_is_a_choice_of_values(chart: Helm, name: str, values: tupl
     ("component", "value"),
     [
         ("all-pods", "allPods=true"),
+        ("fail-closed", "failurePolicy.creations=Fail"),
+        ("fail-closed-updates", "failurePolicy.updates=Fail"),
         ("gpu-metrics", "agent.metrics=true"),
+        ("agent-mig", "agent.mig=true"),
+        ("agent-gke", "agent.platform=gke"),
+        ("agent-bottlerocket", "agent.platform=bottlerocket"),
+        ("agent-gpu-operator", "agent.gpuOperator=true"),
+        ("agent-amd", "agent.amd=true"),
+        (
+            "agent-amd agent-mig agent-gpu-operator agent-gke agent-labels gpu-metrics",
+            "agent.amd=true,agent.mig=true,agent.gpuOperator=true,agent.platform=gke,agent.labels=own,agent.metrics=true",
+        ),
+        (
+            "agent-amd agent-mig agent-bottlerocket agent-nfd-labels gpu-metrics",
+            "agent.amd=true,agent.mig=true,agent.platform=bottlerocket,agent.labels=nfd-object,agent.metrics=true",
+        ),
         ("monitoring", "monitoring.enabled=true"),
         ("agent-labels", "agent.labels=own"),
         ("agent-nfd-labels", "agent.labels=nfd-object"),
@@ -57,12 +81,131 @@ def test_each_overlay_is_a_choice_of_values(chart: Helm, name: str, values: tupl
         ("controller", "controller.enabled=true"),
         ("client-auth", "clientCertificate=true"),
         ("own-policies", "policies.shipped=false"),
+        ("host-network", "hostNetwork=true"),
         ("audit controller own-policies", "audit.enabled=true,controller.enabled=true,policies.shipped=false"),
     ],
 )
 def test_each_component_is_a_value(chart: Helm, tmp_path: Path, component: str, value: str) -> None:
     built = chart.control_plane.kubectl("kustomize", str(composed(tmp_path, component.split()))).stdout
     assert_equal(chart.render("certificates=files", value), documents(built))
+
+
+HERE, KUSTOMIZATION = (
+    re.search(rf"^```yaml\n({first}.*?)^```$", page("docs/install.md").partition("## What every cluster has")[2], _MANY)
+    for first in ("imagePullSecrets:", "resources:")
+)
+
+
+def test_what_every_cluster_has_of_its_own_is_the_same_by_both(
+    chart: Helm, installed: ControlPlane, tmp_path: Path
+) -> None:
+    """The page has it as values and as a kustomization, which the API server takes."""
+    assert HERE
+    assert KUSTOMIZATION
+    (tmp_path / "values.yaml").write_text(HERE[1])
+    [values] = load_documents(HERE[1], "values.yaml")[0]
+    for name in ("manifests", "certs"):
+        shutil.copytree(ROOT / name, tmp_path / name, symlinks=True)
+    (tmp_path / "kustomization.yaml").write_text(KUSTOMIZATION[1])
+    (tmp_path / "conventions.yaml").write_text(json.dumps(values.document["conventions"]))
+    built = documents(installed.kubectl("kustomize", str(tmp_path)).stdout)
+    rendered = documents(chart("template", "podberth", str(CHART), "--values", str(tmp_path / "values.yaml")))
+    for objects in (built, rendered):
+        conventions = read_conventions_of(objects, tmp_path)
+        assert conventions.marks_accelerators("example.com/dedicated", "gpu", "NoSchedule")
+        assert conventions.label_keys[0].key == "example.com/gpu-class"
+    assert_equal(rendered, built)
+    # As a person does: to another manager of fields, the port of before and that of now are two.
+    installed.kubectl("apply", "--validate=strict", "--dry-run=server", "-k", str(tmp_path))
+
+
+def read_conventions_of(objects: list[Document], folder: Path) -> Conventions:
+    """Read the file of the ConfigMap, as the webhook does; what says that it changed is taken away, and its layout."""
+    [config_map] = [each for each in objects if each["metadata"]["name"].startswith("podberth-conventions")]
+    name, template = config_map["metadata"]["name"], only(objects, "Deployment")["spec"]["template"]
+    [volume] = [each for each in template["spec"]["volumes"] if each["name"] == "conventions"]
+    assert volume["configMap"]["name"] == name
+    changing = template["metadata"]["annotations"].pop("podberth.io/conventions", "") or name.removeprefix(CONVENTIONS)
+    assert changing
+    config_map["metadata"]["name"] = volume["configMap"]["name"] = CONVENTIONS
+    [(file, text)] = config_map.pop("data").items()
+    (folder / file).write_text(text)
+    return read_conventions(folder / file)
+
+
+def test_each_process_has_what_is_said_of_it(chart: Helm) -> None:
+    """As `extraArgs` of the webhook and its like, which the page has."""
+    values = [
+        f"{process}.{value}"
+        for process in ("agent", "controller", "audit")
+        for value in (
+            "extraArgs[0]=--log=x",
+            "extraEnv[0].name=A",
+            "extraEnv[0].value=b",
+            "nodeSelector.pool=infra",
+            "resources.limits.memory=3Gi",
+            "tolerations[0].key=infra",
+        )
+    ]
+    rendered = chart.render("controller.enabled=true", "audit.enabled=true", "imagePullSecrets[0].name=r", *values)
+    audit = only(rendered, "CronJob", "podberth-audit")["spec"]["jobTemplate"]["spec"]
+    for template in (
+        audit["template"],
+        only(rendered, "Deployment", "podberth-controller")["spec"]["template"],
+        only(rendered, "DaemonSet", "podberth-agent")["spec"]["template"],
+    ):
+        pod = template["spec"]
+        [container] = pod["containers"]
+        assert (container["args"][-1], container["env"][-1]) == ("--log=x", {"name": "A", "value": "b"})
+        assert container["resources"] == {"limits": {"memory": "3Gi"}}
+        assert (pod["nodeSelector"], pod["tolerations"]) == ({"pool": "infra"}, [{"key": "infra"}])
+        assert pod["imagePullSecrets"] == [{"name": "r"}]
+
+
+def test_the_audit_judges_by_the_same_conventions(chart: Helm, tmp_path: Path) -> None:
+    chosen = ["audit", "conventions"]
+    built = chart.control_plane.kubectl("kustomize", str(composed(tmp_path, chosen))).stdout
+    rendered = chart.render("certificates=files", "audit.enabled=true", "conventions.nodeGroupsGrow=false")
+    jobs = [only(each, "CronJob", "podberth-audit") for each in (documents(built), rendered)]
+    assert jobs[0] == jobs[1]
+    [container] = jobs[0]["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
+    assert container["args"][-1] == "--conventions=/etc/podberth/conventions/conventions.yaml"
+
+
+def test_namespaces_of_ones_own_are_left_out_by_every_entry_and_every_guard(chart: Helm) -> None:
+    enabled = ("audit.enabled=true", "controller.enabled=true", "allPods=true")
+    before, after = chart.render(*enabled), chart.render(*enabled, "excludedNamespaces={storage,ingress}")
+    guards = 0
+    for old, new in zip(before, after, strict=True):
+        for was, now in zip(old.pop("webhooks", ()), new.pop("webhooks", ()), strict=True):
+            names = now.get("namespaceSelector", {}).get("matchExpressions", [{"values": []}])[0]["values"]
+            assert names[-2:] == (["storage", "ingress"] if "namespaceSelector" in was else [])
+            assert {**now, "namespaceSelector": 0} == {**was, "namespaceSelector": 0}
+        if old != new:
+            assert json.dumps(new) == json.dumps(old).replace(LAST, f"{LAST}, 'storage', 'ingress'")
+            guards += 1
+    assert guards == 4
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "imagePullSecrets[0]=registry",
+        "tolerations[0].keys=a",
+        "extraEnv[0].value=b",
+        "ports.webhook=0",
+        "apiServerPorts[0]=https",
+        "excludedNamespaces[0]=A_b",
+        "conventions.taints[0].key=a",
+        "conventions.tolerableTaints[0].value=a",
+        "agent.hostNetwork=true",
+        "hostNetwork=yes-please",
+        "resources.limit.cpu=1",
+    ],
+)
+def test_what_no_process_could_have_is_refused(chart: Helm, value: str) -> None:
+    with pytest.raises(RuntimeError, match=re.split(r"[.\[=]", value)[0]):
+        chart.render(value)
 
 
 def test_without_agents_nothing_of_theirs_is_left(chart: Helm) -> None:
@@ -168,17 +311,19 @@ def test_an_image_is_named_by_tag_or_digest_and_scraped_from_where_one_says(char
 
 
 @pytest.mark.parametrize(
-    "value", ["certificate=files", "failurePolicy.creations=Retry", "agent.labels=nfd", "image.digest=1"]
+    "value",
+    ["certificate=files", "failurePolicy.creations=Retry", "agent.labels=nfd", "agent.platform=aks", "image.digest=1"],
 )
 def test_a_value_that_there_is_not_is_refused(chart: Helm, value: str) -> None:
     with pytest.raises(RuntimeError, match=value.partition("=")[0].replace(".", "[./]")):
         chart.render(value)
 
 
-def test_an_agent_that_plays_a_machine_serves_no_metrics_of_it(chart: Helm) -> None:
-    """The agent ends with 2 on both, on every node: the chart says so before."""
+@pytest.mark.parametrize("value", ["agent.metrics=true", "agent.amd=true"])
+def test_an_agent_that_plays_a_machine_is_one_and_serves_no_metrics_of_it(chart: Helm, value: str) -> None:
+    """The agent ends with 2 on metrics, and two agents would write one document: the chart says so before."""
     with pytest.raises(RuntimeError, match=r"agent[./]simulate"):
-        chart.render("agent.metrics=true", "agent.simulate=hgx-h100-8")
+        chart.render(value, "agent.simulate=hgx-h100-8")
 
 
 def test_a_packaged_chart_renders_the_same(chart: Helm, tmp_path: Path) -> None:

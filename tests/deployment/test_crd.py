@@ -113,7 +113,7 @@ def test_what_is_refused_is_said_in_the_words_of_the_parser(gpupolicies: Control
 def test_kubectl_prints_the_columns(gpupolicies: ControlPlane) -> None:
     gpupolicies.apply(policy(JUDGED, "columns"))
     head, line = gpupolicies.kubectl("get", "gpol", "columns").stdout.splitlines()
-    assert head.split() == ["NAME", "SCOPE", "ORDER", "ACTIONS", "COMPILED", "AGE"]
+    assert head.split() == ["NAME", "SCOPE", "ORDER", "ACTIONS", "COMPILED", "ACTIVE", "AGE"]
     assert line.split()[:4] == ["columns", "GPU", "1000", '["Warn"]']
 
 

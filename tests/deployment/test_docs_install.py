@@ -39,7 +39,7 @@ def fresh(control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory)
 
 
 def test_the_commands_work_in_their_order(fresh: ControlPlane, helm: Path) -> None:
-    assert len(BLOCKS) == 8
+    assert len(BLOCKS) == 9
     path = f"{Path(sys.executable).parent}:{helm.parent}:{fresh.kubectl_path.parent}:{os.environ['PATH']}"
     environ = {**fresh.environ(), "PATH": path}
     for block in BLOCKS:
@@ -51,7 +51,7 @@ def test_the_commands_work_in_their_order(fresh: ControlPlane, helm: Path) -> No
 
 
 def test_the_kustomization_of_ones_own_builds(control_plane: ControlPlane, tmp_path: Path) -> None:
-    [block] = re.findall(r"^```yaml\n(resources:.*?)^```$", INSTALL, re.MULTILINE | re.DOTALL)
+    block, _ = re.findall(r"^```yaml\n(resources: \[.*?)^```$", INSTALL, re.MULTILINE | re.DOTALL)
     (tmp_path / "kustomization.yaml").write_text(block)
     for name in ("manifests", "certs"):
         shutil.copytree(ROOT / name, tmp_path / name, symlinks=True)

@@ -73,15 +73,15 @@ def _observed(controller: Document) -> bool:
 
 
 def _install(cluster: Operated, directory: Path, url: str) -> None:
-    """Have reviews sent elsewhere, by the overlay."""
+    """Have reviews sent elsewhere, by the overlay with fail-closed: a review without an answer is seen."""
     directory.mkdir()
-    write_overlay(directory, url)
+    write_overlay(directory, url, "fail-closed")
     cluster.plane.kubectl("apply", "-k", str(directory))
 
 
 def _install_older(cluster: Operated, directory: Path) -> None:
     """Have the release before: other images, and a webhook entry that waits longer."""
-    write_overlay(directory, cluster.container.url)
+    write_overlay(directory, cluster.container.url, "fail-closed")
     older = json.loads((directory / "kustomization.yaml").read_text())
     older["images"] = [{"name": name, "newTag": OLDER} for name in ("podberth", "podberth-agent")]
     longer = [{"op": "replace", "path": "/webhooks/0/timeoutSeconds", "value": 9}]

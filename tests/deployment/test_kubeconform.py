@@ -22,10 +22,14 @@ VALUES = (
     "certificates=files,allPods=true,audit.enabled=true,controller.enabled=true",
     "controller.enabled=true,audit.enabled=true,policies.shipped=false,failurePolicy.updates=Fail",
     "policies.own.a=kind: GPUPolicy\nspec:\n  scope: All\n  mutations:\n  - a\n  validations:\n  - b\n",
-    "agent.labels=own",
+    "agent.labels=own,agent.mig=true,agent.gpuOperator=true,agent.amd=true",
+    "agent.platform=gke,agent.mig=true",
+    "agent.platform=bottlerocket",
+    "hostNetwork=true,ports.webhook=10260,extraArgs={a},extraEnv[0].name=A,imagePullSecrets[0].name=a",
+    "conventions.nodeGroupsGrow=false,excludedNamespaces={a},apiServerPorts={8443},audit.enabled=true,audit.extraArgs={a}",
     "agent.labels=nfd-object",
     "agent.enabled=false,image.repository=example.com/podberth,policies.own.a=text",
-    "replicas.min=1,replicas.max=1,failurePolicy.creations=Ignore,agent.simulate=hgx-h100-8",
+    "replicas.min=1,replicas.max=1,failurePolicy.creations=Fail,agent.simulate=hgx-h100-8",
 )
 FOREIGN_VALUES = ("certificates=cert-manager,monitoring.enabled=true,agent.metrics=true",)
 

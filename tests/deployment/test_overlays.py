@@ -13,7 +13,7 @@ from builders import gpu_pod
 from controlplane.cluster import ControlPlane
 from controlplane.kubelet import gpu_node
 from controlplane.wait import wait_for
-from e2e.registration import for_every_pod
+from e2e.registration import CLOSED, for_every_pod
 from pages import ROOT
 from podberth.cli import check_live
 from podberth.cli.agent import configure
@@ -23,11 +23,10 @@ from podberth.files.loading import FileSource
 from podberth.settings import read_settings
 from podberth.wellknown import NAMESPACE
 
-from .rendering import COMPONENTS, MANIFESTS, OVERLAYS, Document, composed, documents, only, overlay, unfolded
+from .rendering import COMPONENTS, MANIFESTS, OVERLAYS, STRICT, Document, composed, documents, only, overlay, unfolded
 
 AGENTS = "podberth-agent"
 WITHOUT_OTHERS = tuple(each for each in COMPONENTS if each not in ("gpu-metrics", "monitoring"))
-STRICT = ("--server-side", "--force-conflicts", "--validate=strict", "--dry-run=server")
 SECONDS = 60.0
 
 
@@ -53,7 +52,7 @@ def test_a_component_is_taken(installed: ControlPlane, tmp_path: Path, name: str
 def test_applying_it_again_takes_no_replica_away(installed: ControlPlane) -> None:
     installed.kubectl("scale", "--replicas=4", "-n", NAMESPACE, "deployment/podberth")
     before = _deployment(installed)
-    installed.kubectl("apply", "-k", f"{MANIFESTS}/overlays/self-signed")
+    installed.kubectl("apply", "-k", f"{MANIFESTS}/overlays/fail-closed")
     assert _deployment(installed) == before
     assert before["replicas"] == 4
 
@@ -101,6 +100,17 @@ def test_an_agent_runs_on_each_node_with_gpus_whatever_its_taints(installed: Con
     )
 
 
+@pytest.mark.parametrize("name", [*(each for each in COMPONENTS if each.startswith("agent-")), "gpu-metrics"])
+def test_the_pods_of_agents_are_admitted_in_their_namespace(installed: ControlPlane, tmp_path: Path, name: str) -> None:
+    rendered = documents(installed.kubectl("kustomize", str(composed(tmp_path, [name]))).stdout)
+    for daemon_set in (each for each in rendered if each["kind"] == "DaemonSet"):
+        spec = daemon_set["spec"]["template"]["spec"]
+        spec.pop("runtimeClassName", None)  # the GPU operator makes that
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "agent"}, "spec": spec}
+        answer = installed.api.ask("POST", f"/api/v1/namespaces/{AGENTS}/pods?dryRun=All", pod)
+        assert answer.status == HTTPStatus.CREATED, answer.document
+
+
 def test_the_agent_needs_nothing_that_restricted_forbids(installed: ControlPlane) -> None:
     template = only(overlay(installed, "self-signed"), "DaemonSet", AGENTS)["spec"]["template"]
     spec = {
@@ -140,19 +150,61 @@ def test_a_replica_that_answers_in_a_reviews_time_is_ready(control_plane: Contro
     """All replicas compile a changed policy at the same moment: a probe that is less patient finds none ready."""
     objects = overlay(control_plane, "self-signed")
     [container] = only(objects, "Deployment")["spec"]["template"]["spec"]["containers"]
-    timeout = max(each["timeoutSeconds"] for each in _webhooks(objects) if each["failurePolicy"] == "Fail")
+    timeout = max(each["timeoutSeconds"] for each in _webhooks(objects) if each["name"] in CLOSED)
     assert container["readinessProbe"].get("timeoutSeconds", 1) == timeout
 
 
 @pytest.mark.parametrize("name", [None, "agent-labels", "agent-nfd-labels", "dev", "gpu-metrics"])
-def test_the_agent_understands_its_arguments(control_plane: ControlPlane, tmp_path: Path, name: str | None) -> None:
-    rendered = control_plane.kubectl("kustomize", str(composed(tmp_path, [name] if name else []))).stdout
-    template = only(documents(rendered), "DaemonSet", AGENTS)["spec"]["template"]
-    command, *arguments = template["spec"]["containers"][0]["args"]
-    parser = argparse.ArgumentParser()
-    configure(parser)
-    parser.parse_args(arguments)
-    assert command == "agent"
+def test_the_agents_understand_their_arguments(control_plane: ControlPlane, tmp_path: Path, name: str | None) -> None:
+    chosen = composed(tmp_path, ["agent-amd", name] if name else ["agent-amd"])
+    rendered = documents(control_plane.kubectl("kustomize", str(chosen)).stdout)
+    found = {}
+    for daemon_set in (AGENTS, f"{AGENTS}-amd"):
+        template = only(rendered, "DaemonSet", daemon_set)["spec"]["template"]
+        command, *arguments = template["spec"]["containers"][0]["args"]
+        parser = argparse.ArgumentParser()
+        configure(parser)
+        found[daemon_set] = parser.parse_args(arguments)
+        assert command == "agent"
+    assert [each.vendor for each in found.values()] == [None, "amd"]
+    if name != "dev":  # its agents play NVIDIA's machine
+        assert len({(each.labels, each.metrics_listen, each.pod_resources) for each in found.values()}) == 1
+
+
+@pytest.mark.parametrize(
+    ("components", "root", "context"),
+    [
+        ([], False, {"allowPrivilegeEscalation": False}),
+        (["gpu-metrics"], True, {"allowPrivilegeEscalation": False}),
+        (["agent-bottlerocket"], False, {"allowPrivilegeEscalation": False}),
+        (["agent-gpu-operator"], False, {"allowPrivilegeEscalation": False}),
+        (["agent-mig"], True, {"allowPrivilegeEscalation": True, "add": ["SYS_ADMIN"]}),
+        (["gpu-metrics", "agent-mig"], True, {"allowPrivilegeEscalation": True, "add": ["SYS_ADMIN"]}),
+        (["agent-gke"], False, {"allowPrivilegeEscalation": True, "privileged": True}),
+        (
+            ["agent-mig", "agent-gke"],
+            True,
+            {"allowPrivilegeEscalation": True, "privileged": True, "add": ["SYS_ADMIN"]},
+        ),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, list) else None,
+)
+def test_agents_have_the_privileges_that_their_components_are_about_and_no_others(
+    control_plane: ControlPlane, tmp_path: Path, components: list[str], root: bool, context: dict[str, Any]
+) -> None:
+    rendered = documents(control_plane.kubectl("kustomize", str(composed(tmp_path, components))).stdout)
+    spec = only(rendered, "DaemonSet", AGENTS)["spec"]["template"]["spec"]
+    [container] = spec["containers"]
+    user = 0 if root else 65532
+    assert {key: spec["securityContext"][key] for key in ("runAsNonRoot", "runAsUser", "runAsGroup")} == {
+        "runAsNonRoot": not root,
+        "runAsUser": user,
+        "runAsGroup": user,
+    }
+    found = {**container["securityContext"]}
+    capabilities = found.pop("capabilities")
+    assert capabilities.pop("drop") == ["ALL"]
+    assert {**found, **capabilities} == {**context, "readOnlyRootFilesystem": True}
 
 
 def test_a_shipped_policy_is_changed_in_a_copy_that_all_three_load(control_plane: ControlPlane, tmp_path: Path) -> None:
@@ -220,18 +272,25 @@ def test_the_audit_is_one_at_a_time_understands_its_arguments_and_is_admitted(
 # ---- what an overlay changes ----------------------------------------------------------------------------------------
 
 
-def test_fail_closed_changes_one_failure_policy(control_plane: ControlPlane) -> None:
-    before, after = (overlay(control_plane, name) for name in ("self-signed", "fail-closed"))
-    [(old, new)] = [pair for pair in zip(before, after, strict=True) if pair[0] != pair[1]]
-    changed = [pair for pair in zip(old["webhooks"], new["webhooks"], strict=True) if pair[0] != pair[1]]
-    [(was, now)] = changed
-    assert was["name"] == "pods-update.validate.podberth.io"
-    assert now == {**was, "failurePolicy": "Fail"}
+@pytest.mark.parametrize(
+    ("component", "closed"),
+    [("fail-closed", set(CLOSED)), ("fail-closed-updates", {"pods-update.validate.podberth.io"})],
+)
+def test_fail_closed_changes_failure_policies_and_nothing_else(
+    control_plane: ControlPlane, tmp_path: Path, component: str, closed: set[str]
+) -> None:
+    """Each closes the entries of pods that ask for accelerators; those of all others are always open."""
+    before = documents(control_plane.kubectl("kustomize", str(composed(tmp_path, []))).stdout)
+    after = documents(control_plane.kubectl("kustomize", str(composed(tmp_path, [component]))).stdout)
+    old, new = _webhooks(before), _webhooks(after)
+    assert [{**each, "failurePolicy": None} for each in old] == [{**each, "failurePolicy": None} for each in new]
+    assert {each["name"] for each in new if each["failurePolicy"] == "Fail"} == closed
+    others = [[each for each in one if "webhooks" not in each] for one in (before, after)]
+    assert others[0] == others[1]
 
 
-def test_dev_refuses_nothing_while_podberth_is_away(control_plane: ControlPlane) -> None:
+def test_dev_is_one_replica(control_plane: ControlPlane) -> None:
     objects = overlay(control_plane, "dev")
-    assert {each["failurePolicy"] for each in _webhooks(objects)} == {"Ignore"}
     assert only(objects, "Deployment")["spec"]["replicas"] == 1
     assert not {"PodDisruptionBudget", "HorizontalPodAutoscaler"} & {each["kind"] for each in objects}
 
@@ -239,16 +298,15 @@ def test_dev_refuses_nothing_while_podberth_is_away(control_plane: ControlPlane)
 def test_the_entries_for_every_pod_are_those_that_the_tests_of_scope_all_use(
     control_plane: ControlPlane, tmp_path: Path
 ) -> None:
-    objects = documents(control_plane.kubectl("kustomize", str(composed(tmp_path, ["all-pods"]))).stdout)
+    chosen = composed(tmp_path, ["fail-closed", "all-pods"])
+    objects = documents(control_plane.kubectl("kustomize", str(chosen)).stdout)
     wanted = {each["name"]: each for configuration in for_every_pod() for each in configuration["webhooks"]}
     assert unfolded({each["name"]: each for each in _webhooks(objects)}) == unfolded(wanted)
 
 
-def test_only_creations_fail_closed_by_default(control_plane: ControlPlane) -> None:
-    closed = {
-        each["name"] for each in _webhooks(overlay(control_plane, "self-signed")) if each["failurePolicy"] == "Fail"
-    }
-    assert closed == {"pods.mutate.podberth.io", "pods.validate.podberth.io"}
+@pytest.mark.parametrize("name", [each for each in OVERLAYS if each != "fail-closed"])
+def test_nothing_fails_closed_that_nobody_chose(control_plane: ControlPlane, name: str) -> None:
+    assert {each["failurePolicy"] for each in _webhooks(overlay(control_plane, name))} == {"Ignore"}
 
 
 def _webhooks(objects: list[Document]) -> list[Document]:

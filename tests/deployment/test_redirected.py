@@ -23,7 +23,7 @@ def test_of_the_overlay_only_the_way_to_the_webhooks_is_another(control_plane: C
             assert our.pop("clientConfig") == {"url": URL + path}
             changed += 1
         assert one == other
-    assert changed == 8
+    assert changed == 11
 
 
 def test_what_a_component_adds_is_its_own(control_plane: ControlPlane, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from builders import gpu_pod
 from controlplane.cluster import ControlPlane
 from controlplane.ports import Ports
 from controlplane.wait import wait_for
@@ -20,7 +21,7 @@ from pages import ROOT, page
 from podberth.pki.issue import Validity, new_authority
 from snapshots import policy
 
-from .live import SECONDS, Live, lease, podberth
+from .live import KINDS, SECONDS, TEAM, Live, lease, podberth
 
 [BLOCK] = re.findall(r"^```sh\n(kubectl create .*?)^```$", page("docs/status.md"), re.MULTILINE | re.DOTALL)
 
@@ -83,12 +84,13 @@ def test_a_viewer_sees_a_healthy_installation_on_one_screen(live: Live, viewer: 
     assert notes == ["callers"]  # this API server shows no certificate: tests/e2e/test_client_authentication.py has one
 
 
-def test_a_viewer_may_read_no_secret_and_nothing_of_other_namespaces(live: Live, viewer: Path) -> None:
+def test_a_viewer_may_read_no_secret_and_of_other_namespaces_lists_alone(live: Live, viewer: Path) -> None:
     who = ("--kubeconfig", str(viewer))
     for verb, what, namespace in (
         ("get", "secrets/podberth-ca", "podberth-system"),
         ("list", "secrets", "podberth-system"),
-        ("list", "pods", "default"),
+        ("get", "pods", "default"),
+        ("get", "pods/log", "default"),
         ("list", "configmaps", "default"),
         ("get", "pods/proxy", "podberth-agent"),
         ("create", "pods", "podberth-system"),
@@ -196,7 +198,7 @@ def test_a_policy_for_every_pod_and_the_entry_that_sends_them_want_each_other(li
     stored = plane.get("mutatingwebhookconfiguration", "podberth")
     narrow = [each for each in stored["webhooks"] if not each["name"].startswith("other-")]
     [entry] = [each for each in narrow if each["name"] == "pods.mutate.podberth.io"]
-    conditions = [each for each in entry["matchConditions"] if each["name"] != "gpu-or-gang"]
+    conditions = [each for each in entry["matchConditions"] if each["name"] != "asks-for-accelerators"]
     other = {**entry, "name": "other-pods.mutate.podberth.io", "failurePolicy": "Ignore", "matchConditions": conditions}
 
     def send(webhooks: list[Any]) -> None:
@@ -265,6 +267,43 @@ def test_who_was_denied_lately_is_named_by_the_events_and_counted_by_the_metrics
     assert "podberth mig-right-size: " in refused["text"]
     assert found["denied lately", "events"][0]["state"] == "note"
     assert found["denied lately", "counted"][0]["facts"]["deny"][0].startswith("mig-right-size ")
+
+
+def test_a_pod_that_was_let_through_is_named_until_it_is_gone(live: Live, viewer: Path) -> None:
+    kubectl = live.control_plane.kubectl
+    asked = gpu_pod(resource="nvidia.com/mig-4g.5gb", name="unseen")
+    asked["metadata"]["namespace"] = TEAM
+
+    def choose(policy: str) -> None:
+        for kind in KINDS:
+            value = {"op": "replace", "path": "/webhooks/0/failurePolicy", "value": policy}
+            kubectl("patch", kind, "podberth", "--type=json", "-p", json.dumps([value]))
+
+    live.stop()
+    try:
+        choose("Ignore")
+        wait_for(
+            lambda: kubectl("create", "-f", "-", input=json.dumps(asked), check=False).returncode == 0,
+            timeout_seconds=SECONDS,
+            what="a pod to be let through",
+        )
+        live.start()
+        found = rows(live, viewer)
+        assert found["outages", "fail closed"][0]["state"] == "note"
+        [line] = found["outages", "let through"]
+        assert (line["state"], line["facts"]["denied"]) == ("attention", [f"{TEAM}/unseen"])
+        assert line["facts"]["policies"] == ["mig-right-size"]
+        choose("Fail")
+        kubectl("delete", "pod", "-n", TEAM, "unseen", "--force", "--grace-period=0")
+        live.wait_healthy()
+        found = rows(live, viewer)
+        assert found["outages", "fail closed"][0]["state"] == "ok"
+        assert found["outages", "let through"][0]["facts"]["pods"] == []
+    finally:
+        choose("Fail")
+        kubectl("delete", "pod", "-n", TEAM, "unseen", "--ignore-not-found", "--force", "--grace-period=0")
+        live.start()
+        live.wait_healthy()
 
 
 def test_a_program_that_makes_tokens_is_run_once(live: Live, tmp_path: Path) -> None:

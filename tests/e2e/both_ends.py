@@ -18,12 +18,11 @@ from bench.fleet.fleet import Fleet
 
 from controlplane.cluster import ControlPlane
 from controlplane.wait import PATIENCE_SECONDS, wait_for
-from podberth.api.protocol import RESOURCES
 from podberth.topology.heartbeats import is_stale
 from podberth.topology.shapes import simulate
 
 from .agent.running_fleet import CONFIG_MAPS, LEASES, agrees, by_name
-from .following import Following
+from .following import RESOURCES, Following
 
 Document = dict[str, Any]
 

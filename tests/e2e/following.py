@@ -17,7 +17,7 @@ from controlplane.wait import wait_for
 from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot, load_snapshot
-from podberth.api.protocol import NAMESPACES, RESOURCES
+from podberth.api.protocol import HEARTBEATS, NAMESPACES, NODES, TOPOLOGIES
 from podberth.conventions import Conventions
 from podberth.facts.cluster import ClusterFacts, collect
 from podberth.files.loading import read_objects, read_policy_texts
@@ -33,6 +33,8 @@ from .podberth_process import ANSWER_SECONDS, POLICIES, Podberth, logged
 
 Document = dict[str, Any]
 
+# What the topology of the nodes comes from.
+RESOURCES = (NODES, TOPOLOGIES, HEARTBEATS)
 # How long an answer is waited for that follows an event. It takes a fifth of a second (bench.live), on a free machine.
 FOLLOWS_SECONDS = 60.0
 # Kubernetes' own part: the node controller's taint of a cordoned node, which takes milliseconds on a free machine.

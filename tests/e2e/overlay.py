@@ -1,7 +1,7 @@
 """The shipped overlay where no Service leads anywhere: all of its objects, with the webhooks at a URL.
 
-Nothing else of it is changed, and no more is added than components of manifests/components that the caller names;
-tests/deployment/test_redirected.py compares the two.
+Nothing else of it is changed, and no more is added than components of manifests/components that the caller names, as
+fail-closed, with which a review that is not answered is seen; tests/deployment/test_redirected.py compares the two.
 """
 
 import json

@@ -50,12 +50,20 @@ class Process:
     """One process of podberth's, on ports that stay the same over restarts.
 
     `host` is the address that it is reached at, and `prefix` the command that it is started by: one that goes to
-    another host, or to another disk, and becomes podberth. Its `arguments` and `variables` are for its kind to say.
+    another host, or to another disk, and becomes podberth, the `program`. Its `arguments` and `variables` are for its
+    kind to say.
     """
 
     readiness = "/readyz"
 
-    def __init__(self, directory: Path, *, host: str = "127.0.0.1", prefix: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        host: str = "127.0.0.1",
+        prefix: Sequence[str] = (),
+        program: Sequence[str] = (sys.executable, "-m", "podberth"),
+    ) -> None:
         """Prepare: ports are taken, and nothing runs. Its log, and what is written for it, are in `directory`."""
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
@@ -63,7 +71,7 @@ class Process:
         self.log = directory / "podberth.log"
         self.arguments: Sequence[str] = ()
         self.variables: Mapping[str, str] = {}
-        self._command = (*prefix, sys.executable, "-m", "podberth")
+        self._command = (*prefix, *program)
         self._ports, self._guard = Ports(), Guard()
         self.port, self.metrics_port = self._ports.take(), self._ports.take()
         self._running: Component | None = None

@@ -1,6 +1,7 @@
 """The shipped webhook configurations in the test cluster: pointed at a process here, put up and taken down.
 
 Nothing of them is changed but where they lead to, for no Service's address leads anywhere in the test control plane.
+The component fail-closed is with them, so that a review without an answer fails a test and lets no pod through.
 """
 
 import json
@@ -24,11 +25,22 @@ _PROBE_NAMESPACE = "podberth-probe"
 _BOTH = {"/mutate", "/validate"}
 
 
-def shipped() -> list[Document]:
-    """Return the webhook configurations of manifests/base, as they are."""
+CLOSED = ("pods.mutate.podberth.io", "pods.validate.podberth.io")
+"""The entries that manifests/components/fail-closed gives failurePolicy Fail."""
+
+
+def shipped(*, fail_closed: bool = True) -> list[Document]:
+    """Return the webhook configurations of manifests/base, with the component fail-closed or as they are.
+
+    With it, a review that podberth does not answer fails a test; without, the pod would be let through.
+    """
     files = sorted((ROOT / "manifests" / "base").glob("*-webhook.yaml"))
     found = [one.document for file in files for one in load_documents(file.read_text(), file.name)[0]]
     assert len(found) == 2, files
+    if fail_closed:
+        for webhook in (webhook for configuration in found for webhook in configuration["webhooks"]):
+            if webhook["name"] in CLOSED:
+                webhook["failurePolicy"] = "Fail"
     return found
 
 
@@ -58,23 +70,25 @@ def altered(control_plane: ControlPlane) -> set[str]:
 def for_every_pod() -> list[Document]:
     """Return the shipped configurations with what docs/policy.md ("Scope") says a policy for every pod needs besides.
 
-    Each entry for CREATE of pods is there once more, under another name, for the pods that `gpu-or-gang` keeps away.
+    The entry with `gpu-or-gang` is there once more, under another name, for the pods that it keeps away.
     """
     configurations = shipped()
     for configuration in configurations:
-        configuration["webhooks"] += [_for_others(each) for each in configuration["webhooks"] if _of_new_pods(each)]
+        configuration["webhooks"] += [_for_others(each) for each in configuration["webhooks"] if _of_gangs(each)]
     return configurations
 
 
-def _of_new_pods(webhook: Document) -> bool:
-    return any(rule["operations"] == ["CREATE"] and rule["resources"] == ["pods"] for rule in webhook["rules"])
+def _of_gangs(webhook: Document) -> bool:
+    return bool(webhook["name"].startswith("gangs-and-devices."))
 
 
 def _for_others(webhook: Document) -> Document:
     others = deepcopy(webhook)
-    others |= {"name": f"other-{webhook['name']}", "failurePolicy": "Ignore"}
-    [condition] = [each for each in others["matchConditions"] if each["name"] == "gpu-or-gang"]
-    condition |= {"name": "neither-gpu-nor-gang", "expression": f"!({condition['expression']})"}
+    others["name"] = others["name"].replace("gangs-and-devices.", "other-pods.")
+    condition, asks, *more = others["matchConditions"]
+    assert (condition["name"], asks["name"]) == ("gpu-or-gang", "asks-for-no-accelerator")
+    negated = {"name": "neither-gpu-nor-gang", "expression": f"!({condition['expression']})"}
+    others["matchConditions"] = [negated, *more]
     return others
 
 
@@ -138,13 +152,10 @@ class Registration:
 
     @contextmanager
     def failure_policy(self, policy: FailurePolicy) -> Iterator[None]:
-        """Have one failurePolicy for all webhooks, while podberth is down."""
+        """Have creations fail closed or open, as the component fail-closed and the base say, while podberth is down."""
         endpoint = self._endpoint
         assert endpoint is not None
-        changed = [pointed(configuration, endpoint) for configuration in shipped()]
-        for webhook in (webhook for configuration in changed for webhook in configuration["webhooks"]):
-            webhook["failurePolicy"] = policy
-        self._apply(changed)
+        self._apply([pointed(each, endpoint) for each in shipped(fail_closed=policy == "Fail")])
         wanted = HTTPStatus.CREATED if policy == "Ignore" else HTTPStatus.INTERNAL_SERVER_ERROR
         self._wait(f"failurePolicy {policy}", lambda: self.dry_run(gpu_pod())[0] == wanted)
         try:

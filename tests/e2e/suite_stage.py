@@ -17,8 +17,8 @@ from controlplane.wait import wait_for
 from podberth.cel.engine import Environment
 from podberth.files.loading import SuiteFiles
 from podberth.policy.parse import parse_policies
-from podberth.suite.cluster import Params, documents, with_values
-from podberth.suite.model import Case, Suite, parse_suite
+from podberth.suite.case_cluster import Params, documents, with_values
+from podberth.suite.case_file import Case, Suite, parse_suite
 from podberth.suite.runner import CaseResult, run_suite
 from records import without_seals
 

@@ -13,7 +13,7 @@ from controlplane.wait import wait_for
 from podberth.files.loading import find_policies
 from podberth.kube.documents import load_documents
 from podberth.kube.yaml_text import as_yaml
-from podberth.lint.model import Level
+from podberth.lint.findings import Level
 from podberth.lint.runner import lint
 from podberth.telemetry.metrics import POLICY_STATES
 from snapshots import environment, policy
@@ -216,6 +216,7 @@ def test_it_may_write_the_status_and_nothing_else_of_a_policy(following: Followi
     api = Api(following.control_plane.url, token, following.control_plane.ca_file)
     try:
         put(following, marking("good"))
+        until(following, "good")
         name = "mark"
         assert api.raw("PATCH", f"{POLICIES_PATH}/{name}")[0] == 403
         assert api.raw("DELETE", f"{POLICIES_PATH}/{name}")[0] == 403
@@ -223,6 +224,7 @@ def test_it_may_write_the_status_and_nothing_else_of_a_policy(following: Followi
     finally:
         api.close()
         following.control_plane.kubectl("delete", "gpupolicy", "mark")
+        until(following, "")
 
 
 # ---- over files -----------------------------------------------------------------------------------------------------

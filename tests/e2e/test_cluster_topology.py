@@ -18,13 +18,13 @@ import pytest
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from podberth.api.protocol import OBJECTS, RESOURCES
+from podberth.api.protocol import OBJECTS
 from podberth.server.self_signed import ensure
 from podberth.topology.shapes import simulate
 from podberth.wellknown import NAMESPACE
 
 from .access import grant
-from .following import FOLLOWS_SECONDS, RECOVERS_SECONDS, Following
+from .following import FOLLOWS_SECONDS, RECOVERS_SECONDS, RESOURCES, Following
 from .podberth_process import MACHINE, POLICIES, Podberth
 
 

@@ -8,7 +8,7 @@ import pytest
 from builders import container, gpu_pod, job, job_pod, owned, pod, pod_group
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from podberth.facts.kinds import FOLLOWED
+from podberth.facts.object_kinds import FOLLOWED
 from snapshots import policy
 
 from .access import grant

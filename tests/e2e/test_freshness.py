@@ -15,12 +15,12 @@ from podberth.api.client import ClusterClient
 from podberth.api.protocol import OBJECTS, AnswerLimits, Timing
 from podberth.cluster.follow import LiveCluster
 from podberth.cluster.layered_policies import LayeredPolicies
-from podberth.cluster.live import LiveTopology
-from podberth.cluster.objects import LiveObjects
+from podberth.cluster.live_nodes import LiveTopology
 from podberth.cluster.policy_status import PolicyStatuses
+from podberth.cluster.whole_objects import LiveObjects
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.conventions import Conventions
-from podberth.facts.kinds import FOLLOWED
+from podberth.facts.object_kinds import FOLLOWED
 from podberth.kube.api_path import ApiPath
 from podberth.kube.schema import PodSchema
 from podberth.server.reload import WatchedSnapshot

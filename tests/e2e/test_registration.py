@@ -7,7 +7,7 @@ import pytest
 from controlplane.cluster import ControlPlane
 
 from .podberth_process import Endpoint
-from .registration import altered, pointed, shipped
+from .registration import CLOSED, altered, pointed, shipped
 
 
 def without_client_config(configuration: dict[str, Any]) -> dict[str, Any]:
@@ -22,6 +22,13 @@ def test_only_where_a_webhook_leads_is_changed() -> None:
         for webhook, original in zip(changed["webhooks"], configuration["webhooks"], strict=True):
             path = original["clientConfig"]["service"]["path"]
             assert webhook["clientConfig"] == {"url": f"https://127.0.0.1:1{path}", "caBundle": "Q0E="}
+
+
+def test_beside_that_creations_of_pods_with_accelerators_fail_closed() -> None:
+    for closed, configuration in zip(shipped(), shipped(fail_closed=False), strict=True):
+        for webhook, original in zip(closed["webhooks"], configuration["webhooks"], strict=True):
+            assert original["failurePolicy"] == "Ignore"
+            assert webhook == {**original, "failurePolicy": "Fail" if webhook["name"] in CLOSED else "Ignore"}
 
 
 @pytest.mark.usefixtures("registration")

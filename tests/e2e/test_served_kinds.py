@@ -19,7 +19,7 @@ from podberth.api.protocol import Timing
 from podberth.cluster.served import ServedKinds
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.facts.cluster import ClusterFacts
-from podberth.facts.kinds import FOLLOWED
+from podberth.facts.object_kinds import FOLLOWED
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import Metrics, WatchMetrics
 from podberth.wellknown import NAMESPACE

@@ -4,6 +4,7 @@
 ``helm``: Helm's own, which renders the chart.
 ``kubeconform``: checks manifests against schemas, without a server.
 ``kubelet``: a server of the kubelet's PodResources API, from the module that publishes it (``kubelet/main.go``).
+``prometheus``: Prometheus itself, which scrapes and evaluates; without its service discovery and its pages.
 ``promtool``: Prometheus' own, which checks and tests rules; without its service discovery, which is most of it.
 ``trainer``: Kubeflow's Trainer v2 with JobSet, by their own controllers (``trainer/main.go``).
 ``training-operator``: Kubeflow's Training Operator v1, likewise (``training-operator/main.go``).
@@ -25,6 +26,7 @@ PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "helm": ("helm.sh/helm/v4/cmd/helm",),
     "kubeconform": ("github.com/yannh/kubeconform/cmd/kubeconform",),
     "kubelet": (".",),
+    "prometheus": ("-tags=remove_all_sd", "github.com/prometheus/prometheus/cmd/prometheus"),
     "promtool": ("-tags=remove_all_sd", "github.com/prometheus/prometheus/cmd/promtool"),
     "trainer": (".",),
     "training-operator": (".",),

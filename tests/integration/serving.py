@@ -18,14 +18,14 @@ from podberth.admission import response
 from podberth.admission.outcome import Decision, Outcome
 from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
-from podberth.port.budget import MemoryBudget
+from podberth.port.byte_budget import MemoryBudget
 from podberth.server.handler import ReviewHandler
 from podberth.server.listen import ReviewPort
 from podberth.server.port_tls import CertificateFiles, PortTls, read_pair
 from podberth.server.self_signed import ensure
 from podberth.server.state import Decider, Deciders, ServingState
 from podberth.settings import Address
-from podberth.telemetry.lines import LineWriter
+from podberth.telemetry.line_writer import LineWriter
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import Metrics
 from podberth.telemetry.reviews import ReviewRecorder

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from podberth.agent.api import Access, Api, find_access
-from podberth.agent.objects import ask_node, write_config_map
+from podberth.agent.api_requests import ask_node, write_config_map
 from podberth.cli.main import main
 
 

@@ -14,7 +14,7 @@ from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
 from podberth.errors import ReviewError
-from podberth.port.budget import LEVELS, PARSED_PER_BYTE, MemoryBudget
+from podberth.port.byte_budget import LEVELS, PARSED_PER_BYTE, MemoryBudget
 from podberth.server.body import MAX_BODY_BYTES
 
 _EIGHT_MIB = 8 * 1024 * 1024

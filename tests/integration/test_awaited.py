@@ -15,7 +15,7 @@ from podberth.admission.awaited import Awaited
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.facts.cluster import ClusterFacts
-from podberth.port.budget import MemoryBudget
+from podberth.port.byte_budget import MemoryBudget
 from podberth.server import handler
 from snapshots import policy, snapshot
 

@@ -9,8 +9,8 @@ from hostile_callers import ATTACKS, Callers
 from integration.process import serve
 from integration.serving import Connection, body, post, run, serving, until_reached
 from podberth.port import connection as bounds
-from podberth.port import places
-from podberth.port.budget import MemoryBudget
+from podberth.port import slots
+from podberth.port.byte_budget import MemoryBudget
 
 _HEAD = b"POST /mutate HTTP/1.1\r\nHost: localhost\r\n"
 _MALFORMED = (b"\x16\x03\x01 what is this\r\n\r\n", b"GET / HTTP/9\r\n\r\n", b"GET / HTTP/1.1\r\nA B: c\r\n\r\n")
@@ -118,7 +118,7 @@ def test_headers_behind_a_request_are_bounded_too(tmp_path: Path) -> None:
 def test_newcomers_take_the_places_of_those_who_have_asked_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(slots, "GRACE_SECONDS", 0.0)
 
     async def test() -> None:
         async with serving(tmp_path) as server, server.connect() as known:

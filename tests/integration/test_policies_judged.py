@@ -12,10 +12,10 @@ from builders import review
 from integration.serving import admit, body, post, run, serving, until_reached
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest
-from podberth.cel.bounds import MAX_ENTRIES
+from podberth.cel.compile_limits import MAX_ENTRIES
 from podberth.cel.engine import Environment, Late
 from podberth.errors import ReviewError
-from podberth.port.budget import PARSED_PER_BYTE, MemoryBudget
+from podberth.port.byte_budget import PARSED_PER_BYTE, MemoryBudget
 from podberth.server.judge import PolicyJudge
 from podberth.server.state import Decider
 from snapshots import snapshot

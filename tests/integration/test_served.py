@@ -20,7 +20,7 @@ from podberth.cluster import workloads
 from podberth.cluster.served import ServedKinds
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.errors import ClusterError
-from podberth.facts.kinds import FOLLOWED
+from podberth.facts.object_kinds import FOLLOWED
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import Metrics, WatchMetrics
 
@@ -151,7 +151,9 @@ def test_a_kind_that_discovery_no_longer_names_is_gone(tmp_path: Path) -> None:
     async def test() -> None:
         async with watching(tmp_path, groups()) as seen:
             [sink] = [each for kind, each in seen.workloads.sinks.items() if kind.name == "podgroups.scheduling.k8s.io"]
+            await seen.until("nothing to group pods", lambda: seen.workloads.facts().is_groupless)
             sink.served()
+            assert not seen.workloads.facts().is_groupless
             await seen.until("it to be gone", lambda: not sink.is_served)
 
     run(test)

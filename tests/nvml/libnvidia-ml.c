@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "nvml.h"
 
@@ -106,6 +108,14 @@ static void pci(int gpu, nvmlPciInfo_t *info)
 
 /* ---- session --------------------------------------------------------------------------------------------------- */
 
+/* The device file of a session, which keeps the driver from being unloaded while somebody has it open. */
+static int device_file = -1;
+
+static void note(const char *what)
+{
+    if (device_file >= 0 && write(device_file, what, strlen(what)) < 0) abort();
+}
+
 nvmlReturn_t nvmlInitWithFlags(unsigned int flags)
 {
     (void)flags;
@@ -114,14 +124,20 @@ nvmlReturn_t nvmlInitWithFlags(unsigned int flags)
     if (fail) return number(fail, 0);
     if (!number(get("driver.loaded"), 1)) return NVML_ERROR_DRIVER_NOT_LOADED;
     generation = number(get("driver.generation"), 0);
-    sessions++;
+    const char *device = get("driver.device");
+    if (!sessions++ && device) device_file = open(device, O_WRONLY | O_APPEND | O_CLOEXEC);
+    note("opened\n");
     return NVML_SUCCESS;
 }
 
 nvmlReturn_t nvmlShutdown(void)
 {
     if (!sessions) return NVML_ERROR_UNINITIALIZED;
-    sessions--;
+    if (!--sessions && device_file >= 0) {
+        note("closed\n");
+        close(device_file);
+        device_file = -1;
+    }
     return NVML_SUCCESS;
 }
 

@@ -10,22 +10,22 @@ KOORDINATORS = {"name": "g", "min-available": "3"}
 GROUPED: tuple[tuple[JSON, Gang], ...] = (
     (
         pod(labels={"kueue.x-k8s.io/pod-group-name": "g"}, annotations={"kueue.x-k8s.io/pod-group-total-count": "4"}),
-        Gang(known=True, name="g", size=4, source="Kueue", system="kueue"),
+        Gang(known=True, name="g", size=4, source="Kueue", system="kueue", accounted=True),
     ),
     (
         pod(
             labels={"kueue.x-k8s.io/pod-group-name": "g", "apps.kubernetes.io/pod-index": "3"},
             annotations={"kueue.x-k8s.io/pod-group-pod-index-label": "apps.kubernetes.io/pod-index"},
         ),
-        Gang(known=True, name="g", index=3, source="Kueue", system="kueue"),
+        Gang(known=True, name="g", index=3, source="Kueue", system="kueue", accounted=True),
     ),
     (
         pod(annotations={"kueue.x-k8s.io/pod-group-name": "a"}, labels={"kueue.x-k8s.io/pod-group-name": "g"}),
-        Gang(known=True, name="a", source="Kueue", system="kueue"),
+        Gang(known=True, name="a", source="Kueue", system="kueue", accounted=True),
     ),
     (
         pod(annotations={"kueue.x-k8s.io/pod-group-name": "a"}),
-        Gang(known=True, name="a", source="Kueue", system="kueue"),
+        Gang(known=True, name="a", source="Kueue", system="kueue", accounted=True),
     ),
     (
         pod(labels={"pod-group.scheduling.sigs.k8s.io": "g"}),
@@ -41,11 +41,11 @@ GROUPED: tuple[tuple[JSON, Gang], ...] = (
     ),
     (
         pod(annotations={"scheduling.k8s.io/group-name": "g"}),
-        Gang(known=True, name="g", source="PodGroup", system="volcano"),
+        Gang(known=True, name="g", source="PodGroup", system="volcano", accounted=True),
     ),
     (
         pod(annotations={"scheduling.volcano.sh/group-name": "g"}),
-        Gang(known=True, name="g", source="PodGroup", system="volcano"),
+        Gang(known=True, name="g", source="PodGroup", system="volcano", accounted=True),
     ),
     (
         pod(annotations={"pod-group-name": "g"}, schedulerName="kai-scheduler"),
@@ -76,6 +76,6 @@ GROUPED: tuple[tuple[JSON, Gang], ...] = (
                 "yunikorn.apache.org/task-groups": '[{"minMember": 1}, {"name": "w", "minMember": 4}]',
             },
         ),
-        Gang(known=True, name="a", size=5, role="head", source="YuniKorn", system="yunikorn"),
+        Gang(known=True, name="a", size=5, role="head", source="YuniKorn", system="yunikorn", accounted=True),
     ),
 )

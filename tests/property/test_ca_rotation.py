@@ -15,7 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from podberth.pki.authorities import SECRET_KEY, Authorities, certificates_in, decode, encode
 from podberth.pki.issue import clock_tolerance
-from podberth.pki.leaf import SignedLeaf, sign, signing_due
+from podberth.pki.replica_certificate import SignedLeaf, sign, signing_due
 from podberth.pki.rotation import Held, Lifetimes, Registration, Store, Trust, new_signer, plan, rotated
 from properties import examples
 

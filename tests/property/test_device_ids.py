@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podberth.devices.device_ids import DeviceName, parse_claimed_device, parse_device_id
-from podberth.topology.model import Gpu, NodeTopology
+from podberth.topology.node import Gpu, NodeTopology
 from podberth.topology.usage import GpuUsage, Grant, InstanceUsage, Look, Usage, allocate
 
 GPU_UUID, MIG_UUID = (f"{kind}-00000000-0000-4000-8000-000000000000" for kind in ("GPU", "MIG"))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from integration.serving import CapturedLines
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.facts.cluster import ClusterFacts, collect
-from podberth.facts.kinds import FOLLOWED, KINDS, kinds_of
+from podberth.facts.object_kinds import FOLLOWED, KINDS, kinds_of
 from podberth.facts.table import PersistentMap
 from podberth.telemetry.log import Log
 from podberth.topology.shapes import simulate

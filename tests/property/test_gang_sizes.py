@@ -13,8 +13,8 @@ from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.controller.plan import makers
 from podberth.controller.plan.intake import waiting_pod
-from podberth.controller.plan.model import Create, World
 from podberth.controller.plan.pod_groups import GATHER_SECONDS
+from podberth.controller.plan.world import Create, World
 from podberth.kube.patch import apply
 from podberth.kube.pod import OwnerReference
 from podberth.workload.owners import LOOKED_UP, keep

@@ -10,7 +10,7 @@ from builders import gpu_pod, job_pod, review
 from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
-from podberth.lint.model import Linted
+from podberth.lint.findings import Linted
 from podberth.policy.parse import parse_policies
 from properties import examples
 from shipped import pods

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checking import shipped
-from podberth.check.live import judge, live_report
+from podberth.check.live_workloads import judge, live_report
 from podberth.check.owners import speakers
 from podberth.check.report import live_text
 from podberth.check.report.policy_report import policy_reports

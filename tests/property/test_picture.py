@@ -6,11 +6,11 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podberth.check.report.lines import visible
+from podberth.check.report.styled_lines import visible
 from podberth.cli.topology_html import cluster_html, node_html
 from podberth.cli.topology_svg import cluster_svg, node_svg
-from podberth.topology.difference import difference
-from podberth.topology.model import Gpu, Links, MigInstance, MigOffer, Node, NodeTopology, Taint
+from podberth.topology.cluster_difference import difference
+from podberth.topology.node import Gpu, Links, MigInstance, MigOffer, Node, NodeTopology, Taint
 from podberth.topology.overview import overview
 from podberth.topology.picture import picture_of
 

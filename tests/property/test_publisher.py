@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from api_server import Clock, Server, drive
-from podberth.agent.objects import ApiRequest, SendResult
+from podberth.agent.api_requests import ApiRequest, SendResult
 from podberth.agent.publisher import HEARTBEAT_SECONDS, Publisher
 from podberth.topology.codec import DATA_KEY
 

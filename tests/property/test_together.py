@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from node_builders import GPU, need_of, node_manifest, nodes_of
 from podberth.conventions import Conventions
 from podberth.topology.index import Need, TopologyIndex
-from podberth.topology.together import Roles
+from podberth.topology.whole_gang import Roles
 
 HOST, RACK, ROW = "kubernetes.io/hostname", "example.com/rack", "example.com/row"
 CONVENTIONS = Conventions(levels=(ROW, RACK, HOST), ignored_labels=frozenset({HOST, RACK}))

@@ -16,7 +16,7 @@ from pages import ROOT
 from podberth.errors import TopologyError
 from podberth.topology.codec import DATA_KEY, SCHEMA_VERSION, decode_topology, encode_topology, is_same_but_for_time
 from podberth.topology.derive import derive
-from podberth.topology.model import NodeTopology
+from podberth.topology.node import NodeTopology
 from podberth.topology.observation import Observation
 from podberth.topology.shapes import SHAPES, simulate
 from podberth.wellknown import TOPOLOGY_LABEL

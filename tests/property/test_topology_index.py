@@ -11,8 +11,8 @@ from node_builders import GPU, PRODUCT
 from podberth.conventions import Conventions, LabelKey
 from podberth.kube.selector import node_selector_matches
 from podberth.topology.index import Need, NodeSelection, NodeSet, TopologyIndex
-from podberth.topology.model import Gpu, Links, MigOffer, Node, NodeTopology, Taint, Transient
 from podberth.topology.need import own_tolerations
+from podberth.topology.node import Gpu, Links, MigOffer, Node, NodeTopology, Taint, Transient
 from properties import examples
 
 HOST = "kubernetes.io/hostname"

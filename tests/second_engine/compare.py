@@ -11,7 +11,7 @@ from typing import Any
 from podberth.cel.engine import Activation, Batch, CelType, Environment, Expression, Room, Want
 from podberth.cel.libraries import LIBRARIES
 from podberth.cel.typing import UNESCAPED
-from podberth.cel.values import misfit
+from podberth.cel.value_types import misfit
 from podberth.errors import EvaluationError
 from podberth.kube.schema import PodSchema
 

@@ -7,7 +7,7 @@ import pytest
 from podberth.files.loading import SuiteFiles, find_suites
 from podberth.kube.schema import PodSchema
 from podberth.policy.parse import parse_policies
-from podberth.suite.model import parse_suite
+from podberth.suite.case_file import parse_suite
 from podberth.suite.runner import SuiteSettings, run_suite
 from second_engine import ComparingEnvironment
 

@@ -11,9 +11,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from pages import ROOT, page, rows, spans
 from podberth.agent import kubelet, pace, pod_resources, publisher
+from podberth.agent.api_requests import LabelTarget
 from podberth.agent.kubelet import SOCKET, Kubelet
-from podberth.agent.meter import Meter
-from podberth.agent.objects import LabelTarget
+from podberth.agent.last_reading import Meter
 from podberth.agent.publish import NFD_FOLDER
 from podberth.agent.reader import READERS
 from podberth.cli import agent
@@ -22,7 +22,7 @@ from podberth.devices.device_ids import DeviceName
 from podberth.telemetry.gpu_metrics import GpuMetrics
 from podberth.topology.codec import DATA_KEY, encode_topology
 from podberth.topology.derive import APPLICATION_XIDS
-from podberth.topology.model import (
+from podberth.topology.node import (
     Fabric,
     Gpu,
     Links,

@@ -7,9 +7,9 @@ import pytest
 
 from checking import one
 from pages import ROOT, page, rows, spans
-from podberth.check.live import live_report
-from podberth.check.model import VERDICTS
+from podberth.check.live_workloads import live_report
 from podberth.check.owners import Speakers
+from podberth.check.result import VERDICTS
 from podberth.cli.check import configure
 from podberth.cli.formats import FORMATS
 from podberth.policy.parse import parse_policies

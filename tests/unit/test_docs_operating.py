@@ -17,13 +17,13 @@ from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.api.protocol import HEARTBEATS, NODES, OBJECTS, POLICIES, TOPOLOGIES, ListReason, Reason
 from podberth.cli.exitcodes import ExitCode
 from podberth.cli.serve import DECIDERS
-from podberth.facts.kinds import FOLLOWED
+from podberth.facts.object_kinds import FOLLOWED
 from podberth.kube.documents import load_documents
-from podberth.port.budget import MemoryBudget
-from podberth.port.places import Places
+from podberth.port.byte_budget import MemoryBudget
+from podberth.port.slots import Places
 from podberth.server.handler import STATUSES
 from podberth.settings import OPTIONS
-from podberth.telemetry.lines import LineWriter
+from podberth.telemetry.line_writer import LineWriter
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import (
     EVENT_FAULTS,

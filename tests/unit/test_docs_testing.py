@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from pages import ROOT, page, rows, spans
 from podberth.cli import explain, test
 from podberth.cli.main import main
-from podberth.suite.model import Case, Suite, SuiteCluster, Verdict, parse_suite
+from podberth.suite.case_file import Case, Suite, SuiteCluster, Verdict, parse_suite
 
 TESTING = page("docs/testing.md")
 FIELDS = rows(TESTING.partition("\n## Fields of tests.yaml\n")[2].partition("\n## ")[0])

@@ -13,7 +13,7 @@ from podberth.cli import topology
 from podberth.cli.main import main
 from podberth.cli.topology_json import cluster_json, difference_json, node_json
 from podberth.facts.cluster import collect
-from podberth.topology.difference import KindDifference, difference
+from podberth.topology.cluster_difference import KindDifference, difference
 from podberth.topology.overview import overview
 from podberth.topology.picture import picture_of
 from topology_scenes import cluster

@@ -12,7 +12,7 @@ from podberth.cel.engine import Environment
 from podberth.kube.schema import PodSchema
 from podberth.policy.compile import compile_policies
 from podberth.policy.parse import ParsedPolicies, parse_policies
-from podberth.suite.model import parse_suite
+from podberth.suite.case_file import parse_suite
 from podberth.suite.runner import SuiteResult, run_suite
 
 ROOT = Path(__file__).parents[2]

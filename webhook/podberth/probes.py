@@ -15,7 +15,7 @@ from .errors import UsageError
 from .port.answer import WholeAnswer
 from .port.connection import BoundedConnection
 from .port.listener import Listener
-from .port.places import Places
+from .port.slots import Places
 from .settings import Address
 from .telemetry.metrics import CONTENT_TYPE
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from .errors import UsageError
-from .kube.names import is_subdomain
+from .kube.object_names import is_subdomain
 from .wellknown import NAMESPACE
 
 _PREFIX = "PODBERTH_"

@@ -13,7 +13,7 @@ import pytest
 from controlplane.api import Api
 from controlplane.wait import wait_for
 from crds import FOLDER
-from podberth.agent.objects import (
+from podberth.agent.api_requests import (
     LABEL_MANAGER,
     NFD_NODE_LABEL,
     ApiRequest,

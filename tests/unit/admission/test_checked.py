@@ -13,7 +13,7 @@ from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.admission.workload import validate_workload
-from podberth.kube.budget import ENTRIES, LARGEST
+from podberth.kube.pod_limits import ENTRIES, LARGEST
 from podberth.wellknown import APPLIED_ANNOTATION
 from snapshots import policy, snapshot
 

@@ -9,7 +9,7 @@ from podberth.admission import decide
 from podberth.admission.creation import request_of
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
-from podberth.kube.budget import CONTAINERS, GPU_CLAIMS, GPU_REQUESTS, MAX_BYTES
+from podberth.kube.pod_limits import CONTAINERS, GPU_CLAIMS, GPU_REQUESTS, MAX_BYTES
 from snapshots import policy, snapshot
 
 WRITES = "  mutations:\n  - labels: {a: \"'b'\"}\n"

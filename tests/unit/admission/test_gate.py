@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from builders import gpu_pod, review
+from builders import gpu_pod, review, workload, workload_review
 from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
-from snapshots import policy, snapshot
+from podberth.admission.workload import validate_workload
+from snapshots import cluster, policy, snapshot
 
 KUEUE: dict[str, Any] = {"labels": {"kueue.x-k8s.io/queue-name": "q"}}
 KAI = {"schedulerName": "kai-scheduler"}
@@ -37,6 +38,101 @@ def test_what_a_system_has_accounted_is_not_written(path: str, value: Any) -> No
     assert outcome.patch == []
     assert [each.action for each in outcome.decisions] == ["skip"]
     assert "kueue has accounted this pod's resources already" in outcome.decisions[0].message
+
+
+GROUPED = {"schedulerName": "volcano", "annotations": {"scheduling.k8s.io/group-name": "g"}}
+
+
+def test_volcano_has_accounted_pods_of_a_group_that_is_there_before_them() -> None:
+    for path, value in ACCOUNTED:
+        assert patched(path, value, **GROUPED).patch == []
+
+
+def test_volcano_makes_the_group_of_other_pods_from_what_was_admitted() -> None:
+    for path, value in ACCOUNTED:
+        assert patched(path, value, schedulerName="volcano").verdict == "mutated"
+
+
+def test_yunikorn_has_placeholders_for_pods_of_a_task_group_alone() -> None:
+    task = {"yunikorn.apache.org/task-group-name": "workers"}
+    for path, value in ACCOUNTED:
+        assert patched(path, value, schedulerName="yunikorn", annotations=task).patch == []
+        assert patched(path, value, schedulerName="yunikorn").verdict == "mutated"
+
+
+TOLERATED = policy("tolerated", "  mutations:\n  - tolerations: topology.nodes(gpu).tolerations")
+
+
+def tolerations(**system: Any) -> tuple[list[Any], list[str]]:
+    known = snapshot(TOLERATED, objects=tainted())
+    outcome = decide.mutate(decode_review(review(gpu_pod(**system))), known)
+    written = [each["value"] for each in outcome.patch if each["path"] == "/spec/tolerations"]
+    return written, list(outcome.warnings)
+
+
+def tainted() -> list[dict[str, Any]]:
+    taint = {"key": "nvidia.com/gpu", "effect": "NoSchedule"}
+    return [{**each, "spec": {"taints": [taint]}} if each["kind"] == "Node" else each for each in cluster(hgx_h100_8=1)]
+
+
+@pytest.mark.parametrize("system", [KUEUE, GROUPED, {"schedulerName": "volcano"}, KAI])
+def test_tolerations_of_the_moment_are_written_where_nobody_compares_them(system: dict[str, Any]) -> None:
+    [written], _ = tolerations(**system)
+    assert [each["key"] for each in written] == ["nvidia.com/gpu"]
+
+
+def test_what_is_left_out_gets_one_warning() -> None:
+    tolerates = [{"key": "nvidia.com/gpu", "operator": "Exists"}]
+    assert tolerations(schedulerName="slurm-bridge-scheduler", tolerations=tolerates) == ([], [])
+    written, lines = tolerations(schedulerName="slurm-bridge-scheduler")
+    assert written == []
+    [line] = [line for line in lines if "left out" in line]
+    assert line == (
+        "podberth tolerated: tolerations left out: slurm-bridge has copied the pod, and here it depends on the "
+        "cluster; write it in the workload"
+    )
+
+
+def member(owner: dict[str, Any], **fields: Any) -> tuple[dict[str, Any], Any]:
+    """Return a pod of an Indexed Job with its owner, and the cluster that knows the owner."""
+    reference = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}
+    pod = gpu_pod(labels={"batch.kubernetes.io/job-completion-index": "0"}, **fields)
+    pod["metadata"]["ownerReferences"] = [reference]
+    spec = {"parallelism": 4, "completions": 4, "template": {"spec": {"subdomain": "s", "containers": [{"name": "m"}]}}}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "spec": spec}
+    return pod, {**job, "metadata": {"name": "j", "namespace": "default", "uid": "u", **owner}}
+
+
+TOGETHER = policy(
+    "together",
+    "  mutations:\n  - gang: {name: gang.name, size: gang.size}\n"
+    "  - topology: {level: \"'topology.kubernetes.io/zone'\", mode: preferred}",
+)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "key"),
+    [("volcano", "scheduling.volcano.sh/group-min-member"), ("kai-scheduler", "kai.scheduler/batch-min-member")],
+)
+def test_a_group_of_one_is_no_group(scheduler: str, key: str) -> None:
+    """Both read a Job's minimum from the Job; without one its pods start one by one, and are kept near each other."""
+
+    def placed(owner: dict[str, Any]) -> tuple[bool, bool]:
+        pod, job = member(owner, schedulerName=scheduler)
+        outcome = decide.mutate(decode_review(review(pod)), snapshot(TOGETHER, objects=[job]))
+        paths = [each["path"] for each in outcome.patch]
+        return "/spec/affinity" in paths, any("places this pod's group" in line for line in outcome.warnings)
+
+    assert placed({}) == (True, False)
+    assert placed({"annotations": {key: "1"}}) == (True, False)
+    assert placed({"annotations": {key: "4"}}) == (False, True)
+
+
+def test_nobody_asks_for_topology_again_where_the_workload_does() -> None:
+    asked = {"kai.scheduler/batch-min-member": "4", "kai.scheduler/topology": "t"}
+    pod, job = member({"annotations": asked}, **KAI)
+    outcome = decide.mutate(decode_review(review(pod)), snapshot(TOGETHER, objects=[job]))
+    assert list(outcome.warnings) == []
 
 
 def test_slurm_has_reserved_for_what_the_pod_asks() -> None:
@@ -84,7 +180,8 @@ VOLCANO = {"scheduling.k8s.io/group-name": "pd-0"}
         ),
         ({"rbg.workloads.x-k8s.io/group-name": "pd"}, ""),
         ({"training.kubeflow.org/job-name": "bert"}, ""),
-        ({}, "spec.networkTopology of its PodGroup or Volcano Job"),
+        ({"volcano.sh/job-name": "bert"}, "spec.networkTopology of the Volcano Job"),
+        ({}, "spec.networkTopology of its PodGroup"),
     ],
 )
 def test_an_author_whose_operator_makes_the_group_is_sent_to_the_own_object_or_nowhere(
@@ -101,6 +198,13 @@ def test_where_topology_is_asked_for_is_said_only_where_topology_was_wanted() ->
         "kai.scheduler/topology-preferred-placement of the workload"
     )
     assert said(gpu_pod(**KAI), CHOSEN) == []
+
+
+def test_of_a_group_that_the_author_made_for_kai_the_group_itself_is_named() -> None:
+    """Its pod-grouper reads the workload's annotations only where it makes the group."""
+    [line] = said(gpu_pod(**KAI, annotations={"pod-group-name": "pg"}), NEAR)
+    assert "for topology set spec.topologyConstraint of the PodGroup (an owner" in line
+    assert line.endswith("needs annotation kai.scheduler/skip-podgrouper)")
 
 
 @pytest.mark.parametrize(
@@ -124,3 +228,14 @@ def test_nothing_is_said_where_the_pod_has_affinity_to_others_of_its_own() -> No
 def test_nothing_is_said_of_kueue_whose_flavors_nobody_knows() -> None:
     """Without topologyName in the ResourceFlavor Kueue refuses a workload that asks for topology."""
     assert said(gpu_pod(**KUEUE), NEAR) == []
+
+
+@pytest.mark.parametrize("topology", [None, {"mode": "hard", "highestTierAllowed": 1}])
+def test_a_volcano_job_is_asked_for_topology_unless_it_says_it(topology: dict[str, Any] | None) -> None:
+    task = {"name": "worker", "replicas": 2, "template": {"spec": gpu_pod(8)["spec"]}}
+    spec = {"schedulerName": "volcano", "tasks": [task], **({"networkTopology": topology} if topology else {})}
+    asked = workload_review(workload("batch.volcano.sh/v1alpha1", "Job", spec), "jobs")
+    lines = [line for line in validate_workload(decode_review(asked), snapshot(NEAR)).warnings if "topology" in line]
+    assert [line.partition("for topology ")[2] for line in lines] == (
+        [] if topology else ["set spec.networkTopology of the Volcano Job"]
+    )

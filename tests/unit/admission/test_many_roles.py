@@ -19,20 +19,20 @@ from named_owners import gang_of
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
 from podberth.admission.workload import MOST_CHOICES, decide_on, validate_workload
-from podberth.check.model import Report
 from podberth.check.report.difference import difference
 from podberth.check.report.excerpt import excerpts
 from podberth.check.report.results import patched
 from podberth.check.report.text import lines
+from podberth.check.result import Report
 from podberth.group_checks import levels
 from podberth.group_checks.case import MOST_ROLES
-from podberth.group_checks.together import start_of
+from podberth.group_checks.least_pods import start_of
 from podberth.kinds import roles
 from podberth.kinds.roles import MOST_KINDS, MOST_PARTS
 from podberth.kube import yaml_text
 from podberth.kube.selector import LabelSets
 from podberth.topology.need import pods_per_node
-from podberth.topology.nodes import NodeSet, select
+from podberth.topology.node_sets import NodeSet, select
 from podberth.workload import templates
 from podberth.workload.gangs import Gang
 from podberth.workload.owners import OWNER_KINDS, keep

@@ -13,7 +13,7 @@ from podberth.errors import ReviewError
 from podberth.files.loading import FileSource
 from podberth.kube.documents import load_documents
 from podberth.kube.yaml_text import as_yaml
-from podberth.lint.model import Level
+from podberth.lint.findings import Level
 from podberth.lint.runner import lint
 from snapshots import environment, policy
 

@@ -97,7 +97,7 @@ _OF_SYSTEM: dict[str, JSON] = {
 }
 _NAMES = {
     "native": ("spec.schedulingConstraints.topology[].key", "PodGroup"),
-    "volcano": ("spec.networkTopology", "PodGroup or Volcano Job"),
+    "volcano": ("volcano.sh/network-topology-mode", "pod template"),
     "kai": ("kai.scheduler/topology-preferred-placement", "workload"),
     "koordinator": ("gang.scheduling.koordinator.sh/network-topology-spec", "PodGroup"),
     "slurm-bridge": ("slurmjob.slinky.slurm.net/constraints", "workload"),

@@ -11,7 +11,7 @@ from podberth.agent.reader import observe, open_reader
 from podberth.agent.sysfs import Sysfs
 from podberth.errors import DeviceError
 from podberth.topology.derive import derive
-from podberth.topology.model import NodeTopology, Unseen
+from podberth.topology.node import NodeTopology, Unseen
 
 NODES = "class/kfd/kfd/topology/nodes"
 MI210 = Path(__file__).with_name("mi210.txt")

@@ -5,7 +5,7 @@ from bench.fleet.churn import Machine, show
 
 from podberth.agent.publish import FeatureFile, link_labels
 from podberth.topology.codec import decode_topology
-from podberth.topology.model import NodeTopology
+from podberth.topology.node import NodeTopology
 from podberth.topology.shapes import simulate
 from podberth.wellknown import LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
 

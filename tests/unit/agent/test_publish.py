@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from api_server import BEGAN, Clock, Server, drive
-from podberth.agent.objects import ApiRequest, SendResult
+from podberth.agent.api_requests import ApiRequest, SendResult
 from podberth.agent.publish import Played, publish, pump
 from podberth.agent.publisher import Instant, Publisher
 from podberth.errors import DeviceError
 from podberth.telemetry.log import Level
 from podberth.topology.codec import DATA_KEY
-from podberth.topology.model import NodeTopology
+from podberth.topology.node import NodeTopology
 
 LABELS = {"podberth.io/link-shape": "none"}
 # What ``agent.api`` waits for a connection and an answer, both together.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api_server import Clock, Server, drive
-from podberth.agent.objects import ApiRequest, Purpose, SendResult
+from podberth.agent.api_requests import ApiRequest, Purpose, SendResult
 from podberth.agent.pace import Backoff
 from podberth.agent.publisher import HEARTBEAT_SECONDS, Publisher
 from podberth.telemetry.bucket import Bucket

@@ -10,7 +10,7 @@ import pytest
 from controlplane.wait import until
 from podberth.api.election import Election, Term
 from podberth.api.protocol import refusal
-from podberth.telemetry.lines import LineWriter
+from podberth.telemetry.line_writer import LineWriter
 from podberth.telemetry.log import Log
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from bench.fleet.churn import Machine
 from bench.fleet.fleet import Fleet, Plan
 
 from api_server import Server
-from podberth.agent.objects import ApiRequest, SendResult
+from podberth.agent.api_requests import ApiRequest, SendResult
 
 MACHINES = [Machine(f"n{number}", "dgx-a100-8") for number in range(10)]
 

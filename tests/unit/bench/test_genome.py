@@ -7,7 +7,7 @@ import pytest
 from bench import genome
 from bench.found import FOUND
 
-from podberth.kube.budget import (
+from podberth.kube.pod_limits import (
     ALL,
     ANNOTATIONS,
     BOUNDS,

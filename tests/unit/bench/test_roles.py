@@ -5,7 +5,7 @@ from bench import genome, roles
 from bench.genome import Genome
 from bench.roles import Shape
 
-from podberth.kube.budget import ALL_ENTRIES, entries_in
+from podberth.kube.pod_limits import ALL_ENTRIES, entries_in
 from podberth.workload.templates import templates
 
 SHAPES = tuple(roles.of_lists())

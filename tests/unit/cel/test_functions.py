@@ -9,7 +9,7 @@ from podberth.cel.engine import Environment, Want
 from podberth.cel.functions import FUNCTIONS, ReviewContext
 from podberth.cel.typing import DECLARED
 from podberth.topology.index import Need
-from podberth.topology.together import Roles
+from podberth.topology.whole_gang import Roles
 from podberth.wellknown import HOSTNAME_LABEL
 
 ZONE = "topology.kubernetes.io/zone"

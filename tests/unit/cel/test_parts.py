@@ -8,8 +8,8 @@ from podberth.cel.engine import CompileError, Environment, Expression, Want
 from podberth.cel.parts import SubExpression, tokens_of
 from podberth.cel.types import CelType
 from podberth.policy.compile import CompiledPolicy, compile_policies
+from podberth.policy.expressions import expressions_of
 from podberth.policy.parse import parse_policies
-from podberth.policy.places import expressions_of
 from properties import thinned
 from snapshots import environment
 

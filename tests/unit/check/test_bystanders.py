@@ -6,7 +6,7 @@ import pytest
 
 from calls import calls_of
 from podberth.check.bystanders import is_foreign, patches_of
-from podberth.check.model import Result
+from podberth.check.result import Result
 from podberth.check.run import Checked, CheckSettings, check, report
 from podberth.check.sources import read
 from snapshots import snapshot
@@ -21,6 +21,15 @@ def results(*files: tuple[str, str], found: bool = True, patch_of: str = "") -> 
     return report([check(each, snapshot(), CheckSettings()) for each in read_files]).results
 
 
+def test_what_chainsaw_asserts_is_no_object() -> None:
+    pod = "kind: Pod\napiVersion: v1\nspec:\n  initContainers: [{name: i}]\n  (tolerations[?key == 'a']): [{}]\n"
+    script = "    args:\n    - |\n      case $1 in\n      (a): ;;\n      esac\n"
+    real = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec:\n  containers:\n  - name: c\n{script}"
+    found = results(("assert.yaml", f"{pod}---\nkind: Pod\napiVersion: v1\n"), ("pod.yaml", real))
+    assert [(each.file, each.verdict) for each in found] == [("assert.yaml", "skipped"), ("pod.yaml", "unchanged")]
+    assert results(("assert.yaml", pod), found=False)[0].verdict == "error"
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -30,6 +39,7 @@ def results(*files: tuple[str, str], found: bool = True, patch_of: str = "") -> 
         '["a", {"b": 1}]',
         "image: {tag: v1}\n",
         "kind: vllm-bench\nrate: 16\n",
+        "kind: CronJob\nschedule: 0 * * * *\npriorityClassName: x\n",
         '{"kind": "discovery#restDescription"}',
     ],
 )

@@ -9,8 +9,8 @@ import pytest
 
 from checking import ROOT, checked, one, shipped
 from podberth.admission.snapshot import Snapshot, load_snapshot
-from podberth.check.model import Finding
 from podberth.check.place import field_of
+from podberth.check.result import Finding
 from podberth.conventions import Conventions
 from podberth.facts.cluster import collect
 from podberth.files.loading import read_policy_texts, read_topology

@@ -52,6 +52,37 @@ def test_the_size_of_a_volume_is_an_amount() -> None:
     assert (error.field, error.line) == ("spec.volumes[1].emptyDir.sizeLimit", 5)
 
 
+def test_words_in_capitals_that_stand_for_numbers_are_placeholders() -> None:
+    [error] = one(of("limits: {nvidia.com/gpu: GPU_COUNT}, requests: {cpu: CPU_PER_NODE_2}")).errors
+    assert error.message == "got placeholders GPU_COUNT, CPU_PER_NODE_2 (line 6), want numbers; fill it in first"
+
+
+def test_placeholders_for_lists_and_objects_are_one_finding() -> None:
+    head = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  tolerations: ${TOLERATIONS}\n  containers:\n"
+    [error] = one(head + "  - {name: c, image: <IMAGE>, command: $COMMAND, args: $COMMAND}\n").errors
+    assert (error.field, error.line) == ("spec.tolerations", 5)
+    assert error.message.startswith("got placeholders ${TOLERATIONS}, $COMMAND; expand it first")
+
+
+def test_more_wrong_types_than_a_person_reads_are_cut_off() -> None:
+    many = ", ".join(f"{{name: c{n}, command: x}}" for n in range(30))
+    found = one(f"apiVersion: v1\nkind: Pod\nmetadata: {{name: p}}\nspec: {{containers: [{many}]}}\n").errors
+    assert {each.message for each in found} == {
+        "got string, want list",
+        "more fields have a wrong type; fix these first",
+    }
+
+
+def test_a_placeholder_for_the_size_of_a_gang_is_said_once() -> None:
+    job = "apiVersion: kubeflow.org/v2beta1\nkind: MPIJob\nmetadata: {name: j}\nspec:\n  mpiReplicaSpecs:\n"
+    job += "    Launcher: {template: {spec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}}}\n"
+    job += "    Worker:\n      replicas: ${WORKERS}\n      template: {spec: {containers: [{name: c, resources: "
+    job += "{limits: {nvidia.com/gpu: 8}}}]}}\n"
+    said = [each.message for result in checked(job).results for each in (*result.errors, *result.warnings)]
+    [about] = [each for each in said if "WORKERS" in each]
+    assert about.startswith("got the placeholder ${WORKERS}, want a number; expand it first")
+
+
 @pytest.mark.parametrize(
     "resources", ["limits: {cpu: 500m, memory: 1e3}", "limits: {nvidia.com/gpu: 2000m}", "limits: {cpu: }"]
 )

@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from podberth.check.model import Finding, Live, Report, Result
 from podberth.check.report.policy_report import MAX_BYTES, policy_reports
+from podberth.check.result import Finding, Live, Report, Result
 
 
 def found(message: str, action: str = "", policy: str = "p") -> Finding:

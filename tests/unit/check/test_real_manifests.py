@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from checking import checked, one, shipped
-from podberth.check.model import Result
+from podberth.check.result import Result
 
 NVIDIA = "nvidia.com/gpu"
 
@@ -222,6 +222,7 @@ def test_23_of_duplicate_resources_the_last_are_judged_with_a_warning() -> None:
     result = one(text)
     assert (result.verdict, result.warnings[0].line) == ("mutated", 9)
     assert "duplicate key 'resources': kubectl takes this one" in result.warnings[0].message
+    assert result.warnings[0].field.endswith(".resources")
 
 
 def test_23_duplicate_keys_of_a_list_belong_to_their_item() -> None:

@@ -14,9 +14,9 @@ import jsonschema
 import pytest
 from rich.cells import cell_len
 
-from podberth.check.model import VERDICTS, DocumentChange, Finding, Report, Result, Wrote
 from podberth.check.report import github, gitlab, junit, patched, sarif, text
-from podberth.check.report.lines import visible
+from podberth.check.report.styled_lines import visible
+from podberth.check.result import VERDICTS, DocumentChange, Finding, Report, Result, Wrote
 from podberth.cli.terminal import Terminal
 from podberth.kube.documents import load_documents
 from report_of_everything import DESCRIPTIONS, GOLDEN, INJECTION, TRAIN, report

@@ -149,6 +149,7 @@ PLACES = "give the place of its pods: --template-path 'Flow=spec.roles.A.pod' --
         ("{engine: {containers: [{name: c}]}}", []),
         ("{worker: {limits: {nvidia.com/gpu: 1}}}", [UNKNOWN]),
         ("{resourceName: nvidia.com/gpu}", [UNKNOWN]),
+        ("{tolerations: [{key: nvidia.com/gpu, operator: Exists}]}", []),
         ("{containers: []}", []),
         ("{steps: [{name: a}]}", []),
     ],

@@ -12,7 +12,7 @@ from podberth.api.protocol import PARAMS, Resource, Timing
 from podberth.check.surroundings import REFERRED
 from podberth.checking.inventory import Inventory, Lister, kinds_to_list, take_inventory
 from podberth.errors import ClusterError
-from podberth.facts.kinds import FOLLOWED
+from podberth.facts.object_kinds import FOLLOWED
 from podberth.kube.api_path import collection_path
 from podberth.kube.documents import load_documents
 from podberth.workload.kinds import LINKS

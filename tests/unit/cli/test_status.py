@@ -14,7 +14,7 @@ from pages import ROOT, page, rows
 from podberth.cli.main import main
 from podberth.cli.status import configure, show_status
 from podberth.cli.terminal import Terminal
-from podberth.installation.model import ClusterWarnings, Replica, StatusReport, Unread
+from podberth.installation.observation import ClusterWarnings, Replica, StatusReport, Unread
 from status_scenes import event, gpu_policy, lease, replica, report, workload
 
 PAGE = page("docs/status.md")

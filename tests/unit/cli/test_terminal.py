@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from podberth.check.report.lines import Line, Span
+from podberth.check.report.styled_lines import Line, Span
 from podberth.cli.terminal import Terminal
 
 ROOT = Path(__file__).parents[3]

@@ -15,7 +15,7 @@ from podberth.cli.terminal import Terminal
 from podberth.cli.topology_text import show_cluster, show_difference, show_node
 from podberth.facts.cluster import collect
 from podberth.files.loading import read_objects
-from podberth.topology.difference import difference
+from podberth.topology.cluster_difference import difference
 from podberth.topology.overview import overview
 from podberth.topology.picture import picture_of
 from podberth.topology.shapes import SHAPES, simulate

@@ -12,7 +12,7 @@ from pages import ROOT
 from podberth.api.protocol import AnswerLimits
 from podberth.cluster.installation import StatusReader
 from podberth.errors import ClusterError
-from podberth.installation.model import InstallationState, Unread
+from podberth.installation.observation import InstallationState, Unread
 from podberth.kube.documents import load_documents
 from status_scenes import NOW
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from podberth.cel import bounds
-from podberth.cel.bounds import MAX_ENTRIES
+from podberth.cel import compile_limits
+from podberth.cel.compile_limits import MAX_ENTRIES
 from podberth.cluster.layered_policies import LayeredPolicies
 from podberth.conventions import Conventions
 from podberth.errors import PolicyError
@@ -86,7 +86,7 @@ def test_the_last_good_one_stays(what: str) -> None:
 
 def test_policies_in_force_come_first_if_there_is_no_room_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     # A fiftieth of the bound; tests/unit/policy/test_bounds.py has the bound itself.
-    monkeypatch.setattr(bounds, "MAX_SET_PARTS", bounds.MAX_SET_PARTS // 50)
+    monkeypatch.setattr(compile_limits, "MAX_SET_PARTS", compile_limits.MAX_SET_PARTS // 50)
     wide = judging(["[" + ", ".join(["1"] * 190) + "].size() > 0"], [])
     source = over(None)
     old = [stored(f"m{at}", 1, wide) for at in range(10)]

@@ -10,7 +10,7 @@ from controlplane.wait import until
 from podberth.admission.notices import Notice
 from podberth.api.protocol import Timing, refusal
 from podberth.controller.loop import Acting
-from podberth.controller.plan.model import (
+from podberth.controller.plan.world import (
     Action,
     Create,
     GroupChange,
@@ -25,7 +25,7 @@ from podberth.controller.requests import RequestResult, Requests
 from podberth.errors import ClusterError
 from podberth.kube.pod import OwnerReference
 from podberth.telemetry.controller_metrics import ControllerMetrics
-from podberth.telemetry.lines import LineWriter
+from podberth.telemetry.line_writer import LineWriter
 from podberth.telemetry.log import Log
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 from podberth.admission.notices import Regarding
 from podberth.controller.in_flight import AT_ONCE, Sending
-from podberth.controller.plan.model import Action, Create, LookUp
+from podberth.controller.plan.world import Action, Create, LookUp
 from podberth.kube.pod import OwnerReference
 
 ABOUT = Regarding(api_version="v1", kind="Pod", namespace="team", name="pod", uid="p-1")

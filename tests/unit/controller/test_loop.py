@@ -7,7 +7,7 @@ import pytest
 
 from builders import job_pod
 from podberth.controller.in_flight import AT_ONCE
-from podberth.controller.plan.model import Create, GroupChange, LookUp
+from podberth.controller.plan.world import Create, GroupChange, LookUp
 from podberth.workload.gang_keys import with_gang_keys
 
 from .scene import JOB, MADE, POD, Scene, gang, play

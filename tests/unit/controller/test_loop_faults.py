@@ -7,7 +7,7 @@ import pytest
 
 from builders import job_pod
 from podberth.controller import owner_cache as looked_up
-from podberth.controller.plan.model import Create, GroupChange, LookUp
+from podberth.controller.plan.world import Create, GroupChange, LookUp
 from podberth.errors import ClusterError
 from podberth.workload.gang_keys import with_gang_keys
 

@@ -1,7 +1,7 @@
 """The facts that are kept of owners, and their duration, by a simulated clock."""
 
 from podberth.controller.owner_cache import ASK_AGAIN_SECONDS, MOST_ASKED_PER_SECOND, LookedUp
-from podberth.controller.plan.model import LookUp
+from podberth.controller.plan.world import LookUp
 from podberth.kube.pod import OwnerReference
 
 JOB = OwnerReference("batch/v1", "Job", "train", "j-1")

@@ -9,7 +9,7 @@ import pytest
 from podberth.admission.notices import Regarding
 from podberth.api.election import Term
 from podberth.api.protocol import AnswerLimits, refusal
-from podberth.controller.plan.model import Action, Create, GroupChange, LookUp
+from podberth.controller.plan.world import Action, Create, GroupChange, LookUp
 from podberth.controller.requests import RequestResult, Requests, keeps_minimum
 from podberth.kube.pod import OwnerReference
 

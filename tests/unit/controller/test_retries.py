@@ -7,7 +7,7 @@ import pytest
 
 from podberth.admission.notices import Regarding
 from podberth.api.protocol import Timing
-from podberth.controller.plan.model import Action, Create, GroupChange, LookUp
+from podberth.controller.plan.world import Action, Create, GroupChange, LookUp
 from podberth.controller.requests import RequestResult, Result
 from podberth.controller.retries import LONGEST_REFUSED_SECONDS, Waits, key_of
 from podberth.errors import ClusterError

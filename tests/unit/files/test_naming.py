@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from pages import OPERATING
-from podberth.conventions import LABEL_KEYS, LEVELS, Conventions, LabelKey
+from podberth.conventions import IGNORED_LABELS, LABEL_KEYS, LEVELS, TOLERABLE_TAINTS, Conventions, LabelKey
 from podberth.errors import UsageError
 from podberth.files.naming import read_conventions
 from podberth.workload.systems import SYSTEMS
@@ -43,6 +43,16 @@ def test_the_files_levels_stand_in_the_place_of_the_presets(tmp_path: Path) -> N
     )
     assert read(tmp_path, "levels: [kubernetes.io/hostname, a]\n").levels == ("a", "kubernetes.io/hostname")
     assert read(tmp_path, "{}\n").levels == LEVELS
+
+
+def test_the_files_taints_and_ignored_labels_are_added_to_the_presets(tmp_path: Path) -> None:
+    taints = "tolerableTaints:\n- {key: example.com/dedicated, value: gpu}\n- {key: sku}\n"
+    text = f"{taints}ignoredLabels: [example.com/rack-serial]\n"
+    found = read(tmp_path, text)
+    assert found.tolerable_taints == {**TOLERABLE_TAINTS, "example.com/dedicated": "gpu", "sku": None}
+    assert found.marks_accelerators("example.com/dedicated", "gpu", "NoSchedule")
+    assert not found.marks_accelerators("example.com/dedicated", "cpu", "NoSchedule")
+    assert found.ignored_labels == IGNORED_LABELS | {"example.com/rack-serial"}
 
 
 def test_a_namespace_is_given_to_the_system_that_takes_its_pods_over(tmp_path: Path) -> None:

@@ -11,12 +11,12 @@ import pytest
 
 import group_scenes as scenes
 from checking import ROOT, checked, shipped
-from group_scenes import QUEUES, Scene, job, known, kubeflow, role, warned
+from group_scenes import CPU, GPU, QUEUES, Scene, job, known, kubeflow, role, warned
 from podberth.admission.messages import MAX_LINE
 from podberth.errors import ReviewError
 from podberth.group_checks.case import MOST_ROLES
 from podberth.group_checks.checks import CHECKS
-from podberth.group_checks.together import RULES
+from podberth.group_checks.least_pods import RULES
 from podberth.workload.templates import templates
 from properties import thinned
 from right_groups import RIGHT
@@ -182,3 +182,37 @@ def test_objects_of_more_roles_than_anybody_has_are_not_compared() -> None:
     assert len(lines(MOST_ROLES)) == 1
     [line] = lines(MOST_ROLES + 1)
     assert line.startswith(f"podberth: got more than {MOST_ROLES} pod templates: only the first {MOST_ROLES} are")
+
+
+ELASTIC = kubeflow("PyTorchJob", role("Worker", 2), ", elasticPolicy: {minReplicas: 1, maxReplicas: 2}")
+UNDER_VOLCANO = GPU.replace("{containers", "{schedulerName: volcano, containers", 1)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "said"),
+    [
+        (job(), "spec.schedulerName: got default-scheduler, and nothing on this cluster starts the 2 pods of this"),
+        (
+            kubeflow("PyTorchJob", role("Master", 1) + ", " + role("Worker", 2)),
+            "starts the 3 pods of this gang together",
+        ),
+        (kubeflow("PyTorchJob", role("Master", 1, CPU) + ", " + role("Worker", 1)), ""),  # one pod with GPUs
+        (job(", labels: {kueue.x-k8s.io/queue-name: q}"), ""),
+        (job(pod=GPU.replace("{containers", "{schedulerName: packing, containers", 1)), ""),
+        (ELASTIC, ""),
+    ],
+)
+def test_where_nothing_starts_gangs_whole_their_author_gets_one_warning(manifest: str, said: str) -> None:
+    scene = Scene("", manifest, "")
+    by = known(scene)
+    lonely = replace(by, facts=replace(by.facts, is_groupless=True))
+    lines = [line for line in warned(scene.document, lonely) if "nothing on this cluster" in line]
+    assert [said in line for line in lines] == ([True] if said else [])
+    assert not [line for line in warned(scene.document, by) if "nothing on this cluster" in line]
+
+
+@pytest.mark.parametrize("least", ["1", "2"])
+def test_a_minimum_that_is_stated_is_the_users(least: str) -> None:
+    said = f", annotations: {{scheduling.volcano.sh/group-min-member: '{least}'}}"
+    scene = Scene("", job(said, pod=UNDER_VOLCANO), "")
+    assert warned(scene.document, known(scene)) == ()

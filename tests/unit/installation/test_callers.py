@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from podberth.installation.model import Unread, option
+from podberth.installation.observation import Unread, option
 from status_scenes import replica, row, rows, workload
 
 OPEN = "any client in the cluster's network is answered: no client certificate is required"

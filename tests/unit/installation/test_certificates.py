@@ -2,7 +2,7 @@ from datetime import timedelta
 
 import pytest
 
-from podberth.installation.model import Replica, Unread
+from podberth.installation.observation import Replica, Unread
 from status_scenes import CA, NOW, authority, configuration, replica, report, row, rows
 
 REFUSED = Unread("forbidden", "get pods/proxy in podberth-system")
@@ -19,7 +19,7 @@ def trusting(mutating: bytes, validating: bytes) -> dict[str, object]:
 
 
 def test_what_is_trusted_is_named_with_its_end() -> None:
-    assert row("trusted") == ("ok", "caBundle of 8 entries: an authority, expires 2027-01-01 12:00Z (in 335 d)")
+    assert row("trusted") == ("ok", "caBundle of 11 entries: an authority, expires 2027-01-01 12:00Z (in 335 d)")
     other = authority("another", begun=timedelta(days=1)).pem
     both = CA.pem + other
     assert row("trusted", **trusting(both, both))[1] == (

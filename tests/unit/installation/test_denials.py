@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from podberth.installation.model import ClusterWarnings, Replica, Unread
+from podberth.installation.observation import ClusterWarnings, Replica, Unread
 from status_scenes import NOW, event, replica, report, row, rows
 
 DENIED = (

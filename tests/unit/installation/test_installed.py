@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from podberth.installation.model import Unread
+from podberth.installation.observation import Unread
 from status_scenes import CA, configuration, observed, report, row, rows, workload
 
 
@@ -70,8 +70,8 @@ def test_the_kind_is_served_or_not(served: Any, state: str) -> None:
 
 
 def test_entries_are_counted_by_failure_policy() -> None:
-    assert row("mutating") == ("ok", "2 entries, failurePolicy 1 Fail, 1 Ignore")
-    assert row("validating") == ("ok", "6 entries, failurePolicy 1 Fail, 5 Ignore")
+    assert row("mutating") == ("ok", "3 entries, failurePolicy 1 Fail, 2 Ignore")
+    assert row("validating") == ("ok", "8 entries, failurePolicy 1 Fail, 7 Ignore")
 
 
 @pytest.mark.parametrize(("found", "said"), [(None, "got none"), (configuration(), "it has no entries")])

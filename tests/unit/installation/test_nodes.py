@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from podberth.installation.model import Replica, Unread
+from podberth.installation.observation import Replica, Unread
 from podberth.topology.codec import DATA_KEY
 from podberth.topology.shapes import simulate
 from status_scenes import counting, lease, observed, report, row, rows

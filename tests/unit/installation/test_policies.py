@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from podberth.installation.model import Unread
+from podberth.installation.observation import Unread
 from status_scenes import counting, gpu_policy, replica, row, rows, workload
 
 FILES: dict[str, Any] = workload(readyReplicas=2, updatedReplicas=2)
@@ -120,7 +120,7 @@ def entry(name: str, *conditions: str) -> dict[str, Any]:
 def sending(*, mutating: bool = False, validating: bool = False) -> dict[str, Any]:
     """Return configurations, those that are named with an entry for every pod."""
     chosen = {"MutatingWebhookConfiguration": mutating, "ValidatingWebhookConfiguration": validating}
-    narrow, wide = entry("pods", "gpu-or-gang", "no-mirror-pod"), entry("other-pods", "no-mirror-pod")
+    narrow, wide = entry("pods", "asks-for-accelerators", "no-mirror-pod"), entry("other-pods", "no-mirror-pod")
     metadata = {"name": "podberth", "generation": 1}
     return {
         kind: {"metadata": metadata, "webhooks": [narrow, *([wide] if sent else ())]} for kind, sent in chosen.items()

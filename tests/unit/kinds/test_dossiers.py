@@ -61,7 +61,7 @@ def test_no_key_speaks_for_two_systems() -> None:
 ELSEWHERE = {
     ("group_checks/levels.py", "kueue.x-k8s.io/podset"): "how Kueue is asked for topology is a check of its own",
     ("group_checks/levels.py", "ray.io"): "how Kueue counts the pods of Ray's kinds: no fact of Ray's",
-    ("kube/budget.py", "yunikorn.apache.org/task-groups"): "kube is below kinds, and bounds what is parsed",
+    ("kube/pod_limits.py", "yunikorn.apache.org/task-groups"): "kube is below kinds, and bounds what is parsed",
     ("lint/rules/deprecated_version.py", "scheduling.k8s.io"): "a version of Kubernetes' own API, for PriorityClass",
     ("wellknown.py", "batch.kubernetes.io/job-completion-index"): "wellknown is below kinds; several rooms read it",
 }

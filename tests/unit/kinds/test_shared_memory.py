@@ -116,6 +116,17 @@ def test_kserve_mounts_it_in_the_main_container_of_an_llm_and_not_in_its_schedul
     assert sizes(other) == [None]
 
 
+def test_kserve_mounts_it_in_the_parts_that_an_llm_takes_from_a_config_too() -> None:
+    pod = {"containers": [MAIN]}
+    spec = {"template": pod, "worker": pod, "prefill": {"worker": pod}, "router": {"scheduler": {"template": pod}}}
+    assert sizes(document("serving.kserve.io/v1alpha1", "LLMInferenceServiceConfig", spec)) == [
+        "1Gi",
+        "1Gi",
+        "1Gi",
+        None,
+    ]
+
+
 def runtime(kind: str, *mounts: str) -> JSON:
     container = {
         "name": "kserve-container",

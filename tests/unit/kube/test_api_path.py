@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pages import ROOT
-from podberth.agent.objects import ApiRequest
+from podberth.agent.api_requests import ApiRequest
 from podberth.api.client import ClusterClient
 from podberth.api.protocol import Resource
 from podberth.errors import ClusterError

@@ -194,3 +194,10 @@ def test_json_is_read_without_a_parser_of_yaml() -> None:
 def test_a_key_that_is_repeated_with_its_value_loses_nothing() -> None:
     [document], problems = load_documents("a: {b: 1, c: 2, b: 1}\n", "f.yaml", last_wins=True)
     assert (document.document, document.repeated, problems) == ({"a": {"b": 1, "c": 2}}, (), [])
+
+
+def test_nothing_is_lost_where_the_last_list_holds_the_first() -> None:
+    documents, problems = load_documents("a: [1]\na: [2, 1]\n", "f.yaml", last_wins=True)
+    assert (documents[0].document, documents[0].repeated, problems) == ({"a": [2, 1]}, (), [])
+    [document] = load_documents("a: [1, 3]\na: [2, 1]\n", "f.yaml", last_wins=True)[0]
+    assert len(document.repeated) == 1

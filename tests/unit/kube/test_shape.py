@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod, job_pod, pod, sidecar
-from podberth.kube.shape import shape_problems
+from podberth.kube.shape import shape_problems, template_problems
 
 JSON = dict[str, Any]
 
@@ -55,6 +55,19 @@ def test_what_is_no_object_is_no_pod(document: object) -> None:
 def test_a_wrong_type_is_named_with_its_place(spec: JSON, problem: str) -> None:
     """tests/real-manifests.md 23: an integer nodeSelector value."""
     assert shape_problems({"spec": spec}) == [problem]
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ({"containers": [{"command": "sleep 10"}]}, "spec.containers[0].command: got string, want list"),
+        ({"containers": [{"args": ["--port", 8000]}]}, "spec.containers[0].args[1]: got integer, want string"),
+        ({"hostNetwork": "true"}, "spec.hostNetwork: got string, want boolean"),
+        ({"terminationGracePeriodSeconds": "60"}, "spec.terminationGracePeriodSeconds: got string, want integer"),
+    ],
+)
+def test_of_a_template_more_is_asked(spec: JSON, problem: str) -> None:
+    assert template_problems({"spec": spec}) == [problem]
 
 
 def test_every_place_is_named() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from lint_findings import found, spec
 from podberth.lint import rules
-from podberth.lint.model import LintRule
+from podberth.lint.findings import LintRule
 from podberth.lint.rules import RULES
 from podberth.lint.runner import SUPPRESSION
 

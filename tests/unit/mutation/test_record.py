@@ -7,8 +7,8 @@ import pytest
 
 from builders import container, pod
 from calls import calls_of
-from podberth.kube.budget import RECORD_CHANGES
 from podberth.kube.patch import Draft
+from podberth.kube.pod_limits import RECORD_CHANGES
 from podberth.mutation import record
 from podberth.mutation.change import Record
 from podberth.mutation.seal import OFFLINE

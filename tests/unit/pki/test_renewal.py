@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from podberth.pki.leaf import renewal_due
+from podberth.pki.replica_certificate import renewal_due
 
 _START = datetime(2026, 1, 1, tzinfo=UTC)
 _END = _START + timedelta(days=90)

@@ -2,7 +2,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from podberth.pki.authorities import Authorities, Signer, validity
-from podberth.pki.leaf import SignedLeaf, sign, signing_due
+from podberth.pki.replica_certificate import SignedLeaf, sign, signing_due
 from podberth.pki.rotation import (
     Lifetimes,
     Registration,

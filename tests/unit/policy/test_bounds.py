@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from podberth.cel.bounds import MAX_DEPTH, MAX_ENTRIES, MAX_POLICY_BYTES, MAX_SET_PARTS, MAX_TEXT_BYTES
+from podberth.cel.compile_limits import MAX_DEPTH, MAX_ENTRIES, MAX_POLICY_BYTES, MAX_SET_PARTS, MAX_TEXT_BYTES
 from podberth.cel.engine import Environment
 from podberth.errors import Problem
 from podberth.kube.yaml_text import as_yaml

@@ -8,7 +8,7 @@ from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
 
 from podberth.port.connection import BoundedConnection
-from podberth.port.places import Places
+from podberth.port.slots import Places
 
 
 class _Request:

@@ -10,7 +10,7 @@ from podberth.errors import UsageError
 from podberth.mutation.seal import Bearer, Sealer
 from podberth.server.record_key import RecordKeys, WatchedRecordKey
 from podberth.server.self_signed import ensure_record_key
-from podberth.telemetry.lines import LineWriter
+from podberth.telemetry.line_writer import LineWriter
 from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import Metrics
 

@@ -1,8 +1,8 @@
 """Coverage: how often expressions were evaluated, and which conditions had one value only."""
 
 from podberth.policy.parse import parse_policies
+from podberth.suite.case_file import parse_suite
 from podberth.suite.coverage import Covered, Observer, coverage, percent
-from podberth.suite.model import parse_suite
 from podberth.suite.runner import run_suite, unmatched
 from snapshots import environment, policy
 

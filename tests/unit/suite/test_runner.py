@@ -6,7 +6,7 @@ from podberth.cel.engine import Environment, Expression
 from podberth.errors import PolicyError
 from podberth.kube.schema import PodSchema
 from podberth.policy.parse import parse_policies
-from podberth.suite.model import parse_suite
+from podberth.suite.case_file import parse_suite
 from podberth.suite.runner import CaseResult, run_suite
 
 POLICY = """\

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podberth.policy.parse import parse_policies
-from podberth.suite.model import parse_suite
+from podberth.suite.case_file import parse_suite
 from podberth.suite.runner import differences, run_suite
 from podberth.suite.update import Update, _fitting, update_of
 from snapshots import environment, policy

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from podberth.telemetry.lines import LineWriter
+from podberth.telemetry.line_writer import LineWriter
 from podberth.telemetry.log import LibraryHandler, Log, encode
 
 

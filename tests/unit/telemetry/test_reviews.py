@@ -7,7 +7,7 @@ from builders import gpu_pod, review
 from podberth.admission import response
 from podberth.admission.outcome import Decision, Outcome
 from podberth.admission.review import decode_review
-from podberth.telemetry.lines import LineWriter
+from podberth.telemetry.line_writer import LineWriter
 from podberth.telemetry.log import MAX_TEXT, Log, Spared
 from podberth.telemetry.metrics import Metrics, Phases
 from podberth.telemetry.reviews import ReviewRecorder

@@ -1,7 +1,7 @@
 """Who holds which GPU: the kubelet's devices on a node with three GPUs, the second of them cut."""
 
 from podberth.devices.device_ids import parse_claimed_device, parse_device_id
-from podberth.topology.model import Gpu, NodeTopology
+from podberth.topology.node import Gpu, NodeTopology
 from podberth.topology.usage import Allocation, GpuUsage, Grant, InstanceUsage, Look, Usage, allocate
 
 

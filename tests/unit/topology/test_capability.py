@@ -5,7 +5,7 @@ import pytest
 from node_builders import GPU, machines, nodes_of
 from podberth.devices.mig_placement import capacity
 from podberth.topology.capability import capability_of
-from podberth.topology.model import Gpu, Links, MigInstance, MigOffer, Node, NodeTopology
+from podberth.topology.node import Gpu, Links, MigInstance, MigOffer, Node, NodeTopology
 
 
 def labelled(amount: int = 8, resource: str = GPU, **labels: str) -> Node:

@@ -6,7 +6,7 @@ import pytest
 from node_builders import machines
 from podberth.errors import TopologyError
 from podberth.topology.codec import DATA_KEY, decode_topology, encode_topology
-from podberth.topology.model import (
+from podberth.topology.node import (
     Fabric,
     Gpu,
     Links,

@@ -6,7 +6,7 @@ import pytest
 from node_builders import GPU, PRODUCT, index_of, machines, need_of, node_manifest, nodes_of
 from podberth.conventions import Conventions
 from podberth.topology.index import Need, NodeSelection, TopologyIndex
-from podberth.topology.model import Taint
+from podberth.topology.node import Taint
 
 HGX, PCIE, L4 = machines("hgx-h100-8", 3), machines("a100-pcie-4", 2), machines("l4-4", 4)
 CPU = [node_manifest(f"cpu-{i}") for i in range(2)]

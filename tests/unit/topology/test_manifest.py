@@ -5,7 +5,7 @@ import pytest
 from node_builders import GPU, node_manifest
 from podberth.errors import TopologyError
 from podberth.topology.manifest import judge, read_node
-from podberth.topology.model import Gpu, Node, NodeTopology, Taint
+from podberth.topology.node import Gpu, Node, NodeTopology, Taint
 
 
 def decoded(manifest: dict[str, Any], topology: NodeTopology | None = None, *, stale: bool = False) -> Node:

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from podberth.topology.index import TopologyIndex
-from podberth.topology.model import Node
 from podberth.topology.need import Need, NodeSelection
+from podberth.topology.node import Node
 
 
 def selects(selection: NodeSelection, labels: dict[str, str], name: str = "n") -> bool:

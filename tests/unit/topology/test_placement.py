@@ -18,7 +18,7 @@ from podberth.kube.documents import load_documents
 from podberth.kube.selector import node_selector_matches
 from podberth.topology.cover import LabelledNodes
 from podberth.topology.index import Need, NodeSet, TopologyIndex
-from podberth.topology.model import Gpu, Links, Node, NodeTopology
+from podberth.topology.node import Gpu, Links, Node, NodeTopology
 from podberth.topology.placement import Placement, Unfit, exclude
 
 GPU = "nvidia.com/gpu"

@@ -10,7 +10,7 @@ import pytest
 from builders import JSON, gpu_pod, owned, review, workload
 from podberth.admission.awaited import Awaited
 from podberth.admission.review import decode_review
-from podberth.facts.kinds import FOLLOWED
+from podberth.facts.object_kinds import FOLLOWED
 from podberth.kube.pod import OwnerReference, controller, is_owner
 from podberth.workload.gangs import gang_of
 from snapshots import policy, snapshot

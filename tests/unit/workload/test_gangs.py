@@ -228,7 +228,9 @@ def test_a_volcano_job_is_a_gang_of_all_its_tasks() -> None:
     document = owned(document, "Job", api_version="batch.volcano.sh/v1alpha1", uid="vc-uid")
     owner = workload("batch.volcano.sh/v1alpha1", "Job", {"tasks": [{"name": "master"}, {"name": "w", "replicas": 2}]})
     found = gang(document, {"vc-uid": owner})
-    assert found == Gang(known=True, name="vcjob-vc-uid", size=3, index=1, source="VolcanoJob", system="volcano")
+    assert found == Gang(
+        known=True, name="vcjob-vc-uid", size=3, index=1, source="VolcanoJob", system="volcano", accounted=True
+    )
 
 
 def ray_pod(kind: str) -> JSON:

@@ -22,6 +22,7 @@ from podberth.wellknown import APPLIED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTAT
 from podberth.workload.gangs import Gang
 from podberth.workload.gpus import gpu_facts
 from podberth.workload.memberships import LAST, MEMBERSHIPS, NOTES, OPERATORS, notes_of
+from podberth.workload.systems import is_accounted
 from shipped import shipped
 
 JSON = dict[str, Any]
@@ -40,6 +41,7 @@ def test_the_pods_of_an_operator_are_one_gang(case: Case) -> None:
             source=case.source,
             system=case.system,
             staged=case.staged,
+            accounted=is_accounted(case.system, document),
         )
         assert gang_of(document, "default", case.owners) == expected
         alone = gang_of(document, "default", {})

@@ -1,4 +1,4 @@
-"""The first check of a review's pod: its size (``kube.budget``), then its shape.
+"""The first check of a review's pod: its size (``kube.pod_limits``), then its shape.
 
 The size is checked first, because every walk over a pod, the shape check included, takes time in proportion to the
 size.
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import ReviewError
-from ..kube.budget import ANNOTATION_ENTRIES, MAX_BYTES, beyond, excess
+from ..kube.pod_limits import ANNOTATION_ENTRIES, MAX_BYTES, beyond, excess
 from ..kube.shape import shape_problems
 from ..wellknown import APPLIED_ANNOTATION
 from .review import AdmissionRequest

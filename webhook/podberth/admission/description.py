@@ -18,10 +18,10 @@ from ..kube.pod import spec
 from ..kube.selector import label_selector_matches
 from ..mutation.concerns.scheduler_name import DEFAULT_SCHEDULER
 from ..topology.need import CHOSEN_BY, Need, NodeSelection, is_small, own_tolerations
-from ..topology.together import Roles
+from ..topology.whole_gang import Roles
 from ..workload.gangs import Gang, gang_of
 from ..workload.gpus import GpuFacts, facts_of, gpu_facts
-from ..workload.systems import ACCOUNTING, PLAIN, SYSTEMS, more_decisive
+from ..workload.systems import ACCOUNTING, PLAIN, SYSTEMS, is_accounted, more_decisive
 from .snapshot import Snapshot
 
 # The parts of a pod that each variable is made from: a write below one of these changes the variable.
@@ -138,7 +138,11 @@ def gang_in(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Gang:
     native = snapshot.facts.native_groups.get(namespace, frozenset())
     gang = gang_of(pod, namespace, snapshot.owners, native, snapshot.facts.group_sizes, snapshot.devices)
     system = more_decisive(gang.system, _taken_over(pod, namespace, snapshot))
-    return gang if system == gang.system else replace(gang, system=system)
+    if system == gang.system:
+        return gang
+    # What takes the pod over later may have made its group before.
+    accounted = system in ACCOUNTING and (gang.known or is_accounted(system, pod))
+    return replace(gang, system=system, accounted=accounted, alone=False, asks_topology=False)
 
 
 def _taken_over(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> str:

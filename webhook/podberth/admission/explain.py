@@ -15,7 +15,7 @@ from ..kube.patch import Patch, apply
 from ..kube.positions import render_path
 from ..policy.compile import BoundExpression, CompiledPolicy
 from ..policy.evaluate import Params
-from ..policy.places import Placed, expressions_of
+from ..policy.expressions import Placed, expressions_of
 from .checked import checked_pod
 from .decide import traced, validate
 from .outcome import Decision, Outcome, Written

@@ -39,6 +39,11 @@ _GPU_FIELDS["requests."] = lambda gpu: len(gpu.requests)
 _GANG_FIELDS: Mapping[str, Callable[[Gang], Hashable]] = {
     field: attrgetter(field) for field in DECLARED["podberth.Gang"]
 }
+# What may be written on a system's pod (``gate``) depends on more than the system.
+_GANG_COMPARED: Mapping[str, Callable[[Gang], Hashable]] = {
+    **_GANG_FIELDS,
+    "system": attrgetter("system", "accounted", "alone", "asks_topology"),
+}
 
 
 def fact_of(description: Description, variable: str, field: str) -> Any:
@@ -56,7 +61,7 @@ def fingerprint(
     if read is None or not description.comparable:
         return None
     gpu = tuple([_GPU_FIELDS[field](description.gpu) for field in read.gpu])
-    gang = tuple([_GANG_FIELDS[field](description.gang) for field in read.gang])
+    gang = tuple([_GANG_COMPARED[field](description.gang) for field in read.gang])
     need = (description.need, description.review.roles) if read.need else None
     if not read.paths:
         return gpu, gang, need, b""

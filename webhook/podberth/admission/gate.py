@@ -1,6 +1,10 @@
-"""Keeps policies from deciding what the pod's group system decides, as placement (docs/rules.md, rules 2 and 3)."""
+"""Keeps policies from deciding what the pod's group system decides, as placement (docs/rules.md, rules 2 and 3).
+
+What is refused for the pods of each system is in its dossier (``kinds.systems.System``).
+"""
 
 from collections.abc import Iterable
+from typing import Final
 
 from ..kinds.dossiers import DOSSIERS
 from ..kube.patch import Draft, Path
@@ -9,12 +13,12 @@ from ..mutation.membership import GangFacts
 from ..mutation.pipeline import CONCERNS
 from ..policy.compile import CompiledMutation, CompiledPolicy, depends_on_snapshot
 from ..workload.gangs import Gang
-from ..workload.systems import ACCOUNTING, SYSTEMS
+from ..workload.systems import BY_NAME
 from .description import meets
 
-_ROWS = {row.name: row for row in SYSTEMS}
 _OWN_TOPOLOGY = {key: where for row in DOSSIERS for key, where in row.own_topology.items()}
-_PLACING: tuple[Path, ...] = (("spec", "affinity"), ("spec", "schedulerName"), ("spec", "schedulingGroup"))
+_GROUPING: Final[tuple[Path, ...]] = (("spec", "schedulerName"), ("spec", "schedulingGroup"))
+_PLACING: Final[tuple[Path, ...]] = (("spec", "affinity"), *_GROUPING)
 _POD_AFFINITY: Path = ("spec", "affinity", "podAffinity")
 _LISTS = frozenset((each,) for each in RESOURCED_LISTS)
 # Fields of a pod that count as requests besides its containers' (component-helpers resource/helpers.go, PodRequests).
@@ -23,45 +27,57 @@ _OF_THE_POD = frozenset({"resources", "resourceClaims", "overhead"})
 
 def refusal(policy: CompiledPolicy, mutation: CompiledMutation, draft: Draft, known: GangFacts) -> str | None:
     """Return why a mutation does not apply to a group system's pod: "" if no message is needed; None if it applies."""
-    system, concern = known.gang.system, CONCERNS[mutation.concern]
-    if system == "plain" or concern.in_group(draft, known):
+    gang, concern = known.gang, CONCERNS[mutation.concern]
+    if gang.system == "plain" or concern.in_group(draft, known):
         return None
     if concern.decides == "placement":
-        return _advice(known.gang, draft) if mutation.concern == "topology" else ""
+        # Nobody places the gang of a pod that its system starts by itself.
+        return None if gang.alone else _advice(gang, draft) if mutation.concern == "topology" else ""
     if concern.decides == "grouping":
         # The group system has already set the pod's scheduler and its group.
         return ""
-    if system not in ACCOUNTING:
+    return _of_accounted(policy, mutation, gang) if gang.accounted else None
+
+
+def _of_accounted(policy: CompiledPolicy, mutation: CompiledMutation, gang: Gang) -> str | None:
+    if CONCERNS[mutation.concern].decides == "accounting":
+        return _accounted(gang.system)
+    if mutation.concern == "tolerations" and BY_NAME[gang.system].tolerates:
         return None
-    if concern.decides == "accounting":
-        return _accounted(system)
     depends = mutation.reads_snapshot or any(map(depends_on_snapshot, policy.conditions_read))
-    return "" if depends else None
+    return _moments(mutation.concern, gang.system) if depends else None
 
 
-def overreach(system: str, written: Iterable[Path]) -> str:
-    """Return why policies may not write these paths on a pod that ``system`` schedules; empty if they may.
+def overreach(gang: Gang, written: Iterable[Path]) -> str:
+    """Return why policies may not write these paths on a pod of ``gang``, which a system schedules; empty if they may.
 
     The check is for mutations that can write any field, because only their result shows the paths that they write.
     """
-    if system == "plain":
+    if gang.system == "plain":
         return ""
     paths = tuple(written)
-    if meets(paths, _PLACING):
-        return f"{system} places this pod's group"
-    return _accounted(system) if system in ACCOUNTING and any(map(_is_accounted, paths)) else ""
+    if meets(paths, _GROUPING if gang.alone else _PLACING):
+        return f"{gang.system} places this pod's group"
+    return _accounted(gang.system) if gang.accounted and any(map(_is_accounted, paths)) else ""
 
 
 def _advice(gang: Gang, draft: Draft) -> str:
-    """Return where to request topology from the system; empty if the pod requests it, or there is no such field."""
-    row = _ROWS[gang.system]
-    where = _OWN_TOPOLOGY.get((gang.system, gang.source), row.topology)
-    has_asked = any(draft.get(path) is not None for path in (_POD_AFFINITY, *row.asked_at))
+    """Return where to request topology from the system; empty if it is requested, or there is no such field."""
+    row = BY_NAME[gang.system]
+    general = row.topology if gang.accounted else row.alone_topology or row.topology
+    where = _OWN_TOPOLOGY.get((gang.system, gang.source), general)
+    has_asked = gang.asks_topology or any(draft.get(path) is not None for path in (_POD_AFFINITY, *row.asked_at))
     return "" if has_asked or not where else row.places(where)
 
 
 def _accounted(system: str) -> str:
     return f"{system} has accounted this pod's resources already: write the wanted resource in the workload"
+
+
+def _moments(concern: str, system: str) -> str:
+    return (
+        f"{concern} left out: {system} has copied the pod, and here it depends on the cluster; write it in the workload"
+    )
 
 
 def _is_accounted(path: Path) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from ..kube import pod as pods
-from ..kube.names import is_api_version, is_kind, is_label, is_subdomain, is_uid
+from ..kube.object_names import is_api_version, is_kind, is_label, is_subdomain, is_uid
 from ..workload.owners import LOOKED_UP
 from . import messages
 from .outcome import Action, Decision, Outcome

@@ -1,8 +1,8 @@
 """The review of a GPUPolicy before it is stored: a broken policy is denied with the messages of ``podberth lint``.
 
-Any client of the port may send any document. So the document's size is checked before it is parsed, and ``cel.bounds``
-limits its expressions. The review runs apart from the reviews of pods, so that none of them waits for it
-(``server.judge``).
+Any client of the port may send any document. So the document's size is checked before it is parsed, and
+``cel.compile_limits`` limits its expressions. The review runs apart from the reviews of pods, so that none of them
+waits for it (``server.judge``).
 """
 
 from collections.abc import Iterable, Mapping

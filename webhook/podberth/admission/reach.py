@@ -11,8 +11,8 @@ from typing import Any
 from ..conventions import Conventions
 from ..kube.selector import node_selector_matches, tolerated
 from ..topology.index import Need, NodeSelection, TopologyIndex
-from ..topology.model import Node
 from ..topology.need import NODE_NAME_FIELD
+from ..topology.node import Node
 from ..workload.gpus import gpu_facts
 
 # PreferNoSchedule excludes no node.

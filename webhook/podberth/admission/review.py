@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import ReviewError
-from ..kube.names import MAX_LABEL, is_label
+from ..kube.object_names import MAX_LABEL, is_label
 from ..kube.shape import envelope_problems
 
 API_VERSION = "admission.k8s.io/v1"

@@ -5,7 +5,7 @@ from itertools import dropwhile
 from typing import Any
 
 from ..kube import pod as pods
-from ..kube.names import cron_job_of
+from ..kube.object_names import cron_job_of
 from ..kube.patch import Draft
 from ..mutation import membership, record
 from ..mutation.change import Record

@@ -16,7 +16,7 @@ from ..conventions import Conventions
 from ..devices.claims import ClaimRequest, KnownDevices, read_claim
 from ..errors import PolicyError, Problem
 from ..facts.cluster import SYSTEM_CLASS, ClusterFacts
-from ..facts.kinds import CONFIG_MAP, NAMESPACE_KIND
+from ..facts.object_kinds import CONFIG_MAP, NAMESPACE_KIND
 from ..facts.table import Table
 from ..mutation.seal import OFFLINE, Sealer
 from ..policy.clashes import clashes

@@ -10,8 +10,8 @@ from typing import Any
 
 from ..cel.engine import Activation
 from ..kinds.systems import NATIVE_GROUP
-from ..kube.budget import DEVICES, GPUS, beyond
 from ..kube.patch import Path
+from ..kube.pod_limits import DEVICES, GPUS, beyond
 from ..mutation import record
 from ..mutation.membership import GangFacts
 from .checked import CheckedReview
@@ -43,7 +43,7 @@ class PodUnderReview:
         gpu, gang = self._described.gpu, self._described.gang
         self.excess = review.excess or beyond(GPUS, len(gpu.requests)) or beyond(DEVICES, len(gpu.claims))
         """The reason why no expression is evaluated for this pod; empty if the pod is within the bounds
-        (``kube.budget``)."""
+        (``kube.pod_limits``)."""
         self._sized_by_owner = gang.name if gang.sized_by_owner else ""
         self._undescribed: tuple[Path, ...] = ()
         self._activations: dict[int, Activation] = {}

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from ..errors import ReviewError
 from ..group_checks.case import MOST_ROLES
-from ..kube.budget import ALL_ENTRIES, entries_in
 from ..kube.patch import apply
+from ..kube.pod_limits import ALL_ENTRIES, entries_in
 from ..kube.positions import render_path
 from ..kube.unchecked import key_of, mapping_at
 from ..workload.extent import excess_of_workload

@@ -22,7 +22,7 @@ from ..mutation.standing import revived, stand, undone
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked
 from ..topology.need import NodeSelection, own_tolerations
-from ..topology.nodes import NodeSet
+from ..topology.node_sets import NodeSet
 from .asking import Asking
 from .checked import outgrown
 from .gate import overreach, refusal
@@ -153,10 +153,10 @@ class Writing:
     def _apply(self, policy: CompiledPolicy, asked: Asked, step: _Step) -> None:
         """Apply one mutation to the policy's draft, and add the decision about it."""
         concern = asked.mutation.concern
-        system = self.under.description.gang.system
+        gang = self.under.description.gang
         refused = refusal(policy, asked.mutation, step.draft, self.under.gang_facts)
         if refused is not None:
-            step.note(policy, "skip", refused)
+            step.note(policy, "skip", refused if refused and self._would_matter(asked, step) else "")
             return
         kind = pipeline.CONCERNS[concern]
         if kind.decides == "placement" and concern in self.before.get(policy.name, {}):
@@ -174,7 +174,7 @@ class Writing:
             step.note(policy, "skip", f"{concern} left as it is: {change.reason}")
         elif change is not None:
             if guarded:
-                too_far = overreach(system, trial.touched) if anything else ""
+                too_far = overreach(gang, trial.touched) if anything else ""
                 conflict = (undone if anything else revived)(step.draft, trial, change, policy.name, self.record)
                 if too_far or conflict is not None:
                     step.note(policy, "skip" if too_far else "conflict", too_far or str(conflict))
@@ -188,6 +188,13 @@ class Writing:
                 )
             step.take(trial, change)
             step.note(policy, "mutate", reason)
+
+    def _would_matter(self, asked: Asked, step: _Step) -> bool:
+        """Return whether a mutation that is refused decides placement, or would have written anything."""
+        proposal = Proposal(concern=asked.mutation.concern, leaves=asked.leaves)
+        return pipeline.CONCERNS[proposal.concern].decides == "placement" or isinstance(
+            self._build(step.draft.fork(), proposal), Change
+        )
 
     def _came_too_early(self, policy: CompiledPolicy, awaits: Callable[[EarlierChanges, str], bool]) -> bool:
         """Return whether, on an earlier pass, a later policy made the change that must precede this mutation.

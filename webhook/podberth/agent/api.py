@@ -17,7 +17,7 @@ import urllib3
 from .. import __version__
 from ..errors import UsageError
 from ..files.reading import MAX_SMALL_BYTES, read_in_time
-from .objects import ApiRequest, SendResult
+from .api_requests import ApiRequest, SendResult
 
 # https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")

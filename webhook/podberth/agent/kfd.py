@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from ..errors import DeviceError
-from ..topology.model import Unseen
+from ..topology.node import Unseen
 from ..topology.observation import Health, Observation, ObservedGpu, ObservedLink
 from ..topology.usage import GpuUsage, Usage
 from .sysfs import Sysfs, read_text

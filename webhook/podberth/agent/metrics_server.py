@@ -16,7 +16,7 @@ from typing import Any
 from ..errors import UsageError
 from ..settings import Address
 from ..telemetry.gpu_metrics import CONTENT_TYPE, GpuMetrics
-from .meter import Meter
+from .last_reading import Meter
 
 # Prometheus is a pair at most, the kubelet probes one at a time: further connections are no scrapes, and are closed.
 _MOST_REQUESTS = 8

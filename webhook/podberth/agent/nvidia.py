@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import DeviceError
 from ..topology.derive import APPLICATION_XIDS
-from ..topology.model import Unseen
+from ..topology.node import Unseen
 from ..topology.observation import Health, Observation, ObservedGpu, ObservedInstance, ObservedPair
 from ..topology.usage import Usage
 from . import nvml

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 import pynvml
 
 from ..errors import DeviceError
-from ..topology.model import Unseen
+from ..topology.node import Unseen
 from ..topology.observation import ObservedFabric, ObservedLink, ObservedPlatform, ObservedProfile
 
 T = TypeVar("T")
@@ -181,7 +181,7 @@ new_events: Callable[[], Any] = pynvml.nvmlEventSetCreate
 
 
 def pci(gpu: Any) -> tuple[str, str]:
-    """Return the PCI address in the form of sysfs, and the device id in the form that ``topology.model`` uses."""
+    """Return the PCI address in the form of sysfs, and the device id in the form that ``topology.node`` uses."""
     info = pynvml.nvmlDeviceGetPciInfo_v3(gpu)
     return _address(info), f"{info.pciDeviceId >> 16:04X}"
 

@@ -10,9 +10,9 @@ from typing import Protocol
 
 from ..telemetry.log import Level
 from ..topology.codec import encode_topology
-from ..topology.model import NodeTopology
+from ..topology.node import NodeTopology
 from ..wellknown import LINK_DOMAIN_LABEL, LINK_SHAPE_LABEL
-from .objects import ApiRequest, SendResult
+from .api_requests import ApiRequest, SendResult
 from .publisher import Instant, Publisher
 
 # ---- the labels about links, which placement needs and nobody else sets ----------------------------------------------

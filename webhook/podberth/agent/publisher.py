@@ -24,7 +24,7 @@ from ..kube.unchecked import text_at
 from ..telemetry.bucket import Bucket
 from ..topology.codec import DATA_KEY, SCHEMA_VERSION, is_same_but_for_time
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
-from .objects import (
+from .api_requests import (
     ApiRequest,
     LabelTarget,
     Purpose,

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from ..errors import DeviceError
-from ..topology.model import Unseen, Vendor
+from ..topology.node import Unseen, Vendor
 from ..topology.observation import Observation
 from ..topology.usage import Usage
 from .sysfs import Sysfs

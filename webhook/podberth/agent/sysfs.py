@@ -9,7 +9,7 @@ https://www.kernel.org/doc/Documentation/ABI/testing/sysfs-bus-pci and .../stabl
 import re
 from pathlib import Path
 
-from ..topology.model import NicKind
+from ..topology.node import NicKind
 from ..topology.observation import ObservedNic, PciPlace
 
 _ROOT_COMPLEX = re.compile(r"pci[0-9a-f]{4,8}:[0-9a-f]{2}")

@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import DeviceError
 from ..topology.codec import encode_topology
 from ..topology.derive import derive
-from ..topology.model import NodeTopology
+from ..topology.node import NodeTopology
 from .reader import Reader, observe
 from .sysfs import Sysfs
 

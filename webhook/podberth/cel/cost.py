@@ -1,6 +1,6 @@
 """The maximum cost of an expression, computed from its checked tree for the largest pod (docs/adr/0007-cost.md).
 
-The expression is not evaluated; ``cel.meter`` prices its parts.
+The expression is not evaluated; ``cel.pricing`` prices its parts.
 """
 
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from . import ast
 from .ast import Node
-from .meter import Meter
+from .pricing import Meter
 from .sizes import Bounds
 
 MAX_MICROSECONDS = 100_000

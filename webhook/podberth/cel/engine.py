@@ -15,18 +15,18 @@ from google.protobuf.message import DecodeError
 from ..errors import EvaluationError
 from ..kube.schema import PodSchema
 from . import ast, program
-from .bounds import Late, Room, excess, never, too_large, too_many_parts
+from .compile_limits import Late, Room, excess, never, too_large, too_many_parts
 from .cost import Cost, cost_of
+from .engine_errors import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
 from .functions import FUNCTIONS, ReviewContext
 from .libraries import LIBRARIES
 from .parts import SubExpression, parts_of
-from .problems import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
 from .program import VARIABLES_PREFIX, Lowered
 from .runtime import Activation, Checker, Runner, plain
 from .tree import Tree, tree_of
 from .types import BOOL, DYN, INT, LIST, MAP, NODES, NULL, OPTIONAL, POD, STRING, CelType, Want, accepts
 from .typing import VARIABLES, descriptor_pool, messages
-from .values import misfit, ordered
+from .value_types import misfit, ordered
 
 __all__ = [
     "BOOL",
@@ -93,7 +93,7 @@ class Expression:
 
     @property
     def parts(self) -> int:
-        """The number of parts (``cel.bounds``) of the expression, without those of its variables."""
+        """The number of parts (``cel.compile_limits``) of the expression, without those of its variables."""
         return self._lowered.parts
 
     def load(self, room: Room) -> None:
@@ -102,7 +102,8 @@ class Expression:
         The compiler of policies does not call this for variables: they are part of the programs that need them.
 
         Args:
-            room: the budget of parts (``cel.bounds``). It shrinks by the program's parts before the program is loaded.
+            room: the budget of parts (``cel.compile_limits``). It shrinks by the program's parts before the program is
+            loaded.
 
         Raises:
             CompileError: the program would exceed the limit or the budget, or is nested too deeply.

@@ -20,7 +20,7 @@ from ..devices.resources import recognise
 from ..kube.paths import escape
 from ..topology.index import Need, NodeSet, TopologyIndex
 from ..topology.need import CHOSEN_BY
-from ..topology.together import Roles
+from ..topology.whole_gang import Roles
 from ..workload import command_line, models
 from .libraries import Overload
 from .types import NODES

@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 
 from . import ast
 from .ast import Node
-from .bounds import MAX_EXPRESSION_PARTS, too_many_parts
+from .compile_limits import MAX_EXPRESSION_PARTS, too_many_parts
 from .correcting import Apply, Correcting, forget_offsets
 from .dispatch import run_name
+from .engine_errors import CelProblem
 from .functions import CARRIED, FUNCTIONS
 from .libraries import LIBRARIES, Overload
 from .libraries.lists import BOUNDED
 from .libraries.native import NATIVE
-from .problems import CelProblem
 from .reads import Path
 from .reads import reads as reads_of
 from .types import NODES, OPTIONAL, CelType

@@ -18,8 +18,8 @@ from ..errors import EvaluationError
 from . import declarations, dispatch, opaque, program
 from .bodies import Bodies
 from .calls import Calls
+from .engine_errors import failure
 from .functions import CARRIED, FUNCTIONS, NODES_FIELDS, Function, ReviewContext
-from .problems import failure
 from .types import INT, NODES, OPTIONAL, STRING, CelType
 
 # A program's operands and results: a value that is no int, string or bool is JSON; a node set is its number.

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ..kube.budget import ANNOTATIONS, ENTRIES, GPU_CLAIMS, GPU_REQUESTS, LARGEST, MAX_BYTES, MAX_NAME_BYTES, NAMES
 from ..kube.paths import ELEMENT
+from ..kube.pod_limits import ANNOTATIONS, ENTRIES, GPU_CLAIMS, GPU_REQUESTS, LARGEST, MAX_BYTES, MAX_NAME_BYTES, NAMES
 from ..workload.command_line import LONGEST, MOST_WORDS
 
 MAX_ITERATIONS = 10_000

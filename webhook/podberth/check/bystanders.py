@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from .model import Finding, Report, Result
+from ..kube.walk import values
+from .result import Finding, Report, Result
 from .sources import Source, SourceFile
 
 CHART: Final = "Chart.yaml"
@@ -26,6 +27,8 @@ _LIST: Final = re.compile(r"(?:[ \t]*(?:#.*|---.*)?\n)*[ \t]*(?:-[ \n]|\[)")
 # Custom tags, as in CloudFormation, mkdocs and GitLab; Kubernetes has none
 _TAG: Final = re.compile(r"(?:^|[\s:-])!{1,2}[A-Za-z][\w./:]*(?:\s|$)", re.MULTILINE)
 _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
+# A key of Chainsaw's assertion trees, as in "(length(@)): 3": https://kyverno.github.io/kyverno-json/main/policies/asserts/
+_ASSERTION: Final = re.compile(r"^[ \t]*(?:- )?['\"]?\(.+\)['\"]?[ \t]*:", re.MULTILINE)
 # Fields that name whole documents in files beside a kustomization. kustomize api/types/kustomization.go
 _PATCH_FIELDS: Final = ("patches", "patchesJson6902", "patchesStrategicMerge", "replacements", "configurations")
 
@@ -38,9 +41,23 @@ def is_foreign(file: SourceFile) -> bool:
 
 
 def is_other_data(content: Mapping[str, Any]) -> bool:
-    """Return whether a document is no Kubernetes object: it has no apiVersion and no kind with the form of one."""
+    """Return whether a document is no Kubernetes object.
+
+    It has no apiVersion, and no kind with the form of one, or nothing else that an object has, as a chart's values.
+    """
+    if "apiVersion" in content:
+        return False
     kind = content.get("kind")
-    return "apiVersion" not in content and not (isinstance(kind, str) and _KIND.fullmatch(kind))
+    is_kind = isinstance(kind, str) and _KIND.fullmatch(kind) is not None
+    return not is_kind or not ("metadata" in content or "spec" in content)
+
+
+def asserts(file: SourceFile) -> bool:
+    """Return whether a file found in a folder holds what Chainsaw compares objects with, and no objects."""
+    if not file.found or not _ASSERTION.search(file.text):
+        return False
+    keys = (path[-1] for source in file.sources for path, _ in values(source.content) if path)
+    return any(isinstance(key, str) and key.startswith("(") and key.endswith(")") for key in keys)
 
 
 def is_part_of_a_tool(source: Source) -> bool:

@@ -8,18 +8,19 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from ..kube.names import is_qualified
+from ..kube.object_names import is_qualified
 from ..kube.patch import Path
 from ..kube.pod import containers, repeated_names, spec
 from ..kube.quantity import parse_count, parse_quantity
-from ..kube.values import values
+from ..kube.walk import values
 
 # $GPUS, ${GPUS}, $(GPUS), {{ .Values.gpus }}, {% … %}, <gpus>, %GPUS%, __GPUS__, @GPUS@: whole values, one or several.
 _ONE: Final = (
     r"(?:\$\{[^}]*\}|\$\([^)]*\)|\$[A-Za-z_]\w*|\{\{.*?\}\}|\{%.*?%\}"
     r"|<[A-Za-z][\w .-]*>|%[A-Z_]+%|__\w+__|@[A-Z_]+@)"
 )
-_PLACEHOLDER: Final = re.compile(rf"\s*{_ONE}[\w.]*\s*")
+# In the place of a number, words in capitals are one, too: GPU_COUNT, PLACEHOLDER_NUM_NODES.
+_PLACEHOLDER: Final = re.compile(rf"\s*(?:{_ONE}[\w.]*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)\s*")
 # The words of workload.gangs for a role whose number of pods cannot be read
 _QUOTED: Final = re.compile(r'^roles: got "([^"]+)" for a number of pods')
 _PART: Final = re.compile(_ONE)
@@ -100,6 +101,12 @@ def numbers_in(document: dict[str, Any]) -> Numbers:
         elif type(value) is str and _is_number(path) and is_placeholder(value):
             found.unfilled.append((path, value.strip()[:60]))
     return found
+
+
+def is_of_a_placeholder(message: str) -> bool:
+    """Return whether a message is about a number of pods for which a placeholder stands."""
+    quoted = _QUOTED.search(message)
+    return quoted is not None and is_placeholder(quoted[1])
 
 
 def place_of_number(document: dict[str, Any], message: str) -> Path:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ..kube import pod as pods
-from ..kube.names import cron_job_of
+from ..kube.object_names import cron_job_of
 from ..workload.finished import is_finished
 from ..workload.kinds import LINKS, TEMPLATES_ONLY, is_known, row_for
 from ..workload.templates import templates
@@ -86,7 +86,7 @@ class _Owners:
         going = [each for each in chosen if not _ended(each.content)]
         seen = [each for each in going if not is_exempt(each.namespace(self.settings.namespace), namespaces)]
         return Speakers(
-            speakers=tuple(Speaker(source=_as_created(each), pods=tuple(live.get(id(each), ()))) for each in seen),
+            speakers=tuple(Speaker(source=as_created(each), pods=tuple(live.get(id(each), ()))) for each in seen),
             spoken_for=sum(top is not each for each, top in tops),
             finished=len(chosen) - len(going),
             exempt=len(going) - len(seen),
@@ -180,7 +180,7 @@ def _ended(content: Document) -> bool:
     return is_finished(group, str(content.get("kind")), content)
 
 
-def _as_created(source: Source) -> Source:
+def as_created(source: Source) -> Source:
     """Return an object without line numbers; a Pod also without the fields that the cluster set after its creation.
 
     In a snapshot of thousands of objects a line helps nobody, and finding it in JSON takes long.

@@ -18,7 +18,7 @@ from ..admission.rollout import rolled_out, rollout_key
 from ..admission.snapshot import Snapshot
 from ..errors import Problem, ReviewError
 from ..kube.mishaps import is_template
-from ..kube.names import MAX_LABEL, is_label
+from ..kube.object_names import MAX_LABEL, is_label
 from ..kube.patch import Patch, Path, apply
 from ..kube.paths import pointer
 from ..mutation import record
@@ -28,10 +28,10 @@ from ..workload.gpus import gpu_facts
 from ..workload.kinds import is_known
 from ..workload.projection import Projected, place_of, project
 from ..workload.templates import Template, templates
-from .bystanders import folded, is_foreign, is_other_data, is_part_of_a_tool, patch, skipped_file
-from .model import DocumentChange, Finding, Report, Result, Verdict, Wrote
-from .numbers import advice, is_placeholder, numbers_in, place_of_number, refused
+from .bystanders import asserts, folded, is_foreign, is_other_data, is_part_of_a_tool, patch, skipped_file
+from .numbers import advice, is_of_a_placeholder, is_placeholder, numbers_in, place_of_number, refused
 from .place import field_of, named_path, place_in, reads_of, steps_of, without_field
+from .result import DocumentChange, Finding, Report, Result, Verdict, Wrote
 from .sources import Document, Source, SourceFile
 from .unknown_fields import UnknownField, unknown_fields_in
 from .unknown_kinds import names_accelerators, places_of_pods
@@ -94,7 +94,7 @@ def check(file: SourceFile, snapshot: Snapshot, settings: CheckSettings, known: 
     results: list[Result] = []
     if file.patch_of:
         results.append(patch(file))
-    elif is_foreign(file):
+    elif is_foreign(file) or asserts(file):
         results.append(skipped_file(file.name))
     else:
         for problem in file.problems:
@@ -106,7 +106,10 @@ def check(file: SourceFile, snapshot: Snapshot, settings: CheckSettings, known: 
                 results.append(skipped_file(file.name, line=source.line() if len(file.documents) > 1 else 1))
             else:
                 first, *others = _Object(source, snapshot, settings, known, named=not file.found).results()
-                repeated = [Finding(policy="", message=at.message, field="", line=at.line) for at in source.repeated]
+                repeated = [
+                    Finding(policy="", message=at.message, field=field, line=at.line)
+                    for at, field in zip(source.repeated, source.repeated_fields(), strict=True)
+                ]
                 results += [replace(first, warnings=(*repeated, *first.warnings)), *others]
     unread = 1 if is_foreign(file) else len({problem.line for problem in file.problems})
     return Checked(
@@ -290,7 +293,7 @@ class _Object:
             decided = self._decide(template)
         except ReviewError as error:
             return self._result(template.path, "error", errors=(self._finding(str(error), template.path),)), []
-        found = [self._about(template, phase, each) for phase, each in decided.decisions if each.action in _FINDINGS]
+        found = [self._about(template, phase, each) for phase, each in decided.decisions if _is_said(each)]
         changes, notes = self._changes(template, decided)
         patch = [operation for each in decided.projected for operation in each.operations]
         verdict: Verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
@@ -311,13 +314,20 @@ class _Object:
 
     def _misshapen(self, template: Template) -> list[Finding]:
         """Return the findings about wrong types and wrong amounts in a template, each at its path in the document."""
-        found = []
+        found: list[Finding] = []
+        unfilled: dict[str, Path] = {}
         for problem in template.problems:
             where, _, message = problem.partition(": ")
             path = place_of(template, steps_of(where))
-            value = _at(self.content, path)
-            placeholder = f"got the placeholder {value!s:.60}; {advice(str(value))}" if is_placeholder(value) else ""
-            found.append(self._finding(placeholder or message or problem, path))
+            value = _at(template.own, steps_of(where))
+            if is_placeholder(value):
+                unfilled.setdefault(f"{value!s:.60}", path)
+            else:
+                found.append(self._finding(message or problem, path))
+        if unfilled:  # one line for all: they are filled in together
+            first = next(iter(unfilled))
+            what = "placeholders" if len(unfilled) > 1 else "the placeholder"
+            found.insert(0, self._finding(f"got {what} {_shown([*unfilled])}; {advice(first)}", unfilled[first]))
         spec = template.pod.get("spec")
         if not found:
             found += [self._finding(wrong, place_of(template, path)) for path, wrong in refused(template.pod)]
@@ -414,6 +424,11 @@ def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapsho
                 yield policy.name
 
 
+def _is_said(decision: Decision) -> bool:
+    """Return whether a decision is a finding; that a placeholder is no number is said once for the document."""
+    return decision.action in _FINDINGS and not is_of_a_placeholder(decision.message)
+
+
 def _wrote(written: Sequence[Written], recorded: Record) -> tuple[Wrote, ...]:
     """Return what each policy wrote, with its first reason; ``recorded`` is the pod's record."""
     reasons: dict[str, str] = {}
@@ -463,7 +478,11 @@ def _in_any(path: Path, found: Sequence[Template]) -> bool:
     return any(_inside(path, template) for template in found)
 
 
-def _at(document: object, path: Path) -> object:
+def _at(document: Any, path: Path) -> object:
+    """Return the value at a path; None if the path leads nowhere."""
     for step in path:
-        document = document[step]  # type: ignore[index]  # the path was found in the document
+        try:
+            document = document[step]
+        except (KeyError, IndexError, TypeError):
+            return None
     return document

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import Chunk, Path, Place, Position, Positions, render_path
+from ..kube.walk import values
 from .numbers import is_filled_in_later
 
 Document = dict[str, Any]
@@ -69,6 +70,15 @@ class Source:
     def line(self, path: Path = ()) -> int:
         """Return the line of the key at a path in the object; if it is absent, that of its nearest parent."""
         return self.positions.key((*self.root, *path)).line
+
+    def repeated_fields(self) -> list[str]:
+        """Return the path of each key in ``repeated``, in its order; empty for a key whose value is not the last."""
+        if not self.repeated:
+            return []
+        paths = ((*self.root, *path) for path, _ in values(self.content))
+        fields = {tuple(self.positions.key(path)[:2]): path for path in paths}
+        found = (fields.get((each.line, each.column)) for each in self.repeated)
+        return [render_path(path) if path else "" for path in found]
 
     def field(self, path: Path) -> str:
         """Return a path in the object as text, from the root of the document."""

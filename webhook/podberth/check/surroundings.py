@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..admission.snapshot import Snapshot
-from ..facts.kinds import KINDS, OF_NODES, Kind, kinds_of, of_role
+from ..facts.object_kinds import KINDS, OF_NODES, Kind, kinds_of, of_role
 from ..topology.queues import QUEUE_KINDS
 from .sources import Document, Source, SourceFile
 

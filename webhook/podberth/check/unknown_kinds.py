@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ..devices.resources import recognise
 from ..kube.patch import Path
-from ..kube.values import values
+from ..kube.walk import values
 
 # A PodSpec's list
 _CONTAINERS: Final = "containers"
@@ -16,6 +16,8 @@ def names_accelerators(content: Mapping[str, Any]) -> bool:
     for _, key, value in _fields(content):
         if recognise(key) is not None:
             return True
+        if key == "key":  # of a taint or a label: nodes are chosen by it, and nothing is asked for
+            continue
         named = value if isinstance(value, list) else [value]
         if any(isinstance(each, str) and recognise(each) is not None for each in named):
             return True

@@ -9,14 +9,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from ..check.live import Supposition, judge, live_report
+from ..check.live_workloads import Supposition, judge, live_report
 from ..check.owners import speakers
 from ..check.run import CheckSettings, unreadable
 from ..check.sources import SourceFile, read
 from ..check.surroundings import referred, surroundings, within
 from ..errors import Problem, UsageError
 from ..facts.cluster import ClusterFacts, collect
-from ..facts.kinds import kinds_of
+from ..facts.object_kinds import kinds_of
 from ..files.loading import read_topology
 from ..files.manifests import find_manifests, read_manifest
 from ..policy.parse import ParsedPolicies

@@ -29,7 +29,7 @@ from ..api.reflector import PAGE, pages
 from ..check.sources import SourceFile, without_place
 from ..check.surroundings import REFERRED
 from ..errors import ClusterError
-from ..facts.kinds import FOLLOWED
+from ..facts.object_kinds import FOLLOWED
 from ..kinds.systems import POD_GROUPS
 from ..kube.api_path import ApiPath, version_path
 from ..workload.kinds import KINDS, LINKS, TEMPLATES_ONLY

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from ..api.opening import Client
 from ..api.protocol import APPLY_PATCH, Document, Resource
-from ..check.model import Report
 from ..check.report.policy_report import LABELS, NAME, policy_reports
+from ..check.result import Report
 from ..errors import ClusterError
 from ..kube.api_path import ApiPath, collection_path
 from .inventory import Lister

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from ..admission.snapshot import Snapshot, load_working
 from ..check.bystanders import chart
-from ..check.live import Supposition, suppose
-from ..check.model import Report
+from ..check.live_workloads import Supposition, suppose
+from ..check.result import Report
 from ..check.run import Checked, CheckSettings, check, report, unreadable
 from ..check.sources import Document, SourceFile, read
 from ..check.surroundings import referred, surroundings, within
@@ -44,7 +44,7 @@ class CheckRequest:
     sources: bool
     """Whether the results keep the parsed documents, which some formats need."""
     as_if: Collection[Supposition] = ()
-    """The assumptions about the policies, as in ``check.live``."""
+    """The assumptions about the policies, as in ``check.live_workloads``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,14 +95,16 @@ class Policies:
 def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPolicies:
     """Return the policies of files with GPUPolicies over them, each parsed by itself, as they decide together.
 
-    A GPUPolicy replaces the policy of its name; one that cannot be parsed replaces none.
+    A GPUPolicy replaces the policy of its name; one that cannot be parsed replaces none. Disabled policies are left
+    out.
     """
     policies = {each.policy.name: each for each in files.policies}
     problems = list(files.problems)
     for parsed in objects:
         policies |= {each.policy.name: each for each in parsed.policies}
         problems += parsed.problems
-    return ParsedPolicies(tuple(policies.values()), files.params, tuple(sorted(problems)))
+    enabled = (each for each in policies.values() if not each.policy.spec.disabled)
+    return ParsedPolicies(tuple(enabled), files.params, tuple(sorted(problems)))
 
 
 def policies_in(directory: Path | None) -> Policies:

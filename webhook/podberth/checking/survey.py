@@ -8,7 +8,7 @@ from http import HTTPStatus
 from ..api.opening import Client, Kubeconfig, client_class
 from ..api.protocol import POLICIES, Timing
 from ..api.reflector import PAGE
-from ..check.model import Report
+from ..check.result import Report
 from ..cluster.layered_policies import file_of, text
 from ..errors import ClusterError
 from .against import Gathered

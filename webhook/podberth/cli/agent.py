@@ -16,15 +16,15 @@ from typing import Any, get_args
 
 import orjson
 
+from ..agent.api_requests import LabelTarget
 from ..agent.kubelet import SOCKET, open_kubelet
-from ..agent.objects import LabelTarget
 from ..agent.publish import NFD_FOLDER, FeatureFile, Played, Say, TopologySource, publish
 from ..agent.publisher import HEARTBEAT_SECONDS, Publisher
 from ..agent.reader import READERS, Reader, UsageReader, open_reader
 from ..agent.sysfs import Sysfs
 from ..agent.watch import DeviceWatch, documents
 from ..errors import UsageError
-from ..kube.names import is_subdomain
+from ..kube.object_names import is_subdomain
 from ..kube.times import as_time
 from ..telemetry.log import Level, Log, standard_output
 from ..topology.codec import decode_topology
@@ -85,11 +85,12 @@ def run(arguments: argparse.Namespace) -> int:
         raise UsageError("--pod-resources: is for metrics; do: --metrics-listen HOST:PORT too")
     if arguments.once and not arguments.print:
         raise UsageError("--once: want --print with it; an agent that publishes stays, for its heartbeat")
+    # A container's first process has no other way to end; and whatever ends the agent, it closes the driver.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     return _print(arguments) if arguments.print else _publish(arguments)
 
 
 def _publish(arguments: argparse.Namespace) -> int:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a container's first process has no other way to end
     target = arguments.labels if arguments.labels in get_args(LabelTarget) else None
     features = FeatureFile(arguments.features_dir) if arguments.labels == _NFD_FILE else None
     with closing(open_api(arguments, connections=1)) as api, closing(standard_output()) as writer:
@@ -137,7 +138,7 @@ def _metered(
         yield reader, lambda: None
         return
     # The metrics' library is memory that others do not pay.
-    from ..agent.meter import Meter  # noqa: PLC0415
+    from ..agent.last_reading import Meter  # noqa: PLC0415
     from ..agent.metrics_server import serving  # noqa: PLC0415
 
     socket = arguments.pod_resources

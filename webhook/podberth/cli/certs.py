@@ -14,7 +14,7 @@ from typing import Any
 from ..api.protocol import Timing
 from ..cluster.shared_ca import ReadConfiguration, ReadSecret, SharedAuthorities, open_shared
 from ..errors import CertificateError, ClusterError, UsageError
-from ..installation.model import lasting
+from ..installation.observation import lasting
 from ..pki.authorities import life_of
 from ..pki.inspection import CertificateReport, Presented, ShownCertificate, inspect, read_presented
 from ..pki.rotation import new_signer, rotated, stage

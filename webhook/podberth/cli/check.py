@@ -10,7 +10,7 @@ from typing import Final
 
 from ..admission.creation import DEFAULT_NAMESPACE
 from ..check.bystanders import only_unexpanded
-from ..check.model import Report
+from ..check.result import Report
 from ..check.run import CheckSettings
 from ..checking.run import CheckRequest, Done, run_check
 from ..errors import UsageError

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ..check.live import SUPPOSITIONS
+from ..check.live_workloads import SUPPOSITIONS
 from ..check.run import CheckSettings
 from ..checking.against import LiveRequest, read_snapshot, run_live
 from ..checking.run import Done, Policies, policies_in

@@ -8,7 +8,7 @@ from typing import Any
 from ..admission.explain import Evaluated, Explained, PolicyExplained
 from ..admission.reach import PodReach
 from ..cel.trace import Answer, Traced
-from ..check.report.lines import Line, Span, visible
+from ..check.report.styled_lines import Line, Span, visible
 from .explain_json import ExplainedPod
 from .terminal import Terminal, columns, cut
 

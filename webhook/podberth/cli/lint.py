@@ -8,7 +8,7 @@ from pathlib import Path
 from .. import __version__
 from ..files.deadline import new_environment
 from ..files.loading import LintFiles, find_policies, read_topology
-from ..lint.model import Level
+from ..lint.findings import Level
 from ..lint.runner import LintReport, lint
 from . import lint_report
 from .access import add_output

@@ -2,15 +2,15 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
-from ..check.report.lines import Span, visible
 from ..check.report.sarif import SCHEMA, digest, uri
-from ..installation.model import counted
+from ..check.report.styled_lines import Span, visible
+from ..installation.observation import counted
 from ..kube.positions import render_path
 from ..lint.costs import ExpressionCost
-from ..lint.model import Level, LintFinding
+from ..lint.findings import Level, LintFinding
 from ..lint.rules import RULES
 from ..lint.runner import SUPPRESSION, LintReport
-from .problems import command, fields_of
+from .problem_output import command, fields_of
 
 if TYPE_CHECKING:
     from .terminal import Terminal

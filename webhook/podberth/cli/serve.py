@@ -19,17 +19,17 @@ from ..api.protocol import OBJECTS, Timing
 from ..cluster.events import Events, ReviewEvents
 from ..cluster.follow import LiveCluster, open_cluster
 from ..cluster.layered_policies import LayeredPolicies
-from ..cluster.live import LiveTopology
-from ..cluster.objects import LiveObjects
+from ..cluster.live_nodes import LiveTopology
 from ..cluster.policy_status import PolicyStatuses
 from ..cluster.shared_ca import open_shared
+from ..cluster.whole_objects import LiveObjects
 from ..cluster.workloads import LiveWorkloads
 from ..conventions import Conventions
-from ..facts.kinds import FOLLOWED
+from ..facts.object_kinds import FOLLOWED
 from ..files.loading import FileSource, PolicyFiles, read_pod_schema
 from ..files.naming import read_conventions
 from ..pki.rotation import Lifetimes
-from ..port.budget import MemoryBudget
+from ..port.byte_budget import MemoryBudget
 from ..probes import ProbePort
 from ..server.drain import Leaving
 from ..server.handler import ReviewHandler

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Final
 
-from ..check.report.lines import visible
+from ..check.report.styled_lines import visible
 
 FONT_WIDTH: Final = 0.61
 """The width of a monospaced character relative to the font size; DejaVu Sans Mono, the widest common font, has

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..check.report.lines import Line, Span, inert, visible
+from ..check.report.styled_lines import Line, Span, inert, visible
 
 PIPED_COLUMNS: Final = 100
 """The width in columns if the terminal's width is unknown; it suits a CI log and a document."""

@@ -13,8 +13,8 @@ from ..files.deadline import new_environment
 from ..files.loading import SuiteFiles, find_suites
 from ..kube.edit import edited
 from ..policy.parse import ParsedPolicies, parse_policies
+from ..suite.case_file import Case, parse_suite
 from ..suite.coverage import Observed, Observer, coverage, percent
-from ..suite.model import Case, parse_suite
 from ..suite.runner import SuiteResult, SuiteSettings, run_suite, unmatched
 from ..suite.update import update_of
 from .access import add_outputs, number, outputs_of

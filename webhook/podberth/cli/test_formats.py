@@ -12,7 +12,7 @@ from ..check.report.results import number
 from ..errors import Problem
 from ..suite.coverage import Covered
 from ..suite.runner import CaseResult
-from .problems import command, fields_of
+from .problem_output import command, fields_of
 from .test_text import Tested, Tests, show
 
 VERSION: Final = 1

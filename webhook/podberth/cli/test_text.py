@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ..check.report.difference import difference
-from ..check.report.lines import Line, Span
 from ..check.report.results import number
+from ..check.report.styled_lines import Line, Span
 from ..errors import Problem
+from ..suite.case_file import Suite
 from ..suite.coverage import Covered, percent
-from ..suite.model import Suite
 from ..suite.runner import CaseResult, SuiteResult
 
 if TYPE_CHECKING:

@@ -14,14 +14,14 @@ from typing import Final, Literal
 
 from ..errors import UsageError
 from ..facts.cluster import collect
-from ..facts.kinds import Document
+from ..facts.object_kinds import Document
 from ..facts.pseudonyms import anonymised
 from ..facts.trim import as_list, trim
 from ..files.cluster_documents import params_of, read_documents
 from ..files.manifests import STDIN
 from ..files.naming import read_conventions
-from ..topology.difference import difference
-from ..topology.model import Node
+from ..topology.cluster_difference import difference
+from ..topology.node import Node
 from ..topology.overview import overview
 from ..topology.picture import picture_of
 from ..topology.shapes import SHAPES, simulate

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from importlib import resources
 from typing import Final
 
-from ..check.report.lines import Span
+from ..check.report.styled_lines import Span
 from ..topology.overview import ClusterPicture
 from ..topology.picture import NodePicture
 from .svg import safe

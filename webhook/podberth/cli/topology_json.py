@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
-from ..topology.difference import Difference
+from ..topology.cluster_difference import Difference
 from ..topology.overview import ClusterPicture, MachineSummary
 from ..topology.picture import GpuPicture, NodePicture
 

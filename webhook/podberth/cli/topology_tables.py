@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from ..check.report.lines import Span
-from ..installation.model import counted
+from ..check.report.styled_lines import Span
+from ..installation.observation import counted
 from ..topology.overview import ClusterPicture, KindCount, LevelSummary
 from ..topology.picture import GpuPicture, NodePicture
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from ..check.report.lines import Line, Span, visible
-from ..installation.model import counted
-from ..topology.difference import Difference, KindDifference, NodeChange
+from ..check.report.styled_lines import Line, Span, visible
+from ..installation.observation import counted
+from ..topology.cluster_difference import Difference, KindDifference, NodeChange
 from ..topology.overview import ClusterPicture
 from ..topology.picture import GpuPicture, NodePicture
 from .terminal import Terminal, columns, cut

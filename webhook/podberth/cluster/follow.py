@@ -15,7 +15,7 @@ from ..api.reflector import Reflector, Sink, run_together
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics, WatchMetrics
 from ..telemetry.watch_metrics import KindState, WatchFacts
-from .live import LiveTopology
+from .live_nodes import LiveTopology
 from .live_policies import LivePolicies, TakesPolicies
 from .served import ServedKinds
 from .workloads import LiveWorkloads

@@ -4,19 +4,40 @@ Every request is a get or a list, and none is for a Secret; manifests/base/viewe
 """
 
 import asyncio
-from collections.abc import Awaitable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
 
 from ..api.opening import Client, Kubeconfig, client_class
-from ..api.protocol import HEARTBEATS, NODES, POLICIES, TOPOLOGIES, AnswerLimits, Resource, Timing, read_object
+from ..api.protocol import (
+    HEARTBEATS,
+    NAMESPACES,
+    NODES,
+    PARAMS,
+    POLICIES,
+    TOPOLOGIES,
+    AnswerLimits,
+    Resource,
+    Timing,
+    read_object,
+)
 from ..api.reflector import pages
 from ..errors import ClusterError
-from ..installation.model import ClusterWarnings, Document, Found, InstallationState, Read, Replica, Unread
+from ..installation.observation import (
+    ClusterWarnings,
+    Document,
+    Found,
+    InstallationState,
+    Read,
+    Replica,
+    Unread,
+    Unrecorded,
+)
 from ..kube.api_path import ApiPath, collection_path, version_path
 from ..telemetry.metrics import read_samples
-from ..wellknown import API_VERSION, NAMESPACE
+from ..wellknown import API_VERSION, APPLIED_ANNOTATION, NAMESPACE
+from ..workload.gpus import gpu_facts
 from .shared_ca import KINDS
 
 T = TypeVar("T")
@@ -29,6 +50,7 @@ _CONTROLLER: Final = _DEPLOYMENTS.below("podberth-controller")
 _DAEMON_SET: Final = collection_path("apps/v1", "daemonsets", _AGENTS).below(_AGENTS)
 _PODS: Final = Resource("pods", collection_path("v1", "pods", NAMESPACE), "app.kubernetes.io/name=podberth")
 _EVENTS: Final = Resource("events", collection_path("v1", "events"), fields="type=Warning")
+_ALL_PODS: Final = Resource("pods", collection_path("v1", "pods"))
 _GUARDS: Final = {
     f"{kind}/{name}": collection_path(f"{_ADMISSION}/v1", resource).below(name)
     for name in ("podberth-agent", "podberth-configurations", "podberth-events", "podberth-exemption")
@@ -41,6 +63,8 @@ _GUARDS: Final = {
 _METRICS_PORT: Final = "metrics"
 # Pages of Events: 10,000 are some 10 MB, and more are not worth reading.
 _MOST_PAGES: Final = 20
+# Pages of pods: 20,000 are some 100 MB, of which those with accelerators are kept.
+_MOST_PAGES_OF_PODS: Final = 40
 # A person waits. A NetworkPolicy that excludes the API server drops its packets silently.
 _TIMING: Final = Timing(connect_seconds=5.0, list_seconds=30.0)
 _METRICS: Final = AnswerLimits(seconds=5.0)
@@ -74,6 +98,9 @@ class StatusReader:
             "heartbeats": self._listed(HEARTBEATS, f"leases.coordination.k8s.io in {NAMESPACE}"),
             "replicas": self._replicas(),
             "events": self._events(),
+            "namespaces": self._listed(NAMESPACES, "namespaces"),
+            "params": self._listed(PARAMS, f"configmaps in {NAMESPACE}"),
+            "unrecorded": self._unrecorded(),
         }
         read = dict(zip(parts, await _together(parts.values()), strict=True))
         return InstallationState(now=now, kubernetes=str(version.get("gitVersion", "")), **read)
@@ -111,12 +138,18 @@ class StatusReader:
         found = await _guarded(self._pages(_EVENTS, _MOST_PAGES), "list events")
         return found if isinstance(found, Unread) else ClusterWarnings(*(found or ((), False)))
 
-    async def _pages(self, resource: Resource, most: int | None = None) -> tuple[tuple[Document, ...], bool]:
-        """Read a list, up to ``most`` pages; return its objects, and whether there are more pages."""
+    async def _unrecorded(self) -> Read[Unrecorded]:
+        found = await _guarded(self._pages(_ALL_PODS, _MOST_PAGES_OF_PODS, _is_unrecorded), "list pods")
+        return found if isinstance(found, Unread) else Unrecorded(*(found or ((), False)))
+
+    async def _pages(
+        self, resource: Resource, most: int | None = None, keep: Callable[[Document], bool] = lambda _: True
+    ) -> tuple[tuple[Document, ...], bool]:
+        """Read a list, up to ``most`` pages; return its objects to keep, and whether there are more pages."""
         items: list[Document] = []
         read, cut = 0, False
         async for page in pages(self._client, resource):
-            items += (item.document for item in page.items)
+            items += (item.document for item in page.items if keep(item.document))
             read, cut = read + 1, bool(page.next_page)
             if read == most:
                 break
@@ -171,6 +204,19 @@ async def _guarded(reading: Awaitable[T], want: str) -> T | Unread | None:
             return None
         refused = error.status in {HTTPStatus.FORBIDDEN, HTTPStatus.UNAUTHORIZED}
         return Unread("forbidden" if error.status == HTTPStatus.FORBIDDEN else str(error), want, refused=refused)
+
+
+def _is_unrecorded(pod: Document) -> bool:
+    """Return whether a pod asks for accelerators, has not ended, and has no record of what podberth wrote on it.
+
+    A static pod's mirror is left out: no webhook is asked about it.
+    """
+    metadata = pod["metadata"]
+    said = metadata.get("annotations") or {}
+    ended = "deletionTimestamp" in metadata or (pod.get("status") or {}).get("phase") in {"Succeeded", "Failed"}
+    if ended or APPLIED_ANNOTATION in said or "kubernetes.io/config.mirror" in said:
+        return False
+    return gpu_facts(pod).kind != "none"
 
 
 def _runs(pod: Document) -> bool:

@@ -10,12 +10,12 @@ from typing import Any, Final
 from ..api.opening import Client
 from ..api.protocol import Document, Timing
 from ..api.reflector import Counts, run_together
-from ..facts.kinds import Kind
+from ..facts.object_kinds import Kind
 from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, WatchFacts
 from ..wellknown import API_VERSION, POLICY_KIND
-from .objects import rounds
 from .served import ServedKinds
+from .whole_objects import rounds
 from .workloads import LiveKinds
 
 _GROUP, _, _VERSION = API_VERSION.partition("/")

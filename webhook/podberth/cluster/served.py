@@ -17,7 +17,7 @@ from ..api.opening import Client
 from ..api.protocol import Pace, Resource, Timing, read_kinds, read_versions
 from ..api.reflector import Counts, Reflector
 from ..errors import ClusterError
-from ..facts.kinds import Kind
+from ..facts.object_kinds import Kind
 from ..kube.api_path import ApiPath, collection_path, version_path
 from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, WatchFacts

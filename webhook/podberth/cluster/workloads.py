@@ -11,18 +11,19 @@ from typing import Any, Final
 from ..api.protocol import Document
 from ..errors import TopologyError
 from ..facts.cluster import ClusterFacts
-from ..facts.kinds import Kind, Place
+from ..facts.object_kinds import Kind, Place
 from ..facts.table import Table
 from ..kube.unchecked import text_at
 from ..telemetry.log import Log
-from .live import Documents
-from .objects import rounds
+from .live_nodes import Documents
+from .whole_objects import rounds
 
 # Some 2 KiB each (bench.live_workloads), so a fifth of the memory that the manifests grant.
 MOST_OBJECTS: Final = 100_000
 TOO_MANY: Final = "too many"
 # How many objects beyond are kept for when there is room: a tenth more memory. The rest has to change to be noticed.
 MOST_WAITING: Final = 10_000
+_GROUPING: Final = ("pod group", "queue")
 
 
 class LiveKinds:
@@ -56,9 +57,11 @@ class LiveWorkloads(LiveKinds):
     def facts(self) -> ClusterFacts:
         """Return the present facts. Only the facts of changed kinds are computed again."""
         filed = self.sinks.items()
+        grouping = [each for kind, each in filed if kind.role in _GROUPING]
         self._facts = self._facts.with_tables(
             {kind: each.table() for kind, each in filed},
             served=frozenset(kind.group for kind, each in filed if kind.role == "pod group" and each.is_served),
+            is_groupless=bool(grouping) and all(each.is_absent for each in grouping),
             cut_queues=frozenset(
                 (kind.group, kind.kind) for kind, each in filed if kind.role == "queue" and each.left_out
             ),
@@ -80,6 +83,8 @@ class Filed(Documents):
         self._useless_uids: set[str] = set()
         self.is_served = False
         """Whether the kind was listed, and discovery has not reported since then that it is gone."""
+        self.is_absent = False
+        """Whether discovery has reported that the kind is not served, and it was not listed since then."""
         self._kind = kind
         self._stir_readers = stir
         self._count = 0
@@ -113,13 +118,13 @@ class Filed(Documents):
     def served(self) -> None:
         """Note that the kind is served and was listed, even if no object of it exists."""
         if not self.is_served:
-            self.is_served = True
+            self.is_served, self.is_absent = True, False
             self._stir_readers()
 
     def gone(self) -> None:
         """Note that the kind is no longer served."""
-        if self.is_served:
-            self.is_served = False
+        if not self.is_absent:
+            self.is_served, self.is_absent = False, True
             self._stir_readers()
 
     def forget(self) -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
-from .plan.model import Action, LookUp
+from .plan.world import Action, LookUp
 from .retries import key_of
 
 AT_ONCE: Final = 5

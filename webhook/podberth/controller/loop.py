@@ -19,11 +19,11 @@ from .in_flight import Sending
 from .observed import ObservedCluster, owners_of
 from .owner_cache import LookedUp
 from .plan import makers
-from .plan.model import Action, ActionPlan, GroupChange, LookUp, WaitingPod, World
+from .plan.world import Action, ActionPlan, GroupChange, LookUp, WaitingPod, World
 from .requests import RequestResult, Requests, keeps_minimum, word
 from .retries import Waits, key_of
 
-# Pods of one gang arrive together, and so do answers of the watch: as in cluster.objects.
+# Pods of one gang arrive together, and so do answers of the watch: as in cluster.whole_objects.
 _TOGETHER_SECONDS = 0.1
 # A plan for 100,000 pods takes seconds, in which no answer is handled: it gets a fifth of the time at most.
 _REST = 4.0

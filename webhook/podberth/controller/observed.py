@@ -8,15 +8,15 @@ from typing import Any, Final
 from ..api.opening import Client
 from ..api.protocol import WAITING_PODS, Document, Timing
 from ..api.reflector import Counts, Reflector, run_together
-from ..cluster.live import Documents
+from ..cluster.live_nodes import Documents
 from ..cluster.served import ServedKinds
 from ..cluster.workloads import LiveKinds
-from ..facts.kinds import Kind, of_role
+from ..facts.object_kinds import Kind, of_role
 from ..kube.pod import OwnerReference
 from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, WatchFacts
 from .plan.intake import made, waiting_pod
-from .plan.model import Made, Owned, Place, WaitingPod, World
+from .plan.world import Made, Owned, Place, WaitingPod, World
 
 
 def _seen(kind: Kind) -> Kind:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from ..kube.pod import controller
 from ..kube.unchecked import text_at
 from ..workload.owners import LOOKED_UP, keep
-from .plan.model import LookUp, Owned
+from .plan.world import LookUp, Owned
 
 if TYPE_CHECKING:
     from ..kube.pod import OwnerReference

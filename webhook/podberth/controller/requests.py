@@ -12,8 +12,8 @@ from ..api.protocol import MERGE_PATCH, AnswerLimits, garbled, read_object
 from ..errors import ClusterError
 from ..kube.api_path import ApiPath, collection_path
 from ..workload.owners import LOOKED_UP
-from .plan.model import Action, Create, GroupChange, LookUp
 from .plan.systems import BY_API_GROUP
+from .plan.world import Action, Create, GroupChange, LookUp
 
 MANAGER = "podberth-controller"
 _WRITER: Final = {"fieldManager": MANAGER}

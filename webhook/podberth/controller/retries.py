@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from ..admission.notices import Notice, note
 from ..api.protocol import Pace, Timing
 from ..errors import ClusterError
-from .plan.model import Action, Create, GroupChange, LookUp, Owned, Place
+from .plan.world import Action, Create, GroupChange, LookUp, Owned, Place
 from .requests import RequestResult, word
 
 LONGEST_REFUSED_SECONDS: Final = 300.0

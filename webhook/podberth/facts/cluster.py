@@ -19,11 +19,11 @@ from ..kinds.systems import NATIVE_GROUP
 from ..kube.unchecked import mapping_at
 from ..topology.heartbeats import has_run_out
 from ..topology.manifest import judge
-from ..topology.model import Node
+from ..topology.node import Node
 from ..topology.pod_groups import GroupKey, PodGroup
 from ..topology.queues import Queues
 from ..wellknown import NAMESPACE
-from .kinds import (
+from .object_kinds import (
     CONFIG_MAP,
     HEARTBEAT,
     NAMESPACE_KIND,
@@ -68,6 +68,8 @@ class ClusterFacts:
     """Whether the API server listed all objects of each kind; if not, the facts come from files and may be partial."""
     served: frozenset[str] = frozenset()
     """API groups whose PodGroups the API server serves, in addition to those in ``served_groups``."""
+    is_groupless: bool = False
+    """Whether API discovery says that the cluster serves no PodGroups and no queues that podberth reads."""
     cut_queues: frozenset[QueueKind] = frozenset()
     """Kinds of queues of which some are missing, because there are too many or one cannot be read."""
 

@@ -13,7 +13,7 @@ import orjson
 from ..conventions import IGNORED_LABELS
 from ..topology.codec import DATA_KEY
 from ..wellknown import HOSTNAME_LABEL, NAMESPACE, TOPOLOGY_LABEL
-from .kinds import Document
+from .object_kinds import Document
 
 _NAMESPACE_LABEL = "kubernetes.io/metadata.name"
 # Among the labels that enter no class these are times and states; all others are names of the machine.

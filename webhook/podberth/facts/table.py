@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final
 
-from .kinds import Kind, Place
+from .object_kinds import Kind, Place
 
 # A change among 50,000 entries copies 200 of them. More parts would make the many maps of a few entries expensive.
 _PARTS: Final = 256

@@ -18,7 +18,8 @@ from ..topology.codec import decode_topology
 from ..topology.manifest import FAULTS, read_node
 from ..topology.pod_groups import served_pod_groups
 from ..wellknown import TOPOLOGY_LABEL
-from .kinds import Document, Role, kinds_of, unlist
+from ..workload.owners import KEPT_ANNOTATIONS
+from .object_kinds import Document, Role, kinds_of, unlist
 
 IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
 """The function that returns whether a policy may read a ConfigMap as params, from its namespace, name and labels."""
@@ -27,8 +28,8 @@ IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 # Those of nodes, and of Kueue's queues.
 _CONDITIONS = frozenset({"Ready", "Active", *FAULTS})
-# The fields by which the parts of a workload refer to each other (PodCliqueSet's scaling groups).
-_NAMES = frozenset({"name", "cliqueNames", "restartPolicy", "startupPolicyOrder", "launcherCreationPolicy"})
+# The fields by which the parts of a workload refer to each other (PodCliqueSet's scaling groups), and choices.
+_NAMES = frozenset({"name", "cliqueNames", "restartPolicy", "startupPolicyOrder", "launcherCreationPolicy", "mode"})
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 Fields: TypeAlias = Mapping[str, Any]
@@ -74,7 +75,12 @@ _KEPT: Final[Mapping[Role, Fields]] = {
         "spec": {"taints": [_whole("key", "value", "effect")], "unschedulable": True},
         "status": {"conditions": [_whole("type", "status")], **_whole("allocatable", "capacity")},
     },
-    "owner": {"metadata": _whole("name", "namespace", "uid", "labels", "ownerReferences")},
+    "owner": {
+        "metadata": {
+            **_whole("name", "namespace", "uid", "labels", "ownerReferences"),
+            "annotations": _whole(*KEPT_ANNOTATIONS),
+        }
+    },
 }
 
 

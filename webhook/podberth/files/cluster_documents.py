@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from ..errors import PolicyError, Problem, TopologyError
-from ..facts.kinds import Document
+from ..facts.object_kinds import Document
 from ..facts.trim import IsParam
 from ..kube.documents import load_documents
 from ..kube.selector import label_selector_matches

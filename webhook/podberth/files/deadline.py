@@ -6,8 +6,8 @@ from ..cel.engine import Environment, Late
 from ..kube.schema import PodSchema
 
 COMPILE_SECONDS = 60.0
-"""The time limit for compiling one set of policies. The largest set takes 5 s of a whole core (``cel.bounds``); a pod
-may have only a tenth of a core."""
+"""The time limit for compiling one set of policies. The largest set takes 5 s of a whole core (``cel.compile_limits``);
+a pod may have only a tenth of a core."""
 
 
 def new_environment(pod_schema: PodSchema | None = None) -> Environment:

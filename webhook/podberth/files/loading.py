@@ -16,13 +16,13 @@ from ..kube.documents import load_documents
 from ..kube.openapi import prune
 from ..kube.schema import PodSchema
 from ..policy.parse import ParsedPolicies, parse_policies
-from ..suite.model import GOLDEN_SUFFIX
+from ..suite.case_file import GOLDEN_SUFFIX
 from .deadline import new_environment
 from .reading import MAX_FILE_BYTES, MAX_POLICIES_BYTES, MAX_POLICY_BYTES, in_time, read_in_time, read_text
 from .source import Loaded
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
-# These files are beside the policy that they test (suite.model), and are no policies.
+# These files are beside the policy that they test (suite.case_file), and are no policies.
 TESTS = frozenset({"tests.yaml", "tests.yml", "tests.json"})
 # A line for each bad file or document would help nobody.
 _MAX_PROBLEMS = 20

@@ -5,9 +5,12 @@
     - {system: slurm-bridge, namespaceSelector: {matchLabels: {example.com/slurm: managed}}}
     labelKeys:
     - {key: example.com/gpu-class, provisioned: true, settles: [memory, links]}
+    tolerableTaints:
+    - {key: example.com/dedicated, value: gpu}
 
 The result has the file's keys in their order, and then the presets' other keys. If the file names a key of the presets,
-the file's meaning applies. The file's topology levels, widest first, replace those of the presets.
+the file's meaning applies. The file's taints and ignored labels are added to the presets' likewise. The file's topology
+levels, widest first, replace those of the presets.
 """
 
 from pathlib import Path
@@ -16,7 +19,16 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 
-from ..conventions import LABEL_KEYS, LEVELS, Conventions, GroupSystem, LabelKey, Trait
+from ..conventions import (
+    IGNORED_LABELS,
+    LABEL_KEYS,
+    LEVELS,
+    TOLERABLE_TAINTS,
+    Conventions,
+    GroupSystem,
+    LabelKey,
+    Trait,
+)
 from ..errors import Problem, UsageError
 from ..kube.documents import load_documents
 from ..policy.model import LabelSelector
@@ -45,6 +57,11 @@ class _LabelKey(_Model):
     number: bool = False
 
 
+class _Taint(_Model):
+    key: str = Field(min_length=1)
+    value: str | None = None
+
+
 class _GroupSystem(_Model):
     system: _SystemName
     namespace_selector: LabelSelector
@@ -55,6 +72,8 @@ class _Conventions(_Model):
     node_groups_grow: bool = True
     levels: list[Annotated[str, Field(min_length=1)]] | None = Field(default=None, min_length=1)
     group_systems: list[_GroupSystem] = Field(default_factory=list)
+    tolerable_taints: list[_Taint] = Field(default_factory=list)
+    ignored_labels: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
 
 
 def read_conventions(path: Path | None) -> Conventions:
@@ -90,6 +109,8 @@ def read_conventions(path: Path | None) -> Conventions:
     return Conventions(
         # One node is the narrowest domain there is.
         levels=(*levels, HOSTNAME_LABEL),
+        tolerable_taints={**TOLERABLE_TAINTS, **{each.key: each.value for each in said.tolerable_taints}},
+        ignored_labels=IGNORED_LABELS.union(said.ignored_labels),
         label_keys=(*own.values(), *others),
         node_groups_grow=said.node_groups_grow,
         group_systems=tuple(taken),

@@ -24,8 +24,8 @@ grace period of the manifests (10 s: the controller's)."""
 MAX_SMALL_BYTES: Final = 2**20
 # Four ConfigMaps: a file of an image may hold the policies of several.
 MAX_POLICY_BYTES: Final = 4 * 2**20
-# All files of policies together. The largest set that compiles (cel.bounds) is some 200 kB of expressions, and a file
-# of it 512 KiB at most; the container's limit is 1 GiB.
+# All files of policies together. The largest set that compiles (cel.compile_limits) is some 200 kB of expressions, and
+# a file of it 512 KiB at most; the container's limit is 1 GiB.
 MAX_POLICIES_BYTES: Final = 32 * 2**20
 # All objects of a cluster of 5,000 nodes as kubectl prints them; YAML of that size takes minutes to read
 MAX_FILE_BYTES: Final = 256 * 2**20

@@ -1,7 +1,7 @@
 """The interface between the server, which decides with snapshots, and the loaders, which make them.
 
-A topology that is watched through the API server does not use this interface: ``cluster.live`` passes on an index at
-each change.
+A topology that is watched through the API server does not use this interface: ``cluster.live_nodes`` passes on an index
+at each change.
 """
 
 from collections.abc import Mapping

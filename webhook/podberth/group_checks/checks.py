@@ -7,11 +7,13 @@ from typing import Any, Final
 from ..kinds.places import Steps
 from ..kube import pod as pods
 from ..kube.unchecked import text_at
+from ..wellknown import GANG_LABEL
 from ..workload.memberships import GROUPS
 from ..workload.templates import objects_in
 from .case import MOST_ROLES, GroupCase, KnownCluster, Pods, Wrong
 from .domains import too_large_groups
 from .exclusive import second_opinions
+from .in_parts import started_in_parts
 from .launchers import miscounted_launchers
 from .minimums import too_large_minimums
 from .namespaces import other_namespaces
@@ -76,11 +78,17 @@ CHECKS: Final[tuple[Check, ...]] = (
         source="KEP-5732; kubernetes-sigs/kueue pkg/cache/scheduler/tas_flavor_snapshot.go",
         find=too_large_groups,
     ),
+    Check(
+        name="A gang that starts in parts",
+        source="volcano-sh/volcano pkg/controllers/podgroup; kai-scheduler/KAI-Scheduler pkg/podgrouper; KEP-4671",
+        find=started_in_parts,
+        of_bare_pods=True,
+    ),
 )
 
 
 _MANY: Final = f"got {{:,}} pod templates, want {MOST_ROLES} at most to be compared: its groups are not checked"
-_KEYS: Final = POD_KEYS | {key for row in GROUPS for key in (row.label, row.annotation) if key}
+_KEYS: Final = POD_KEYS | {GANG_LABEL} | {key for row in GROUPS for key in (row.label, row.annotation) if key}
 _FIELDS: Final = tuple(row.field for row in GROUPS if row.field)
 
 

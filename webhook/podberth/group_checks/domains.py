@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from ..kinds.starts import Start
 from ..topology.room import Lack, PodsWanted, lacks
 from .case import GroupCase, Pods, Wrong
+from .least_pods import starts
 from .levels import LevelDemand, affinity_levels, exclusive_levels, kueue_levels, native_levels
-from .together import starts
 
 
 def too_large_groups(case: GroupCase) -> Iterator[Wrong]:

@@ -14,7 +14,7 @@ from ..kube.selector import LabelSets
 from ..kube.unchecked import at, mapping_at, text, text_at
 from ..topology.need import covers
 from .case import GroupCase, Pods, Wrong
-from .together import exactly, start_of
+from .least_pods import exactly, start_of
 
 _KUEUE: Final = "kueue.x-k8s.io/podset"
 _RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules}

@@ -101,6 +101,8 @@ def _reason(case: GroupCase, form: QueueForm, name: str) -> str:
     found = queues.get(form.kind, name, "" if form.of_cluster else case.namespace)
     if found is not None and found.halted and form.stopped:
         return f"got {name}, {form.stopped.format(found.halted)}"
+    if form.root and name == form.root:
+        return f"got {name}, the parent of all {form.title}s: only leaf queues take pods; write one below it"
     if form.only_leaves and queues.has_children(form.kind, name):
         return f"got {name}, a parent of {form.title}s: only leaf queues take pods; write one below it"
     if found is None:

@@ -1,4 +1,4 @@
-"""The check for a gang with several schedulers, none of which sees all pods of the gang."""
+"""The check for a gang with several schedulers, none of which places all pods of the gang."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ def mixed_schedulers(case: GroupCase) -> Iterator[Wrong]:
                 yield each.wrong(
                     ("spec", "schedulerName"),
                     f"got {each.scheduler}, but {those.role or 'the rest'} has {wanted}: "
-                    f"no scheduler sees the whole group; write {wanted} in both",
+                    f"{wanted} does not place this part of the group; write {wanted} in both",
                 )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..pki.authorities import certificates_in, validity
 from ..pki.inspection import expiring, inspect
 from ..pki.rotation import Registration, name
-from .model import Fact, InstallationState, Replica, Row, Unread, counted, lasting, named, spoken, unread
+from .observation import Fact, InstallationState, Replica, Row, Unread, counted, lasting, named, spoken, unread
 
 _LEAF: Final = "podberth_certificate_not_after_seconds"
 _AUTHORITY: Final = "podberth_ca_not_after_seconds"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from .model import (
+from .observation import (
     MOST_NAMED,
     ClusterWarnings,
     Document,

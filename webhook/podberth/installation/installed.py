@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ..wellknown import API_VERSION, NAMESPACE
-from .model import Document, Fact, Found, InstallationState, Row, Unread, counted, named, option, spoken, unread
+from .observation import Document, Fact, Found, InstallationState, Row, Unread, counted, named, option, spoken, unread
 
 _INSTALL: Final = "apply what you installed from again (docs/install.md)"
 _AGENT_GUARD: Final = "podberth-agent"

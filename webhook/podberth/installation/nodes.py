@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from ..facts.cluster import ClusterFacts, collect
 from ..topology.heartbeats import is_stale
-from ..topology.model import Node, Transient
+from ..topology.node import Node, Transient
 from ..topology.overview import ClusterPicture, overview
-from .model import (
+from .observation import (
     MOST_NAMED,
     Document,
     Fact,
@@ -26,7 +26,7 @@ from .model import (
 _CONTACT: Final = "podberth_watch_contact_age_seconds"
 # cluster.protocol, Timing.silence_seconds: a bookmark comes every minute.
 _SILENCE_SECONDS: Final = 90
-# States of a node that have lines of their own (``topology.model.Transient``).
+# States of a node that have lines of their own (``topology.node.Transient``).
 _STALE: Final[Transient] = "stale"
 _UNHEALTHY: Final[Transient] = "unhealthy GPU"
 

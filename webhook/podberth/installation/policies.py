@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..policy.every_pod import MUTATING, VALIDATING, entries_wanted, sends_every_pod
-from .model import (
+from .observation import (
     MOST_NAMED,
     Document,
     Fact,

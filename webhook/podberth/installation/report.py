@@ -3,12 +3,14 @@
 from .certificates import certificates
 from .denials import denied
 from .installed import installed
-from .model import InstallationState, Section, StatusReport
 from .nodes import topology
+from .observation import InstallationState, Section, StatusReport
+from .outage import outage
 from .policies import policies
 
 _SECTIONS = {
     "installed": installed,
+    "outages": outage,
     "policies": policies,
     "topology": topology,
     "certificates": certificates,

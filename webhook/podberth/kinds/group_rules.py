@@ -69,6 +69,10 @@ class StatedMinimum:
     """The scheduler that the pods must have for the annotation to count; empty: any."""
     unless: str = ""
     """The annotation by which pods name a group; for such pods the minimum does not count."""
+    needed_under: str = ""
+    """The scheduler that starts the pods one by one without the annotation, if the kind is in ``needed_at``."""
+    needed_at: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    """The API groups and kinds of workloads whose annotations ``needed_under`` reads, with the path of these."""
 
 
 NEVER: Final = "the group never starts"

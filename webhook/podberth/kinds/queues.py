@@ -49,6 +49,8 @@ class QueueForm:
     """The kind of the parent that ``Queue.leads_to`` names; None if queues of the kind have no parent."""
     only_leaves: bool = False
     """Whether a queue with children takes no pods."""
+    root: str = ""
+    """The name of the queue above all others, which takes no pods; empty if there is none."""
     of_its_own: frozenset[str] = frozenset()
     """The names of queues that the system makes itself."""
 

@@ -8,7 +8,7 @@ from typing import Final, Self
 from urllib.parse import quote, urlencode
 
 from ..errors import ClusterError
-from .names import MAX_SUBDOMAIN, is_api_version, is_label
+from .object_names import MAX_SUBDOMAIN, is_api_version, is_label
 
 # No name of an object is longer than a subdomain; a pod's proxy takes NAME:PORT.
 _LONGEST_SEGMENT: Final = MAX_SUBDOMAIN + len(":65535")

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from .budget import ENTRIES
 from .patch import Path
+from .pod_limits import ENTRIES
 from .shape import shape_problems
 from .unchecked import text_at
 

@@ -215,6 +215,8 @@ _CONTAINER_FIELDS: Final[Mapping[str, _Check]] = {
 _TEMPLATE_CONTAINER: Final = _object(
     {
         **_CONTAINER_FIELDS,
+        "command": _STRINGS,
+        "args": _STRINGS,
         "env": _list(_object({"name": _STRING, "value": _STRING, "valueFrom": _OBJECT})),
         "envFrom": _list(_OBJECT),
         "ports": _list(_OBJECT),
@@ -279,6 +281,10 @@ _TEMPLATE_FIELDS: Final[Mapping[str, _Check]] = {
     **dict.fromkeys(CONTAINER_LISTS, _list(_TEMPLATE_CONTAINER)),
     "volumes": _list(_NAMED),
     "securityContext": _OBJECT,
+    "hostNetwork": _BOOLEAN,
+    "hostIPC": _BOOLEAN,
+    "terminationGracePeriodSeconds": _INTEGER,
+    "activeDeadlineSeconds": _INTEGER,
 }
 
 

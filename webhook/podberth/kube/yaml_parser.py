@@ -36,6 +36,8 @@ _NO_CHARACTER: Final = re.compile(
 )
 # The length of a line's text in a message
 _SHOWN: Final = 20
+# The most pairs of list items that are compared to find whether a duplicate key loses any
+_MOST_COMPARED: Final = 10_000
 _COLON = re.compile(r"[ \t]*:")
 
 
@@ -228,7 +230,7 @@ class _Composer:
                 self._merge(items, place, (value, inner), position)
                 place.merges.append(part)
             elif key is not None:
-                if key in own and items[key] != value:  # of equal values nothing is lost
+                if key in own and _is_lost(items[key], value):
                     other = place.parts[key].position.line
                     message = f"duplicate key {key!r}: kubectl takes this one and not that of line {other}; remove one"
                     self._repeated.append((position, message))
@@ -288,6 +290,13 @@ def _end(event: Any, place: Place) -> int:
 def _is_merge(event: yaml.ScalarEvent) -> bool:
     """Return whether a key ``<<`` is a merge key: it is plain or has the tag (go.yaml.in/yaml/v2 decode.go isMerge)."""
     return event.tag == _MERGE_TAG if event.tag else not event.style
+
+
+def _is_lost(first: Any, last: Any) -> bool:
+    """Return whether something is lost where ``last`` replaces ``first``; a short list may be part of the other."""
+    if isinstance(first, list) and isinstance(last, list) and len(first) * len(last) <= _MOST_COMPARED:
+        return not all(each in last for each in first)
+    return bool(first != last)
 
 
 def _close(place: Place, event: Any) -> None:

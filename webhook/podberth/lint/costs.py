@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias
 from ..cel.cost import MAX_MICROSECONDS, Cost
 from ..errors import Problem
 from ..kube.positions import Path
-from .model import Library, Linted
+from .findings import Library, Linted
 
 CostClass: TypeAlias = Literal["cheap", "moderate", "dear"]
 

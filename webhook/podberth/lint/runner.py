@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from ..cel.engine import Environment
 from ..policy.compile import compile_policies
 from ..policy.parse import parse_policies
-from ..topology.model import Node
+from ..topology.node import Node
 from .costs import ExpressionCost, costs_of
-from .model import Level, Library, Linted, LintFinding
+from .findings import Level, Library, Linted, LintFinding
 from .rules import RULES
 from .suppress import suppressions
 

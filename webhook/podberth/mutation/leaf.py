@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..errors import EvaluationError
-from ..kube.names import is_subdomain
+from ..kube.object_names import is_subdomain
 
 # https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
 MAX_LABEL_VALUE = 63

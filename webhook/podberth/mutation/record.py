@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from ..kube.budget import RECORD, RECORD_CHANGES
 from ..kube.patch import Draft
+from ..kube.pod_limits import RECORD, RECORD_CHANGES
 from ..wellknown import APPLIED_ANNOTATION
 from .change import Change, Record
 from .concern import Present

@@ -25,7 +25,7 @@ from cryptography import x509
 
 from .authorities import Authorities, Retired, Signer, certificates_in, validity
 from .issue import clock_tolerance, living, new_authority
-from .leaf import renewal_due
+from .replica_certificate import renewal_due
 
 Stage: TypeAlias = Literal["none", "spreading", "draining"]
 STAGES: tuple[Stage, ...] = ("none", "spreading", "draining")

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import Field, StrictInt
 
-from .fields import ClaimTemplateName, Key, Model, QualifiedName, Subdomain
+from .text_fields import ClaimTemplateName, Key, Model, QualifiedName, Subdomain
 
 # The API's limits (kubernetes/api resource/v1, Size constants); the count is an int64, and no node has that many.
 _MOST = 32

@@ -1,7 +1,8 @@
 """Checks whether the webhook configurations send all new pods, as policies of ``scope: All`` need them.
 
-The shipped entries send pods with GPUs and pods of gangs, by a match condition ``gpu-or-gang``. An entry for pod
-creations without that condition sends all other pods, too (manifests/components/all-pods).
+The shipped entries send pods with GPUs and pods of gangs, by the match conditions ``asks-for-accelerators`` and
+``gpu-or-gang``. An entry for pod creations with neither of them sends all other pods, too
+(manifests/components/all-pods).
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,7 +12,7 @@ from ..wellknown import NEEDS_EVERY_POD_ANNOTATION
 
 MUTATING: Final = "MutatingWebhookConfiguration"
 VALIDATING: Final = "ValidatingWebhookConfiguration"
-_NARROWED_BY: Final = "gpu-or-gang"
+_NARROWED_BY: Final = frozenset({"asks-for-accelerators", "gpu-or-gang"})
 
 
 def entries_wanted(policy: Mapping[str, Any]) -> tuple[str, ...]:
@@ -35,7 +36,7 @@ def sends_every_pod(configuration: Mapping[str, Any]) -> bool:
     """Return whether a webhook configuration has an entry that sends new pods without GPUs."""
     return any(
         _of_new_pods(entry.get("rules") or ())
-        and not any(each.get("name") == _NARROWED_BY for each in entry.get("matchConditions") or ())
+        and not any(each.get("name") in _NARROWED_BY for each in entry.get("matchConditions") or ())
         for entry in configuration.get("webhooks") or ()
     )
 

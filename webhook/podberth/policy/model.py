@@ -18,7 +18,7 @@ from ..cel.types import Want
 from ..kube.positions import Path
 from ..wellknown import API_VERSION, POLICY_KIND
 from .claim_template import ClaimTemplate
-from .fields import (
+from .text_fields import (
     BoolExpression,
     EnvName,
     Expression,

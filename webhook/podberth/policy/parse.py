@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from ..cel.bounds import MAX_DEPTH, MAX_TEXT_BYTES
+from ..cel.compile_limits import MAX_DEPTH, MAX_TEXT_BYTES
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import Path, Positions, render_path

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
-from ..cel.bounds import MAX_ENTRIES, MAX_EXPRESSION_BYTES, MAX_POLICY_BYTES
+from ..cel.compile_limits import MAX_ENTRIES, MAX_EXPRESSION_BYTES, MAX_POLICY_BYTES
 from ..kube.positions import Path
 from ..workload.systems import JOINED
 from .claim_template import DeviceRequest, Devices, DeviceSubRequest, ExactDeviceRequest

@@ -12,7 +12,7 @@ from aiohttp import web
 from aiohttp.streams import StreamReader
 
 from .answer import WholeAnswer, farewell
-from .places import Places
+from .slots import Places
 
 # The API server sends ten headers of some 40 bytes, and one of 2 KiB if it has a token for the webhook.
 MAX_HEAD_BYTES: Final = 16 * 1024

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 
 from ..settings import Address
 from .connection import BoundedConnection
-from .places import Places
+from .slots import Places
 
 # The API server's own limit for a handshake (apimachinery util/net/http.go, TLSHandshakeTimeout).
 HANDSHAKE_SECONDS = 10.0

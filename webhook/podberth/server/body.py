@@ -6,7 +6,7 @@ from time import perf_counter
 from aiohttp import hdrs, web
 
 from ..errors import ReviewError
-from ..port.budget import Hold
+from ..port.byte_budget import Hold
 
 # As in controller-runtime (PR 2598): the apiserver accepts objects of 3 MiB, and an UPDATE carries two.
 MAX_BODY_BYTES = 7 * 1024 * 1024

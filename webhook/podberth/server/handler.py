@@ -21,7 +21,7 @@ from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest, decode_review
 from ..errors import ReviewError
 from ..port.answer import WholeAnswer
-from ..port.budget import Hold, MemoryBudget
+from ..port.byte_budget import Hold, MemoryBudget
 from ..telemetry.metrics import OTHER_PATH, Phases
 from ..telemetry.reviews import ReviewRecorder
 from ..telemetry.traces import ReviewTracer, TracedReview

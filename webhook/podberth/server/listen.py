@@ -10,10 +10,10 @@ from typing import Any
 from aiohttp import web
 
 from ..errors import UsageError
-from ..port.budget import MemoryBudget
+from ..port.byte_budget import MemoryBudget
 from ..port.connection import BoundedConnection
 from ..port.listener import Listener
-from ..port.places import Places
+from ..port.slots import Places
 from ..settings import Address
 from .port_tls import names_of
 

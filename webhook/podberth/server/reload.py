@@ -14,8 +14,8 @@ from ..admission.snapshot import for_every_pod, reads_topology
 from ..api.protocol import NAMESPACES, PARAMS, Document
 from ..cluster.layered_policies import LayeredPolicies
 from ..cluster.live_policies import TakesPolicies
-from ..cluster.objects import Held
 from ..cluster.policy_status import PolicyStatuses
+from ..cluster.whole_objects import Held
 from ..errors import PodberthError, PolicyError, TopologyError
 from ..facts.cluster import ClusterFacts
 from ..files.source import Loaded, SnapshotSource, Verdict

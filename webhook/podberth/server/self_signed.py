@@ -16,7 +16,7 @@ from ..errors import CertificateError
 from ..files.reading import in_time
 from ..mutation.seal import RECORD_KEY
 from ..pki.issue import issue_leaf, living, new_authority
-from ..pki.leaf import renewal_due
+from ..pki.replica_certificate import renewal_due
 from .port_tls import CertificateFiles, read_pair
 
 # Two thirds of a year are longer than a replica lives between two releases; a restart renews.

@@ -1,8 +1,8 @@
 """The serving certificate that this replica signs itself, with a CA that all replicas share.
 
-This module decides nothing: ``pki.rotation`` decides which step is due for the CA certificates, and ``pki.leaf``
-decides for the serving certificate. The private key stays in this process. The certificate stays in force even while
-the API server cannot be reached.
+This module decides nothing: ``pki.rotation`` decides which step is due for the CA certificates, and
+``pki.replica_certificate`` decides for the serving certificate. The private key stays in this process. The certificate
+stays in force even while the API server cannot be reached.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from typing import Final
 from ..cluster.shared_ca import ReadConfiguration, ReadSecret, SharedAuthorities
 from ..errors import ClusterError, PodberthError
 from ..pki.authorities import Authorities, validity
-from ..pki.leaf import SignedLeaf, sign, signing_due
+from ..pki.replica_certificate import SignedLeaf, sign, signing_due
 from ..pki.rotation import Held, Lifetimes, Store, Trust, name, plan, stage
 from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics

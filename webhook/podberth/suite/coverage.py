@@ -15,8 +15,8 @@ from ..errors import EvaluationError, Problem
 from ..kube.positions import Path
 from ..policy.compile import BoundExpression, CompiledPolicy
 from ..policy.evaluate import Params
+from ..policy.expressions import Placed, expressions_of
 from ..policy.parse import ParsedPolicy
-from ..policy.places import Placed, expressions_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,9 +28,9 @@ from ..policy.parse import ParsedPolicies
 from ..policy.wording import shown
 from ..topology.index import TopologyIndex
 from ..workload.defaults import apply_defaults
-from .cluster import UnusableError, documents, with_values
+from .case_cluster import UnusableError, documents, with_values
+from .case_file import Case, Document, Suite
 from .coverage import Observer
-from .model import Case, Document, Suite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from typing import Any
 from ..kube.json_patch import Operation
 from ..kube.positions import Path, render_path
 from ..kube.yaml_text import as_yaml
-from .model import Expectation, Suite
+from .case_file import Expectation, Suite
 from .runner import CaseResult, SuiteResult, differences, written
 
 

@@ -12,7 +12,7 @@ import orjson
 
 from ..errors import UsageError
 from .bucket import Bucket
-from .lines import LineWriter
+from .line_writer import LineWriter
 
 Level: TypeAlias = Literal["info", "warning", "error"]
 

@@ -13,7 +13,7 @@ from ..devices import mig
 from ..devices.mig_tables import MigTable
 from ..devices.resources import COUNTED_KINDS, Accelerator, recognise
 from ..wellknown import LINK_DOMAIN_LABEL
-from .model import Node, NodeTopology, Vendor
+from .node import Node, NodeTopology, Vendor
 
 # https://github.com/NVIDIA/k8s-device-plugin docs/gpu-feature-discovery/README.md
 _PRODUCT = "nvidia.com/gpu.product"

@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 from ..kube.selector import integer
 from .need import NODE_NAME_FIELD, Expression, NodeSelection, Term
-from .nodes import Part
+from .node_sets import Part
 
 Bits: TypeAlias = int
 """A set of row numbers as an integer: bit n stands for row n. A row is a class of nodes, or a node."""

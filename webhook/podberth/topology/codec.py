@@ -19,8 +19,8 @@ import orjson
 from ..devices import mig
 from ..errors import TopologyError
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
-from .fields import bad, take_choice, take_flag, take_list, take_number, take_object, take_objects, take_text
-from .model import (
+from .document_fields import bad, take_choice, take_flag, take_list, take_number, take_object, take_objects, take_text
+from .node import (
     Fabric,
     Gpu,
     Links,

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from ..devices import mig
 from .links import links_of
-from .model import Fabric, Gpu, MigInstance, MigOffer, Nic, NodeTopology, Platform, Unseen
+from .node import Fabric, Gpu, MigInstance, MigOffer, Nic, NodeTopology, Platform, Unseen
 from .observation import Health, Observation, ObservedFabric, ObservedGpu, PciPlace
 
 _LONGEST = 128  # of any text in the document (codec)

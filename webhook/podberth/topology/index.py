@@ -13,10 +13,10 @@ from typing import TypeAlias
 from ..conventions import Conventions
 from .capability import Capability, capability_of, gpu_memory_mib
 from .choice import Choices
-from .model import Node, Taint
 from .need import Need, NodeSelection, is_small
-from .nodes import NodeClass, NodeSet, OwnLabels, Part, select
-from .together import Roles, narrowest_levels
+from .node import Node, Taint
+from .node_sets import NodeClass, NodeSet, OwnLabels, Part, select
+from .whole_gang import Roles, narrowest_levels
 
 __all__ = ["Need", "NodeSelection", "NodeSet", "TopologyIndex"]
 

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from ..conventions import Conventions
 from .codec import decode_topology
 from .manifest import judge, read_node
-from .model import Gpu, Links, MigInstance, Node, NodeTopology, Taint, Transient
+from .node import Gpu, Links, MigInstance, Node, NodeTopology, Taint, Transient
 
 T = TypeVar("T")
 _Pairs = tuple[tuple[str, Any], ...]

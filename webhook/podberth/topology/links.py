@@ -8,7 +8,7 @@ once. If maximal cliques overlap (the cube mesh of a DGX-1), the larger one is t
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
-from .model import Links, LinkShape
+from .node import Links, LinkShape
 from .observation import Observation, ObservedGpu, ObservedPair, PciPlace
 
 Pair = tuple[int, int]

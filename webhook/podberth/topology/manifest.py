@@ -7,8 +7,8 @@ from typing import Any
 from ..devices.resources import recognise
 from ..errors import TopologyError
 from ..kube.quantity import parse_count, parse_quantity
-from .fields import bad, take_flag, take_list, take_object, take_strings, take_text
-from .model import PASSING_TAINTS, Node, NodeTopology, Taint, Transient
+from .document_fields import bad, take_flag, take_list, take_object, take_strings, take_text
+from .node import PASSING_TAINTS, Node, NodeTopology, Taint, Transient
 
 _MOST_TAINTS = 256
 

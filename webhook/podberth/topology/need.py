@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from ..conventions import Conventions
 from ..kube.unchecked import at
 from .capability import Capability
-from .model import PASSING_TAINTS, Taint
+from .node import PASSING_TAINTS, Taint
 
 NODE_NAME_FIELD = "metadata.name"
 """The one field that matchFields may name (kubernetes pkg/apis/core/validation, nodeFieldSelectorValidators)."""

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from .model import NicKind, Unseen, Vendor
+from .node import NicKind, Unseen, Vendor
 
 PeerKind: TypeAlias = Literal["gpu", "switch", "other"]
 """The kind of device at the other end of a link."""

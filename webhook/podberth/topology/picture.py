@@ -11,7 +11,7 @@ from ..conventions import Conventions
 from ..devices import mig, mig_placement
 from ..devices.mig_tables import MigTable
 from .capability import capability_of
-from .model import Gpu, LinkShape, MigInstance, Node, Taint
+from .node import Gpu, LinkShape, MigInstance, Node, Taint
 
 _PRODUCT = "nvidia.com/gpu.product"
 _NVIDIA_GPU = "nvidia.com/gpu"

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeAlias
 
-from .model import Vendor
+from .node import Vendor
 
 Provider: TypeAlias = Literal["bare", "aks", "eks", "gke"]
 

@@ -12,7 +12,7 @@ from ..devices import mig, mig_placement
 from ..devices.mig_tables import MigTable
 from ..errors import TopologyError
 from .codec import encode_topology
-from .model import Fabric, Gpu, Links, LinkShape, MigInstance, MigOffer, NodeTopology
+from .node import Fabric, Gpu, Links, LinkShape, MigInstance, MigOffer, NodeTopology
 from .shape_labels import cloud_labels, mig_strategy, platform_labels, vendor_labels
 from .shape_tables import SHAPES, Provider, Shape
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ..devices.device_ids import DeviceName
 from ..devices.resources import COUNTED_KINDS, recognise, recognise_class
-from .model import NodeTopology, Unseen
+from .node import NodeTopology, Unseen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

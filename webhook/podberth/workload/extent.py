@@ -1,7 +1,7 @@
 """The bounds on the size of a workload outside its pod templates. No check runs on a workload that exceeds a bound.
 
 A workload has other lists: the jobs that a job waits for, the cliques of a scaling group, the objects that an
-AppWrapper wraps. Several checks walk these lists, some of them once for each template. ``kube.budget`` bounds the
+AppWrapper wraps. Several checks walk these lists, some of them once for each template. ``kube.pod_limits`` bounds the
 templates.
 """
 

@@ -11,14 +11,14 @@ from typing import Any, Final
 from ..devices.claims import NO_DEVICES, KnownDevices
 from ..kinds.members import Member, Membership, Subject, ordinal
 from ..kinds.roles import MOST_KINDS, MOST_PARTS, Asks, Role, alike, asks_in, counted
-from ..kinds.systems import NATIVE_GROUP
+from ..kinds.systems import NATIVE_GROUP, System
 from ..kube.pod import annotations, controller, labels, metadata, spec
-from ..kube.unchecked import LARGEST_SIZE, mapping_at, number
+from ..kube.unchecked import LARGEST_SIZE, at, mapping_at, number
 from ..wellknown import GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
 from .gpus import may_ask_for_accelerators
 from .memberships import GROUPS, member_of, own_member_of
 from .owners import LOOKED_UP
-from .systems import ACCOUNTING, NATIVE, PLAIN, system_of
+from .systems import ACCOUNTING, BY_NAME, NATIVE, PLAIN, is_accounted, system_of
 
 NO_SIZES: Final[Mapping[tuple[str, str, str], int]] = {}
 
@@ -53,6 +53,12 @@ class Gang:
     """Whether an owner states the requests of each role, even if that owner has to be looked up first."""
     sized_by_owner: bool = False
     """Whether an owner that is not in the snapshot states the size; a look-up may find the owner."""
+    accounted: bool = False
+    """Whether the group system has hashed, copied or accounted the pod before it is created (System.keeps)."""
+    alone: bool = False
+    """Whether the group system certainly starts each of the gang's pods by itself (System.starts_alone)."""
+    asks_topology: bool = False
+    """Whether an owner of the pod already asks the group system for topology (System.asked_above)."""
     problems: tuple[str, ...] = ()
     """Messages about unreadable values, which count as unknown: ``where: got X, want Y``."""
 
@@ -111,8 +117,10 @@ def gang_of(
     system = system_of(subject.spec, subject.labels, subject.annotations, _owner_labels(subject))
     if system == PLAIN and said and said in pod_groups:
         system = NATIVE
+    row = BY_NAME.get(system)
+    accounted = row is not None and is_accounted(system, pod)
     if member is None:
-        return Gang(system=system, problems=tuple(problems))
+        return Gang(system=system, accounted=accounted, problems=tuple(problems))
     size = declared or min(member.size, LARGEST_SIZE)
     agreed = size == member.size and _are_read(member.roles, problems)
     roles = _with_accelerators(member, subject, devices, system) if agreed else ()
@@ -136,6 +144,9 @@ def gang_of(
         staged=member.staged_within if len(roles) == 1 else member.staged,
         by_role=bool(roles) or (awaited and not member.alike),
         sized_by_owner=awaited and not declared,
+        accounted=accounted,
+        alone=row is not None and row.starts_alone(subject),
+        asks_topology=row is not None and _is_asked(row, subject),
         problems=tuple(problems),
     )
 
@@ -264,6 +275,11 @@ def _asks(pod: Subject, devices: KnownDevices, system: str) -> bool:
     """Return whether the pod itself asks for accelerators, or has requests that cannot be read."""
     asks = asks_in(pod.spec)
     return asks is None or _may_ask(asks, pod, devices, system)
+
+
+def _is_asked(row: System, pod: Subject) -> bool:
+    """Return whether a known owner of the pod asks the system for topology."""
+    return bool(row.asked_above) and any(at(each, *path) for each in pod.lineage() for path in row.asked_above)
 
 
 def _owner_labels(pod: Subject) -> Iterator[str]:

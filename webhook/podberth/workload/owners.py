@@ -1,7 +1,7 @@
 """The kinds of owners that state the size of a gang, and the fields of these owners that are kept.
 
 The webhook follows owners with a watch, and the controller looks them up. Both keep only the result of ``keep``: the
-fields that memberships, ``stages`` and ``systems`` read, and the owner's own controller.
+fields that memberships, ``stages`` and group systems read, and the owner's own controller.
 """
 
 from collections.abc import Mapping
@@ -13,8 +13,16 @@ from ..kinds.roles import MOST_PARTS, asks_in, asks_of
 from ..kube.paths import ELEMENT
 from ..kube.unchecked import at, list_at, mapping_at, text_at
 from .finished import is_finished
-from .systems import OWNER_LABELS
+from .systems import OWNER_LABELS, SYSTEMS
 
+KEPT_ANNOTATIONS: Final = tuple(
+    sorted(
+        {each.key for row in DOSSIERS for each in row.stated_minimums}
+        | {path[-1] for row in SYSTEMS for path in row.asked_above if path[:-1] == ("metadata", "annotations")}
+    )
+)
+"""The annotations of owners that are kept: minimums of groups, and the topology that is asked of a system."""
+_LONGEST: Final = 64  # of such a value that is kept; no number has as many digits
 # Roles have components and lists of the roles that they wait for. Each review reads this many in 4 ms.
 _MOST_IN_ALL: Final = 4 * MOST_PARTS
 
@@ -50,6 +58,9 @@ def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
         metadata["labels"] = labels
     if controllers:
         metadata["ownerReferences"] = controllers[:1]
+    annotations = {key: text_at(document, "metadata", "annotations", key)[:_LONGEST] for key in KEPT_ANNOTATIONS}
+    if said := {key: value for key, value in annotations.items() if value}:
+        metadata["annotations"] = said
     spec = _kept(document.get("spec"), kind.spec)
     if (parts := _parts(spec)) > _MOST_IN_ALL:
         raise ValueError(f"got {parts:,} parts of parts, want {_MOST_IN_ALL:,} at most")

@@ -34,6 +34,8 @@ ACCOUNTING: Final = frozenset(row.name for row in SYSTEMS if row.keeps)
 
 They need equal pods in a group, although podberth's snapshot may change between two pods.
 """
+BY_NAME: Final = {row.name: row for row in SYSTEMS}
+"""The group systems by name."""
 JOINED: Final = {row.name: row for row in SYSTEMS if row.pod_groups}
 """The systems, by name, whose group a policy may choose for a gang."""
 
@@ -49,6 +51,11 @@ OWNER_LABELS: Final = frozenset(_BY_OWNER_LABEL)
 """The keys of owner labels that are a sign of a system."""
 _BY_FIELD: Final = {key: rank for rank, row in enumerate(SYSTEMS) for key in row.fields}
 _RANKS: Final = {row.name: rank for rank, row in enumerate(SYSTEMS)}
+
+
+def is_accounted(system: str, pod: Mapping[str, Any]) -> bool:
+    """Return whether the system hashes, copies or accounts this pod before it is created."""
+    return system in ACCOUNTING and BY_NAME[system].keeps_of(pod)
 
 
 def more_decisive(system: str, other: str) -> str:

@@ -11,9 +11,9 @@ from typing import Any, Final
 from ..kinds import forms
 from ..kinds.places import BARE, PLACEHOLDER_HASH, PLACEHOLDER_UID, TEMPLATE, Form, Found, Scene, Steps, TemplatePlace
 from ..kinds.roles import Predicted
-from ..kube.budget import excess
 from ..kube.json_patch import ABSENT
 from ..kube.paths import ELEMENT
+from ..kube.pod_limits import excess
 from ..kube.positions import render_path
 from ..kube.shape import template_problems
 from ..kube.unchecked import at, mapping_at, text_at
@@ -38,7 +38,7 @@ class Template:
     """The kind of the object that has the template; inside an AppWrapper, the kind of the wrapped object."""
     problems: tuple[str, ...] = ()
     too_large: str = ""
-    """The message about the exceeded bound of ``kube.budget``, the template's only problem then; empty: none."""
+    """The message about the exceeded bound of ``kube.pod_limits``, the template's only problem then; empty: none."""
     role: str = ""
     replicas: int = 1
     owner_uid: str = ""

@@ -7,7 +7,7 @@ from typing import Any
 from builders import gpu_pod, owned
 from podberth.controller.plan import makers
 from podberth.controller.plan.intake import waiting_pod
-from podberth.controller.plan.model import ActionPlan, Made, WaitingPod, World
+from podberth.controller.plan.world import ActionPlan, Made, WaitingPod, World
 from podberth.kube.pod import OwnerReference
 
 NATIVE, COSCHEDULING, KOORDINATOR = (

@@ -9,7 +9,7 @@ from builders import container, owned, pod
 from podberth.controller.plan.claim_templates import KIND, plan
 from podberth.controller.plan.intake import made, waiting_pod
 from podberth.controller.plan.lineage import MOST_OWNERS
-from podberth.controller.plan.model import ActionPlan, Create, GroupChange, LookUp, Made, Place, WaitingPod, World
+from podberth.controller.plan.world import ActionPlan, Create, GroupChange, LookUp, Made, Place, WaitingPod, World
 from podberth.kube.pod import OwnerReference
 
 JSON = dict[str, Any]

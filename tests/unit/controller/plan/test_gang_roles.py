@@ -7,8 +7,8 @@ import pytest
 
 from builders import gpu_pod, owned, pod, template, workload
 from podberth.controller.plan.intake import waiting_pod
-from podberth.controller.plan.model import Create, GroupChange, WaitingPod
 from podberth.controller.plan.pod_groups import GATHER_SECONDS
+from podberth.controller.plan.world import Create, GroupChange, WaitingPod
 from podberth.kube.pod import OwnerReference
 from podberth.workload.owners import LOOKED_UP, keep
 

@@ -9,8 +9,8 @@ import pytest
 from builders import gpu_pod, owned
 from podberth.controller.observed import SEEN_KINDS
 from podberth.controller.plan.intake import waiting_pod
-from podberth.controller.plan.model import ActionPlan, Create, GroupChange, LookUp, WaitingPod, World
 from podberth.controller.plan.pod_groups import GATHER_SECONDS
+from podberth.controller.plan.world import ActionPlan, Create, GroupChange, LookUp, WaitingPod, World
 from podberth.kube.pod import OwnerReference
 
 from .gangs import COSCHEDULING, FIELDS, KOORDINATOR, NATIVE, NOW, ours, plan, reference_to, world

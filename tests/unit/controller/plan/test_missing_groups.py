@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from podberth.controller.plan.intake import waiting_pod
-from podberth.controller.plan.model import WaitingPod
 from podberth.controller.plan.pod_groups import GATHER_SECONDS
+from podberth.controller.plan.world import WaitingPod
 from podberth.topology.pod_groups import POD_GROUP_KINDS
 
 from .gangs import JOB, KOORDINATOR, NATIVE, NOW, SERVED, document, member, ours, plan, world

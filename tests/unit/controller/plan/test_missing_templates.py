@@ -8,7 +8,7 @@ import pytest
 from podberth.controller.plan import makers
 from podberth.controller.plan.claim_templates import KIND
 from podberth.controller.plan.missing_templates import plan
-from podberth.controller.plan.model import ActionPlan, Made, WaitingPod, World
+from podberth.controller.plan.world import ActionPlan, Made, WaitingPod, World
 from podberth.kube.pod import OwnerReference
 
 NOW = 1_000_000.0

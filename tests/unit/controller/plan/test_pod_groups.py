@@ -10,8 +10,8 @@ from builders import gpu_pod
 from podberth.controller.observed import SEEN_KINDS
 from podberth.controller.plan.intake import waiting_pod
 from podberth.controller.plan.lineage import MOST_OWNERS
-from podberth.controller.plan.model import Create, GroupChange, LookUp, Made
 from podberth.controller.plan.pod_groups import GATHER_SECONDS
+from podberth.controller.plan.world import Create, GroupChange, LookUp, Made
 from podberth.kube.pod import OwnerReference
 
 from .gangs import COSCHEDULING, JOB, NATIVE, NOW, SERVED, SET, document, member, ours, plan, world

@@ -10,7 +10,7 @@ from datetime import date
 from types import MappingProxyType
 from typing import Final
 
-from ...kube.names import LABEL, MAX_LABEL, MAX_SUBDOMAIN, SUBDOMAIN
+from ...kube.object_names import LABEL, MAX_LABEL, MAX_SUBDOMAIN, SUBDOMAIN
 from . import url
 from .overload import FORMAT, LibraryError, Overload, overload
 

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from ...kube.json_patch import steps_of
 from ...kube.paths import pointer
-from ..model import DocumentChange, Result
+from ..result import DocumentChange, Result
 from .results import patched
 
 # Containers, variables, roles: documents that people write by hand are shorter, and are compared whole.

@@ -7,9 +7,9 @@ come first, and the last line has the true counts. ``-o sarif`` has a higher lim
 
 from collections.abc import Iterator
 
-from ..model import Finding, Report, Result
-from .lines import inert, visible
+from ..result import Finding, Report, Result
 from .results import STDIN, by_file, reasons, sentence, shown, skipped, summary, title
+from .styled_lines import inert, visible
 
 
 def render(report: Report) -> str:

@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ..model import Report, Result
-from .lines import visible
+from ..result import Report, Result
 from .results import STDIN, sentence, title
 from .sarif import digest
+from .styled_lines import visible
 
 _OWN_CHECK = "podberth"
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from xml.etree import ElementTree as ET
 
-from ..model import Finding, Report, Result
-from .lines import inert, visible
+from ..result import Finding, Report, Result
 from .results import STDIN, by_file, place, reasons, sentence, shown, title
+from .styled_lines import inert, visible
 
 Outcome: TypeAlias = Literal["passed", "failure", "error", "skipped"]
 

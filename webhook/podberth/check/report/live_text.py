@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from ..model import Finding, Live, PolicyCount, Report, Result
-from .lines import Line, Span
+from ..result import Finding, Live, PolicyCount, Report, Result
 from .results import number, title
+from .styled_lines import Line, Span
 
 _INDENT: Final = "  "
 _HANGING: Final = 6

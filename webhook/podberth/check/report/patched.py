@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from ...errors import Problem
 from ...kube.edit import edited
-from ..model import Result
+from ..result import Result
 from .results import operations
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 import orjson
 
-from ..model import Finding, Report, Result
+from ..result import Finding, Report, Result
 
 Document: TypeAlias = dict[str, Any]
 Outcome: TypeAlias = Literal["fail", "error", "warn"]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...kube.json_patch import Operation, edit, steps_of
-from ..model import VERDICTS, DocumentChange, Finding, Report, Result
+from ..result import VERDICTS, DocumentChange, Finding, Report, Result
 
 STDIN = "-"
 

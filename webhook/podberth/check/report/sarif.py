@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 
-from ..model import Report, Result
-from .lines import visible
+from ..result import Report, Result
 from .results import STDIN, reasons, title
+from .styled_lines import visible
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _OWN_RULE: Final = "podberth"

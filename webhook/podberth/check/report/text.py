@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from ...kube.json_patch import PatchError
 from ...kube.yaml_text import scalar
-from ..model import Finding, Report, Result, Verdict
+from ..result import Finding, Report, Result, Verdict
 from .difference import difference
 from .excerpt import excerpts
-from .lines import Line, Span
 from .results import place, reasons, skipped, summary, title
+from .styled_lines import Line, Span
 
 _VERDICTS: dict[Verdict, str] = {
     "denied": "bold red",

@@ -10,7 +10,7 @@ from typing import Any, Final
 from ...admission.notices import Regarding
 from ...kube.pod import OwnerReference
 from .lineage import joined, metadata, owners, regarding
-from .model import ActionPlan, Create, GroupChange, Made, Place, WaitingPod, World
+from .world import ActionPlan, Create, GroupChange, Made, Place, WaitingPod, World
 
 KIND: Final = "resourceclaimtemplates.resource.k8s.io"
 NOUN: Final = "ResourceClaimTemplate"

@@ -17,8 +17,8 @@ from ...wellknown import (
 )
 from ...workload.gang_keys import with_gang_keys
 from ...workload.gangs import gang_of
-from .model import Made, WaitingPod
 from .systems import references
+from .world import Made, WaitingPod
 
 # The limit of a label: a DNS subdomain, a slash and a name (apimachinery pkg/util/validation IsQualifiedName).
 _LONGEST_KEY: Final = 253 + 1 + 63

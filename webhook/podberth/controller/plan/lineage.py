@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ...admission.notices import Regarding
-from ...kube.names import is_subdomain
+from ...kube.object_names import is_subdomain
 from ...kube.pod import OwnerReference
 from ...wellknown import MANAGED_BY, MANAGED_BY_LABEL
 from ...workload.owners import LOOKED_UP
 from ...workload.stages import UNREADABLE
-from .model import ActionPlan, LookUp, Made, Owned, Place, WaitingPod, World
+from .world import ActionPlan, LookUp, Made, Owned, Place, WaitingPod, World
 
 # Steps up from the pod's controller. The longest known chain has five: from the StatefulSet of a leader's
 # workers to the leader, the leaders' StatefulSet, the LeaderWorkerSet, the RoleBasedGroup (kinds.members,

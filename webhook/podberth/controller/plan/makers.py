@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from . import claim_templates, missing_templates, pod_groups
-from .model import ActionPlan, Maker, World
+from .world import ActionPlan, Maker, World
 
 MAKERS: Final[tuple[Maker, ...]] = (pod_groups.plan, claim_templates.plan, missing_templates.plan)
 

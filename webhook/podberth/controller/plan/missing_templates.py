@@ -11,7 +11,7 @@ from typing import Final
 from ...admission.notices import Notice, note
 from .claim_templates import KIND, NOUN
 from .lineage import overdue, owners, regarding
-from .model import ActionPlan, Place, WaitingPod, World
+from .world import ActionPlan, Place, WaitingPod, World
 
 _REASON: Final = "ResourceClaimTemplateMissing"
 # policy.claim_template: the name in the policy, and eight digits of a digest.

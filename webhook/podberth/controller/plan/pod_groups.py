@@ -12,10 +12,10 @@ from typing import Any, Final, TypeAlias
 from ...admission.notices import Notice, Regarding, note
 from ...kube.pod import OwnerReference
 from ...wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
-from .gangs import Consensus, WaitingGang, Word, judge, party, words
 from .lineage import joined, metadata, overdue, owners, regarding
-from .model import ActionPlan, Create, GroupChange, Made, Reference, WaitingPod, World
 from .systems import BY_NAME, nested
+from .waiting_gangs import Consensus, WaitingGang, Word, judge, party, words
+from .world import ActionPlan, Create, GroupChange, Made, Reference, WaitingPod, World
 
 KIND: Final = "PodGroup"
 _REFUSED: Final = "PodGroupRefused"

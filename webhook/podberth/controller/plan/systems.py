@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ...kinds.systems import POD_GROUPS, PodGroupKind
 from ...topology.pod_groups import POD_GROUP_KINDS
-from .model import Reference
+from .world import Reference
 
 # apimachinery pkg/api/validation: a PodGroup's name is a DNS subdomain.
 _LONGEST_NAME: Final = 253

@@ -1,14 +1,16 @@
 """KAI Scheduler, whose pod-grouper makes a PodGroup for each workload from the workload's kind and annotations.
 
 The grouper reads the top owner of the pods, and takes the queue from the pod if the top owner names none. A pod without
-an owner is a workload by itself (default_grouper.go GetPodGroupMetadata).
+an owner is a workload by itself (default_grouper.go GetPodGroupMetadata). The scheduler puts no pod with whole GPUs on
+a node whose label ``nvidia.com/mig.strategy`` is ``mixed`` (pkg/scheduler/api/node_info/node_info.go at d5bc503a).
 """
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ...kube.pod import annotations, spec
-from ...kube.unchecked import text_at
+from ...kube.pod import annotations, controller, spec
+from ...kube.unchecked import number, text_at
+from ...wellknown import GANG_LABEL
 from ..dossier import Dossier
 from ..group_rules import StatedMinimum
 from ..members import Member, Membership, Subject, completion_index
@@ -34,12 +36,31 @@ def _named(pod: Mapping[str, Any]) -> object:
     return annotations(pod).get("pod-group-name") if spec(pod).get("schedulerName") == "kai-scheduler" else None
 
 
+def _starts_alone(pod: Subject) -> bool:
+    """Return whether the group that the pod-grouper makes certainly has a minimum of one pod.
+
+    It is certain of a known Job that nothing owns, without ``batch-min-member``, and of a bare pod that is not Spark's.
+    The groups of operators' jobs have all their pods. Source: pkg/podgrouper/podgrouper/hub/hub.go,
+    plugins/{job/job_grouper,podjob/podjob}.go at d5bc503a.
+    """
+    if pod.spec.get("schedulerName") != "kai-scheduler" or "pod-group-name" in pod.annotations:
+        return False
+    if pod.controller is None:
+        return GANG_LABEL in pod.labels and "spark-app-selector" not in pod.labels
+    job = next(pod.lineage(), None)
+    if job is None or not job.get("kind") == pod.controller.kind == "Job" or controller(job) is not None:
+        return False
+    return (number(text_at(job, "metadata", "annotations", _LEAST)) or 1) == 1
+
+
 def _queue(document: Mapping[str, Any]) -> Queue:
     return Queue(text_at(document, "spec", "parentQueue"), "")
 
 
 _DOMAIN: Final = "kai.scheduler"
 _API_GROUP: Final = "scheduling.run.ai"
+_LEAST: Final = f"{_DOMAIN}/batch-min-member"
+_TOPOLOGY: Final = under(_DOMAIN, "topology topology-required-placement topology-preferred-placement")
 
 DOSSIER: Final = Dossier(
     name="KAI Scheduler",
@@ -73,10 +94,18 @@ DOSSIER: Final = Dossier(
             "`metadata.annotations[kai.scheduler/batch-min-member]` of the Job or JobSet",
             "`spec.minMember`, `spec.topologyConstraint` of the PodGroup",
         ),
-        asked=under("kai.scheduler", "topology topology-required-placement topology-preferred-placement"),
+        asked=_TOPOLOGY,
+        asked_above=tuple(("metadata", "annotations", key) for key in sorted(_TOPOLOGY)),
         topology="set annotations kai.scheduler/topology and kai.scheduler/topology-preferred-placement of the "
         "workload",
+        starts_alone=_starts_alone,
     ),
+    # The grouper leaves a pod in the group that its author names if the pod has no owner, or an owner opts out of it;
+    # any other gets its workload's (pkg/podgrouper/pod_controller.go isOrphanPodWithPodGroup, shouldSkipAnyOwner).
+    own_topology={
+        ("kai", "PodGroup"): "set spec.topologyConstraint of the PodGroup (an owner of the pods needs annotation "
+        "kai.scheduler/skip-podgrouper)"
+    },
     groups=(
         Membership(
             name="KAI PodGroup",
@@ -98,8 +127,11 @@ DOSSIER: Final = Dossier(
     ),
     stated_minimums=(
         StatedMinimum(
-            key="kai.scheduler/batch-min-member",
-            source="kai-scheduler/KAI-Scheduler pkg/podgrouper/podgrouper/plugins/constants",
+            key=_LEAST,
+            # The groupers of all other kinds with gangs take all pods, or read no annotation.
+            source="kai-scheduler/KAI-Scheduler pkg/podgrouper/podgrouper/plugins/{constants,job/job_grouper.go}",
+            needed_under="kai-scheduler",
+            needed_at={("batch", "Job"): ("metadata", "annotations")},
         ),
     ),
     queues=(

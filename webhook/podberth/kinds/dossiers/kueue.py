@@ -113,6 +113,9 @@ DOSSIER: Final = Dossier(
         # No advice: where the queue's ResourceFlavor has no topologyName, Kueue admits no workload with the annotation
         # (pkg/scheduler/flavorassigner/tas_flavorassigner.go), and podberth follows no ResourceFlavors.
         keeps="nodeSelector, affinity, tolerations, resources and claims in `role-hash`; the template in its Workload",
+        tolerates="its own webhook has hashed a pod of a group before podberth is asked, and is not asked again "
+        "(pkg/controller/jobs/pod/pod_webhook.go addRoleHash); of a job it takes the template. Not where podberth's "
+        "configuration has a name before Kueue's",
     ),
     memberships=(
         Membership(

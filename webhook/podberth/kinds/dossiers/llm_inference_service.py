@@ -7,7 +7,7 @@ from ...kube.unchecked import count, mapping_at
 from ..dossier import Dossier, KindNote
 from ..forms import INLINE
 from ..leader_workers import stamp_group
-from ..places import Scene, Stamp, TemplatePlace, WorkloadKind, no_stamp, unknown
+from ..places import Scene, Stamp, TemplatePlace, WorkloadKind, unknown
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
 
 # The PodSpecs in these CRDs are older than this field of 1.36.
@@ -49,6 +49,15 @@ def _mount_shared_memory(pod: dict[str, Any]) -> None:
     for container in pod["spec"]["containers"]:
         if container.get("name") == "main":
             mount_shared_memory(pod, container, "dshm", "1Gi")
+
+
+def _stamp_part(pod: dict[str, Any], scene: Scene) -> None:
+    """Write on a pod what KServe's default configs give each LLMInferenceService whose baseRefs name this config.
+
+    Source: kserve/kserve pkg/controller/v1alpha2/llmisvc/config_merge.go combineBaseRefsConfig.
+    """
+    if "router" not in scene.path:
+        _mount_shared_memory(pod)
 
 
 def _nodes(parallelism: Mapping[str, Any]) -> int:
@@ -95,7 +104,7 @@ DOSSIER: Final = Dossier(
             api_versions=_VERSIONS,
             kind="LLMInferenceServiceConfig",
             source=f"{_SOURCE}, whose baseRefs name it",
-            places=tuple(_places(no_stamp, unknown)),
+            places=tuple(_places(_stamp_part, unknown)),
             only_template=True,
         ),
     ),

@@ -8,8 +8,9 @@ from ..words import words
 DOSSIER: Final = Dossier(
     name="things without pods",
     podless_groups=words(
-        "aigateway.envoyproxy.io autoscaling.x-k8s.io azmonitoring.coreos.com cert-manager.io "
-        "cloud.google.com configsync.gke.io constraints.gatekeeper.sh eksctl.io external-secrets.io "
+        "aigateway.envoyproxy.io autoscaling.openshift.io autoscaling.x-k8s.io azmonitoring.coreos.com cert-manager.io "
+        "cloud.google.com configsync.gke.io constraints.gatekeeper.sh dashboard.opendatahub.io eksctl.io "
+        "external-secrets.io infrastructure.opendatahub.io kubescheduler.config.k8s.io "
         "gateway.networking.k8s.io inference.networking.k8s.io "
         "inference.networking.x-k8s.io karpenter.k8s.aws karpenter.sh kind.x-k8s.io kustomize.config.k8s.io "
         "monitoring.coreos.com monitoring.googleapis.com mutations.gatekeeper.sh networking.gke.io "

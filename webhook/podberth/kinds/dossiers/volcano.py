@@ -1,16 +1,18 @@
 """Volcano: Jobs with tasks, which Volcano's scheduler admits as a whole.
 
 Volcano admits a PodGroup by its sum of resources (``minResources``), and HyperNodes are its topology. For pods without
-a group, Volcano's controller makes a PodGroup from the first pod's annotations; its minimum is one pod, unless the
-owner of the pods has ``group-min-member``.
+a group, Volcano's controller makes a PodGroup from the created pod: its resources and annotations. Its minimum is one
+pod, unless the pod's own controller has ``group-min-member`` (pkg/controllers/podgroup/pg_controller_handler.go
+buildPodGroupFromPod at ed72c7c8).
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
-from ...kube.pod import annotations
-from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at
+from ...kube.pod import annotations, labels
+from ...kube.unchecked import at, count, list_at, mapping_at, number, text, text_at
+from ...wellknown import GANG_LABEL
 from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules, StatedMinimum, above, items
 from ..members import Member, Membership, Subject, completion_index, index_of, named
@@ -74,7 +76,7 @@ def _stamp_task(pod: dict[str, Any], scene: Scene, name: str, uid: str, job: Fou
 
 
 def _volcano_job(pod: Subject) -> Member:
-    name = pod.labels.get("volcano.sh/job-name") or pod.annotations.get("volcano.sh/job-name") or ""
+    name = pod.labels.get(_JOB_NAME) or pod.annotations.get(_JOB_NAME) or ""
     roles = read_once(pod.owner("Job"), _tasks)
     index = pod.labels.get("volcano.sh/task-index") or pod.annotations.get("volcano.sh/task-index")
     role = pod.labels.get("volcano.sh/task-spec") or pod.annotations.get("volcano.sh/task-spec") or ""
@@ -102,13 +104,39 @@ def _named(pod: Mapping[str, Any]) -> object:
     return next((found for key in keys if (found := annotations(pod).get(key))), None)
 
 
+def _names_a_group(pod: Mapping[str, Any]) -> bool:
+    return bool(_named(pod)) or _JOB_NAME in labels(pod) or _JOB_NAME in annotations(pod)
+
+
+def _starts_alone(pod: Subject) -> bool:
+    """Return whether the group that Volcano makes of this pod certainly has a minimum of one.
+
+    It is certain of bare pods and of the pods of a known Job, whose annotation has the minimum. Source:
+    pg_controller_handler.go getAnnotationsFromUpperRes, getMinMemberFromUpperRes at ed72c7c8.
+    """
+    if pod.spec.get("schedulerName") != "volcano" or _names_a_group({"metadata": _metadata(pod)}):
+        return False
+    if pod.controller is None:
+        return GANG_LABEL in pod.labels
+    job = next(pod.lineage(), None)
+    if job is None or not job.get("kind") == pod.controller.kind == "Job":
+        return False
+    return (number(text_at(job, "metadata", "annotations", _LEAST)) or 1) == 1
+
+
+def _metadata(pod: Subject) -> Mapping[str, Any]:
+    return {"labels": pod.labels, "annotations": pod.annotations}
+
+
 def _queue(document: Mapping[str, Any]) -> Queue:
     state = text_at(document, "status", "state")
     # types.go QueueState: Open, Closed, Closing, Unknown
-    return Queue("", f"status.state {state}" if state in ("Closed", "Closing") else "")
+    return Queue(text_at(document, "spec", "parent"), f"status.state {state}" if state in ("Closed", "Closing") else "")
 
 
 _API_GROUP: Final = "scheduling.volcano.sh"
+_JOB_NAME: Final = "volcano.sh/job-name"
+_LEAST: Final = f"{_API_GROUP}/group-min-member"
 _TYPES: Final = "volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 
@@ -202,15 +230,15 @@ DOSSIER: Final = Dossier(
             read=_volcano_job,
             size="the job: `replicas` of its tasks",
             sized_by=("Job",),
-            label="volcano.sh/job-name",
+            label=_JOB_NAME,
             role_from="label or annotation `volcano.sh/task-spec`",
-            annotation="volcano.sh/job-name",
+            annotation=_JOB_NAME,
         ),
     ),
     pod_keys=frozenset({"volcano.sh/task-index", "volcano.sh/task-spec"}),
     notes=(
         KindNote(
-            key="volcano.sh/job-name",
+            key=_JOB_NAME,
             kind="batch.volcano.sh/Job",
             title="Volcano Job",
             keeps="its PodGroup and the annotation that names it; `schedulerName`; resources, which `minResources` "
@@ -225,7 +253,10 @@ DOSSIER: Final = Dossier(
             group="batch.volcano.sh",
             versions=("v1alpha1",),
             kind="Job",
-            spec={"tasks": {ELEMENT: {"replicas": None, "template": TEMPLATE_ASKS}}},
+            spec={
+                "tasks": {ELEMENT: {"replicas": None, "template": TEMPLATE_ASKS}},
+                "networkTopology": {"mode": None, "highestTierAllowed": None, "highestTierName": None},
+            },
         ),
     ),
     finished=(
@@ -266,9 +297,17 @@ DOSSIER: Final = Dossier(
             "`metadata.annotations[scheduling.volcano.sh/group-min-member]` of what owns pods without a group",
         ),
         asked=under("volcano.sh", "network-topology-mode network-topology-highest-tier"),
-        topology="set spec.networkTopology of its PodGroup or Volcano Job",
-        keeps="the sum of resources in the PodGroup's `minResources`, made of the first pod or the job's template",
+        asked_above=(("spec", "networkTopology"),),
+        topology="set spec.networkTopology of its PodGroup",
+        alone_topology="set annotation volcano.sh/network-topology-mode of the pod template",
+        keeps="of pods that name a group the sum of resources in the PodGroup's `minResources`; of others nothing, for "
+        "the PodGroup is made of the created pod",
+        keeps_of=_names_a_group,
+        tolerates="it sums resources alone. Not with `predicate.CacheEnable` of the plugin predicates, off by default, "
+        "which takes what it found for one pod of a task for all of them (pkg/scheduler/plugins/predicates/cache.go)",
+        starts_alone=_starts_alone,
     ),
+    own_topology={("volcano", "VolcanoJob"): "set spec.networkTopology of the Volcano Job"},
     groups=tuple(
         Membership(
             name="Volcano PodGroup",
@@ -298,6 +337,9 @@ DOSSIER: Final = Dossier(
             # Volcano's scheduler makes these queues when it starts (pkg/scheduler/cache/cache.go
             # newDefaultAndRootQueue). Its webhook writes the first if a Job names none.
             of_its_own=frozenset({"default", "root"}),
+            # pkg/webhooks/admission/jobs/validate/admit_job.go validates Volcano Jobs so; of other pods nobody does
+            only_leaves=True,
+            root="root",
             title="Volcano Queue",
             versions=("v1beta1",),
             read=_queue,
@@ -315,7 +357,7 @@ DOSSIER: Final = Dossier(
     ),
     stated_minimums=(
         StatedMinimum(
-            key="scheduling.volcano.sh/group-min-member",
+            key=_LEAST,
             # Read from the owners of pods that name no group. A ReplicaSet has its Deployment's annotations (kubernetes
             # pkg/controller/deployment/util SetNewReplicaSetAnnotations).
             source="volcano-sh/volcano pkg/controllers/podgroup/pg_controller_handler.go getMinMemberFromUpperRes",
@@ -324,6 +366,12 @@ DOSSIER: Final = Dossier(
             ),
             scheduler="volcano",
             unless="scheduling.k8s.io/group-name",
+            needed_under="volcano",
+            needed_at={
+                ("apps", "StatefulSet"): ("metadata", "annotations"),
+                ("batch", "Job"): ("metadata", "annotations"),
+                ("batch", "CronJob"): ("spec", "jobTemplate", "metadata", "annotations"),
+            },
         ),
     ),
     group_rules=(

@@ -9,6 +9,7 @@ from typing import Final
 
 import orjson
 
+from ...kube.pod import annotations
 from ...kube.unchecked import at, count
 from ..dossier import Dossier
 from ..members import Member, Membership, Subject
@@ -20,13 +21,16 @@ from ..words import under
 def _of_task_groups(text: str) -> int:
     """Return the number of pods of all task groups; cached, because a review asks several times for each template.
 
-    ``kube.budget.TASK_GROUPS`` bounds the text, so the cache has a megabyte at most.
+    ``kube.pod_limits.TASK_GROUPS`` bounds the text, so the cache has a megabyte at most.
     """
     try:
         groups = orjson.loads(text)
     except ValueError:
         return 0
     return sum(count(at(group, "minMember")) for group in (groups if isinstance(groups, list) else ()))
+
+
+_TASK_GROUPS: Final = under("yunikorn.apache.org", "task-group-name task-groups")
 
 
 def _yunikorn_application(pod: Subject) -> Member | None:
@@ -64,7 +68,9 @@ DOSSIER: Final = Dossier(
         ),
         elsewhere=("`metadata.annotations[yunikorn.apache.org/task-groups]` of the pod template, or of the first pod",),
         topology="set affinity in annotation yunikorn.apache.org/task-groups of the pod template",
-        keeps="affinity, tolerations, nodeSelector and resources of the task groups, in its placeholders",
+        keeps="affinity, tolerations, nodeSelector and resources of the task groups, in its placeholders; of pods "
+        "without a task group nothing",
+        keeps_of=lambda pod: not _TASK_GROUPS.isdisjoint(annotations(pod)),
     ),
     groups=(
         Membership(

@@ -1,6 +1,6 @@
 """The registry of rules, in the order of the manual. A new rule is a new module and a new row here."""
 
-from ..model import LintRule
+from ..findings import LintRule
 from . import (
     always_true,
     atomic_field,

@@ -23,8 +23,8 @@ Good:
 from collections.abc import Iterator
 
 from ...errors import Problem
+from ..findings import Level, Library
 from ..formula import possible
-from ..model import Level, Library
 
 LEVEL = Level.WARNING
 

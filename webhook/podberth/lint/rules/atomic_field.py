@@ -23,7 +23,7 @@ from ...errors import Problem
 from ...kube.schema import PodSchema, Schema
 from ...kube.typed import POD_TYPE, MisfitError, step
 from ...kube.typed import check as check_type
-from ..model import Level, Library
+from ..findings import Level, Library
 
 LEVEL = Level.ERROR
 

@@ -30,8 +30,8 @@ from ...cel.tree import Entries, Items, Literal, Tree
 from ...devices.claims import KnownDevices, read_claim
 from ...devices.resources import COUNTED_KINDS, recognise
 from ...errors import Problem
+from ..findings import Level, Library, LintedMutation
 from ..formula import TRUE, Compares, Formula
-from ..model import Level, Library, LintedMutation
 
 LEVEL = Level.WARNING
 _COUNT: Final = ("gpu", "count")

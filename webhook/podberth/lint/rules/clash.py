@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from ...errors import Problem
 from ...policy.clashes import clashes
-from ..model import Level, Library
+from ..findings import Level, Library
 
 LEVEL = Level.NOTE
 

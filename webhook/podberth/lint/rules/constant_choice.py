@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from ...cel.tree import Call, walk
 from ...errors import Problem
-from ..model import Level, Library
+from ..findings import Level, Library
 
 LEVEL = Level.WARNING
 

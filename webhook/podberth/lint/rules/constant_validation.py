@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from ...cel.tree import Literal
 from ...errors import Problem
-from ..model import Level, Library
+from ..findings import Level, Library
 
 LEVEL = Level.WARNING
 

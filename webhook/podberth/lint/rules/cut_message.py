@@ -24,8 +24,8 @@ from collections.abc import Iterator
 
 from ...admission.messages import MAX_LINE
 from ...errors import Problem
-from ..lines import shortest_lines
-from ..model import Level, Library
+from ..findings import Level, Library
+from ..line_lengths import shortest_lines
 
 LEVEL = Level.WARNING
 

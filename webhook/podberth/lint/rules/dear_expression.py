@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from ...errors import Problem
 from ..costs import problems_of
-from ..model import Level, Library
+from ..findings import Level, Library
 
 LEVEL = Level.WARNING
 

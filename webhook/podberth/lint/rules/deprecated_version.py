@@ -26,7 +26,7 @@ Good:
 from collections.abc import Iterator, Mapping
 
 from ...errors import Problem
-from ..model import Level, Library
+from ..findings import Level, Library
 
 LEVEL = Level.WARNING
 

@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from ...cel.tree import Entries, Items, Literal, Tree
 from ...errors import Problem
 from ...kube.json_patch import steps_of
-from ...mutation.bounds import FORBIDDEN
-from ..model import Level, Library
+from ...mutation.forbidden_fields import FORBIDDEN
+from ..findings import Level, Library
 
 LEVEL = Level.ERROR
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from ...cel.tree import Entries, Literal
 from ...errors import Problem
-from ..model import Level, Library
+from ..findings import Level, Library
 
 LEVEL = Level.ERROR
 

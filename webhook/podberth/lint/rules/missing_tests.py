@@ -16,7 +16,7 @@ Good:
 from collections.abc import Iterator
 
 from ...errors import Problem
-from ..model import Level, Library
+from ..findings import Level, Library
 
 LEVEL = Level.WARNING
 

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 
 from ...errors import Problem
 from ...policy.match import Route, applies_statically
-from ..model import Level, Library
+from ..findings import Level, Library
 
 LEVEL = Level.WARNING
 

@@ -26,8 +26,8 @@ from ...errors import Problem
 from ...mutation.concerns.scheduler_name import DEFAULT_SCHEDULER
 from ...policy.model import Leaf
 from ..conditions import PresentTerm, Where
+from ..findings import Level, Library, LintedMutation
 from ..formula import AnyOf, Compares, Formula, Holds
-from ..model import Level, Library, LintedMutation
 
 LEVEL = Level.WARNING
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from ...cel.tree import Name, walk
 from ...errors import Problem
-from ..model import Level, Library, Linted
+from ..findings import Level, Library, Linted
 
 LEVEL = Level.NOTE
 

@@ -35,7 +35,7 @@ from typing import Any
 from ...cel.tree import Call, Literal, Name, Select, Tree, walk
 from ...errors import Problem
 from ...kube.positions import Path
-from ..model import Level, Library, Linted
+from ..findings import Level, Library, Linted
 
 LEVEL = Level.WARNING
 

@@ -27,8 +27,8 @@ from difflib import get_close_matches
 from ...cel.tree import Entries, Literal, plain
 from ...errors import Problem
 from ...kube.selector import node_selector_matches
-from ...topology.model import Node
-from ..model import Level, Library
+from ...topology.node import Node
+from ..findings import Level, Library
 
 LEVEL = Level.WARNING
 

@@ -19,7 +19,7 @@ from difflib import get_close_matches
 
 from ...cel.tree import Entries, Literal
 from ...errors import Problem
-from ..model import Level, Library
+from ..findings import Level, Library
 
 LEVEL = Level.NOTE
 

@@ -24,8 +24,8 @@ Good:
 from collections.abc import Iterator
 
 from ...errors import Problem
+from ..findings import Level, Library, Linted
 from ..formula import possible
-from ..model import Level, Library, Linted
 
 LEVEL = Level.WARNING
 

@@ -23,7 +23,7 @@ from difflib import get_close_matches
 
 from ...cel.tree import Entries, Literal, Tree, walk
 from ...errors import Problem
-from ..model import Level, Library, Linted
+from ..findings import Level, Library, Linted
 
 LEVEL = Level.WARNING
 

@@ -21,7 +21,7 @@ Good:
 from collections.abc import Iterator
 
 from ...errors import Problem
-from ..model import Level, Library, Linted
+from ..findings import Level, Library, Linted
 
 LEVEL = Level.WARNING
 

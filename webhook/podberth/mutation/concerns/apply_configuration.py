@@ -5,7 +5,7 @@ from ...kube import merge
 from ...kube.patch import Draft
 from ...kube.schema import PodSchema
 from ...kube.typed import POD_TYPE
-from .. import bounds, leaf, operations
+from .. import forbidden_fields, leaf, operations
 from ..change import Change
 
 
@@ -21,7 +21,7 @@ def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
         document = merge.merge(schema, POD_TYPE, draft.document, merge.stripped(value))
     except merge.ConfigurationError as error:
         raise EvaluationError(str(error)) from error
-    return bounds.take(draft, document, "applyConfiguration")
+    return forbidden_fields.take(draft, document, "applyConfiguration")
 
 
 CONCERN = operations.concern("applyConfiguration", apply)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import EvaluationError
-from ...kube.names import is_subdomain
+from ...kube.object_names import is_subdomain
 from ...kube.patch import Draft, Path
 from ...kube.paths import pointer
 from ...wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
@@ -47,7 +47,8 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     """
     leaves, known = proposal.leaves, surroundings.gang()
     members, wanted = leaf.number(leaves.get("size", 0), "gang.size"), _system(leaves.get("system"))
-    if known.gang.system not in (PLAIN, NATIVE, wanted) or any(map(draft.get, membership.GROUPED)):
+    alone, own_systems = known.gang.alone, (PLAIN, NATIVE, wanted)
+    if (known.gang.system not in own_systems and not alone) or any(map(draft.get, membership.GROUPED)):
         return None
     group = leaf.label_value(leaf.text(leaves["name"], "gang.name"), "gang.name")
     own = group == known.gang.name and members == known.gang.size
@@ -56,6 +57,9 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
     enough = known.sized_by_owner == group or known.minimum <= (apart or members)
     if own and not known.is_accelerated and (apart or known.gang.by_role) and enough:
         return _mark(draft, group, members, apart)
+    if alone:
+        # Its scheduler knows no group of another system.
+        return None if wanted else _mark(draft, group, members, apart)
     if not wanted:
         return _join_native(draft, group) if group in known.native else _mark(draft, group, members, apart)
     found = known.group_of(group)
@@ -170,6 +174,6 @@ CONCERN = Concern(
     conflicts=_conflicts,
     decides="grouping",
     # A pod may have the label with the name of a native PodGroup and not be in it yet, or have a system's scheduler and
-    # be in no group of that system.
-    in_group=lambda _, facts: facts.gang.system in JOINED,
+    # be in no group of that system; or the system starts it by itself.
+    in_group=lambda _, facts: facts.gang.system in JOINED or facts.gang.alone,
 )

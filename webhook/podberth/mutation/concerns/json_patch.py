@@ -7,7 +7,7 @@ from ...kube import json_patch, typed
 from ...kube.json_patch import Operation, Steps, Verb
 from ...kube.patch import Draft
 from ...kube.schema import PodSchema
-from .. import bounds, leaf, operations
+from .. import forbidden_fields, leaf, operations
 from ..change import Change
 
 _KEYS = ("op", "path", "from", "value")
@@ -36,7 +36,7 @@ def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
         return None
     except json_patch.PatchError as error:
         raise EvaluationError(f"jsonPatch{error}") from error
-    return bounds.take(draft, document, "jsonPatch")
+    return forbidden_fields.take(draft, document, "jsonPatch")
 
 
 def _operation(item: dict[str, Any], where: str) -> Operation:

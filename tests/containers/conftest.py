@@ -1,0 +1,25 @@
+"""The images, built once for all tests of this folder, and unpacked; tests/conftest.py leaves out what cannot run."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from .built import Image, build
+
+
+@pytest.fixture(scope="session")
+def images(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Image]:
+    """Return both images by name, as `make images` builds them."""
+    directory = tmp_path_factory.mktemp("images")
+    built = build(directory / "dist")
+    return {name: Image.unpacked(archive, directory / name) for name, archive in built.items()}
+
+
+@pytest.fixture(scope="session")
+def skopeo() -> Path:
+    """Return skopeo, which reads, copies and pushes archives of images."""
+    found = shutil.which("skopeo")
+    assert found is not None
+    return Path(found)

@@ -1,0 +1,98 @@
+"""One name and one tag for each image: of the files that are built, in the manifests, in the chart, and in the docs."""
+
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from controlplane.cluster import ControlPlane
+from pages import ROOT, page
+
+from .charted import Helm
+from .rendering import COMPONENTS, OVERLAYS, composed, documents, overlay
+
+VERSION = str(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"])
+NAMES = {"podberth", "podberth-agent"}
+IMAGES = {f"{each}:{VERSION}" for each in NAMES}
+INSTALL = page("docs/install.md")
+# A command of the page: of a block, or one that a table or a sentence has.
+BLOCKS = re.findall(r"^```(?:sh|bash)\n(.*?)^```$", INSTALL, re.MULTILINE | re.DOTALL)
+TOOLS = r"(?:kind|k3s|ctr|skopeo|helm|kubectl|cosign|make) "
+COMMANDS = [*BLOCKS, *re.findall(rf"`({TOOLS}[^`]+)`", INSTALL), *re.findall(r"^    (\S.*)$", INSTALL, re.MULTILINE)]
+IMAGE = re.compile(r"(?<![\w.-])(?:example\.com/(?:you/)?)?(podberth(?:-agent)?):([\w.-]+)")
+ARCHIVE = re.compile(r"\b(podberth(?:-agent)?)-(\d[\w.]*?)\.(?:tar|spdx\.json)\b")
+
+
+def images(document: Any) -> Iterator[str]:
+    """Yield the images of the containers in a document."""
+    if isinstance(document, dict):
+        if isinstance(document.get("image"), str):
+            yield document["image"]
+        for each in document.values():
+            yield from images(each)
+    elif isinstance(document, list):
+        for each in document:
+            yield from images(each)
+
+
+@pytest.mark.parametrize("name", OVERLAYS)
+def test_every_overlay_names_the_images_that_are_built(control_plane: ControlPlane, name: str) -> None:
+    assert set(images(overlay(control_plane, name))) == IMAGES
+
+
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_every_component_names_them(control_plane: ControlPlane, component: str, tmp_path: Any) -> None:
+    chosen = str(composed(tmp_path, [component]))
+    assert set(images(documents(control_plane.kubectl("kustomize", chosen).stdout))) == IMAGES
+
+
+def test_the_chart_names_them(chart: Helm) -> None:
+    rendered = chart.render("controller.enabled=true", "audit.enabled=true")
+    assert set(images(rendered)) == IMAGES
+
+
+def test_every_image_and_archive_of_the_docs_is_of_this_version() -> None:
+    for file in ("docs/install.md", "docs/troubleshooting.md", "docs/upgrade.md", "README.md"):
+        found = {*IMAGE.findall(page(file)), *ARCHIVE.findall(page(file))}
+        assert {version for _, version in found} <= {VERSION}, file
+    assert {name for name, _ in IMAGE.findall(INSTALL)} == {name for name, _ in ARCHIVE.findall(INSTALL)} == NAMES
+
+
+def test_every_command_that_takes_an_image_takes_one_that_is_built() -> None:
+    taken = [each for each in COMMANDS if re.search(r"\b(load|import|copy)\b", each)]
+    assert len(taken) == 7, taken
+    for command in taken:
+        assert {name for name, _ in ARCHIVE.findall(command)} <= NAMES
+        assert ARCHIVE.search(command), command
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=range(len(COMMANDS)))
+def test_every_command_is_one_that_a_shell_reads(command: str) -> None:
+    done = subprocess.run(["bash", "-n"], input=command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, f"{command}\n{done.stderr}"
+
+
+def test_the_pull_secret_reaches_every_pod(control_plane: ControlPlane, tmp_path: Any) -> None:
+    [patches] = re.findall(r"^```yaml\n(patches:.*?imagePullSecrets.*?)^```$", INSTALL, re.MULTILINE | re.DOTALL)
+    chosen = composed(tmp_path, ["self-signed", "controller", "audit"])
+    file = chosen / "kustomization.yaml"
+    file.write_text(file.read_text() + patches)
+    built = documents(control_plane.kubectl("kustomize", str(chosen)).stdout)
+    accounts = {each["metadata"]["name"]: each for each in built if each["kind"] == "ServiceAccount"}
+    used = {name for each in built for name in _accounts(each)}
+    assert used
+    assert all(accounts[each]["imagePullSecrets"] == [{"name": "podberth-registry"}] for each in used)
+
+
+def _accounts(document: Any) -> Iterator[str]:
+    if isinstance(document, dict):
+        if "containers" in document:
+            yield document["serviceAccountName"]
+        for each in document.values():
+            yield from _accounts(each)
+    elif isinstance(document, list):
+        for each in document:
+            yield from _accounts(each)

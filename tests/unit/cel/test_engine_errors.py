@@ -1,0 +1,135 @@
+import pytest
+
+from podberth.cel.engine import CelType, CompileError, Environment, Expression, Want
+from podberth.cel.engine_errors import failure
+
+
+def problems(environment: Environment, source: str, want: Want = Want.ANY) -> list[str]:
+    nodes = environment.compile("topology.nodes(gpu)", want=Want.ANY)
+    variables: dict[str, CelType | Expression] = {"nodes": nodes, "level": CelType("string")}
+    with pytest.raises(CompileError) as caught:
+        environment.compile(source, want=want, variables=variables)
+    return [f"{each.line}:{each.column}: {each.message}" for each in caught.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("object.metdata.name", "1:8: undefined field 'metdata' in Pod; did you mean metadata?"),
+        ("object.spec.zzz", "1:13: undefined field 'zzz' in PodSpec"),
+        ("has(object.spec.nodename)", "1:17: undefined field 'nodename' in PodSpec; did you mean nodeName?"),
+        ("gpu.perContaner > 1", "1:5: undefined field 'perContaner' in Gpu; did you mean perContainer?"),
+        ("request.uid", "1:9: undefined field 'uid' in Request"),
+        ("object.metadata.  lables", "1:19: undefined field 'lables' in ObjectMeta; did you mean labels?"),
+        ("'é' + object.foo", "1:14: undefined field 'foo' in Pod"),
+        ("gpu.count > 1 &&\n  object.speck == null", "2:10: undefined field 'speck' in Pod; did you mean spec?"),
+        ("topolgy.known", "1:1: undeclared reference to 'topolgy'; did you mean topology?"),
+        (
+            "topology.node(gpu).exist",
+            "1:10: undeclared reference to 'node'; did you mean nodes?",
+        ),
+        (
+            "object.metadata.name.stratsWith('a')",
+            "1:22: undeclared reference to 'stratsWith'; did you mean startsWith?",
+        ),
+        ("variables.nods.exist", "1:11: undeclared reference to 'variables.nods'; did you mean nodes?"),
+        ("variables.zzz", "1:11: undeclared reference to 'variables.zzz'; declared before it: level, nodes"),
+        ("variables.nodes.terns", "1:17: undefined field 'terns' in Nodes; did you mean terms?"),
+        ("1 +", "1:4: Syntax error: mismatched input '<EOF>'"),
+        ("", "1:1: Syntax error: mismatched input '<EOF>'"),
+        ("'a' + 1", "1:5: found no matching overload for '_+_' applied to '(string, int)'; write string(...)"),
+        (
+            "true ? 'a' : null",
+            (
+                "1:6: found no matching overload for '_?_:_' applied to '(bool, string, null_type)';"
+                " write condition ? optional.of(value) : optional.none()"
+            ),
+        ),
+        (
+            "object.spec.nodeName == null",
+            (
+                "1:22: found no matching overload for '_==_' applied to '(string, null_type)';"
+                " ask has(...) instead of comparing with null"
+            ),
+        ),
+        ("Object{spec: 1}", "1:1: Object{...} is not known here; write a map: {'key': value}"),
+        ("k8s.Pod{}", "1:1: k8s.Pod{...} makes an object; write a map: {'key': value}"),
+        ("variables.nodes.?exist", "1:16: Nodes has all its fields always; write . instead of .?"),
+    ],
+)
+def test_a_mistake_is_named_at_its_place_with_what_was_meant(
+    environment: Environment, source: str, expected: str
+) -> None:
+    assert problems(environment, source)[0] == expected
+
+
+def test_all_problems_are_reported_sorted(environment: Environment) -> None:
+    found = problems(environment, "gpu.cont > 1 && gang.nam == '' && object.spec.x")
+    assert [each.split(" in ")[0] for each in found] == [
+        "1:5: undefined field 'cont'",
+        "1:22: undefined field 'nam'",
+        "1:47: undefined field 'x'",
+    ]
+
+
+def test_a_mistake_is_reported_once(environment: Environment) -> None:
+    assert len(problems(environment, "object.metdata.labels.team.startsWith('a')")) == 1
+
+
+def test_source_that_looks_like_the_engines_own_words_is_not_read(environment: Environment) -> None:
+    assert problems(environment, "'\\\nERROR: <input>:7:7: undefined field'") != []
+    assert problems(environment, "gpu.x == 'ERROR: <input>:7:7: y'") == ["1:5: undefined field 'x' in Gpu"]
+
+
+@pytest.mark.parametrize(
+    "source", ["+".join(["1"] * 40), "[1].map(a, " * 20 + "1" + ")" * 20, "(" * 40 + "1" + ")" * 40]
+)
+def test_what_is_nested_too_deeply_says_so(environment: Environment, source: str) -> None:
+    assert "nested too deeply" in problems(environment, source)[0]
+
+
+def test_half_a_surrogate_pair_is_no_text(environment: Environment) -> None:
+    assert problems(environment, "'\ud800'") == ["1:1: got half a surrogate pair, want Unicode text"]
+
+
+@pytest.mark.parametrize(
+    ("source", "want", "expected"),
+    [
+        ("gpu.count", Want.BOOL, "1:1: got int, want bool"),
+        ("dyn(true)", Want.BOOL, "1:1: got dyn, want bool"),
+        ("gpu.count", Want.STRING, "1:1: got int, want string; write string(...)"),
+        ("variables.nodes", Want.LIST_OF_MAPS, "1:1: got podberth.Nodes, want list of maps; take its .terms"),
+        ("['a']", Want.LIST_OF_MAPS, "1:1: got list(string), want list of maps"),
+    ],
+)
+def test_a_type_that_is_of_no_use_is_refused(environment: Environment, source: str, want: Want, expected: str) -> None:
+    assert problems(environment, source, want) == [expected]
+
+
+def test_a_name_that_is_not_there_in_this_place_is_said_to_be_so(environment: Environment) -> None:
+    names = frozenset({"object", "gpu"})
+    for source in (
+        "gpu.count > 0 && namespaceObject.metadata.name == 'a'",
+        "variables.x",
+        "has(namespaceObject.metadata)",
+    ):
+        with pytest.raises(CompileError, match=r"is not available here; available are gpu, object"):
+            environment.compile(source, want=Want.BOOL, names=names)
+
+
+@pytest.mark.parametrize(
+    ("engine", "ours"),
+    [
+        ('NOT_FOUND: Key not found in map : "nodeName"', "no such key: nodeName"),
+        ("NOT_FOUND: Key not found in map : 1", "no such key: 1"),
+        ("UNKNOWN: Index error: index=5 size=2", "index out of bounds: 5, size 2"),
+        ("INVALID_ARGUMENT: divide by zero", "division by zero"),
+        ("OUT_OF_RANGE: integer overflow", "integer overflow"),
+        ("UNKNOWN: No matching overloads found : _>_(string, int64)", "no such overload: _>_(string, int)"),
+        ("INTERNAL: Iteration budget exceeded [INTERNAL]", "out of budget: more than 10,000 iterations"),
+        ('UNKNOWN: No value with name "variables.x" found in Activation', "no such attribute: variables.x"),
+        ("something new", "something new"),
+    ],
+)
+def test_a_failure_is_put_in_upstreams_words(engine: str, ours: str) -> None:
+    assert failure(engine) == ours

@@ -1,0 +1,95 @@
+"""Which pods were let through: those that ask for accelerators, have no record, and that policies would act on now."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from builders import gpu_pod
+from podberth.checking.let_through import let_through
+from podberth.installation.observation import LetThrough, Unread, Unrecorded
+from snapshots import policy
+from status_scenes import NOW, gpu_policy, observed, workload
+
+SELECTOR = {"matchExpressions": [{"key": "podberth.io/exempt", "operator": "DoesNotExist"}]}
+REGISTERED = {
+    "metadata": {"name": "podberth", "creationTimestamp": (NOW - timedelta(days=1)).isoformat()},
+    "webhooks": [{"name": "pods.mutate.podberth.io", "namespaceSelector": SELECTOR}],
+}
+LABELS = policy("labels", "  mutations:\n  - labels: {a.example/b: \"'c'\"}")
+DENIES = policy(
+    "denies", "  validationActions: [Deny]\n  validations:\n  - {expression: gpu.count > 9, message: too few}"
+)
+
+
+def pod(name: str, namespace: str = "team-a", age: timedelta = timedelta(hours=1), **fields: Any) -> Any:
+    """Return a live pod."""
+    document = gpu_pod(**fields)
+    created = (NOW - age).isoformat()
+    document["metadata"] = {"name": name, "namespace": namespace, "uid": name, "creationTimestamp": created}
+    document["status"] = {"phase": "Pending"}
+    return document
+
+
+def found(*pods: Any, texts: str = LABELS, **changes: Any) -> Any:
+    """Return what is found among pods, with the team's own policies alone."""
+    deployment = workload()
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
+    container["env"].append({"name": "PODBERTH_POLICIES", "value": "/etc/podberth/policies/own"})
+    own = {"metadata": {"name": "podberth-policies", "namespace": "podberth-system"}, "data": {"own.yaml": texts}}
+    namespaces = (
+        {"metadata": {"name": "team-a"}},
+        {"metadata": {"name": "infra", "labels": {"podberth.io/exempt": ""}}},
+    )
+    state: dict[str, Any] = {
+        "configurations": {"MutatingWebhookConfiguration": REGISTERED},
+        "deployment": deployment,
+        "params": (own,),
+        "namespaces": namespaces,
+        "unrecorded": Unrecorded(tuple(pods)),
+    }
+    return let_through(observed(**(state | changes)))
+
+
+def test_a_pod_that_a_policy_would_write_on_was_let_through() -> None:
+    result = found(pod("a"), pod("b"))
+    assert (result.changed, result.denied, result.policies) == (("team-a/a", "team-a/b"), (), ("labels",))
+
+
+def test_a_pod_that_a_policy_would_deny_was_let_through() -> None:
+    result = found(pod("a"), texts=DENIES)
+    assert (result.changed, result.denied, result.policies) == ((), ("team-a/a",), ("denies",))
+
+
+def test_a_pod_that_nothing_would_be_written_on_was_not() -> None:
+    mine = pod("mine")
+    mine["metadata"]["labels"] = {"a.example/b": "c"}
+    assert found(mine).changed == ()
+
+
+@pytest.mark.parametrize("left", [pod("a", "infra"), pod("a", age=timedelta(days=2))], ids=["exempt", "from before"])
+def test_pods_that_podberth_was_never_to_see_are_left_out(left: Any) -> None:
+    assert found(left) == LetThrough(since=NOW - timedelta(days=1))
+
+
+def test_a_policy_of_the_cluster_decides_beside_files_and_in_place_of_the_one_of_its_name() -> None:
+    spec = {"mutations": [{"labels": {"d.example/e": "'f'"}}]}
+    served = {**gpu_policy("objects"), "apiVersion": "podberth.io/v1alpha1", "kind": "GPUPolicy", "spec": spec}
+    assert found(pod("a"), policies=(served,)).policies == ("labels", "objects")
+    off = {**served, "metadata": {**served["metadata"], "name": "labels"}, "spec": {"disabled": True}}
+    assert found(pod("a"), policies=(off,)).changed == ()
+
+
+def test_the_shipped_policies_are_those_of_this_release() -> None:
+    assert found(pod("a"), deployment=workload(), params=()).changed == ("team-a/a",)
+
+
+@pytest.mark.parametrize("part", ["unrecorded", "namespaces", "deployment", "params", "policies"])
+def test_what_could_not_be_read_is_said(part: str) -> None:
+    unread = Unread("forbidden", "list it")
+    changes: dict[str, Any] = {part: unread}
+    assert found(pod("a"), **changes) == unread
+
+
+def test_without_a_registration_nothing_is_said() -> None:
+    assert found(pod("a"), configurations={"MutatingWebhookConfiguration": None}) is None

@@ -1,0 +1,77 @@
+"""The message if a cluster cannot be followed at all, and the effect of an unexpected document."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from integration.serving import CapturedLines
+from podberth.api.protocol import NODES, Document, Timing
+from podberth.checking.run import policies_in
+from podberth.checking.survey import SurveyedCluster
+from podberth.cluster.follow import open_cluster
+from podberth.cluster.live_nodes import Documents
+from podberth.errors import TopologyError, UsageError
+from podberth.telemetry.log import Log
+
+
+def test_without_the_package_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "podberth.api.client", raising=False)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "kubernetes"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "kubernetes", None)  # what makes an import fail
+    wanted = r"^--topology cluster: got .*, want the package kubernetes: pip install 'podberth\[cluster\]'$"
+    with pytest.raises(UsageError, match=wanted):
+        open_cluster(None, Timing())
+    with pytest.raises(UsageError, match=r"^--cluster: got .*, want the package kubernetes: "):
+        asyncio.run(
+            SurveyedCluster(kubeconfig=None).survey(
+                frozenset(), nodes=True, policies=policies_in(None), objects=True, reports=False
+            )
+        )
+
+
+def test_with_the_package_a_client_is_made_when_it_is_asked_for(tmp_path: Path) -> None:
+    connect = open_cluster(tmp_path / "none", Timing())
+    with pytest.raises(UsageError, match=r"No such file or directory; want a kubeconfig$"):
+        connect()
+
+
+class Taken:
+    """Takes documents, except those that it must refuse."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, Document] = {}
+        self.stirs = 0
+
+    def take(self, name: str, document: Document) -> None:
+        self.known.pop(name, None)
+        if "lie" in document:
+            raise TopologyError(f"ConfigMap {name}: got a lie, want the truth")
+        if "bug" in document:
+            raise RecursionError(name)
+        self.known[name] = document
+
+    def drop(self, name: str) -> None:
+        self.known.pop(name, None)
+
+    def stir(self) -> None:
+        self.stirs += 1
+
+
+@pytest.mark.parametrize("wrong", ["lie", "bug"])
+def test_an_unusable_document_affects_only_itself_and_is_reported_once(wrong: str) -> None:
+    taken, lines = Taken(), CapturedLines()
+    sink = Documents(NODES.name, taken.take, taken.drop, taken.stir, Log(lines))
+    sink.put("a", {})
+    for _ in range(3):
+        sink.put("b", {wrong: 1})
+    assert (sink.left_out, set(taken.known), len(lines.lines)) == ({"b"}, {"a"}, 1)
+    assert lines.lines[0]["level"] == {"lie": "warning", "bug": "error"}[wrong]
+    sink.put("b", {})
+    assert (sink.left_out, set(taken.known)) == (set(), {"a", "b"})
+    sink.put("b", {wrong: 2})
+    assert len(lines.lines) == 2
+    sink.drop("b")
+    assert (sink.left_out, set(taken.known), taken.stirs) == (set(), {"a"}, 7)

@@ -1,0 +1,62 @@
+import pytest
+
+from podberth.suite.case_file import parse_suite
+
+CASE = "cases:\n- name: a\n  pod: {spec: {}}\n  expect: {verdict: mutated}\n"
+
+
+def test_a_suite_is_read_with_its_cluster() -> None:
+    suite, problems = parse_suite("topology:\n- {shape: l4-1, count: 2, labels: {a: b, c: null}}\n" + CASE, "t.yaml")
+    assert problems == ()
+    assert suite is not None
+    (nodes,) = suite.cluster.topology or ()
+    assert (nodes.shape, nodes.count, nodes.labels) == ("l4-1", 2, {"a": "b", "c": None})
+    (case,) = suite.cases
+    assert (case.name, case.topology, case.expect.verdict, case.expect.warnings) == ("a", None, "mutated", None)
+    assert suite.source.positions.at(("cases", 0, "expect", "verdict")) == (6, 21)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "t.yaml: got 0 documents, want one"),
+        (CASE + "---\n" + CASE, "t.yaml: got 2 documents, want one"),
+        ("cases: [", "t.yaml:1:9: this is no YAML: did not find expected node content; got the end"),
+        ("topology: []\n", "t.yaml:1:1 cases: the field 'cases' is required"),
+        ("cases: []\n", "t.yaml:1:8 cases: got no cases, want at least one"),
+        (CASE.replace("mutated", "mutatd"), None),
+        (CASE.replace("expect", "expects"), None),
+        (CASE.replace("  pod: {spec: {}}\n", ""), "t.yaml:2:3 cases[0]: want exactly one of pod and review"),
+        (CASE + "  review: {}\n", "t.yaml:2:3 cases[0]: want exactly one of pod and review"),
+        (CASE + CASE.removeprefix("cases:\n"), "t.yaml:5:9 cases[1].name: duplicate name 'a'; want each name once"),
+        (
+            CASE.replace("{verdict: mutated}", "{}"),
+            "t.yaml:4:11 cases[0].expect: expects nothing; want verdict, warnings, denials, patched or golden",
+        ),
+        ("topology: [{count: 2}]\n" + CASE, "t.yaml:1:12 topology[0]: want exactly one of shape and documents"),
+        (
+            CASE + "  topology: [{shape: a, documents: []}]\n",
+            "t.yaml:5:14 cases[0].topology[0]: want exactly one of shape and documents",
+        ),
+        (
+            "topology: [{shape: a, count: 0}]\n" + CASE,
+            "t.yaml:1:30 topology[0].count: got 0, want at least 1",
+        ),
+    ],
+)
+def test_what_is_wrong_is_reported_at_its_place(text: str, problem: str | None) -> None:
+    suite, problems = parse_suite(text, "t.yaml")
+    assert suite is None
+    if problem is not None:
+        assert [str(each) for each in problems] == [problem]
+
+
+def test_misspelled_words_get_a_suggestion() -> None:
+    _, problems = parse_suite(CASE.replace("mutated", "mutatd").replace("pod:", "pods:"), "t.yaml")
+    assert [str(problem) for problem in problems] == [
+        "t.yaml:3:3 cases[0].pods: unknown field 'pods'; did you mean 'pod'?",
+        (
+            "t.yaml:4:21 cases[0].expect.verdict: got 'mutatd', want 'admitted', 'mutated', 'denied' or 'unchanged'; "
+            "did you mean 'mutated'?"
+        ),
+    ]

@@ -1,0 +1,111 @@
+"""A reader that keeps the last observation and usage of the GPUs for the metrics.
+
+Only the agent's own thread calls a driver: its session is closed and opened again when the driver restarts, and a call
+that hangs must not hang a scrape. So the GPUs' usage is sampled once for each reading, right after the document of that
+reading is published. A scrape shows the last sample, until it is too old to be true.
+"""
+
+import time
+from collections.abc import Callable
+
+from ..errors import DeviceError
+from ..telemetry.gpu_metrics import NodeReading
+from ..topology.derive import derive
+from ..topology.node import Unseen
+from ..topology.observation import Observation
+from ..topology.usage import Look, Usage, allocate
+from .kubelet import Kubelet
+from .reader import UsageReader
+
+# "Timeout after 45s of waiting for RPC response from GPU0 GSP!" is in the driver's log (XID 119) when a GPU's own
+# processor is silent: a call can take that long and end. A longer one hangs.
+_SLOWEST_CALL_SECONDS = 60.0
+
+
+class Meter:
+    """Wraps a reader and keeps its results for the metrics.
+
+    Other threads may use ``reading`` and ``silence_seconds``; only the agent's own thread uses the rest.
+    """
+
+    def __init__(
+        self,
+        reader: UsageReader,
+        *,
+        node: str,
+        interval_seconds: float,
+        kubelet: Kubelet | None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Create the wrapper without an observation."""
+        self._now = now
+        self._reader = reader
+        self._node = node
+        self._kubelet = kubelet
+        self.patience_seconds = 2 * interval_seconds + _SLOWEST_CALL_SECONDS
+        """The largest age of an observation in metrics, and the longest silence of the agent's thread, in seconds."""
+        self._unmeasured: Observation | None = None
+        self._look: tuple[float, Look] | None = None
+        self._last_read_seconds: float | None = None
+        self._reads = self._failed_reads = self._changes = 0
+        self._sign_of_life = self._now()
+
+    def read(self) -> Observation:
+        """Read all devices now.
+
+        Raises:
+            DeviceError: the driver does not answer.
+        """
+        self._sign_of_life = self._now()
+        try:
+            self._unmeasured = self._reader.read()
+        except DeviceError:
+            self._failed_reads += 1
+            self._unmeasured = self._look = None
+            raise
+        self._reads += 1
+        self._last_read_seconds = time.time()
+        return self._unmeasured
+
+    def wait(self, seconds: float) -> bool:
+        """Read the usage of the last observation's GPUs, then wait as the wrapped reader does."""
+        self._sign_of_life = self._now()
+        if self._unmeasured is not None:
+            self._look = self._now(), self._measured(self._unmeasured)
+            self._unmeasured = None
+        return self._reader.wait(seconds)
+
+    def close(self) -> None:
+        """Close the wrapped reader's driver."""
+        self._reader.close()
+
+    def count_change(self) -> None:
+        """Count a topology document that differs from the last one."""
+        self._changes += 1
+
+    def silence_seconds(self) -> float:
+        """Return the seconds since the agent's thread last began to read or to wait."""
+        return self._now() - self._sign_of_life
+
+    def reading(self) -> NodeReading:
+        """Return the current facts for the metrics; the kubelet is asked for them."""
+        seen = self._look
+        look = seen[1] if seen is not None and self._now() - seen[0] <= self.patience_seconds else None
+        grants = self._kubelet.grants() if self._kubelet is not None else None
+        return NodeReading(
+            node=self._node,
+            look=look,
+            allocation=allocate(grants, look) if grants is not None and look is not None else None,
+            kubelet_answers=None if self._kubelet is None else grants is not None,
+            last_read_seconds=self._last_read_seconds,
+            reads=self._reads,
+            failed_reads=self._failed_reads,
+            changes=self._changes,
+        )
+
+    def _measured(self, seen: Observation) -> Look:
+        try:
+            usage = self._reader.usage(seen)
+        except DeviceError as error:  # the next look will report it, too
+            usage = Usage(unseen=(Unseen(what="usage", why=str(error)),))
+        return Look(topology=derive(seen), usage=usage)

@@ -1,0 +1,221 @@
+"""Limits of a policy's size, and of its growth at compilation (docs/adr/0040-bounds-of-compilation.md).
+
+A user who may store a policy, or reach the port that checks policies, chooses the input of a compiler that holds the
+interpreter lock. So sizes are checked before anything is parsed, and the growth by macros and library functions is
+counted before they are expanded. All these limits are here, each with its reason.
+
+A part is a node of a checked expression: a literal, name, field or call. On one core of a virtual Xeon, checking,
+pricing and loading a part takes 27 us and 600 bytes; a copy of a part in another program takes 5 us and 250 bytes.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from .engine_errors import TOO_DEEP, CelProblem
+from .libraries import LIBRARIES
+from .libraries.native import MACROS
+
+MAX_TEXT_BYTES = 512 * 1024
+"""The limit for a file or an object with policies. Reading YAML takes 10 us for each value, and a value may take only
+two bytes. All shipped policies have 85 kB; the largest file of them has 12 kB."""
+MAX_DEPTH = 100
+"""The limit for nested objects and lists in a document, the same as for all documents that podberth reads
+(``kube.json_text``)."""
+MAX_ENTRIES = 64
+"""The limit for each of: variables, validations, mutations, and the keys of one of these. Upstream has the same limit
+for matchConditions (apiserver validation.go). Shipped policies have 30 variables at most."""
+MAX_POLICY_BYTES = 64 * 1024
+"""The limit for the size of all expressions of a policy together: ten times the largest shipped policy."""
+MAX_EXPRESSION_BYTES = 5 * 1024
+"""The limit for one expression: five times the longest shipped one. Upstream has it for audit annotations (apiserver
+validation.go). The engine takes up to 35 ms to check an expression, in one call that holds the interpreter lock."""
+MAX_NESTING = 32
+"""The limit for nested brackets: the engine's parser accepts no more levels (cel-cpp
+ParserOptions.max_recursion_depth)."""
+MAX_EXPRESSION_PARTS = 5_000
+"""The limit for the parts of one expression with its macros and library functions expanded: 15 times the largest
+shipped one."""
+MAX_PROGRAM_PARTS = 10_000
+"""The limit for the parts of one expression and of all variables that it needs: 13 times the largest shipped one.
+Loading a program of this size holds the interpreter lock for 10 ms."""
+MAX_POLICY_PARTS = 20_000
+"""The limit for the parts of all expressions and programs of a policy together: nine times the largest shipped policy.
+Compiling so many takes half a second."""
+MAX_SET_PARTS = 200_000
+"""The limit for the parts of all policies that are compiled together: twelve times the shipped library. Compiling so
+many takes 5 s and 100 MiB."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """The growth of a call when it is expanded: the copies of its receiver and arguments, and the parts it adds."""
+
+    receiver: int = 1
+    arguments: int = 1
+    beside: int = 1
+
+
+# a.optMap(x, e) is a.hasValue() ? optional.of(... a.value() ... e ...) : optional.none(); the loops of the other macros
+# have nine parts at most, sortBy with the sort of its pairs sixteen (cel-cpp parser/macro.cc, extensions/lists).
+_TWICE = _Call(receiver=2, beside=9)
+_MACRO = _Call(beside=16)
+# A body in CEL (cel.bodies) takes each operand once; the longest has 44 parts including the binding of operands.
+_BODY = _Call(beside=45)
+# If the receiver may be a string or a list: a choice between the engine's function and the body (cel.program).
+_EITHER = _Call(receiver=3, arguments=2, beside=50)
+
+
+def _calls() -> dict[str, _Call]:
+    """Return the calls that grow by expansion, by the last word of the function's name."""
+    bodies = {row.name for row in LIBRARIES if row.body}
+    either = {row.name for row in LIBRARIES if row.is_native} & bodies
+    grown = {macro.name: _MACRO for macro in MACROS} | dict.fromkeys(bodies, _BODY) | dict.fromkeys(either, _EITHER)
+    grown |= {"optMap": _TWICE, "optFlatMap": _TWICE}
+    return {name.rpartition(".")[2]: each for name, each in grown.items()}
+
+
+_CALLS = _calls()
+_PLAIN = _Call()
+_SPLIT = "split it with variables"
+
+# A comment; a string, whole (the alternatives of each repetition exclude one another, so this is linear); a quote that
+# is never closed; a name or a number; a bracket; anything else. cel-spec doc/langdef.md, Syntax.
+_PIECE = re.compile(
+    r"(?P<none>//[^\n]*|\s+|\.\??)"
+    r"|(?P<leaf>(?:[rR][bB]?|[bB][rR])(?:\"{3}(?:(?!\"{3}).)*\"{3}|'{3}(?:(?!'{3}).)*'{3}|\"[^\"\n]*\"|'[^'\n]*')"
+    r"|[bB]?(?:\"{3}(?:(?!\"{3})[^\\]|\\.)*\"{3}|'{3}(?:(?!'{3})[^\\]|\\.)*'{3}"
+    r"|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'|`[^`\n]*`)"
+    r"|\w+)"
+    r"|(?P<open>\[\?|[(\[{])|(?P<close>[)\]}])|(?P<unclosed>[\"'`])|.",
+    re.DOTALL,
+)
+
+
+Late: TypeAlias = Callable[[], bool]
+"""A function that returns True once the time for compilation is over."""
+
+
+def never() -> bool:
+    """Return False: the compilation has no time limit, and only the size of the policy bounds it."""
+    return False
+
+
+@dataclass(slots=True)
+class Room:
+    """A budget of parts that may still be compiled, with the name of what the budget is for."""
+
+    left: int
+    whole: str
+    """The name, in messages, of what the budget is for, such as "the policy"."""
+    most: int
+    within: "Room | None" = None
+    """The larger budget that includes this one; parts that are taken here are taken from it, too."""
+
+    @classmethod
+    def of_policy(cls, within: "Room | None" = None) -> "Room":
+        """Return the budget of one policy; ``within`` is the budget of all policies, None if it is compiled alone."""
+        return cls(MAX_POLICY_PARTS, "the policy", MAX_POLICY_PARTS, within)
+
+    @classmethod
+    def of_set(cls) -> "Room":
+        """Return the budget of all policies that are compiled together."""
+        return cls(MAX_SET_PARTS, "all policies together", MAX_SET_PARTS)
+
+    @classmethod
+    def of_one(cls) -> "Room":
+        """Return the budget of a single expression that is part of no policy."""
+        return cls(MAX_PROGRAM_PARTS, "the expression", MAX_PROGRAM_PARTS)
+
+    def take(self, parts: int) -> str:
+        """Take this many parts from the budget; return a message if it has too few left, else an empty text."""
+        if parts > self.left:
+            return (
+                f"{self.whole} grows beyond {self.most:,} parts here, with variables written into each expression that "
+                "needs them; use fewer or smaller expressions"
+            )
+        self.left -= parts
+        return self.within.take(parts) if self.within else ""
+
+
+def excess(source: str) -> CelProblem | None:
+    """Return a problem if a source is too long, is nested too deeply or grows too much; None if it may be parsed."""
+    size = len(source.encode(errors="replace"))
+    if size > MAX_EXPRESSION_BYTES:
+        return CelProblem(1, 1, f"got {size:,} bytes, want {MAX_EXPRESSION_BYTES:,} at most; {_SPLIT}")
+    return _Scan(source).excess()
+
+
+def too_many_parts(parts: int) -> str:
+    """Return the message for an expression of at least this many parts; empty if they are within the limit."""
+    if parts <= MAX_EXPRESSION_PARTS:
+        return ""
+    return (
+        f"grows beyond {MAX_EXPRESSION_PARTS:,} parts when macros and functions are written out; {_SPLIT}, the "
+        "receiver of optMap() and the operands of indexOf() first"
+    )
+
+
+def too_large(parts: int) -> str:
+    """Return the message for a program of this many parts; empty if they are within the limit."""
+    if parts <= MAX_PROGRAM_PARTS:
+        return ""
+    return (
+        f"got {parts:,} parts with the variables that it needs, want {MAX_PROGRAM_PARTS:,} at most; "
+        "make the variables smaller, or need fewer"
+    )
+
+
+class _Scan:
+    """Estimates the number of an expression's parts in one pass over the source, with a stack of open brackets.
+
+    The estimate is never below the number of parts after expansion, and at most three times as high.
+    """
+
+    def __init__(self, source: str) -> None:
+        self._source = source
+        self._open: list[tuple[str, int, int]] = []
+        """For each open bracket: the name before it, and the parts of the earlier operands and of the enclosing
+        call."""
+        self._parts, self._operand, self._outside = 0, 0, 0
+        self._name = ""
+
+    @property
+    def parts(self) -> int:
+        """The estimated number of parts of the source read so far."""
+        return self._outside + self._parts + self._operand
+
+    def excess(self) -> CelProblem | None:
+        for piece in _PIECE.finditer(self._source):
+            kind = piece.lastgroup
+            if kind == "unclosed":  # no CEL: the parser reports it
+                return None
+            if kind == "open":
+                self._open.append((self._name, self._parts, self._operand))
+                self._outside = self.parts
+                self._parts = self._operand = 0
+                if len(self._open) > MAX_NESTING:
+                    return CelProblem(*self._place(piece.start()), TOO_DEEP)
+            elif kind == "close" and self._open:
+                self._close()
+            elif kind == "leaf":
+                self._operand += 1
+            elif kind is None:  # an operator or a comma begins another operand
+                self._parts, self._operand = self._parts + self._operand + 1, 0
+            if message := too_many_parts(self.parts):
+                return CelProblem(*self._place(piece.start()), message)
+            if kind != "none":
+                self._name = piece.group() if kind == "leaf" else ""
+        return None
+
+    def _close(self) -> None:
+        inside = self._parts + self._operand
+        name, self._parts, before = self._open.pop()
+        self._outside -= self._parts + before
+        call = _CALLS.get(name, _PLAIN)
+        self._operand = call.receiver * before + call.arguments * inside + call.beside
+
+    def _place(self, offset: int) -> tuple[int, int]:
+        before = self._source[:offset]
+        return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1

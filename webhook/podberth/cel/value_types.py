@@ -1,0 +1,90 @@
+"""Checks whether an evaluated value has the type that its field wants."""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from .types import Want
+
+_PYTHON: Mapping[Want, type] = {
+    Want.BOOL: bool,
+    Want.STRING: str,
+    Want.INT: int,
+    Want.MAP: dict,
+    Want.LIST_OF_MAPS: list,
+}
+_NAMES: Mapping[type, str] = {
+    bool: "bool",
+    int: "int",
+    float: "double",
+    str: "string",
+    list: "list",
+    dict: "map",
+    bytearray: "bytes",
+    type(None): "null",
+}
+
+# No field of the Pod API lies deeper than about 15 levels; values written into one need no more.
+_MAX_DEPTH = 100
+
+MOST_VALUES = 20_000
+"""The maximum number of values, including nested ones, in a map or list that is written into a pod. A term of node
+affinity may name 10,000 nodes (``kube.pod_limits``). Checking one value takes 0.5 us."""
+
+
+def misfit(plain: Any, want: Want) -> str:
+    """Return a message if a value does not have the wanted type; empty if it has.
+
+    Null is accepted as "no change", unless a bool is wanted. Maps must consist of JSON values, because they are written
+    into a manifest.
+    """
+    if want is Want.ANY or (plain is None and want is not Want.BOOL):
+        return ""
+    kind: type = type(plain)
+    if kind is not _PYTHON[want]:
+        return f"got {_named(plain)}, want {want.value}"
+    if want is Want.LIST_OF_MAPS:
+        for each in plain:
+            if type(each) is not dict:
+                return f"got a list with {_named(each)} in it, want {want.value}"
+    return _no_json(plain) if want in (Want.MAP, Want.LIST_OF_MAPS) else ""
+
+
+def ordered(plain: Any) -> Any:
+    """Return a JSON value with the keys of every map sorted.
+
+    CEL's maps have no order, so equal expressions over equal pods would give different bytes. Callers must call
+    ``misfit`` first, which limits the depth.
+    """
+    if isinstance(plain, dict):
+        return {key: ordered(plain[key]) for key in sorted(plain)}
+    return [ordered(each) for each in plain] if isinstance(plain, list) else plain
+
+
+def _no_json(plain: Any) -> str:
+    """Return a message if a value is not JSON or exceeds the limits, else empty; recursion is avoided for depth."""
+    waiting: list[tuple[Any, int]] = [(plain, 0)]
+    seen = 0
+    while waiting:
+        each, depth = waiting.pop()
+        seen += 1
+        if seen + len(waiting) > MOST_VALUES:
+            return f"got a value with more than {MOST_VALUES:,} values in it, want less"
+        if depth > _MAX_DEPTH:
+            return f"got a value nested more than {_MAX_DEPTH} levels deep, want less"
+        if isinstance(each, dict):
+            for key in each:
+                if not isinstance(key, str):
+                    return f"got a map with the key {key!r}, want string keys"
+            waiting += [(value, depth + 1) for value in each.values()]
+        elif isinstance(each, list):
+            waiting += [(value, depth + 1) for value in each]
+        elif isinstance(each, float) and not math.isfinite(each):
+            return f"got the number {each}, want a finite one"
+        elif not isinstance(each, str | int | float | None):
+            return f"got {_named(each)} inside, want JSON values; write string(...)"
+    return ""
+
+
+def _named(plain: Any) -> str:
+    return _NAMES.get(type(plain), type(plain).__name__)

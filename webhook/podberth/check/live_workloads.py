@@ -1,0 +1,150 @@
+"""Checks the workloads of a cluster as if their pods were created now, and counts the outcomes.
+
+What a policy would write counts as no change if the record of any live pod shows it already. This module reads nothing
+from the cluster.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Final, Literal, TypeAlias, get_args
+
+from ..admission.snapshot import Snapshot
+from ..kube.patch import Draft
+from ..kube.shape import shape_problems
+from ..mutation import record
+from ..policy.parse import ParsedPolicies, ParsedPolicy
+from .owners import Speaker, Speakers
+from .result import VERDICTS, Finding, Live, PolicyCount, Report, Result, Verdict, Wrote
+from .run import CheckSettings, judged
+from .sources import Document
+
+Supposition: TypeAlias = Literal["deny", "rolled-out"]
+SUPPOSITIONS: Final[tuple[Supposition, ...]] = get_args(Supposition)
+"""The assumptions that a user can make about policies: validationActions are Deny, or there is no rollout."""
+
+_ALL: Final = 100
+_PODBERTH: Final = "podberth"
+
+
+def suppose(parsed: ParsedPolicies, as_if: Collection[Supposition]) -> ParsedPolicies:
+    """Return the policies, changed as the assumptions ``as_if`` say."""
+    return replace(parsed, policies=tuple(_supposed(each, as_if) for each in parsed.policies)) if as_if else parsed
+
+
+def _supposed(parsed: ParsedPolicy, as_if: Collection[Supposition]) -> ParsedPolicy:
+    spec = parsed.policy.spec
+    changes: dict[str, object] = {}
+    if "deny" in as_if and spec.validations:
+        changes["validation_actions"] = ("Deny",)
+    if "rolled-out" in as_if:
+        changes["rollout"] = None
+    if not changes:
+        return parsed
+    return replace(parsed, policy=parsed.policy.model_copy(update={"spec": spec.model_copy(update=changes)}))
+
+
+def judge(
+    speaker: Speaker, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]
+) -> tuple[Result, ...]:
+    """Return one result for each pod template of a workload, without the changes that a live pod of it already has."""
+    found = judged(speaker.source, snapshot, settings, known)
+    pods = [Draft(pod) for pod in speaker.pods if not shape_problems(pod)]
+    return tuple(_settled(each, pods) for each in found)
+
+
+def _settled(result: Result, pods: Sequence[Draft]) -> Result:
+    """Return a result without the policies' writes that any of the live pods already has.
+
+    A write that the document cannot hold still counts as a change of the pod.
+    """
+    done = {
+        each.policy: Finding(policy=each.policy, message="this is on its live pods already", field="", line=0)
+        for each in result.wrote
+        # A record that was too long to be kept says nothing
+        if each.recorded and any(_holds(pod, each) for pod in pods)
+    }
+    left = tuple(each for each in result.wrote if each.policy not in done)
+    policies = {each.policy for each in left} | ({_PODBERTH} if left else set())
+    verdict: Verdict = result.verdict
+    if verdict in ("mutated", "unchanged"):
+        verdict = "mutated" if left else "unchanged"
+    return replace(
+        result,
+        verdict=verdict,
+        wrote=left,
+        changes=tuple(each for each in result.changes if each.policy in policies),
+        notes=(*(each for each in result.notes if each.policy not in done), *done.values()),
+        in_force=tuple(done),
+        source=None,
+    )
+
+
+def _holds(pod: Draft, wrote: Wrote) -> bool:
+    """Return whether a live pod already has everything that one policy wrote, according to the pod's record."""
+    recorded = {wrote.policy: dict(wrote.recorded)}
+    return record.held(pod, recorded) == recorded
+
+
+def live_report(
+    found: Sequence[tuple[Result, ...]],
+    who: Speakers,
+    policies: Iterable[ParsedPolicy],
+    *,
+    unread: Sequence[Result] = (),
+    missing: Sequence[str] = (),
+) -> Report:
+    """Return the report about all workloads, from the results of each and the numbers of the other objects.
+
+    ``policies`` are as written, without assumptions. ``unread`` are results for objects that could not be read, and
+    ``missing`` are the kinds that could not be listed.
+    """
+    verdicts = [min((one.verdict for one in each), key=VERDICTS.index, default="skipped") for each in found]
+    live = Live(
+        workloads=len(found),
+        denied=verdicts.count("denied"),
+        error=verdicts.count("error"),
+        changed=verdicts.count("mutated"),
+        unchanged=verdicts.count("unchanged") + verdicts.count("skipped"),
+        warned=sum(any(each.warnings for each in one) for one in found),
+        spoken_for=who.spoken_for,
+        finished=who.finished,
+        exempt=who.exempt,
+        unknown=who.unknown,
+        missing=tuple(missing),
+        policies=_counts(found, policies),
+    )
+    results = (*unread, *(each for one in found for each in one))
+    return Report(results=results, files=len({each.file for each in results}), documents=len(found), live=live)
+
+
+def _counts(found: Sequence[tuple[Result, ...]], policies: Iterable[ParsedPolicy]) -> tuple[PolicyCount, ...]:
+    """Return, for each policy, the number of workloads by effect."""
+    named = {each.policy.name: each.policy.spec for each in policies}
+    columns = {
+        name: dict.fromkeys(("denied", "changed", "warned", "audited", "in_force", "held_back"), 0) for name in named
+    }
+    for results in found:
+        for column, names in _columns(results).items():
+            for name in names & columns.keys():
+                columns[name][column] += 1
+    return tuple(
+        PolicyCount(
+            policy=name,
+            actions=spec.validation_actions,
+            percent=_ALL if spec.rollout is None else spec.rollout.percent,
+            **columns[name],
+        )
+        for name, spec in sorted(named.items())
+    )
+
+
+def _columns(results: Sequence[Result]) -> dict[str, set[str]]:
+    """Return the names of the policies that affect a workload, for each effect: ``denied``, ``changed`` and so on."""
+    return {
+        "denied": {each.policy for one in results for each in one.denials},
+        "changed": {each.policy for one in results for each in one.wrote},
+        "warned": {each.policy for one in results for each in one.warnings},
+        "audited": {each.policy for one in results for each in one.audits},
+        "in_force": {name for one in results for name in one.in_force},
+        "held_back": {name for one in results for name in one.held_back},
+    }

@@ -1,0 +1,129 @@
+"""Finds the pods that were created while podberth was away: those that ask for accelerators and lack what is written.
+
+A pod that podberth wrote on has a record. Of the others, each is judged as if it were created now, by the policies that
+are served and what is known of nodes: a pod that would be changed or denied was created without podberth, or before the
+policy. This module reads policies from files; ``cluster.installation`` has read everything else.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from ..admission.snapshot import Snapshot
+from ..check.owners import as_created
+from ..check.result import Result
+from ..check.run import CheckSettings, judged
+from ..check.sources import without_place
+from ..cluster.layered_policies import file_of, text
+from ..errors import UsageError
+from ..facts.cluster import ClusterFacts, collect
+from ..installation.observation import Document, InstallationState, LetThrough, Read, Unread, option
+from ..kube.selector import label_selector_matches
+from ..policy.every_pod import MUTATING
+from .run import Policies, policies_in
+
+_POLICIES: Final = "podberth-policies"
+"""The ConfigMap with the platform team's own policies."""
+_OWN: Final = "/own"
+"""The end of the directory that has these and not the shipped policies (manifests/components/own-policies)."""
+_MOST_JUDGED: Final = 2000
+"""The most pods to judge: some milliseconds each."""
+
+
+def let_through(observed: InstallationState) -> Read[LetThrough] | None:
+    """Return the pods that the policies would change or deny now; None if podberth is not registered."""
+    configuration, pods, namespaces = observed.configurations.get(MUTATING), observed.unrecorded, observed.namespaces
+    if configuration is None or isinstance(configuration, Unread):
+        return configuration
+    if isinstance(pods, Unread):
+        return pods
+    if isinstance(namespaces, Unread):
+        return namespaces
+    since = _created(configuration)
+    sent = [each for each in _sent(pods.documents, configuration, namespaces) if _created(each) >= since]
+    truncated = pods.truncated or len(sent) > _MOST_JUDGED
+    if not sent:
+        return LetThrough(since=since, truncated=truncated)
+    policies = _policies(observed)
+    if isinstance(policies, Unread):
+        return policies
+    snapshot, _, _ = policies.load(_facts(observed), (), None)
+    found = {_name(each): _judged(each, snapshot) for each in sent[:_MOST_JUDGED]}
+    results = [each for of_one in found.values() for each in of_one]
+    acted = {one.policy for each in results for one in each.wrote} | {
+        one.policy for each in results for one in each.denials
+    }
+    return LetThrough(
+        since=since,
+        changed=tuple(sorted(name for name, each in found.items() if _is(each, "mutated"))),
+        denied=tuple(sorted(name for name, each in found.items() if _is(each, "denied"))),
+        policies=tuple(sorted(acted)),
+        truncated=truncated,
+    )
+
+
+def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterable[Document]) -> Iterator[Document]:
+    """Yield the pods in namespaces whose pods are sent to podberth: the selector of all entries is the same."""
+    selector = next((each.get("namespaceSelector") for each in configuration.get("webhooks") or ()), None)
+    labels = {str(each["metadata"]["name"]): each["metadata"].get("labels") or {} for each in namespaces}
+    for each in pods:
+        namespace = str(each["metadata"].get("namespace", ""))
+        if label_selector_matches(selector, {**labels.get(namespace, {}), "kubernetes.io/metadata.name": namespace}):
+            yield each
+
+
+def _policies(observed: InstallationState) -> Read[Policies]:
+    """Return the policies that the webhook serves: those of files, and the GPUPolicies of the cluster over them."""
+    for part in (observed.deployment, observed.params, observed.policies):
+        if isinstance(part, Unread):
+            return part
+    params, found = _read(observed.params), _read(observed.policies)
+    own = [each.get("data") or {} for each in params if each["metadata"]["name"] == _POLICIES]
+    texts = [(name, content) for data in own for name, content in sorted(data.items())]
+    objects = tuple((file_of(each["metadata"]["name"]), text(each)) for each in found)
+    if option(observed.deployment, "policies").endswith(_OWN):
+        return Policies(texts=texts, problems=(), where=f" of the ConfigMap {_POLICIES}", objects=objects)
+    try:
+        shipped = policies_in(None)
+    except UsageError as error:
+        return Unread(str(error), "podberth's policies on this machine", refused=False)
+    return replace(shipped, texts=[*shipped.texts, *texts], objects=objects, tested=not texts and not objects)
+
+
+def _read(found: Read[tuple[Document, ...]]) -> tuple[Document, ...]:
+    return () if isinstance(found, Unread) else found
+
+
+def _facts(observed: InstallationState) -> ClusterFacts:
+    documents = (
+        *_documents(observed.nodes, "v1", "Node"),
+        *_documents(observed.topologies, "v1", "ConfigMap"),
+        *_documents(observed.heartbeats, "coordination.k8s.io/v1", "Lease"),
+        *_documents(observed.params, "v1", "ConfigMap"),
+        *_documents(observed.namespaces, "v1", "Namespace"),
+    )
+    return replace(collect(documents, now=observed.now), listed=True)
+
+
+def _documents(found: Read[tuple[Document, ...]], version: str, kind: str) -> Iterable[dict[str, Any]]:
+    """Return listed objects with their kind, which a list of one kind does not repeat; none if they are unread."""
+    return [{"apiVersion": version, "kind": kind, **each} for each in _read(found)]
+
+
+def _judged(pod: Document, snapshot: Snapshot) -> list[Result]:
+    source = as_created(without_place("cluster", {"apiVersion": "v1", "kind": "Pod", **pod}))
+    return judged(source, snapshot, CheckSettings(), ())
+
+
+def _is(results: list[Result], verdict: str) -> bool:
+    return any(each.verdict == verdict for each in results)
+
+
+def _name(pod: Document) -> str:
+    return f"{pod['metadata'].get('namespace', '')}/{pod['metadata']['name']}"
+
+
+def _created(document: Mapping[str, Any]) -> datetime:
+    """Return when an object was created; the API server always says so."""
+    return datetime.fromisoformat(str(document["metadata"]["creationTimestamp"])).astimezone(UTC)

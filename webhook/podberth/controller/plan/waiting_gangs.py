@@ -1,0 +1,104 @@
+"""The waiting pods of a gang whose group podberth makes, and the number of pods that must start together.
+
+A pod has the size in an annotation, else its owner states it. Some owners make their last pods only after the first
+pods run, and for some owners the number of pods is not known. Such pods start one by one, because a group of all pods
+would wait for ever.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from ...kinds.systems import PodGroupKind
+from ...kube.pod import OwnerReference
+from ...workload.gangs import gang_of
+from ...workload.stages import is_guess
+from .lineage import documents, on_top
+from .world import Place, WaitingPod, World
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """The present statement of one party, an owner or all bare pods, about the size of its gang."""
+
+    size: int
+    """The number of pods; 0 if it is unknown."""
+    staged: str
+    """The owner's field that makes some pods wait until others run; empty if there is none."""
+    newest: float
+    """The creation time of the party's newest pod, in seconds since the epoch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consensus:
+    """The combined statement of several parties about the size of their gang."""
+
+    sizes: frozenset[int]
+    """All sizes that parties state; empty if none states a size. A size of 1 means that the pods start one by one."""
+    staged: str = ""
+    """The owner's field that makes the pods start in stages; empty if all pods are made together."""
+    guessed: bool = False
+    """Whether the stages are only possible, not certain, because an owner is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingGang:
+    """The waiting pods of one gang, with the group that they ask for."""
+
+    system: PodGroupKind
+    place: Place
+    members: Sequence[WaitingPod]
+    words: Mapping[str, Word]
+    """The statement of each party about the size."""
+    owners: Mapping[str, OwnerReference]
+
+    @property
+    def kind(self) -> str:
+        """The kind of the gang's group."""
+        return self.system.kinds[0]
+
+    @property
+    def verdict(self) -> Consensus:
+        """The combined statement of all parties of the gang."""
+        return judge(self.words.values())
+
+    @property
+    def newest(self) -> float:
+        """The creation time of the gang's newest pod, in seconds since the epoch."""
+        return max(word.newest for word in self.words.values())
+
+
+def party(owner: OwnerReference) -> str:
+    """Return the party that states the size of a gang: the topmost owner, or all bare pods together."""
+    return "" if owner.kind == "Pod" else owner.uid
+
+
+def words(members: Iterable[WaitingPod], world: World) -> dict[str, Word]:
+    """Return each party's statement; pods whose owner no longer exists are ignored."""
+    parties: dict[str, list[WaitingPod]] = {}
+    for pod in sorted(members, key=lambda pod: (pod.created, pod.size)):
+        top = on_top(pod, world)
+        if top is not None:
+            parties.setdefault(party(top), []).append(pod)
+    return {name: _word(pods, world) for name, pods in parties.items()}
+
+
+def _word(pods: Sequence[WaitingPod], world: World) -> Word:
+    """Return the statement of these pods, given oldest first; the facts of the newest pod's owners count for all."""
+    newest = pods[-1]
+    gang = gang_of(newest.gang_keys, newest.namespace, documents(newest, world))
+    # The templates of a known owner are the best source; else the pod has the facts from admission.
+    size = gang.apart or next((pod.size for pod in reversed(pods) if pod.size), gang.size)
+    return Word(size, "" if size == 1 else gang.staged, newest.created)
+
+
+def judge(said: Iterable[Word]) -> Consensus:
+    """Return the combined statement of the parties.
+
+    If the pods of one party start in stages, no group of all pods can reach its minimum.
+    """
+    said = tuple(said)
+    # A known field comes before a possible one.
+    staged = min((word.staged for word in said if word.staged), key=is_guess, default="")
+    if staged:
+        return Consensus(frozenset({1}), staged, is_guess(staged))
+    return Consensus(frozenset(word.size for word in said if word.size))

@@ -1,0 +1,216 @@
+"""The observed state of an installation, and the lines of a report about it; values only, no logic of the report."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Literal, TypeAlias, TypeVar
+
+Document: TypeAlias = Mapping[str, Any]
+T = TypeVar("T")
+
+State: TypeAlias = Literal["ok", "note", "attention", "unread"]
+"""The state of a line: healthy; information that needs no action; a problem to fix; unreadable, so that the state is
+unknown."""
+
+Fact: TypeAlias = str | int | bool | tuple[str, ...] | None
+
+MOST_NAMED: Final = 3
+"""The most names in one line: the whole report fits on one screen, and the JSON has all names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """An object or a metric that could not be read, with the reason."""
+
+    why: str
+    """The error, in one line."""
+    want: str
+    """The right that is needed to read the object: ``get deployments.apps in podberth-system``."""
+    refused: bool = True
+    """Whether the API server refused the request; False if it did not answer."""
+
+
+Read: TypeAlias = T | Unread
+"""A value that was read, or the reason why it could not be read."""
+Found: TypeAlias = Document | Unread | None
+"""An object; None if it does not exist; Unread if it could not be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """A running pod of the webhook, and its metrics by name and labels."""
+
+    name: str
+    metrics: Read[Mapping[tuple[str, frozenset[tuple[str, str]]], float]]
+
+    def value(self, name: str) -> float | None:
+        """Return the value of a metric that has no labels; None if it is unknown."""
+        return None if isinstance(self.metrics, Unread) else self.metrics.get((name, frozenset()))
+
+    def labelled(self, name: str) -> Mapping[frozenset[tuple[str, str]], float]:
+        """Return the values of a metric by their labels."""
+        if isinstance(self.metrics, Unread):
+            return {}
+        return {labels: value for (known, labels), value in self.metrics.items() if known == name}
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterWarnings:
+    """The warning Events of the whole cluster. ``truncated``: there are more than were read."""
+
+    documents: tuple[Document, ...]
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Unrecorded:
+    """The pods that ask for accelerators, have not ended and have no record of podberth's.
+
+    ``truncated``: the cluster has more pods than were read.
+    """
+
+    documents: tuple[Document, ...]
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LetThrough:
+    """The unrecorded pods, as ``NAMESPACE/NAME``, that policies would change or deny if they were created now."""
+
+    since: datetime
+    """The creation of the webhook configuration; earlier pods are left out."""
+    changed: tuple[str, ...] = ()
+    denied: tuple[str, ...] = ()
+    policies: tuple[str, ...] = ()
+    """The policies that would change or deny any of them."""
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstallationState:
+    """Everything that was read about an installation, at one time."""
+
+    now: datetime
+    kubernetes: str
+    """The API server's version."""
+    deployment: Found
+    agents: Found
+    """The agents' DaemonSet."""
+    controller: Found = None
+    """The controller's Deployment; None if it is not installed."""
+    policies_served: Read[bool]
+    configurations: Mapping[str, Found]
+    """The webhook configurations by kind, such as ``MutatingWebhookConfiguration``."""
+    guards: Mapping[str, Found]
+    """The ValidatingAdmissionPolicies and their bindings, by ``KIND/NAME``."""
+    policies: Read[tuple[Document, ...]]
+    """The GPUPolicies; none if the kind is not served."""
+    nodes: Read[tuple[Document, ...]]
+    topologies: Read[tuple[Document, ...]]
+    heartbeats: Read[tuple[Document, ...]]
+    replicas: Read[tuple[Replica, ...]]
+    events: Read[ClusterWarnings]
+    namespaces: Read[tuple[Document, ...]]
+    params: Read[tuple[Document, ...]]
+    """The ConfigMaps of podberth's namespace that no agent writes: parameters, and the platform team's own policies."""
+    unrecorded: Read[Unrecorded]
+    let_through: Read[LetThrough] | None = None
+    """What ``checking.let_through`` finds among the unrecorded pods; None if nobody has looked."""
+
+
+def spoken(replicas: Read[tuple[Replica, ...]]) -> tuple[Replica, ...]:
+    """Return the replicas whose metrics could be read."""
+    known = () if isinstance(replicas, Unread) else replicas
+    return tuple(each for each in known if not isinstance(each.metrics, Unread))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the report. ``facts`` are the values in its text, for programs."""
+
+    name: str
+    state: State
+    text: str
+    facts: Mapping[str, Fact] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The lines about one subject."""
+
+    name: str
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StatusReport:
+    """The whole status report."""
+
+    now: datetime
+    kubernetes: str
+    sections: tuple[Section, ...]
+
+    @property
+    def troubles(self) -> int:
+        """The number of lines that need attention; unreadable ones count, because their state is unknown."""
+        return sum(row.state in {"attention", "unread"} for section in self.sections for row in section.rows)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the report in the format of docs/schema/status-v1.json."""
+        return {
+            "version": 1,
+            "time": self.now.isoformat(timespec="seconds"),
+            "kubernetes": self.kubernetes,
+            "healthy": not self.troubles,
+            "sections": [
+                {
+                    "name": section.name,
+                    "rows": [
+                        {"name": row.name, "state": row.state, "text": row.text, "facts": dict(row.facts)}
+                        for row in section.rows
+                    ],
+                }
+                for section in self.sections
+            ],
+        }
+
+
+def unread(name: str, what: Unread) -> Row:
+    """Return the line about an object that could not be read."""
+    want = f"; want {what.want}" if what.refused else ""
+    return Row(name, "unread", f"could not be read: {what.why}{want}", {"want": what.want})
+
+
+def named(names: tuple[str, ...]) -> str:
+    """Return the first few names, and the number of the others."""
+    left = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun: ``1 node``, ``2 nodes``."""
+    several = f"{what.removesuffix('y')}ies" if what.endswith("y") else f"{what}s"
+    return f"{number} {what if number == 1 else several}"
+
+
+def lasting(seconds: float) -> str:
+    """Return a duration as text, in the largest unit of which it has two: ``90 s``, ``3 min``, ``364 d``."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"
+
+
+def option(deployment: Found, name: str) -> str:
+    """Return the value of an option of ``podberth serve``, such as ``client-ca``, in a Deployment; empty if unknown."""
+    if deployment is None or isinstance(deployment, Unread):
+        return ""
+    [container, *_] = deployment["spec"]["template"]["spec"]["containers"]
+    arguments = [str(each) for each in container.get("args") or ()]
+    for before, argument in zip(["", *arguments], arguments, strict=False):
+        if before == f"--{name}":
+            return argument
+        if argument.startswith(f"--{name}="):
+            return argument.partition("=")[2]
+    variable = f"PODBERTH_{name.replace('-', '_').upper()}"
+    return next((str(each.get("value", "")) for each in container.get("env") or () if each["name"] == variable), "")

@@ -1,0 +1,227 @@
+"""The input of lint rules, and their findings.
+
+A rule gets all policies at once and yields problems. The runner adds the rule's name and level to each problem.
+"""
+
+import inspect
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import IntEnum
+from functools import cached_property
+from typing import Any, Protocol
+
+from ..cel.engine import Environment
+from ..cel.tree import Name, Tree, walk
+from ..errors import Problem
+from ..kube.positions import Path
+from ..policy.compile import CompiledMutation, CompiledPolicy
+from ..policy.expressions import Placed, expressions_of
+from ..policy.model import Leaf, Mutation, Spec, leaves_of
+from ..policy.parse import ParsedPolicy
+from ..topology.node import Node
+from .conditions import Conditions
+
+_PREFIX = "variables."
+
+
+class Level(IntEnum):
+    """The severity of a finding."""
+
+    NOTE = 1
+    """The finding is information; many policies with such a finding are right."""
+    WARNING = 2
+    """The policy probably does not do what its author meant."""
+    ERROR = 3
+    """The policy cannot work."""
+
+    def __str__(self) -> str:
+        """Return the level's name as the command line uses it."""
+        return self.name.lower()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, order=True)
+class LintFinding:
+    """A problem that a rule found, with its place. Findings sort by file and place."""
+
+    problem: Problem
+    rule: str
+    level: Level = field(compare=False)
+
+    def __str__(self) -> str:
+        """Return the finding in the format of compilers: ``file:line:column level rule where: message``."""
+        place, _, rest = str(self.problem).partition(" ")
+        return f"{place} {self.level} {self.rule} {rest}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Linted:
+    """A policy that compiles, with its expressions as syntax trees."""
+
+    parsed: ParsedPolicy
+    compiled: CompiledPolicy
+    environment: Environment
+    tested: bool
+    """Whether the folder of the policy's file has tests."""
+    _trees: dict[str, Tree] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """The trees by the source text of the expressions: they are kept, because most rules read most expressions."""
+
+    @property
+    def name(self) -> str:
+        """The policy's name."""
+        return self.parsed.policy.name
+
+    @property
+    def spec(self) -> Spec:
+        """The policy's spec."""
+        return self.parsed.policy.spec
+
+    @cached_property
+    def variables(self) -> Mapping[str, Tree]:
+        """The trees of the policy's variables, by name."""
+        return {name: self.tree(bound.expression.source) for name, bound in self.compiled.variables.items()}
+
+    @cached_property
+    def expressions(self) -> tuple[Placed, ...]:
+        """Every expression of the policy, with its place."""
+        return tuple(expressions_of(self.compiled))
+
+    @cached_property
+    def conditions(self) -> Conditions:
+        """The matchConditions of the policy as logical statements."""
+        sources = [item.expression for item in self.spec.match_conditions]
+        return Conditions(self.variables, tuple(map(self.tree, sources)), for_gpus=self.spec.scope == "GPU")
+
+    @cached_property
+    def mutations(self) -> tuple["LintedMutation", ...]:
+        """The entries of the policy's ``mutations``."""
+        pairs = zip(self.spec.mutations, self.compiled.mutations, strict=True)
+        return tuple(LintedMutation(self, index, *pair) for index, pair in enumerate(pairs))
+
+    def tree(self, source: str) -> Tree:
+        """Return the syntax tree of an expression of the policy, by its source text."""
+        if source not in self._trees:
+            known = {name: bound.expression for name, bound in self.compiled.variables.items()}
+            self._trees[source] = self.environment.tree(source, known)
+        return self._trees[source]
+
+    def reached(self, source: str) -> Iterator[tuple[Path | None, Tree]]:
+        """Yield the tree of an expression with None, and the trees of the variables that it needs with their paths."""
+        paths = {item.name: index for index, item in enumerate(self.spec.variables)}
+        waiting: list[tuple[Path | None, Tree]] = [(None, self.tree(source))]
+        seen: set[str] = set()
+        while waiting:
+            path, tree = waiting.pop()
+            yield path, tree
+            for part in walk(tree):
+                name = part.name.removeprefix(_PREFIX) if isinstance(part, Name) else ""
+                if name in self.variables and name not in seen and isinstance(part, Name) and part.name != name:
+                    seen.add(name)
+                    waiting.append((("spec", "variables", paths[name], "expression"), self.variables[name]))
+
+    def problem(self, path: Path, message: str, *, of_key: bool = False) -> Problem:
+        """Return a problem at a path of the policy's document: at the value, or with ``of_key`` at its key."""
+        return self.parsed.positions.problem(self.parsed.file, path, message, of_key=of_key)
+
+    def within(self, path: Path, part: Tree, message: str) -> Problem:
+        """Return a problem at the position of ``part`` in the expression at ``path``."""
+        return self.parsed.problem(path, part.line, part.column, message)
+
+
+@dataclass(frozen=True)
+class LintedMutation:
+    """One entry of a policy's ``mutations``, with the policy."""
+
+    policy: Linted
+    index: int
+    source: Mutation
+    compiled: CompiledMutation
+
+    @property
+    def path(self) -> Path:
+        """The path of the entry in the policy's document."""
+        return ("spec", "mutations", self.index)
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The expressions of the entry, with paths relative to the entry."""
+        return tuple(leaves_of(self.source)[0])
+
+    @cached_property
+    def when(self) -> Tree | None:
+        """The tree of the entry's ``when``; None if it has none."""
+        return None if self.source.when is None else self.policy.tree(self.source.when)
+
+    def resolved(self, leaf: Leaf) -> Tree:
+        """Return the tree of an expression, with constants computed.
+
+        If the expression is only the name of a variable, that variable's tree is used.
+        """
+        return self.policy.conditions.resolved(self.policy.tree(leaf.source))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Library:
+    """All policies that are linted together."""
+
+    policies: tuple[Linted, ...]
+    problems: tuple[Problem, ...]
+    """The problems because of which a document could not be parsed or a policy could not be compiled."""
+    params: Mapping[tuple[str, str], Mapping[str, Any]]
+    """The ConfigMaps beside the policies, by namespace and name."""
+    nodes: tuple[Node, ...] | None = None
+    """The cluster's nodes; None if no cluster is known."""
+
+    @property
+    def applicable(self) -> Iterator[Linted]:
+        """Yield the policies whose matchConditions can be true of some pod."""
+        return (policy for policy in self.policies if policy.conditions.can_hold())
+
+    @property
+    def mutations(self) -> Iterator[LintedMutation]:
+        """Yield the entries of ``mutations`` of all policies."""
+        for policy in self.policies:
+            yield from policy.mutations
+
+    def parts(self, *concerns: str) -> Iterator[tuple[LintedMutation, Path, Tree]]:
+        """Yield each part of the expressions of some concerns, and of the variables that these need, with its path."""
+        for mutation in self.mutations:
+            for leaf in mutation.leaves if mutation.source.concern in concerns else ():
+                for path, tree in mutation.policy.reached(leaf.source):
+                    place = path or (*mutation.path, *leaf.path)
+                    yield from ((mutation, place, part) for part in walk(tree))
+
+
+class RuleModule(Protocol):
+    """The interface of a rule's module, whose docstring is the rule's manual."""
+
+    __name__: str
+    LEVEL: Level
+
+    def check(self, library: Library) -> Iterator[Problem]:
+        """Yield the problems that the rule finds."""
+
+
+@dataclass(frozen=True, slots=True)
+class LintRule:
+    """One row of the registry of rules."""
+
+    module: RuleModule
+
+    @property
+    def name(self) -> str:
+        """The rule's name: the name of its module, with dashes in place of underscores."""
+        return self.module.__name__.rpartition(".")[2].replace("_", "-")
+
+    @property
+    def level(self) -> Level:
+        """The level of the rule's findings."""
+        return self.module.LEVEL
+
+    @property
+    def manual(self) -> str:
+        """The rule's manual: a summary line, the reason for the rule, a bad and a good example."""
+        return inspect.cleandoc(self.module.__doc__ or "")
+
+    def check(self, library: Library) -> Iterator[Problem]:
+        """Yield the problems that the rule finds."""
+        return self.module.check(library)

@@ -1,0 +1,143 @@
+"""The base class of the policy models, and types of their text fields (names, messages, expressions).
+
+Each type validates one field alone; ``refusals`` checks fields against each other.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
+from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticCustomError
+
+from ..cel.types import Want
+from ..kube.object_names import MAX_SUBDOMAIN, NAME, SUBDOMAIN, is_qualified, is_subdomain
+from .wording import shown
+
+# k8s.io/apimachinery/pkg/util/validation: IsValidLabelValue; cel.go's identifiers
+_NAME = re.compile(NAME)
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# IsEnvVarName: the names that every version accepts; since 1.34 any printable character but "=" is valid
+_ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
+MAX_NAME = 63
+# A dash and eight digits are appended to it (claim_template).
+MAX_TEMPLATE_NAME = MAX_SUBDOMAIN - 9
+
+
+class Model(BaseModel):
+    """The base class of all parts of a document. Fields are in camelCase there, and unknown fields are refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=False)
+
+
+def _expression(value: object) -> object:
+    if not isinstance(value, str):
+        hint = f"; put it in quotes: {shown(value)!r}" if isinstance(value, bool | int | float) else ""
+        raise PydanticCustomError("cel", f"got {shown(value)}, want a CEL expression as a string{hint}")
+    if not value.strip():
+        raise PydanticCustomError("cel", "got an empty string, want a CEL expression")
+    return value
+
+
+def _subdomain_of(most: int) -> Callable[[str], str]:
+    """Return a function that validates a DNS-1123 subdomain of at most ``most`` characters."""
+
+    def subdomain(value: str) -> str:
+        if not is_subdomain(value, most):
+            wanted = f"lower-case letters, digits, '-' and '.', at most {most} characters"
+            raise PydanticCustomError("name", f"got {value!r}, want a DNS-1123 subdomain: {wanted}")
+        return value
+
+    return subdomain
+
+
+def _qualified(value: str) -> str:
+    if not is_qualified(value):
+        wanted = f"[prefix/]name, the name of letters, digits, '-', '_' and '.', at most {MAX_NAME} characters"
+        raise PydanticCustomError("name", f"got {value!r}, want a qualified name: {wanted}")
+    return value
+
+
+def _label_value(value: str) -> str:
+    if len(value) > MAX_NAME or not (not value or _NAME.fullmatch(value)):
+        wanted = f"letters, digits, '-', '_' and '.', a letter or digit at both ends, at most {MAX_NAME} characters"
+        raise PydanticCustomError("name", f"got {value!r}, want the value of a label: {wanted}")
+    return value
+
+
+def _env_name(value: str) -> str:
+    if not _ENV_NAME.fullmatch(value):
+        wanted = "letters, digits, '-', '_' and '.', no digit first"
+        raise PydanticCustomError("name", f"got {value!r}, want the name of an environment variable: {wanted}")
+    return value
+
+
+def _identifier(value: str) -> str:
+    if not _IDENTIFIER.fullmatch(value):
+        raise PydanticCustomError(
+            "name", f"got {value!r}, want a CEL identifier: letters, digits and '_', no digit first"
+        )
+    return value
+
+
+def _message(value: str) -> str:
+    if not value.strip():
+        raise PydanticCustomError("message", "got an empty message; remove it, or say what is wrong")
+    if "\n" in value:
+        raise PydanticCustomError("message", "got a message with a line break, want one line")
+    return value
+
+
+def _like(pattern: str) -> WithJsonSchema:
+    """Return the JSON Schema of a text that matches a pattern; the field's validator checks more, such as lengths."""
+    return WithJsonSchema({"type": "string", "pattern": pattern})
+
+
+Expression: TypeAlias = Annotated[str, BeforeValidator(_expression), _like(r"\S")]
+"""The source text of a CEL expression of any type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gives:
+    """The type that the value of a field's CEL expressions must have; ``compile`` checks it."""
+
+    want: Want
+    may_be_null: bool = False
+    """Whether a null value counts as if the expression were absent; otherwise, an entry with a null value writes
+    nothing."""
+
+
+def gives(field: FieldInfo) -> Gives | None:
+    """Return the type that a field's CEL expressions must have; None if the field holds no expression."""
+    return _gives((field.annotation, *field.metadata))
+
+
+def _gives(parts: Iterable[object]) -> Gives | None:
+    for part in parts:
+        inner = (*getattr(part, "__args__", ()), *getattr(part, "__metadata__", ()))
+        found = part if isinstance(part, Gives) else _gives(inner)
+        if found:
+            return found
+    return None
+
+
+BoolExpression: TypeAlias = Annotated[Expression, Gives(Want.BOOL)]
+StringExpression: TypeAlias = Annotated[Expression, Gives(Want.STRING)]
+IntExpression: TypeAlias = Annotated[Expression, Gives(Want.INT)]
+NullableStringExpression: TypeAlias = Annotated[Expression, Gives(Want.STRING, may_be_null=True)]
+NullableIntExpression: TypeAlias = Annotated[Expression, Gives(Want.INT, may_be_null=True)]
+MapExpression: TypeAlias = Annotated[Expression, Gives(Want.MAP)]
+MapsExpression: TypeAlias = Annotated[Expression, Gives(Want.LIST_OF_MAPS)]
+Subdomain: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_SUBDOMAIN)), _like(f"^{SUBDOMAIN}$")]
+QualifiedName: TypeAlias = Annotated[str, AfterValidator(_qualified), _like(f"^({SUBDOMAIN}/)?{_NAME.pattern}$")]
+ClaimTemplateName: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_TEMPLATE_NAME)), _like(f"^{SUBDOMAIN}$")]
+LabelValue: TypeAlias = Annotated[str, AfterValidator(_label_value), _like(f"^({_NAME.pattern})?$")]
+"""A valid label value; a policy that selects any other value would never apply."""
+Key: TypeAlias = Annotated[str, AfterValidator(_qualified)]
+"""A qualified name. The schema only declares a string, because the name's pattern would be too expensive there."""
+EnvName: TypeAlias = Annotated[str, AfterValidator(_env_name), _like(f"^{_ENV_NAME.pattern}$")]
+Identifier: TypeAlias = Annotated[str, AfterValidator(_identifier), _like(f"^{_IDENTIFIER.pattern}$")]
+Message: TypeAlias = Annotated[str, AfterValidator(_message), _like(r"^[^\n]*\S[^\n]*$")]

@@ -1,0 +1,111 @@
+"""One budget of bytes for everything that the process holds for its callers: connections, bodies, parsed documents.
+
+The charge for a connection includes the heads of its requests. The container's limit (manifests/base/deployment.yaml)
+is 1 GiB. A webhook that follows 10,000 nodes uses 190 MiB without callers (bench.live), and callers get 512 MiB. The
+remaining 322 MiB are for the allocator's overhead, for sockets in the kernel and for a larger cluster.
+"""
+
+from collections.abc import Mapping
+from typing import Final, Literal, TypeAlias
+
+Kind: TypeAlias = Literal["connections", "bodies", "documents"]
+KINDS: Final[tuple[Kind, ...]] = ("connections", "bodies", "documents")
+
+MIB: Final = 1024 * 1024
+# The last of them are for the document of the current decision: the document of the largest body is charged 224.
+LIMIT_BYTES: Final = 512 * MIB
+# How full the budget may be for a kind to take more of it. Connections are accepted when bodies are refused already.
+# Bodies on connections that have proven nothing (port.slots) leave room for the API server's.
+LEVELS: Final[Mapping[str, int]] = {
+    "unproven bodies": 192 * MIB,
+    "bodies": 256 * MIB,
+    "connections": 288 * MIB,
+    "documents": LIMIT_BYTES,
+}
+# Bytes that orjson makes of a byte: 29.5 of `{"a":{}},`, 24 of `{},`, 5 of real reviews. One more checks its depth.
+PARSED_PER_BYTE: Final = 32
+# Bytes that a connection holds at most beside a body (bench.hostile_connections). During its handshake 400 KiB: OpenSSL
+# takes a first message of 128 KiB, and copies it. Then 83 KiB, of which headers are up to 15 KiB.
+HANDSHAKE_BYTES: Final = 448 * 1024
+CONNECTION_BYTES: Final = 128 * 1024
+
+
+# Ordinary reviews have 5 to 10 KB. One parsed review of 16 KiB for each connection takes the whole budget.
+_LARGE_DOCUMENT: Final = PARSED_PER_BYTE * 16 * 1024
+
+
+class MemoryBudget:
+    """The memory budget of a process, used only by the event loop's thread."""
+
+    def __init__(self, levels: Mapping[str, int] = LEVELS) -> None:
+        """Create a budget of which nothing is used.
+
+        ``levels`` has a limit in bytes for each kind: a kind may take more only while the total of all kinds stays
+        within it.
+        """
+        self._levels = levels
+        self._total = 0
+        self.used: dict[str, int] = dict.fromkeys(KINDS, 0)
+        self.refused: dict[str, int] = dict.fromkeys(KINDS, 0)
+
+    def take(self, kind: Kind, amount: int, *, proven: bool = True) -> bool:
+        """Charge ``amount`` bytes to a kind and return True, or charge nothing and return False if they do not fit.
+
+        ``proven`` says whether the connection's caller is known to be legitimate; the bodies of other callers get less.
+        """
+        level = "unproven bodies" if kind == "bodies" and not proven else kind
+        if self._total + amount > self._levels[level]:
+            self.refused[kind] += 1
+            return False
+        self._total += amount
+        self.used[kind] += amount
+        return True
+
+    def give_back(self, kind: Kind, amount: int) -> None:
+        """Free ``amount`` bytes of a kind that were charged before."""
+        self._total -= amount
+        self.used[kind] -= amount
+
+
+class Hold:
+    """The bytes of the budget that one request occupies; ``release`` frees all of them."""
+
+    __slots__ = ("_bodies", "_budget", "_documents", "_proven")
+
+    def __init__(self, budget: MemoryBudget, *, proven: bool) -> None:
+        """Create a hold without bytes. ``proven`` says whether the request's caller is known to be legitimate."""
+        self._budget = budget
+        self._proven = proven
+        self._bodies = self._documents = 0
+
+    def take_body(self, size: int) -> bool:
+        """Charge the part of a body received so far, ``size`` bytes in total; return False if it does not fit."""
+        more = size - self._bodies
+        if not self._budget.take("bodies", more, proven=self._proven):
+            return False
+        self._bodies = size
+        return True
+
+    def take_document(self, body_size: int) -> bool:
+        """Charge the most memory that a parsed body of this size can need; return False if the budget has no room."""
+        size = PARSED_PER_BYTE * body_size
+        if not self._budget.take("documents", size):
+            return False
+        self._documents += size
+        return True
+
+    @property
+    def is_large(self) -> bool:
+        """Whether the parsed document is too large to be in memory together with other documents of that size."""
+        return self._documents > _LARGE_DOCUMENT
+
+    def drop_document(self) -> None:
+        """Free the bytes that were charged for the parsed document."""
+        self._budget.give_back("documents", self._documents)
+        self._documents = 0
+
+    def release(self) -> None:
+        """Free all bytes of this request."""
+        self.drop_document()
+        self._budget.give_back("bodies", self._bodies)
+        self._bodies = 0

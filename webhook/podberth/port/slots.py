@@ -1,0 +1,93 @@
+"""The limited set of open connections; a new connection may displace an old one from an unknown caller."""
+
+from typing import Final, Protocol
+
+from .byte_budget import CONNECTION_BYTES, HANDSHAKE_BYTES, MemoryBudget
+
+# An API server has up to 200 mutating requests in progress (--max-mutating-requests-inflight), each with a connection
+# of own while it waits for a webhook. 1,024 is five of them at one replica.
+MOST_PROVEN: Final = 1_024
+MOST_PLACES: Final = 1_536
+# A handshake and a review take milliseconds; a connection that needs longer gives way when places are short.
+# Younger ones are never displaced: a burst of the API server's own connections must not displace itself.
+GRACE_SECONDS: Final = 1.0
+
+
+class Guest(Protocol):
+    """A connection that occupies a place, with or without a finished TLS handshake."""
+
+    def displace(self) -> None:
+        """Close the connection at once, because another connection takes its place."""
+
+
+class Places:
+    """Counts and limits the open connections. Used only by the event loop's thread; times are the event loop's."""
+
+    def __init__(
+        self, budget: MemoryBudget | None = None, most: int = MOST_PLACES, most_proven: int = MOST_PROVEN
+    ) -> None:
+        """Create the set without connections. Every place is charged to ``budget``, if there is one."""
+        self._budget = budget
+        self._most = most
+        self._most_proven = most_proven
+        self._unproven: dict[Guest, float] = {}
+        """The time of arrival of each connection whose caller is not known to be legitimate, oldest first."""
+        self._proven: set[Guest] = set()
+        self._shaking: set[Guest] = set()
+        """The connections whose TLS handshake is in progress; they are charged more bytes."""
+        self.displaced = 0
+        """The number of connections that were displaced so far."""
+
+    def __len__(self) -> int:
+        """Return the number of open connections."""
+        return len(self._unproven) + len(self._proven)
+
+    def enter(self, guest: Guest, now: float) -> bool:
+        """Give a new connection a place, if necessary by displacing an old connection from an unknown caller.
+
+        Returns False if no place could be freed. ``now`` is the event loop's time in seconds.
+        """
+        budget = self._budget
+        while len(self) >= self._most or not (budget is None or budget.take("connections", HANDSHAKE_BYTES)):
+            if not self._displace(now):
+                return False
+        self._unproven[guest] = now
+        self._shaking.add(guest)
+        return True
+
+    def settle(self, guest: Guest) -> None:
+        """Note that a connection's TLS handshake is finished."""
+        if guest in self._shaking:
+            self._shaking.discard(guest)
+            self._give_back(HANDSHAKE_BYTES - CONNECTION_BYTES)
+
+    def prove(self, guest: Guest) -> None:
+        """Protect a connection from being displaced, because its caller is known to be legitimate.
+
+        This has no effect if too many connections are protected already.
+        """
+        if guest in self._unproven and len(self._proven) < self._most_proven:
+            del self._unproven[guest]
+            self._proven.add(guest)
+
+    def leave(self, guest: Guest) -> None:
+        """Free the place of a connection, if it has one."""
+        if self._unproven.pop(guest, None) is None and guest not in self._proven:
+            return
+        self.settle(guest)
+        self._proven.discard(guest)
+        self._give_back(CONNECTION_BYTES)
+
+    def _give_back(self, amount: int) -> None:
+        if self._budget is not None:
+            self._budget.give_back("connections", amount)
+
+    def _displace(self, now: float) -> bool:
+        """Displace the oldest connection from an unknown caller if it is old enough; return whether that was done."""
+        oldest = next(iter(self._unproven), None)
+        if oldest is None or now - self._unproven[oldest] < GRACE_SECONDS:
+            return False
+        self.leave(oldest)
+        self.displaced += 1
+        oldest.displace()
+        return True

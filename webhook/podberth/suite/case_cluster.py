@@ -1,0 +1,86 @@
+"""Builds the cluster of a test case: the objects that podberth would read, and the params beside the policies."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
+
+from ..errors import TopologyError
+from ..kube.positions import Path
+from ..topology.shapes import simulate
+from ..wellknown import NAMESPACE
+from .case_file import Case, Document, Nodes, Suite
+
+Params: TypeAlias = Mapping[tuple[str, str], Document]
+"""The ConfigMaps beside the policies, by namespace and name."""
+
+
+class UnusableError(Exception):
+    """A test case that cannot be run; ``path`` leads to the reason in the suite's document."""
+
+    def __init__(self, path: Path, message: str) -> None:
+        """Take the path and the message of the reason."""
+        super().__init__(message)
+        self.path = path
+
+
+def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
+    """Return the objects of a case's cluster, including ``namespace``, the pod's own.
+
+    Raises:
+        UnusableError: the nodes of the case cannot be made, or its namespace is defined twice.
+    """
+    cluster = suite.cluster
+    path: Path = ("cases", suite.cases.index(case)) if case.topology is not None else ()
+    groups = case.topology if case.topology is not None else cluster.topology or ()
+    nodes = [node for at, group in enumerate(groups) for node in _nodes((*path, "topology", at), group)]
+    others = case.objects if case.objects is not None else cluster.objects or ()
+    return [*_namespace(suite, case, namespace, [*nodes, *others]), *nodes, *others]
+
+
+def with_values(suite: Suite, case: Case, params: Params) -> dict[tuple[str, str], Document]:
+    """Return the params in which the values of the case replace single values; missing ConfigMaps are added."""
+    values = case.params if case.params is not None else suite.cluster.params or {}
+    changed = dict(params)
+    for name, data in values.items():
+        keys = [key for key in changed if key[1] == name] or [(NAMESPACE, name)]
+        for key in keys:
+            old = changed.get(
+                key, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": key[0]}}
+            )
+            changed[key] = {**old, "data": {**(old.get("data") or {}), **data}}
+    return changed
+
+
+def _nodes(path: Path, group: Nodes) -> Iterator[Document]:
+    """Yield the Nodes and ConfigMaps for one entry of ``topology``."""
+    if group.shape is None:
+        yield from group.documents or ()
+        return
+    added = {key: value for key, value in group.labels.items() if value is not None}
+    for number in range(group.count):
+        name = f"{group.name or group.shape}-{number}"
+        try:
+            node, topology = simulate(group.shape, name, placement=added, provider=group.provider)
+        except TopologyError as error:
+            raise UnusableError(path, str(error)) from error
+        labels = node["metadata"]["labels"]
+        node["metadata"]["labels"] = {key: labels[key] for key in labels if group.labels.get(key, "") is not None}
+        if group.taints is not None:
+            node["spec"]["taints"] = list(group.taints)
+        yield from (node, topology)
+
+
+def _namespace(suite: Suite, case: Case, name: str, given: Iterable[Document]) -> Iterator[Document]:
+    """Yield the Namespace object of the pod, unless ``given`` already includes it."""
+    known = any(item.get("kind") == "Namespace" and _name(item) == name for item in given)
+    own = case.namespace.labels if case.namespace is not None and case.namespace.name == name else {}
+    if known and own:
+        path = ("cases", suite.cases.index(case), "namespace")
+        raise UnusableError(path, f"namespace {name!r} is among the objects, too; leave one out")
+    if name and not known:
+        labels = {"kubernetes.io/metadata.name": name, **own}
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+
+
+def _name(document: Document) -> object:
+    metadata = document.get("metadata")
+    return metadata.get("name") if isinstance(metadata, dict) else None

@@ -1,0 +1,186 @@
+"""The format of ``tests.yaml``: cases with a pod, its cluster, and the expected results.
+
+The file is one document without an apiVersion, because it is no object of the API. For example::
+
+    topology:
+    - {shape: hgx-h100-8, count: 2}
+    cases:
+    - name: a whole GPU gets the toleration
+      pod:
+        metadata: {name: train}
+        spec:
+          containers:
+          - name: main
+            resources: {limits: {nvidia.com/gpu: 1}}
+      expect:
+        verdict: mutated
+        patched:
+          spec:
+            tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]
+
+``runner`` runs the cases.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field, StrictInt, ValidationError
+
+from ..errors import Problem
+from ..kube.documents import PositionedDocument, load_documents
+from ..kube.positions import Path
+from ..policy.text_fields import Model
+from ..policy.wording import explain
+
+Document: TypeAlias = dict[str, Any]
+Verdict: TypeAlias = Literal["admitted", "mutated", "denied", "unchanged"]
+
+GOLDEN_SUFFIX = ".golden.yaml"
+"""The suffix of a golden file's name; files with it are not read as policies."""
+
+# A suite is a table on a few screens; a cluster above this size is a benchmark
+MAX_COUNT = 1000
+
+
+class Nodes(Model):
+    """Nodes of a shape that podberth ships, with their topology documents; or documents as kubectl prints them.
+
+    Exactly one of ``shape`` and ``documents``. Nodes are named ``<name>-<number>``; the default name is the shape's.
+    """
+
+    shape: str | None = None
+    count: Annotated[StrictInt, Field(ge=1, le=MAX_COUNT)] = 1
+    name: str | None = None
+    provider: str | None = None
+    """The provider whose labels and taint the nodes have, one of ``topology.shapes``; None means the shape's usual
+    one."""
+    labels: Mapping[str, str | None] = Field(default_factory=dict)
+    """Labels that are added to the shape's; null removes a label."""
+    taints: tuple[Document, ...] | None = None
+    """The taints of the nodes, which replace the provider's taint; None keeps it."""
+    documents: tuple[Document, ...] | None = None
+
+
+class SuiteCluster(Model):
+    """The cluster of a case. A field of a case replaces the same field of the suite, as a whole."""
+
+    topology: tuple[Nodes, ...] | None = None
+    """The nodes; None means that nothing is known of the cluster's nodes."""
+    objects: tuple[Document, ...] | None = None
+    """Further objects: Namespaces (the pod's own always exists), PodGroups, owners of gangs."""
+    params: Mapping[str, Mapping[str, str]] | None = None
+    """Values for params, by ConfigMap name; each replaces a single key of a ConfigMap beside the policy."""
+
+
+class Namespace(Model):
+    """The namespace in which a pod is created."""
+
+    name: Annotated[str, Field(min_length=1)]
+    labels: Mapping[str, str] = Field(default_factory=dict)
+    """The namespace's labels besides ``kubernetes.io/metadata.name``, which every namespace has."""
+
+
+class User(Model):
+    """The user who creates the pod: the request's ``userInfo``."""
+
+    username: Annotated[str, Field(min_length=1)]
+    groups: tuple[str, ...] = ()
+
+
+def _short_for(field: str) -> BeforeValidator:
+    """Return a validator that accepts a string as the short form of an object with only the field ``field``."""
+    return BeforeValidator(lambda value: {field: value} if isinstance(value, str) else value)
+
+
+class Expectation(Model):
+    """The expected result of a case; fields that are left out are not compared."""
+
+    verdict: Verdict | None = None
+    """The verdict: ``admitted`` means mutated or unchanged; ``denied`` means denied by /mutate or /validate."""
+    warnings: tuple[str, ...] | None = None
+    """Texts, each contained in some warning of /mutate or /validate; the empty list means that there is no warning."""
+    denials: tuple[str, ...] | None = None
+    """Texts, each contained in the denial; the empty list means that the pod is not denied."""
+    patched: Document | None = None
+    """A part of the pod that /mutate returns; ``runner.differences`` defines what a part is."""
+    golden: Annotated[str, Field(min_length=1)] | None = None
+    """The name of a file beside the suite, ``NAME.golden.yaml``, with the whole pod that /mutate returns."""
+
+
+class Case(SuiteCluster):
+    """One test case: a pod to create, or another review of a pod, and the expected result."""
+
+    name: Annotated[str, Field(min_length=1)]
+    pod: Document | None = None
+    """The pod to create; apiVersion and kind may be left out, and the default namespace is ``default``."""
+    review: Document | None = None
+    """Fields of an AdmissionReview's ``request`` that differ from a pod's creation: operation, object, oldObject, …"""
+    namespace: Annotated[Namespace, _short_for("name")] | None = None
+    """The pod's namespace: a name, or a name and labels. The default is the pod's own field, else ``default``."""
+    user: Annotated[User, _short_for("username")] | None = None
+    """The user who creates the pod: a name, or a username and groups. The default is the user ``author`` in no
+    group."""
+    expect: Expectation
+
+
+class _Suite(SuiteCluster):
+    cases: tuple[Case, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """A parsed ``tests.yaml``, with the positions of its values."""
+
+    file: str
+    cluster: SuiteCluster
+    cases: tuple[Case, ...]
+    source: PositionedDocument
+    """The document from which the suite was parsed."""
+
+
+def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]]:
+    """Return the suite in a ``tests.yaml`` and its problems; the suite is None if it cannot be parsed."""
+    documents, problems = load_documents(text, file)
+    if problems or len(documents) != 1:
+        several = Problem(file, 0, 0, "", f"got {len(documents)} documents, want one")
+        return None, tuple(problems) or (several,)
+    document, positions = documents[0].document, documents[0].positions
+    try:
+        suite = _Suite.model_validate(document)
+    except ValidationError as error:
+        findings = [
+            positions.problem(file, path, message, of_key=of_key) for path, of_key, message in explain(error, _Suite)
+        ]
+        return None, tuple(sorted(findings))
+    wrong = [positions.problem(file, path, message) for path, message in _refusals(suite)]
+    return (None if wrong else Suite(file, suite, suite.cases, documents[0])), tuple(sorted(wrong))
+
+
+def _refusals(suite: _Suite) -> list[tuple[Path, str]]:
+    """Return the problems of a suite that are not about a single field, such as fields that exclude each other."""
+    wrong: list[tuple[Path, str]] = [] if suite.cases else [(("cases",), "got no cases, want at least one")]
+    clusters: list[tuple[Path, SuiteCluster]] = [
+        ((), suite),
+        *((("cases", at), case) for at, case in enumerate(suite.cases)),
+    ]
+    for path, cluster in clusters:
+        for index, nodes in enumerate(cluster.topology or ()):
+            if (nodes.shape is None) == (nodes.documents is None):
+                wrong.append(((*path, "topology", index), "want exactly one of shape and documents"))
+    names: set[str] = set()
+    for index, case in enumerate(suite.cases):
+        if (case.pod is None) == (case.review is None):
+            wrong.append((("cases", index), "want exactly one of pod and review"))
+        if case.name in names:
+            wrong.append((("cases", index, "name"), f"duplicate name {case.name!r}; want each name once"))
+        if not case.expect.model_fields_set:
+            wrong.append(
+                (("cases", index, "expect"), "expects nothing; want verdict, warnings, denials, patched or golden")
+            )
+        golden = case.expect.golden
+        if golden is not None and (not golden.endswith(GOLDEN_SUFFIX) or "/" in golden):
+            message = f"got {golden!r}, want the name of a file beside this one that ends in {GOLDEN_SUFFIX}"
+            wrong.append((("cases", index, "expect", "golden"), message))
+        names.add(case.name)
+    return wrong

@@ -1,0 +1,416 @@
+"""Sets of nodes: the answers of the index, which can be narrowed and asked further questions.
+
+A set keeps classes of nodes. It keeps single nodes only if the pod's choice of nodes depends on a node's name or on one
+of ``Conventions.ignored_labels``. A set has no reference to its index, so a replaced index is freed at once.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+import orjson
+
+from ..conventions import Conventions, Trait
+from ..devices.mig_tables import MigTable
+from ..devices.resources import recognise
+from ..kube.selector import node_selector_matches
+from ..wellknown import HOSTNAME_LABEL, LINK_DOMAIN_LABEL
+from .capability import Capability
+from .cover import LabelledNodes
+from .need import (
+    NODE_NAME_FIELD,
+    Need,
+    Reach,
+    fits,
+    has_amounts,
+    link_domain,
+    pods_per_node,
+)
+from .node import Taint
+from .placement import Placement, Unfit
+
+OwnLabels: TypeAlias = tuple[tuple[str, str], ...]
+"""The ignored labels of one node, as pairs of key and value."""
+
+# Link domains are asked for up to the number of GPUs that a container wants, profiles are a dozen; more is abuse.
+_REMEMBERED = 64
+_MOST_NAMED = 2  # nodes named for one reason: a line for people has room for no more
+
+# The labels that would distinguish wanted nodes from others, if nodes had them: GFD's; for links the node agent's.
+_TELLS_MEMORY = "nvidia.com/gpu.memory"
+_TELLS_AMOUNT = "nvidia.com/gpu.count"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NodeClass:
+    """Nodes that are equal in everything that a question can ask about, except names and ignored labels."""
+
+    key: Any
+    labels: Mapping[str, str]
+    """All labels of the nodes except the ignored ones; the nodes of the class share this mapping."""
+    taints: tuple[Taint, ...]
+    capability: Capability
+    transient: str
+    members: Mapping[str, OwnLabels]
+    """The ignored labels of each node, by the name of the node."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Some of the nodes of a class."""
+
+    node_class: NodeClass
+    names: frozenset[str] | None = None
+    """The names of these nodes; None: all nodes of the class."""
+
+    @property
+    def count(self) -> int:
+        """The number of nodes."""
+        return len(self.node_class.members) if self.names is None else len(self.names)
+
+    def nodes(self) -> Iterator[tuple[str, OwnLabels]]:
+        """Yield the name and the ignored labels of each node."""
+        members = self.node_class.members
+        return ((name, own) for name, own in members.items() if self.names is None or name in self.names)
+
+
+@dataclass(eq=False)
+class NodeSet:
+    """The nodes that could run a pod. Durable nodes are counted; transient nodes are kept as possible ones."""
+
+    conventions: Conventions
+    need: Need
+    parts: tuple[Part, ...]
+    others: tuple[Part, ...]
+    """The nodes of the pod's choice that do not fit the pod."""
+    linked: int = 1
+    """The number of the requested GPUs that have to be in one link domain."""
+
+    def __post_init__(self) -> None:
+        """Count the durable and the transient nodes."""
+        self._narrowed: dict[int | str, NodeSet] = {}
+        self._selected: dict[bytes, int] = {}
+        self.count: int = sum(part.count for part in self.parts if not part.node_class.transient)
+        """The number of durable nodes that could run the pod."""
+        self.transient_count: int = sum(part.count for part in self.parts if part.node_class.transient)
+        """The number of transient nodes that could run the pod if they were healthy."""
+
+    @property
+    def durable_parts(self) -> list[Part]:
+        """The durable nodes by class."""
+        return _durable(self.parts)
+
+    @property
+    def exist(self) -> bool:
+        """Whether any node fits, transient ones included: a node with stale data is no proof that no node fits."""
+        return self.count + self.transient_count > 0
+
+    @cached_property
+    def transient_reasons(self) -> str:
+        """The reasons why nodes are transient as text, those of most nodes first; empty if none is.
+
+        An example is ``unhealthy GPU (gpu-7), stale (12 nodes)``.
+        """
+        found: dict[str, list[str]] = {}
+        for part in self.parts:
+            if reason := part.node_class.transient:
+                found.setdefault(reason, []).extend(name for name, _ in part.nodes())
+        by_number = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))
+        return ", ".join(f"{reason} ({_listed(names)})" for reason, names in by_number)
+
+    def with_link_domain(self, size: int) -> "NodeSet":
+        """Return only the nodes with ``size`` of the requested GPUs in one NVLink domain; all if ``size`` is below 2.
+
+        Cached.
+        """
+        if size <= 1:
+            return self
+        # Sizes between two that nodes have select the same nodes: there are as many answers as sizes of domains.
+        known = self._link_domains
+        size = next((each for each in known if each >= size), max((1, *known)) + 1)
+        found = self._narrowed.get(size)
+        return found or self._only(size, lambda one: link_domain(one, self.need) >= size, max(size, self.linked))
+
+    @cached_property
+    def _link_domains(self) -> tuple[int, ...]:
+        """The sizes of NVLink domains, in requested GPUs, that these nodes have; sorted, each once."""
+        parts = (*self.parts, *self.others)
+        return tuple(sorted({link_domain(part.node_class.capability, self.need) for part in parts}))
+
+    @cached_property
+    def links_known(self) -> bool:
+        """Whether the NVLink or XGMI domains of all these nodes are known."""
+        return all(part.node_class.capability.links_known for part in self.parts)
+
+    def with_instances(self, profile: str) -> "NodeSet":
+        """Return only the nodes on which ``nvidia.com/gpu`` is a MIG instance of the profile; none for an empty name.
+
+        Cached.
+        """
+        # A profile that no node has is answered as an empty name is.
+        profile = profile if any(part.node_class.capability.instance == profile for part in self.parts) else ""
+        found = self._narrowed.get(profile)
+        return found or self._only(profile, lambda one: bool(profile) and one.instance == profile, self.linked)
+
+    def _only(self, key: int | str, fit: Callable[[Capability], bool], linked: int) -> "NodeSet":
+        """Return only the nodes whose capability satisfies ``fit``, cached under ``key``; the rest join ``others``."""
+        kept = tuple(part for part in self.parts if fit(part.node_class.capability))
+        rest = (part for part in self.parts if not fit(part.node_class.capability))
+        if len(self._narrowed) >= _REMEMBERED:
+            self._narrowed.clear()
+        self._narrowed[key] = found = NodeSet(self.conventions, self.need, kept, (*self.others, *rest), linked)
+        return found
+
+    @cached_property
+    def placement(self) -> Placement:
+        """Label expressions for the durable nodes, and against durable nodes that the pod selects but that do not fit.
+
+        Nodes that the pod's own nodeSelector or affinity excludes may match, because the scheduler applies both.
+        """
+        wanted, others = self.durable_parts, _durable(self.others)
+        unfit = [each for each in others if has_amounts(each.node_class.capability, self.need)]
+        return Placement(
+            [LabelledNodes(part.node_class.labels, part.count) for part in wanted],
+            [LabelledNodes(part.node_class.labels, part.count) for part in others],
+            [Unfit(part.node_class.labels, self._why(part.node_class.capability)) for part in unfit],
+            conventions=self.conventions,
+            telling=self._telling(unfit),
+        )
+
+    def _why(self, capability: Capability) -> frozenset[Trait] | None:
+        """Return the traits for which nodes with enough devices do not fit; None if the reason is not certain."""
+        why: Trait = "links" if fits(capability, self.need) else "memory"
+        if why == "links" and (self.linked <= 1 or not capability.links_known):
+            return None  # it is no instance of the requested profile, or its links are unknown
+        return frozenset({why, "cut"} if capability.cut else {why})
+
+    def _telling(self, unfit: Sequence[Part]) -> str:
+        """Return the label that would distinguish the fitting nodes from ``unfit``.
+
+        The result is the label of link domains, of GPU memory or of the number of GPUs, whichever excludes nodes.
+        """
+        links = any(link_domain(part.node_class.capability, self.need) < self.linked for part in unfit)
+        return LINK_DOMAIN_LABEL if links else _TELLS_MEMORY if unfit else _TELLS_AMOUNT
+
+    @cached_property
+    def taints(self) -> tuple[Taint, ...]:
+        """The distinct taints of these nodes, sorted.
+
+        Transient nodes are included, so that the result does not change with the health of nodes.
+        """
+        return tuple(sorted({taint for part in self.parts for taint in part.node_class.taints}))
+
+    @cached_property
+    def tolerations(self) -> tuple[dict[str, str], ...]:
+        """A toleration for each taint by which these nodes are only marked as having accelerators.
+
+        These are NoSchedule taints with a key that the conventions list. A taint for another reason (health, spot, a
+        team) is never tolerated (docs/rules.md, rule 4).
+        """
+        found: dict[str, dict[str, str]] = {}
+        for taint in self.taints:
+            if self.conventions.marks_accelerators(taint.key, taint.value, taint.effect):
+                value = self.conventions.tolerable_taints[taint.key]
+                how = {"operator": "Exists"} if value is None else {"operator": "Equal", "value": value}
+                found[taint.key] = {"key": taint.key, **how, "effect": taint.effect}
+        return tuple(found.values())
+
+    def count_selected(self, terms: Sequence[Mapping[str, Any]]) -> int:
+        """Return the number of durable nodes whose labels match any of the nodeSelectorTerms. Cached by the terms."""
+        key = orjson.dumps(terms, option=orjson.OPT_SORT_KEYS)
+        found = self._selected.get(key)
+        if found is None:
+            if len(self._selected) >= _REMEMBERED:
+                self._selected.clear()
+            found = sum(
+                part.count
+                for part in self.durable_parts
+                if node_selector_matches(terms, part.node_class.labels, {NODE_NAME_FIELD: ""})
+            )
+            self._selected[key] = found
+        return found
+
+    def narrowest_level(self, members: int) -> str:
+        """Return the narrowest level, as a label key, with a domain that holds ``members`` pods; empty if none.
+
+        Only durable nodes count, as if they were empty. If ``members`` is 0 the number is unknown, and two are assumed.
+        A pod without accelerators fits anywhere, so the result is empty. For pods with DRA claims one pod per node is
+        assumed, although a node may hold more; if no level has enough nodes, the result is the level with the largest
+        domain.
+        """
+        wanted = members or 2
+        found = next((level for level, _, most in self._domain_sizes if most >= wanted), "")
+        if found or not self._unknown_room:
+            return found
+        shared = [(level, most) for level, _, most in self._domain_sizes if most > 1]
+        return max(shared, key=lambda each: each[1], default=("", 0))[0]
+
+    def narrowest_safe_level(self, members: int) -> str:
+        """Return the narrowest level of which every domain with a fitting node holds ``members`` pods; empty if none.
+
+        A required affinity to one domain needs this level: the scheduler may place the first pod in any domain, and the
+        others have to follow. The result for pods with DRA claims is empty, because the number on a node is unknown.
+        """
+        if self._unknown_room:
+            return ""
+        wanted = members or 2
+        return next((level for level, least, _ in self._domain_sizes if least >= wanted), "")
+
+    def machines(self, level: str = "") -> Mapping[str, Sequence[tuple[Capability, int]]]:
+        """Return, for each domain of a level, the capabilities of these nodes with the number of nodes that have each.
+
+        Without a level, the only key is "". Unlike in ``narrowest_level``, transient nodes count, because the cluster
+        could hold pods there later. Empty if no fitting node is in a domain of the level.
+        """
+        found: dict[str, list[tuple[Capability, int]]] = {}
+        for part in self.parts:
+            for domain, nodes in _domains(part, level, self.conventions) if level else (("", part.count),):
+                found.setdefault(domain, []).append((part.node_class.capability, nodes))
+        return found
+
+    @cached_property
+    def mig_offers(self) -> Mapping[str, int]:
+        """The MIG resources that the durable nodes offer, each with the least MiB of an instance; 0: unknown."""
+        offers: dict[str, int] = {}
+        for part in self.durable_parts:
+            capability = part.node_class.capability
+            memory = capability.memory_of
+            for name, _ in capability.amounts:
+                accelerator = recognise(name)
+                if accelerator is not None and accelerator.kind == "mig":
+                    offers[name] = min(offers.get(name, memory.get(name, 0)), memory.get(name, 0))
+        return MappingProxyType(offers)
+
+    @cached_property
+    def mig_models(self) -> tuple[MigTable, ...]:
+        """The tables of MIG profiles of the GPUs on the durable nodes, each once."""
+        return tuple(dict.fromkeys(each for part in self.durable_parts for each in part.node_class.capability.models))
+
+    @cached_property
+    def shared(self) -> bool:
+        """Whether every durable node offers only shares of a device for a requested resource; False without nodes."""
+        asked = {name for name, _ in self.need.requests}
+        durable = [part.node_class.capability for part in self.durable_parts]
+        return bool(durable) and all(asked.intersection(one.shares) for one in durable)
+
+    @cached_property
+    def memory_mib(self) -> tuple[int, int]:
+        """The least and the most MiB of one unit of a requested resource on these nodes; (0, 0) if any is unknown.
+
+        Transient nodes are included, because a pod may run there once they are healthy.
+        """
+        sizes = {
+            part.node_class.capability.memory_of.get(name, 0) for part in self.parts for name, _ in self.need.requests
+        }
+        return (min(sizes), max(sizes)) if sizes and all(sizes) else (0, 0)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all nodes of the set, transient ones included, sorted. The function visits every node."""
+        return tuple(sorted(name for part in self.parts for name, _ in part.nodes()))
+
+    def durable_names(self) -> tuple[str, ...]:
+        """Return the names of the durable nodes, sorted. The function visits every node."""
+        return tuple(sorted(name for part in self.durable_parts for name, _ in part.nodes()))
+
+    @property
+    def _unknown_room(self) -> bool:
+        return self.need.claimed and not self.need.requests
+
+    @cached_property
+    def _domain_sizes(self) -> tuple[tuple[str, int, int], ...]:
+        """Each level that has domains, narrowest first, with the pods that its smallest and its largest domain hold.
+
+        Each node is a domain of the hostname level, even if it lacks the label.
+        """
+        counted = [
+            (part, each)
+            for part in self.durable_parts
+            if (each := pods_per_node(part.node_class.capability, self.need))
+        ]
+        levels, ignored = self.conventions.levels, self.conventions.ignored_labels
+        by_class = frozenset(levels) - ignored
+        sizes: dict[str, dict[str, int]] = {}
+        for part, each in counted:
+            # Most of the known levels are other providers': only those are visited that a class has.
+            for level in by_class.intersection(part.node_class.labels):
+                if value := part.node_class.labels[level]:
+                    found = sizes.setdefault(level, {})
+                    found[value] = found.get(value, 0) + each * part.count
+        for level in ignored.intersection(levels):
+            sizes[level] = _of_single_nodes(counted, level)
+        return tuple(
+            (level, min(counts.values()), max(counts.values()))
+            for level in reversed(levels)
+            if (counts := sizes.get(level))
+        )
+
+
+def _of_single_nodes(counted: Sequence[tuple[Part, int]], level: str) -> dict[str, int]:
+    """Return the number of pods that each domain of a level holds, if the level's label is an ignored one.
+
+    For the hostname level, one domain of each size is returned.
+    """
+    sizes: dict[str, int] = {}
+    for part, each in counted:
+        if level == HOSTNAME_LABEL:
+            sizes[str(each)] = each
+            continue
+        for _, own in part.nodes():
+            for key, value in own:
+                if key == level and value:
+                    sizes[value] = sizes.get(value, 0) + each
+    return sizes
+
+
+def select(chosen: Iterable[Part], need: Need, conventions: Conventions) -> NodeSet:
+    """Return the nodes that fit ``need``, among the nodes that the pod's own selection matches.
+
+    Each capability and each list of taints is checked once, because many classes share them.
+    """
+    reaches = Reach(need, conventions)
+    reached: dict[tuple[Taint, ...], bool] = {}
+    fitting: dict[int, bool] = {}
+    parts: list[Part] = []
+    others: list[Part] = []
+    for part in chosen:
+        taints, capability = part.node_class.taints, part.node_class.capability
+        if taints not in reached:
+            reached[taints] = reaches(taints)
+        if not reached[taints]:
+            continue
+        if id(capability) not in fitting:
+            fitting[id(capability)] = fits(capability, need)
+        (parts if fitting[id(capability)] else others).append(part)
+    if need.claimed and not need.requests:
+        parts, rest = _with_accelerators(parts, conventions)
+        others += rest
+    return NodeSet(conventions, need, tuple(parts), tuple(others))
+
+
+def _with_accelerators(parts: list[Part], conventions: Conventions) -> tuple[list[Part], list[Part]]:
+    """Return the nodes with accelerators, and the others; if no node has any, all nodes are in the first list."""
+    found, rest = list[Part](), list[Part]()
+    for part in parts:
+        one = part.node_class
+        tainted = any(conventions.marks_accelerators(each.key, each.value, each.effect) for each in one.taints)
+        (found if one.capability.accelerators or tainted else rest).append(part)
+    return (found, rest) if found else (rest, [])
+
+
+def _domains(part: Part, level: str, conventions: Conventions) -> Iterator[tuple[str, int]]:
+    """Yield the domains of a level that have nodes of the part, each with the number of these nodes."""
+    if level in conventions.ignored_labels:
+        values = (dict(own).get(level) for _, own in part.nodes())
+        yield from ((value, 1) for value in values if value)
+    elif value := part.node_class.labels.get(level):
+        yield value, part.count
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(sorted(names)) if len(names) <= _MOST_NAMED else f"{len(names)} nodes"
+
+
+def _durable(parts: Sequence[Part]) -> list[Part]:
+    return [part for part in parts if not part.node_class.transient]
