@@ -237,8 +237,8 @@ def test_23_duplicate_keys_of_a_list_belong_to_their_item() -> None:
 def test_23_anchors_merge_keys_kyaml_crlf_nulls_and_empty_documents_are_read() -> None:
     anchored = (
         "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - &c\n    name: c\n"
-        "    resources: {limits: {nvidia.com/gpu: 1}}\n  - <<: *c\n    image: i\n"
-    ).replace("  - <<: *c\n    image: i\n", "  initContainers:\n  - *c\n")
+        "    resources: {limits: {nvidia.com/gpu: 1}}\n  initContainers:\n  - {<<: *c, name: b}\n"
+    )
     kyaml = (
         '---\n{\n  apiVersion: "v1",\n  kind: "Pod",\n  metadata: {\n    name: "p",\n  },\n  spec: {\n'
         '    containers: [{\n      name: "c",\n      resources: {limits: {"nvidia.com/gpu": 1,},},\n    }],\n  },\n}\n'

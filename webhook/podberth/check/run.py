@@ -4,35 +4,30 @@ The functions take the texts of files and a snapshot, and return results and pat
 problem becomes a result.
 """
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from ..admission.creation import request_of
-from ..admission.decide import traced, validate
 from ..admission.groups import wrong_in_workload
-from ..admission.outcome import Decision, Written
-from ..admission.review import AdmissionRequest
-from ..admission.rollout import rolled_out, rollout_key
+from ..admission.outcome import Decision
 from ..admission.snapshot import Snapshot
 from ..errors import Problem, ReviewError
 from ..kube.mishaps import is_template
 from ..kube.object_names import MAX_LABEL, is_label
 from ..kube.patch import Patch, Path, apply
 from ..kube.paths import pointer
-from ..mutation import record
-from ..mutation.change import Record
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from ..workload.gpus import gpu_facts
 from ..workload.kinds import is_known
-from ..workload.projection import Projected, place_of, project
+from ..workload.projection import place_of
 from ..workload.templates import Template, templates
 from .bystanders import asserts, folded, is_foreign, is_other_data, is_part_of_a_tool, patch, skipped_file
+from .decided import Decided, decide
 from .numbers import advice, is_of_a_placeholder, is_placeholder, numbers_in, place_of_number, refused
 from .place import field_of, named_path, place_in, reads_of, steps_of, without_field
-from .result import DocumentChange, Finding, Report, Result, Verdict, Wrote
+from .result import DocumentChange, Finding, Report, Result, Verdict
 from .sources import Document, Source, SourceFile
+from .template_paths import all_inside, apart, innermost, is_of
 from .unknown_fields import UnknownField, unknown_fields_in
 from .unknown_kinds import names_accelerators, places_of_pods
 
@@ -40,8 +35,6 @@ _WARNINGS: Final = frozenset({"skip", "conflict", "warn", "error"})
 """The actions of decisions that are reported as warnings; a mutation is reported as a change."""
 _FINDINGS: Final = _WARNINGS | {"deny", "audit"}
 _RECORD: Final = ("podberth", "its record of the policies' changes")
-_ASKED: Final = {"userInfo": {"username": "podberth:check", "groups": ["system:authenticated"]}, "dryRun": True}
-"""The fields of podberth's own review besides the created pod; the user who will create the pod is not known."""
 # Operators may add containers that their templates lack; Kubernetes' own controllers add none
 _BUILT_IN: Final = frozenset(
     {"v1", "apps/v1", "apps/v1beta1", "apps/v1beta2", "batch/v1", "batch/v1beta1", "extensions/v1beta1"}
@@ -130,20 +123,6 @@ def judged(source: Source, snapshot: Snapshot, settings: CheckSettings, known: S
     return list(_Object(source, snapshot, settings, known, named=True, written=False).results())
 
 
-class _Decided(NamedTuple):
-    """The decisions on one template's pod, each with the phase (mutate or validate) that made it."""
-
-    decisions: Sequence[tuple[str, Decision]]
-    written: Sequence[Written]
-    projected: Sequence[Projected]
-    wrote: tuple[Wrote, ...] = ()
-    held_back: tuple[str, ...] = ()
-
-    @property
-    def denied(self) -> bool:
-        return any(each.action == "deny" for _, each in self.decisions)
-
-
 class _Object:
     """One object of a file, from which the results of its pod templates are made."""
 
@@ -187,17 +166,17 @@ class _Object:
         unknown = self._unknown(found)
         expand = [self._unfilled(unfilled)] if unfilled else []
         results: list[Result] = []
-        apart = _apart(found)
+        separate = apart(found)
         for index in range(len(found)):
             template = found[index]
-            errors = [self._finding(message, path) for path, message in wrong if _is_of(path, index, found)]
-            if any(_is_of(path, index, found) for path, _ in unfilled):
+            errors = [self._finding(message, path) for path, message in wrong if is_of(path, index, found)]
+            if any(is_of(path, index, found) for path, _ in unfilled):
                 # One line for the document: what is in its other templates is in it, too.
                 errors, expand = [*expand, *errors], []
                 if not errors:
                     results.append(self._result(template.path, "skipped"))
                     continue
-            of_it = [each for each in unknown if _innermost(each.path, found) == index]
+            of_it = [each for each in unknown if innermost(each.path, found) == index]
             refused = [self._finding(each.message, each.path) for each in of_it if each.refused]
             result, patch = self._template(template, errors, refused)
             lost = [self._finding(each.message, each.path) for each in of_it if not each.refused]
@@ -206,7 +185,7 @@ class _Object:
                 self.content = apply(self.content, patch)
                 self.changes = (*self.changes, *result.changes)
                 # Places may share metadata: then the next one is written on top.
-                if template.path not in apart or not _all_inside(patch, template):
+                if template.path not in separate or not all_inside(patch, template):
                     found = self._templates()
         if found and (placeholder := self.source.unfilled_namespace):
             said = f"metadata.namespace is the placeholder {placeholder[:60]}: judged as in namespace {self.namespace}"
@@ -224,7 +203,7 @@ class _Object:
             return
         wrong = wrong_in_workload(self.source.content, self._made, self.namespace, self.snapshot)
         for index, result in enumerate(results):
-            mine = [self._finding(each.message, each.path) for each in wrong if _is_of(each.path, index, found)]
+            mine = [self._finding(each.message, each.path) for each in wrong if is_of(each.path, index, found)]
             yield replace(result, warnings=(*result.warnings, *mine))
 
     def _unknown(self, found: Sequence[Template]) -> list[UnknownField]:
@@ -290,9 +269,10 @@ class _Object:
             without = self._finding(_NO_CONTAINERS, place_of(template, ("spec",)))
             return self._result(template.path, "skipped", notes=(without,)), []
         try:
-            decided = self._decide(template)
+            decided = decide(template, self.namespace, self.snapshot)
         except ReviewError as error:
             return self._result(template.path, "error", errors=(self._finding(str(error), template.path),)), []
+        self._made.append((template, decided.pod))
         found = [self._about(template, phase, each) for phase, each in decided.decisions if _is_said(each)]
         changes, notes = self._changes(template, decided)
         patch = [operation for each in decided.projected for operation in each.operations]
@@ -336,30 +316,6 @@ class _Object:
             found.append(self._finding("got no containers, want at least one", path))
         return found
 
-    def _decide(self, template: Template) -> _Decided:
-        """Return the decisions of /mutate on the template's pod, and of /validate on the result of /mutate.
-
-        Raises:
-            ReviewError: no API server would send such a pod.
-        """
-        snapshot = self.snapshot.with_owners(template.owners)
-        request = request_of({**_ASKED, "namespace": self.namespace, "object": template.pod})
-        outcome, written = traced(request, snapshot)
-        decisions = [("mutate", each) for each in outcome.decisions]
-        held_back = tuple(_held_back(template.pod, request, snapshot))
-        final = apply(template.pod, outcome.patch)
-        self._made.append((template, final))
-        if outcome.verdict == "denied":
-            return _Decided(decisions, (), (), held_back=held_back)
-        after = validate(replace(request, object=final), snapshot)
-        decisions += [("validate", each) for each in after.decisions]
-        decided = _Decided(decisions, written, (), held_back=held_back)
-        if decided.denied:
-            return decided._replace(written=())
-        projected = project(template, [each.patch for each in written], outcome.patch)
-        recorded = record.find(final, request.namespace, snapshot.sealer).record
-        return decided._replace(projected=projected, wrote=_wrote(written, recorded))
-
     # ---- the report of it -------------------------------------------------------------------------------------------
 
     def _about(self, template: Template, phase: str, decision: Decision) -> Finding:
@@ -376,7 +332,7 @@ class _Object:
         rule = "mutations" if phase == "mutate" else "validations"
         return replace(found, action=decision.action, rule=rule if decision.policy else "")
 
-    def _changes(self, template: Template, decided: _Decided) -> tuple[tuple[DocumentChange, ...], tuple[Finding, ...]]:
+    def _changes(self, template: Template, decided: Decided) -> tuple[tuple[DocumentChange, ...], tuple[Finding, ...]]:
         """Return the changes of the document, and findings for the writes that the document cannot hold."""
         changes: list[DocumentChange] = []
         notes: list[Finding] = []
@@ -413,69 +369,14 @@ class _Object:
         )
 
 
-def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Iterator[str]:
-    """Yield the names of the policies whose rollout does not include the pod's workload."""
-    known = record.find(pod, request.namespace, snapshot.sealer).standing
-    for policy in snapshot.policies:
-        rollout = policy.source.spec.rollout
-        if rollout is not None:
-            key = rollout_key(policy.name, pod, request.namespace, snapshot, known)
-            if not rolled_out(rollout.percent, policy.name, key):
-                yield policy.name
-
-
 def _is_said(decision: Decision) -> bool:
     """Return whether a decision is a finding; that a placeholder is no number is said once for the document."""
     return decision.action in _FINDINGS and not is_of_a_placeholder(decision.message)
 
 
-def _wrote(written: Sequence[Written], recorded: Record) -> tuple[Wrote, ...]:
-    """Return what each policy wrote, with its first reason; ``recorded`` is the pod's record."""
-    reasons: dict[str, str] = {}
-    for each in written:
-        if each.patch:
-            reasons.setdefault(each.policy, " ".join(each.reason.split()))
-    return tuple(
-        Wrote(policy=policy, recorded=recorded.get(policy, {}), reason=reason) for policy, reason in reasons.items()
-    )
-
-
-def _apart(found: Sequence[Template]) -> frozenset[Path]:
-    """Return the paths of templates that neither contain another template nor are in one."""
-    above = Counter(each.path[:length] for each in found for length in range(len(each.path) + 1))
-    paths = {each.path for each in found}
-    return frozenset(
-        path for path in paths if above[path] == 1 and not any(path[:length] in paths for length in range(len(path)))
-    )
-
-
-def _all_inside(patch: Patch, template: Template) -> bool:
-    start = f"{pointer(template.path)}/"
-    return all(each["path"].startswith(start) for each in patch)
-
-
-def _inside(path: Path, template: Template) -> bool:
-    return path[: len(template.path)] == template.path
-
-
 def _shown(names: Sequence[str], separator: str = ", ") -> str:
     """Return the first few names, joined, and an ellipsis if there are more."""
     return separator.join([*names[:_MOST_NAMED], *["…"][: len(names) > _MOST_NAMED]])
-
-
-def _is_of(path: Path, index: int, found: Sequence[Template]) -> bool:
-    """Return whether a path belongs to the template at ``index``; a path outside all templates belongs to the first."""
-    return _inside(path, found[index]) or not (index or _in_any(path, found))
-
-
-def _innermost(path: Path, found: Sequence[Template]) -> int:
-    """Return the index of the innermost template that contains a path; 0 if none contains it."""
-    return max(range(len(found)), key=lambda index: len(found[index].path) if _inside(path, found[index]) else -1)
-
-
-def _in_any(path: Path, found: Sequence[Template]) -> bool:
-    """Return whether one of the templates contains a path."""
-    return any(_inside(path, template) for template in found)
 
 
 def _at(document: Any, path: Path) -> object:

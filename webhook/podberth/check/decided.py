@@ -1,0 +1,86 @@
+"""Decides on the pod of one template as the cluster would: /mutate, then /validate on its result."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
+
+from ..admission.creation import request_of
+from ..admission.decide import traced, validate
+from ..admission.outcome import Decision, Written
+from ..admission.review import AdmissionRequest
+from ..admission.rollout import rolled_out, rollout_key
+from ..admission.snapshot import Snapshot
+from ..kube.patch import apply
+from ..mutation import record
+from ..mutation.change import Record
+from ..workload.projection import Projected, project
+from ..workload.templates import Template
+from .result import Wrote
+
+_ASKED: Final = {"userInfo": {"username": "podberth:check", "groups": ["system:authenticated"]}, "dryRun": True}
+"""The fields of podberth's own review besides the created pod; the user who will create the pod is not known."""
+
+
+class Decided(NamedTuple):
+    """The decisions on one template's pod, each with the phase (mutate or validate) that made it."""
+
+    pod: dict[str, Any]
+    """The pod after the mutations."""
+    decisions: Sequence[tuple[str, Decision]]
+    written: Sequence[Written]
+    projected: Sequence[Projected]
+    wrote: tuple[Wrote, ...] = ()
+    """What each policy wrote, with its first reason."""
+    held_back: tuple[str, ...] = ()
+    """The policies whose rollout does not include the pod's workload."""
+
+    @property
+    def denied(self) -> bool:
+        """Whether the cluster would refuse the pod."""
+        return any(each.action == "deny" for _, each in self.decisions)
+
+
+def decide(template: Template, namespace: str, snapshot: Snapshot) -> Decided:
+    """Return the decisions of /mutate on the template's pod, and of /validate on the result of /mutate.
+
+    Raises:
+        ReviewError: no API server would send such a pod.
+    """
+    snapshot = snapshot.with_owners(template.owners)
+    request = request_of({**_ASKED, "namespace": namespace, "object": template.pod})
+    outcome, written = traced(request, snapshot)
+    decisions = [("mutate", each) for each in outcome.decisions]
+    held_back = tuple(_held_back(template.pod, request, snapshot))
+    final = apply(template.pod, outcome.patch)
+    if outcome.verdict == "denied":
+        return Decided(final, decisions, (), (), held_back=held_back)
+    after = validate(replace(request, object=final), snapshot)
+    decisions += [("validate", each) for each in after.decisions]
+    decided = Decided(final, decisions, written, (), held_back=held_back)
+    if decided.denied:
+        return decided._replace(written=())
+    projected = project(template, [each.patch for each in written], outcome.patch)
+    recorded = record.find(final, request.namespace, snapshot.sealer).record
+    return decided._replace(projected=projected, wrote=_wrote(written, recorded))
+
+
+def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Iterator[str]:
+    """Yield the names of the policies whose rollout does not include the pod's workload."""
+    known = record.find(pod, request.namespace, snapshot.sealer).standing
+    for policy in snapshot.policies:
+        rollout = policy.source.spec.rollout
+        if rollout is not None:
+            key = rollout_key(policy.name, pod, request.namespace, snapshot, known)
+            if not rolled_out(rollout.percent, policy.name, key):
+                yield policy.name
+
+
+def _wrote(written: Sequence[Written], recorded: Record) -> tuple[Wrote, ...]:
+    """Return what each policy wrote, with its first reason; ``recorded`` is the pod's record."""
+    reasons: dict[str, str] = {}
+    for each in written:
+        if each.patch:
+            reasons.setdefault(each.policy, " ".join(each.reason.split()))
+    return tuple(
+        Wrote(policy=policy, recorded=recorded.get(policy, {}), reason=reason) for policy, reason in reasons.items()
+    )

@@ -1,0 +1,42 @@
+"""Which of an object's templates a path belongs to; templates may be inside one another, and may share a place."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from ..kube.patch import Patch, Path
+from ..kube.paths import pointer
+from ..workload.templates import Template
+
+
+def apart(found: Sequence[Template]) -> frozenset[Path]:
+    """Return the paths of templates that neither contain another template nor are in one."""
+    above = Counter(each.path[:length] for each in found for length in range(len(each.path) + 1))
+    paths = {each.path for each in found}
+    return frozenset(
+        path for path in paths if above[path] == 1 and not any(path[:length] in paths for length in range(len(path)))
+    )
+
+
+def all_inside(patch: Patch, template: Template) -> bool:
+    """Return whether every operation of a patch is inside a template."""
+    start = f"{pointer(template.path)}/"
+    return all(each["path"].startswith(start) for each in patch)
+
+
+def _inside(path: Path, template: Template) -> bool:
+    return path[: len(template.path)] == template.path
+
+
+def is_of(path: Path, index: int, found: Sequence[Template]) -> bool:
+    """Return whether a path belongs to the template at ``index``; a path outside all templates belongs to the first."""
+    return _inside(path, found[index]) or not (index or _in_any(path, found))
+
+
+def innermost(path: Path, found: Sequence[Template]) -> int:
+    """Return the index of the innermost template that contains a path; 0 if none contains it."""
+    return max(range(len(found)), key=lambda index: len(found[index].path) if _inside(path, found[index]) else -1)
+
+
+def _in_any(path: Path, found: Sequence[Template]) -> bool:
+    """Return whether one of the templates contains a path."""
+    return any(_inside(path, template) for template in found)
