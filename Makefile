@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 PYTEST := $(BIN)/python -I -m pytest
 DIST   ?= dist
 
-.PHONY: demo demo-cluster images check test test-all lock clean
+.PHONY: demo demo-cluster images check test test-all test-versions lock clean
 
 # The environment: every package at its locked version, by hash; then podberth itself, editable.
 $(VENV)/.installed: requirements/dev.lock pyproject.toml
@@ -39,6 +39,9 @@ test: $(VENV)/.installed  ## the tests that a change needs
 
 test-all: $(VENV)/.installed  ## every test that this machine can run
 	@$(BIN)/python tests/run.py --all
+
+test-versions: $(VENV)/.installed  ## older Kubernetes releases, and each Python that is here
+	@$(BIN)/python tests/versions.py
 
 lock: $(VENV)/.installed  ## resolve pyproject.toml again into requirements/*.lock
 	@$(BIN)/python -m pip install --quiet uv

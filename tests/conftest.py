@@ -1,10 +1,10 @@
 """What all tests share: the control plane's fixtures, and an account of what this machine could not run.
 
-A test is left out for one of five reasons: it needs the control plane, or another program in Go, and there is nothing
+A test is left out for one of six reasons: it needs the control plane, or another program in Go, and there is nothing
 to build or take one from; it needs hosts of its own, and nobody may make network namespaces here; it needs the images,
 which are made on Debian, or a reader of images; it needs data of ../shared, which is no part of this repository; it
-looks at pages in a browser and there is none. With CI=true only the last two may happen; any other test that does not
-run, a skip included, fails the run.
+looks at pages in a browser and there is none; it needs a newer Kubernetes than the one that `make test-versions` asks
+for. With CI=true only the last three may happen; any other test that does not run, a skip included, fails the run.
 """
 
 import gc
@@ -50,7 +50,8 @@ _SHARED_DATA = "data in ../shared"
 _BROWSER = "a Chromium (Debian: apt-get install chromium), or CHROMIUM=/path/to/it"
 _DEBIAN = "Debian's apt-get and dpkg-deb, and root for chroot: images are made of its packages"
 _SKOPEO = "skopeo (Debian: apt-get install skopeo)"
-_PERMITTED = (_SHARED_DATA, _BROWSER)
+_RELEASE = "Kubernetes"
+_PERMITTED = (_SHARED_DATA, _BROWSER, _RELEASE)
 # How long an example takes is bench/'s affair: a busy machine is slow. CI=true has other defaults, which stay.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
@@ -127,6 +128,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(SecondRuns())
     config.addinivalue_line("markers", "shared(path): needs this file or folder of ../shared")
     config.addinivalue_line("markers", "hosts: has hosts of its own, in network namespaces")
+    config.addinivalue_line("markers", "since(minor): needs Kubernetes 1.<minor> or later")
     config.addinivalue_line("markers", "go_program: needs a program of tests/gotools; set by the fixtures of a test")
     config.stash[_LEFT_OUT] = Counter()
 
@@ -203,6 +205,8 @@ def _need(item: pytest.Item, *, without: bool) -> str:
         return lack
     if item.get_closest_marker("hosts") and (lack := _lacks_hosts()):
         return f"{_HOSTS}: {lack}"
+    if newer := [f"1.{mark.args[0]}" for mark in item.iter_markers("since") if mark.args[0] > build.minor()]:
+        return f"{_RELEASE} {max(newer)}"
     absent = [path for mark in item.iter_markers("shared") for path in mark.args if not (SHARED / path).exists()]
     return f"{_SHARED_DATA} ({', '.join(absent)})" if absent else ""
 

@@ -21,6 +21,10 @@ from .wait import wait_for
 
 COMPONENTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
 BINARY_NAME = "podberth-controlplane"
+# The Kubernetes release that is built, "1.33": one of RELEASES, and by default the first.
+RELEASE_VARIABLE = "PODBERTH_TEST_KUBERNETES"
+# Each release with the file of its modules; the sums lie beside it.
+RELEASES: Mapping[str, str] = {"1.36": "go.mod", "1.33": "go-1.33.mod", "1.31": "go-1.31.mod"}
 
 _MODULE = Path(__file__).parent
 # `go list -deps . | wc -l` with the committed go.mod; it only scales the progress lines.
@@ -58,40 +62,58 @@ def assets(environ: Mapping[str, str] | None = None) -> Path:
 def binary(environ: Mapping[str, str] | None = None) -> Path:
     """Return our own executable, building it on the first call; beside it lie links named after COMPONENTS.
 
-    The cache is `${XDG_CACHE_HOME:-~/.cache}/podberth/controlplane-<key>`, its key a digest of all that
-    the executable is made from. Two processes that ask at once build once. Raises BuildError.
+    It is of the release that RELEASE_VARIABLE names. The cache is `${XDG_CACHE_HOME:-~/.cache}/podberth/controlplane-<key>`,
+    its key a digest of all that the executable is made from. Two processes that ask at once build once. Raises BuildError.
     """
     environ = os.environ if environ is None else environ
+    modules = _modules(environ)
     home = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "podberth"
-    folder = home / f"controlplane-{_key()}"
+    folder = home / f"controlplane-{_key(modules)}"
     built = folder / BINARY_NAME
     if built.exists():
         return built
     home.mkdir(parents=True, exist_ok=True)
     with _alone(home / f"{folder.name}.lock"):
         if not built.exists():
-            _build_into(folder, environ)
+            _build_into(folder, modules, environ)
     return built
 
 
-def kubernetes_version() -> str:
-    """Return the version of k8s.io/kubernetes that go.mod asks for, such as "v1.36.3"."""
-    found = re.search(r"^\s*k8s\.io/kubernetes (v\S+)$", (_MODULE / "go.mod").read_text(), re.MULTILINE)
+def kubernetes_version(environ: Mapping[str, str] | None = None) -> str:
+    """Return the version of k8s.io/kubernetes that is built, such as "v1.36.3". Raises BuildError."""
+    return _version(_modules(os.environ if environ is None else environ))
+
+
+def minor(environ: Mapping[str, str] | None = None) -> int:
+    """Return the minor version that is built: 36 for "v1.36.3". Raises BuildError."""
+    return int(kubernetes_version(environ).split(".")[1])
+
+
+def _modules(environ: Mapping[str, str]) -> Path:
+    """Return the file of the modules that the asked release is built from."""
+    release = environ.get(RELEASE_VARIABLE) or next(iter(RELEASES))
+    if release not in RELEASES:
+        raise BuildError(f"{RELEASE_VARIABLE}={release}: want one of {', '.join(RELEASES)}")
+    return _MODULE / RELEASES[release]
+
+
+def _version(modules: Path) -> str:
+    found = re.search(r"^\s*k8s\.io/kubernetes (v\S+)$", modules.read_text(), re.MULTILINE)
     if found is None:
-        raise BuildError(f"{_MODULE / 'go.mod'}: requires no k8s.io/kubernetes")
+        raise BuildError(f"{modules}: requires no k8s.io/kubernetes")
     return found[1]
 
 
-def _key() -> str:
-    digest = hashlib.sha256(f"{platform.system()} {platform.machine()} {_link_flags()}".encode())
-    for source in (_MODULE / "go.mod", _MODULE / "go.sum", *sorted(_MODULE.glob("*.go"))):
+def _key(modules: Path) -> str:
+    digest = hashlib.sha256(f"{platform.system()} {platform.machine()} {_link_flags(modules)}".encode())
+    for source in (modules, modules.with_suffix(".sum"), *sorted(_MODULE.glob("*.go"))):
         digest.update(source.name.encode() + b"\0" + source.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def _link_flags() -> str:
+def _link_flags(modules: Path) -> str:
     """Return linker flags that strip debug data and say the version, without which it is v0.0.0-master."""
-    version = kubernetes_version()
+    version = _version(modules)
     major, minor, _ = version.removeprefix("v").split(".", maxsplit=2)
     facts = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
     return " ".join(["-s -w", *(f"-X k8s.io/component-base/version.{name}={fact}" for name, fact in facts.items())])
@@ -115,13 +137,15 @@ def _alone(lock: Path) -> Iterator[None]:
         yield
 
 
-def _build_into(folder: Path, environ: Mapping[str, str]) -> None:
+def _build_into(folder: Path, modules: Path, environ: Mapping[str, str]) -> None:
     """Build and move the whole folder into place at once, so that nobody ever sees half of one."""
     environ = {**environ, "CGO_ENABLED": "0", "GOWORK": "off"}
     _require_go(environ)
     partial = Path(tempfile.mkdtemp(prefix=f"{folder.name}-partial-", dir=folder.parent))
     try:
-        flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-v", "-ldflags", _link_flags()]
+        flags = ["-mod=readonly", "-trimpath", "-buildvcs=false", "-v", "-ldflags", _link_flags(modules)]
+        if modules.name != "go.mod":
+            flags.append(f"-modfile={modules.name}")
         _go_build(["go", "build", *flags, "-o", str(partial / BINARY_NAME), "."], environ)
         for name in COMPONENTS:
             (partial / name).symlink_to(BINARY_NAME)

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from . import kubelet
 from .api import Api
-from .build import assets
+from .build import assets, minor
 from .client import Cluster
 from .components import ORDER, PORTS, Plan, launches
 from .credentials import issue
@@ -80,6 +80,7 @@ class ControlPlane(Cluster):
                 directory=directory,
                 credentials=credentials,
                 ports={name: ports.take() for name in PORTS},
+                minor=minor(),
                 job_gangs=job_gangs,
                 shared_claims=shared_claims,
                 extra_apiserver_args=tuple(extra_apiserver_args),

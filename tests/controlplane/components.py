@@ -14,6 +14,7 @@ from .process import Launch
 
 # KEP-4671 (gang scheduling) and its topology part; alpha in 1.36. The same on API server and scheduler.
 _GANG_GATES = "GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true"
+_GANGS_SINCE = 36
 # Their client-side defaults (20 and 50 requests a second) slow a burst of a few hundred pods by many seconds.
 _REQUESTS_PER_SECOND = 500
 
@@ -29,13 +30,15 @@ class Plan:
 
     `job_gangs` lets the Job controller itself make a PodGroup for an Indexed Job whose parallelism is its
     completions (gate WorkloadWithJob); `shared_claims` lets a PodGroup have claims for all its pods (gate
-    DRAWorkloadResourceClaims).
+    DRAWorkloadResourceClaims). `minor` is that of the Kubernetes release: one before native gang scheduling has no
+    gates of it, and refuses to start with them.
     """
 
     assets: Path
     directory: Path
     credentials: Credentials
     ports: Mapping[str, int]
+    minor: int
     job_gangs: bool = False
     shared_claims: bool = False
     extra_apiserver_args: tuple[str, ...] = ()
@@ -86,7 +89,6 @@ def _etcd(plan: Plan) -> list[str]:
 
 def _apiserver(plan: Plan) -> list[str]:
     credentials = plan.credentials
-    gates = f"{_GANG_GATES},WorkloadWithJob={_flag(plan.job_gangs)}{_shared(plan)}"
     return [
         f"--etcd-servers=http://127.0.0.1:{plan.ports['etcd']}",
         *_serving(plan, "kube-apiserver"),
@@ -111,8 +113,8 @@ def _apiserver(plan: Plan) -> list[str]:
         # Without it a stop waits up to a minute for watches to end; with it, two seconds.
         "--shutdown-send-retry-after=true",
         # WorkloadWithJob gives the Job controller's role its rights on PodGroups.
-        f"--feature-gates={gates}",
-        "--runtime-config=scheduling.k8s.io/v1alpha2=true",
+        *_gates(plan, f"{_GANG_GATES},WorkloadWithJob={_flag(plan.job_gangs)}"),
+        *(["--runtime-config=scheduling.k8s.io/v1alpha2=true"] if plan.minor >= _GANGS_SINCE else []),
         *plan.extra_apiserver_args,
     ]
 
@@ -132,7 +134,7 @@ def _controller_manager(plan: Plan) -> list[str]:
         f"--root-ca-file={plan.credentials.ca_file}",
         f"--kube-api-qps={_REQUESTS_PER_SECOND}",
         f"--kube-api-burst={_REQUESTS_PER_SECOND}",
-        f"--feature-gates=GenericWorkload=true,WorkloadWithJob={_flag(plan.job_gangs)}{_shared(plan)}",
+        *_gates(plan, f"GenericWorkload=true,WorkloadWithJob={_flag(plan.job_gangs)}"),
     ]
 
 
@@ -156,12 +158,14 @@ def _scheduler(plan: Plan) -> list[str]:
         f"--authentication-kubeconfig={kubeconfig}",
         f"--authorization-kubeconfig={kubeconfig}",
         *_serving(plan, "kube-scheduler"),
-        f"--feature-gates={_GANG_GATES}{_shared(plan)}",
+        *_gates(plan, _GANG_GATES),
     ]
 
 
-def _shared(plan: Plan) -> str:
-    return ",DRAWorkloadResourceClaims=true" if plan.shared_claims else ""
+def _gates(plan: Plan, gates: str) -> list[str]:
+    """Return the flag of these feature gates, and of shared claims; none before native gang scheduling."""
+    shared = ",DRAWorkloadResourceClaims=true" if plan.shared_claims else ""
+    return [f"--feature-gates={gates}{shared}"] if plan.minor >= _GANGS_SINCE else []
 
 
 def _nodes(plan: Plan) -> list[str]:

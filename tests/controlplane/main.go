@@ -24,7 +24,6 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	_ "k8s.io/client-go/plugin/pkg/client/auth" // kubectl against an existing cluster's kubeconfig
 	"k8s.io/component-base/cli"
-	"k8s.io/component-base/logs"
 	_ "k8s.io/component-base/logs/json/register" // --logging-format=json
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
@@ -66,7 +65,6 @@ func runEtcd() int {
 // runKubectl reports errors as kubectl's own main does, so that "Error from server (Forbidden): …"
 // reads the same in a test as at a prompt.
 func runKubectl() int {
-	_, _ = logs.GlogSetter(kubectl.GetLogVerbosity(os.Args)) // before flags are parsed, as upstream
 	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
 		kubectlutil.CheckErr(err)
 	}

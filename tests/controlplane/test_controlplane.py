@@ -14,7 +14,7 @@ import pytest
 from builders import pod_group
 
 from .api import ApiError
-from .build import BINARY_NAME, COMPONENTS, assets
+from .build import BINARY_NAME, COMPONENTS, assets, kubernetes_version
 from .client import EXISTING_VARIABLE, KubectlError, external
 from .cluster import ControlPlane
 from .components import ORDER
@@ -101,8 +101,8 @@ def command_line(process: Path) -> bytes:
 
 
 def test_says_its_version(control_plane: ControlPlane) -> None:
-    assert control_plane.api.read("/version")["gitVersion"] == "v1.36.3"
-    assert control_plane.kubectl("version").stdout.count("v1.36.3") == 2
+    assert control_plane.api.read("/version")["gitVersion"] == kubernetes_version()
+    assert control_plane.kubectl("version").stdout.count(kubernetes_version()) == 2
 
 
 def test_the_binary_also_runs_what_its_first_argument_names(control_plane: ControlPlane) -> None:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from builders import gpu_pod, job, pod_group
 from controlplane.wait import wait_for
 
@@ -67,6 +69,7 @@ def native_gang(name: str, members: int) -> list[Document]:
     return [pod_group(name, members, RACK), *pods]
 
 
+@pytest.mark.since(36)
 def test_a_native_gang_is_placed_whole_and_left_to_its_group(space: Space) -> None:
     said = space.must_apply(*native_gang("whole", 4))
     members = space.wait_for_pods(4, "Running")
@@ -78,6 +81,7 @@ def test_a_native_gang_is_placed_whole_and_left_to_its_group(space: Space) -> No
     assert any("native places this pod's group" in line for line in said.ours)
 
 
+@pytest.mark.since(36)
 def test_a_native_gang_that_no_rack_holds_is_not_placed_at_all(space: Space) -> None:
     space.must_apply(*native_gang("none", 5))
 

@@ -110,6 +110,7 @@ def real_crds() -> Crds:
     return operator_crds()
 
 
+@pytest.mark.since(33)  # 1.31 takes a rule of JobSet's CRD for wrong
 def test_a_crd_that_is_installed_later_is_followed_and_one_that_is_deleted_is_forgotten(
     plane: ControlPlane, kubeconfig: Path, real_crds: Crds
 ) -> None:
@@ -158,6 +159,7 @@ def may_list_classes(plane: ControlPlane) -> bool:
     return allowed
 
 
+@pytest.mark.since(34)  # resource.k8s.io/v1
 def test_a_kind_that_may_not_be_listed_is_reported_and_keeps_nobody_waiting(
     plane: ControlPlane, kubeconfig: Path
 ) -> None:
