@@ -199,16 +199,15 @@ def _need(item: pytest.Item, *, without: bool) -> str:
         return _CONTROL_PLANE
     if "chromium" in getattr(item, "fixturenames", ()) and find_browser() is None:
         return _BROWSER
-    if any(map(missing, _go_programs(item))):
-        return _GO
-    if lack := _lacks_for_images(getattr(item, "fixturenames", ())):
+    if lack := _GO if any(map(missing, _go_programs(item))) else _lacks_for_images(getattr(item, "fixturenames", ())):
         return lack
     if item.get_closest_marker("hosts") and (lack := _lacks_hosts()):
         return f"{_HOSTS}: {lack}"
-    if newer := [f"1.{mark.args[0]}" for mark in item.iter_markers("since") if mark.args[0] > build.minor()]:
-        return f"{_RELEASE} {max(newer)}"
     absent = [path for mark in item.iter_markers("shared") for path in mark.args if not (SHARED / path).exists()]
-    return f"{_SHARED_DATA} ({', '.join(absent)})" if absent else ""
+    if absent:
+        return f"{_SHARED_DATA} ({', '.join(absent)})"
+    newer = [mark.args[0] for mark in item.iter_markers("since") if mark.args[0] > build.minor()]
+    return f"{_RELEASE} 1.{max(newer)}" if newer else ""
 
 
 def _go_programs(item: pytest.Item) -> list[str]:

@@ -1,8 +1,9 @@
 """`make test-versions`: podberth on the oldest and on a middle Kubernetes release that it supports, and on each Python.
 
-Each control plane is built from the published Go modules of its release, as that of all other tests is, and runs what an
-installation stands on: manifests, guards and rights, the demonstration, reapply, gangs, agents. Unit and property tests
-run on each Python from 3.11 to 3.14 on PATH, in an environment of its own below build/. What cannot run is named at the end.
+Each control plane is built from the published Go modules of its release, as that of all other tests is, and runs what
+an installation stands on: manifests, guards and rights, the demonstration, reapply, gangs, agents. Unit and property
+tests run on each Python from 3.11 to 3.14 on PATH, in an environment of its own below build/. What cannot run is named
+at the end.
 """
 
 import os

@@ -62,8 +62,9 @@ def assets(environ: Mapping[str, str] | None = None) -> Path:
 def binary(environ: Mapping[str, str] | None = None) -> Path:
     """Return our own executable, building it on the first call; beside it lie links named after COMPONENTS.
 
-    It is of the release that RELEASE_VARIABLE names. The cache is `${XDG_CACHE_HOME:-~/.cache}/podberth/controlplane-<key>`,
-    its key a digest of all that the executable is made from. Two processes that ask at once build once. Raises BuildError.
+    It is of the release that RELEASE_VARIABLE names. The cache is
+    `${XDG_CACHE_HOME:-~/.cache}/podberth/controlplane-<key>`, its key a digest of all that the executable is made from.
+    Two processes that ask at once build once. Raises BuildError.
     """
     environ = os.environ if environ is None else environ
     modules = _modules(environ)
