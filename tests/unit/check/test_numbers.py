@@ -57,6 +57,13 @@ def test_words_in_capitals_that_stand_for_numbers_are_placeholders() -> None:
     assert error.message == "got placeholders GPU_COUNT, CPU_PER_NODE_2 (line 6), want numbers; fill it in first"
 
 
+def test_a_deadline_that_argo_fills_in_is_no_placeholder() -> None:
+    head = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: w}\nspec:\n  templates:\n"
+    deadline = "activeDeadlineSeconds: '{{inputs.parameters.deadline}}'"
+    result = one(f"{head}  - {{name: a, {deadline}, container: {{image: i}}}}\n")
+    assert (result.verdict, result.errors) == ("unchanged", ())
+
+
 def test_placeholders_for_lists_and_objects_are_one_finding() -> None:
     head = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  tolerations: ${TOLERATIONS}\n  containers:\n"
     [error] = one(head + "  - {name: c, image: <IMAGE>, command: $COMMAND, args: $COMMAND}\n").errors
