@@ -47,6 +47,19 @@ def test_a_name_for_two_containers_is_an_error_at_the_second() -> None:
     assert error.message == "got c for two containers, want a name for each"
 
 
+def test_no_name_for_two_containers_is_an_error_at_the_second() -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - image: a\n  - image: b\n"
+    [error] = one(pod).errors
+    assert (error.field, error.line) == ("spec.containers[1]", 7)
+    assert error.message == "got no name for two containers, want a name for each"
+
+
+def test_null_among_the_words_of_a_command_is_an_empty_word() -> None:
+    head = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n"
+    result = one(head + "  - {name: c, image: i, args: [a, null], resources: {limits: {nvidia.com/gpu: 8}}}\n")
+    assert (result.errors, result.verdict) == ((), "mutated")
+
+
 def test_the_size_of_a_volume_is_an_amount() -> None:
     [error] = one(of("", "[{name: a}, {name: b, emptyDir: {sizeLimit: 10Q}}]")).errors
     assert (error.field, error.line) == ("spec.volumes[1].emptyDir.sizeLimit", 5)

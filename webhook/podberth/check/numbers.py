@@ -132,8 +132,8 @@ def refused(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     (kubernetes pkg/apis/core/validation).
     """
     for container in repeated_names(pod):
-        if container.name:
-            yield (*container.path, "name"), f"got {container.name} for two containers, want a name for each"
+        got = container.name or "no name"
+        yield (*container.path, "name"), f"got {got} for two containers, want a name for each"
     for container in containers(pod):
         resources = container.body.get("resources") or {}
         limits, requests = resources.get("limits") or {}, resources.get("requests") or {}
