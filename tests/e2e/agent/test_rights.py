@@ -131,7 +131,7 @@ def test_it_writes_no_finalizer(stage: Stage, own: Api) -> None:
         assert (status, "may write no finalizers" in message) == (REFUSED, True), message
 
 
-@pytest.mark.parametrize("name", ["podberth-policies", "rights-params"])
+@pytest.mark.parametrize("name", ["podberth-policies", "podberth-conventions", "rights-params"])
 def test_a_node_that_is_named_as_something_else_here_does_not_take_it_over(stage: Stage, name: str) -> None:
     """The policies that are mounted are not there yet; the params of a policy are."""
     stage.add_node(name)

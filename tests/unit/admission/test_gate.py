@@ -88,8 +88,8 @@ def test_what_is_left_out_gets_one_warning() -> None:
     assert written == []
     [line] = [line for line in lines if "left out" in line]
     assert line == (
-        "podberth tolerated: tolerations left out: slurm-bridge has copied the pod, and here it depends on the "
-        "cluster; write it in the workload"
+        "podberth tolerated: tolerations left out: slurm-bridge has accounted the pod already, and here it depends on "
+        "the cluster; write it in the workload"
     )
 
 

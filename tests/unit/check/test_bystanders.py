@@ -30,6 +30,17 @@ def test_what_chainsaw_asserts_is_no_object() -> None:
     assert results(("assert.yaml", pod), found=False)[0].verdict == "error"
 
 
+def test_a_pod_beside_a_policy_of_kyvernos_is_judged() -> None:
+    policy = (
+        "apiVersion: kyverno.io/v1\nkind: ClusterPolicy\nmetadata: {name: latest}\nspec:\n  rules:\n"
+        "  - validate:\n      pattern:\n        spec:\n          containers:\n"
+        "          - (image): '*:latest'\n            imagePullPolicy: Always\n"
+    )
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: c, image: i}]\n"
+    found = results(("policy.yaml", f"{policy}---\n{pod}"))
+    assert [(each.kind, each.verdict) for each in found] == [("ClusterPolicy", "skipped"), ("Pod", "unchanged")]
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -47,6 +47,19 @@ def test_a_name_for_two_containers_is_an_error_at_the_second() -> None:
     assert error.message == "got c for two containers, want a name for each"
 
 
+def test_no_name_for_two_containers_is_an_error_at_the_second() -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - image: a\n  - image: b\n"
+    [error] = one(pod).errors
+    assert (error.field, error.line) == ("spec.containers[1]", 7)
+    assert error.message == "got no name for two containers, want a name for each"
+
+
+def test_null_among_the_words_of_a_command_is_an_empty_word() -> None:
+    head = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n"
+    result = one(head + "  - {name: c, image: i, args: [a, null], resources: {limits: {nvidia.com/gpu: 8}}}\n")
+    assert (result.errors, result.verdict) == ((), "mutated")
+
+
 def test_the_size_of_a_volume_is_an_amount() -> None:
     [error] = one(of("", "[{name: a}, {name: b, emptyDir: {sizeLimit: 10Q}}]")).errors
     assert (error.field, error.line) == ("spec.volumes[1].emptyDir.sizeLimit", 5)
@@ -55,6 +68,13 @@ def test_the_size_of_a_volume_is_an_amount() -> None:
 def test_words_in_capitals_that_stand_for_numbers_are_placeholders() -> None:
     [error] = one(of("limits: {nvidia.com/gpu: GPU_COUNT}, requests: {cpu: CPU_PER_NODE_2}")).errors
     assert error.message == "got placeholders GPU_COUNT, CPU_PER_NODE_2 (line 6), want numbers; fill it in first"
+
+
+def test_a_deadline_that_argo_fills_in_is_no_placeholder() -> None:
+    head = "apiVersion: argoproj.io/v1alpha1\nkind: Workflow\nmetadata: {name: w}\nspec:\n  templates:\n"
+    deadline = "activeDeadlineSeconds: '{{inputs.parameters.deadline}}'"
+    result = one(f"{head}  - {{name: a, {deadline}, container: {{image: i}}}}\n")
+    assert (result.verdict, result.errors) == ("unchanged", ())
 
 
 def test_placeholders_for_lists_and_objects_are_one_finding() -> None:

@@ -75,7 +75,13 @@ def test_more_than_a_configmap_holds_is_refused(tmp_path: Path) -> None:
         bundle(tmp_path)
 
 
-def test_names_that_are_shipped_too_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_that_is_shipped_too_is_refused_but_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A replica that started with both would end."""
     folder(tmp_path, own=policy("gang-topology", SPEC))
-    assert main(["policies", "bundle", str(tmp_path)]) == 0
-    assert "shipped, too: gang-topology; leave out the shipped policies" in capsys.readouterr().err
+    assert main(["policies", "bundle", str(tmp_path)]) != 0
+    said = capsys.readouterr()
+    assert "own/policy.yaml" in said.err
+    assert "GPUPolicy 'gang-topology' is already in" in said.err
+    assert said.out == ""
+    assert main(["policies", "bundle", "--alone", str(tmp_path)]) == 0
+    assert "own.policy.yaml" in capsys.readouterr().out

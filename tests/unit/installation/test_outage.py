@@ -42,6 +42,12 @@ def test_updates_that_are_refused_are_said_too() -> None:
     assert row("fail closed", configurations=configurations)[1].endswith("; so are updates of their spec")
 
 
+def test_updates_that_are_refused_alone_want_attention() -> None:
+    state, text = row("fail closed", configurations=changed(rules=[{"operations": ["UPDATE"]}]))
+    assert state == "attention"
+    assert text.startswith("updates alone: while podberth is away, pods are created as they are written")
+
+
 @pytest.mark.parametrize("conditions", [[], [{"name": "gpu-or-gang"}]])
 def test_an_entry_that_refuses_others_too_wants_attention(conditions: list[Any]) -> None:
     state, text = row("fail closed", configurations=changed(matchConditions=conditions))

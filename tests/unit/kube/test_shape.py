@@ -57,6 +57,12 @@ def test_a_wrong_type_is_named_with_its_place(spec: JSON, problem: str) -> None:
     assert shape_problems({"spec": spec}) == [problem]
 
 
+def test_null_among_the_words_of_a_command_passes() -> None:
+    """The API server decodes it to an empty string."""
+    spec = {"containers": [{"name": "c", "command": [None], "args": ["a", None]}]}
+    assert template_problems({"spec": spec}) == []
+
+
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [

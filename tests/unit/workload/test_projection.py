@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from builders import container, deployment, gpu_pod, job, pod, stateful_set
 from podberth.kinds.places import PLACEHOLDER_UID
 from podberth.kube.patch import apply
@@ -169,6 +171,16 @@ def test_what_a_workflow_says_for_all_its_templates_is_kept_where_one_says_more(
     assert step.operations == [{"op": "add", "path": "/spec/templates/0/tolerations", "value": value}]
     unchanged, _ = written(WORKFLOW, [])
     assert unchanged.operations == []
+
+
+@pytest.mark.parametrize(
+    ("deadline", "seconds"), [(30, 30), ("30", 30), ("{{inputs.parameters.deadline}}", None), ([], None)]
+)
+def test_a_deadline_of_a_workflow_is_a_number_or_a_text(deadline: object, seconds: int | None) -> None:
+    spec = {"templates": [{"activeDeadlineSeconds": deadline, "container": {}}]}
+    template = only({**WORKFLOW, "spec": spec})
+    assert template.problems == ()
+    assert template.pod["spec"].get("activeDeadlineSeconds") == seconds
 
 
 def test_requests_that_are_only_copies_of_limits_are_not_written() -> None:

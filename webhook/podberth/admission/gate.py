@@ -75,9 +75,8 @@ def _accounted(system: str) -> str:
 
 
 def _moments(concern: str, system: str) -> str:
-    return (
-        f"{concern} left out: {system} has copied the pod, and here it depends on the cluster; write it in the workload"
-    )
+    why = f"{system} has accounted the pod already, and here it depends on the cluster"
+    return f"{concern} left out: {why}; write it in the workload"
 
 
 def _is_accounted(path: Path) -> bool:

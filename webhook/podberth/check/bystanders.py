@@ -53,10 +53,15 @@ def is_other_data(content: Mapping[str, Any]) -> bool:
 
 
 def asserts(file: SourceFile) -> bool:
-    """Return whether a file found in a folder holds what Chainsaw compares objects with, and no objects."""
+    """Return whether a file found in a folder holds what Chainsaw compares objects with, and no objects.
+
+    Keys of Kyverno's own policies are no sign of it: their conditional anchors look the same
+    (https://kyverno.io/docs/policy-types/cluster-policy/validate/#anchors).
+    """
     if not file.found or not _ASSERTION.search(file.text):
         return False
-    keys = (path[-1] for source in file.sources for path, _ in values(source.content) if path)
+    sources = (each for each in file.sources if not each.api_version.startswith("kyverno.io/"))
+    keys = (path[-1] for source in sources for path, _ in values(source.content) if path)
     return any(isinstance(key, str) and key.startswith("(") and key.endswith(")") for key in keys)
 
 

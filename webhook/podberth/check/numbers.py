@@ -98,7 +98,7 @@ def numbers_in(document: dict[str, Any]) -> Numbers:
             if not -_INT64 <= value < _INT64:
                 shown = value if abs(value) < _SHOWN else "a number"
                 found.wrong.append((path, f"got {shown} beyond 64 bits, want what an int64 holds"))
-        elif type(value) is str and _is_number(path) and is_placeholder(value):
+        elif type(value) is str and _is_number(path) and is_placeholder(value) and not _is_argos(document, path):
             found.unfilled.append((path, value.strip()[:60]))
     return found
 
@@ -116,6 +116,11 @@ def place_of_number(document: dict[str, Any], message: str) -> Path:
     return next(found, ()) if quoted else ()
 
 
+def _is_argos(document: dict[str, Any], path: Path) -> bool:
+    """Return whether Argo fills in the value when a workflow runs (IntOrString, workflow_types.go Template)."""
+    return path[-1] == "activeDeadlineSeconds" and str(document.get("apiVersion")).startswith("argoproj.io/")
+
+
 def _is_number(path: Path) -> bool:
     return path[-1] in _NUMBERS or path[-2:-1] in _QUANTITY_HOLDERS
 
@@ -127,8 +132,8 @@ def refused(pod: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     (kubernetes pkg/apis/core/validation).
     """
     for container in repeated_names(pod):
-        if container.name:
-            yield (*container.path, "name"), f"got {container.name} for two containers, want a name for each"
+        got = container.name or "no name"
+        yield (*container.path, "name"), f"got {got} for two containers, want a name for each"
     for container in containers(pod):
         resources = container.body.get("resources") or {}
         limits, requests = resources.get("limits") or {}, resources.get("requests") or {}

@@ -7,7 +7,7 @@ from ..files.first_policy import KINDS, start
 from ..files.library import copy, named, schema, shipped
 from ..kube.yaml_text import as_yaml
 from .exitcodes import ExitCode
-from .output import talk, write_text
+from .output import write_text
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -27,6 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     first.add_argument("--kind", choices=KINDS, default="both", help="the kind of policy (default both)")
     pack = actions.add_parser("bundle", help="print the ConfigMap of a folder of policies, as the webhook reads it")
     pack.add_argument("directory", metavar="FOLDER", type=Path)
+    pack.add_argument("--alone", action="store_true", help="for a webhook without the shipped policies (own-policies)")
     actions.add_parser("schema", help="print the JSON Schema of a policy, for editors")
 
 
@@ -45,20 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
             folder = start(arguments.name, arguments.kind, arguments.directory)
             lines = [str(file) for file in sorted(folder.iterdir())]
         case "bundle":
-            lines = [_bundled(arguments.directory)]
+            lines = [_bundled(arguments.directory, alone=arguments.alone)]
         case _:
             lines = [schema().rstrip("\n")]
     write_text("\n".join(lines) + "\n")
     return ExitCode.OK
 
 
-def _bundled(directory: Path) -> str:
-    """Return the text of a folder's ConfigMap; say which of its names are shipped, too."""
+def _bundled(directory: Path, *, alone: bool) -> str:
     from ..files.bundle import bundle  # noqa: PLC0415 - it compiles, for which the other subcommands do not wait
 
-    document, parsed = bundle(directory)
-    known = {policy.name for each in shipped() if each.on for policy in each.policies}
-    both = sorted(known & {each.policy.name for each in parsed.policies})
-    if both:
-        talk([f"shipped, too: {', '.join(both)}; leave out the shipped policies, or apply these as objects"])
-    return as_yaml(document).rstrip("\n")
+    return as_yaml(bundle(directory, alone=alone)).rstrip("\n")

@@ -11,9 +11,10 @@ from ..admission.snapshot import load_snapshot
 from ..conventions import Conventions
 from ..errors import PolicyError, Problem
 from ..facts.cluster import ClusterFacts
-from ..policy.parse import ParsedPolicies, parse_policies
+from ..policy.parse import parse_policies
 from ..wellknown import NAMESPACE
 from .deadline import new_environment
+from .library import served
 from .loading import read_policy_texts
 
 NAME: Final = "podberth-policies"
@@ -23,13 +24,15 @@ MOST_BYTES: Final = 1024 * 1024
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 
 
-def bundle(folder: Path) -> tuple[dict[str, Any], ParsedPolicies]:
-    """Return the ConfigMap of the policy files below ``folder``, and what they hold.
+def bundle(folder: Path, *, alone: bool = False) -> dict[str, Any]:
+    """Return the ConfigMap of the policy files below ``folder``.
 
-    The files are those that ``podberth serve --policies`` would read, word for word; tests are left out.
+    The files are those that ``podberth serve --policies`` would read, word for word; tests are left out. Unless they
+    are to be served ``alone``, they are compiled together with the shipped policies.
 
     Raises:
         PolicyError: the files cannot be served, or do not fit into a ConfigMap.
+        UsageError: the library of shipped policies is not installed.
     """
     texts, problems = read_policy_texts(folder)
     if not texts and not problems:
@@ -45,16 +48,15 @@ def bundle(folder: Path) -> tuple[dict[str, Any], ParsedPolicies]:
         data[key] = text
     if problems:
         raise PolicyError(tuple(sorted(problems)))
-    parsed = parse_policies(texts)
-    load_snapshot(parsed, ClusterFacts(), new_environment(), Conventions())
+    beside, _ = ([], []) if alone else read_policy_texts(served())
+    load_snapshot(parse_policies([*beside, *texts]), ClusterFacts(), new_environment(), Conventions())
     size = sum(len(text.encode()) for text in data.values())
     if size > MOST_BYTES:
         got = f"got {size:,} bytes in all files together, want {MOST_BYTES:,} at most, as a ConfigMap holds"
         raise PolicyError((Problem(str(folder), 0, 0, "", f"{got}; apply some policies as objects"),))
-    document = {
+    return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": NAME, "namespace": NAMESPACE},
         "data": dict(sorted(data.items())),
     }
-    return document, parsed

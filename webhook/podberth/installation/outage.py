@@ -38,6 +38,9 @@ def _fail_closed(entries: dict[str, list[dict[str, Any]]]) -> Row:
     half = [
         kind for kind in (MUTATING, VALIDATING) if not any(_creates(each) and each in closed for each in entries[kind])
     ]
+    if len(half) == len(entries):
+        text = "updates alone: while podberth is away, pods are created as they are written, and updates are refused"
+        return Row("fail closed", "attention", f"{text}; add {_COMPONENT}", facts)
     if half:
         text = f"not in the {' and the '.join(half)}: pods that ask for accelerators are created in part unseen"
         return Row("fail closed", "attention", f"{text}; add {_COMPONENT}, or take it out", facts)

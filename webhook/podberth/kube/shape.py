@@ -3,7 +3,8 @@
 Only types are here: the apiserver decides whether a value is legal. Every review from a real API server passes, because
 the API server decodes a Pod before it sends it. A file, or a request of an unknown client, may contain anything.
 
-A field that is absent or null passes. The elements of a list and the values of a map may not be null.
+A field that is absent or null passes. The elements of a list and the values of a map may not be null, but for the words
+of a command.
 """
 
 from collections.abc import Callable, Mapping
@@ -94,6 +95,11 @@ def _a(kind: type) -> _Check:
 def _scalar(value: Any) -> _Faults | None:
     """Return the fault of a value that is no text, number or null; a quantity may be a text or a number."""
     return None if type(value) in _SCALARS else _fault(value, "string or number")
+
+
+def _word(value: Any) -> _Faults | None:
+    """Return the fault of a value that is no text or null; the API server decodes null in a list of texts to ""."""
+    return None if value is None or type(value) is str else _fault(value, "string")
 
 
 _SCALARS: Final = frozenset({str, int, float, type(None)})
@@ -215,8 +221,8 @@ _CONTAINER_FIELDS: Final[Mapping[str, _Check]] = {
 _TEMPLATE_CONTAINER: Final = _object(
     {
         **_CONTAINER_FIELDS,
-        "command": _STRINGS,
-        "args": _STRINGS,
+        "command": _list(_word),
+        "args": _list(_word),
         "env": _list(_object({"name": _STRING, "value": _STRING, "valueFrom": _OBJECT})),
         "envFrom": _list(_OBJECT),
         "ports": _list(_OBJECT),

@@ -307,7 +307,7 @@ def _name_front(pod: dict[str, Any], place: TemplatePlace) -> None:
 
 
 def _decoded(value: Any, *, quantities: bool = False) -> Any:
-    """Return a copy of a value without nulls, because the API server treats a null field as absent.
+    """Return a copy of a value without nulls: for the API server a null field is absent, a null word of a list is "".
 
     If ``quantities`` is True, nulls are kept, so that ``gpus`` reports them.
     """
@@ -317,7 +317,7 @@ def _decoded(value: Any, *, quantities: bool = False) -> Any:
             for key, each in value.items()
             if each is not None or quantities
         }
-    return [_decoded(each) for each in value] if isinstance(value, list) else value
+    return ["" if each is None else _decoded(each) for each in value] if isinstance(value, list) else value
 
 
 def _bare(document: Mapping[str, Any], namespace: str) -> Template:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
-from ...kube.unchecked import at, text
+from ...kube.unchecked import at, number, text
 from ..dossier import Dossier, Finished, KindNote
 from ..forms import CONTAINER_FIELDS
 from ..places import PLACEHOLDER_HASH, Form, Scene, Steps, TemplatePlace, WorkloadKind, unknown
@@ -13,9 +13,9 @@ from ..words import words
 
 # Fields of a workflow's spec and of a template (argoproj/argo-workflows pkg/apis/workflow/v1alpha1/workflow_types.go
 # Template, WorkflowSpec). The template's field takes precedence over the workflow's
-# (workflow/controller/workflowpod.go).
+# (workflow/controller/workflowpod.go). activeDeadlineSeconds is a number or a text there: ``_stamp`` reads it.
 _FIELDS: Final = words(
-    "activeDeadlineSeconds affinity automountServiceAccountToken containers hostAliases initContainers "
+    "affinity automountServiceAccountToken containers hostAliases initContainers "
     "nodeSelector priorityClassName schedulerName securityContext serviceAccountName tolerations volumes"
 )
 
@@ -64,6 +64,10 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     pod["metadata"]["ownerReferences"][0].update(kind="Workflow", name=name)
     set_name(pod, f"{name}-{scene.key}-{PLACEHOLDER_HASH}")
     pod["spec"]["restartPolicy"] = "Never"
+    deadline = scene.item.get("activeDeadlineSeconds")
+    seconds = number(deadline) if isinstance(deadline, str) else deadline
+    if type(seconds) is int:
+        pod["spec"]["activeDeadlineSeconds"] = seconds
 
 
 def _has(*fields: str) -> Callable[[Scene], bool]:
