@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -17,6 +18,7 @@ from integration.serving import CapturedLines, run, until_reached
 from podberth.api.client import ClusterClient
 from podberth.api.protocol import Timing, read_kinds, read_versions
 from podberth.cluster import workloads
+from podberth.cluster.live_policies import LivePolicies
 from podberth.cluster.served import ServedKinds
 from podberth.cluster.workloads import LiveWorkloads
 from podberth.errors import ClusterError
@@ -61,21 +63,29 @@ class Watching:
 
     def __init__(self, kubeconfig: Path, timing: Timing) -> None:
         self.lines = CapturedLines()
+        self.handed: list[set[str]] = []
+        """The names of the GPUPolicies, each time that they were handed on."""
         log = Log(self.lines)
         metrics = WatchMetrics(Metrics((), lines_dropped=lambda: 0, in_flight=lambda: 0), dict, lambda: 0)
         self.workloads = LiveWorkloads(FOLLOWED, lambda _: None, log)
         connect = partial(ClusterClient, kubeconfig, timing)
         self.served = ServedKinds(self.workloads, connect, metrics, log, timing)
+        self.policies = LivePolicies(self._take, connect, metrics, log, timing)
+
+    async def _take(self, documents: Mapping[str, Any]) -> None:
+        self.handed.append(set(documents))
 
     async def until(self, what: str, reached: Callable[[], object]) -> None:
         await until_reached(what, reached, lambda: (self.served.states(), self.lines.lines))
 
 
 @asynccontextmanager
-async def watching(directory: Path, paths: Mapping[str, Any], timing: Timing = TIMING) -> AsyncIterator[Watching]:
+async def watching(
+    directory: Path, paths: Mapping[str, Any], timing: Timing = TIMING, *, of_policies: bool = False
+) -> AsyncIterator[Watching]:
     async def answer(request: web.Request) -> web.StreamResponse:
         if "watch" in request.query and isinstance(paths.get(request.path), dict):
-            await asyncio.Event().wait()
+            await paths.get("watches", asyncio.Event()).wait()
         found = paths.get(request.path, 404)
         status = found if isinstance(found, int) else 200
         body = {"kind": "Status", "code": status} if isinstance(found, int) else found
@@ -83,7 +93,7 @@ async def watching(directory: Path, paths: Mapping[str, Any], timing: Timing = T
 
     async with scripted(directory, answer) as server:
         seen = Watching(server.kubeconfig, timing)
-        task = asyncio.create_task(seen.served.run())
+        task = asyncio.create_task((seen.policies if of_policies else seen.served).run())
         try:
             yield seen
         finally:
@@ -172,6 +182,78 @@ def test_a_kind_that_cannot_be_listed_for_a_fault_of_its_own_keeps_nobody_waitin
             assert not seen.served.follows_owner("batch", "Job", "u")
             paths.update(BATCH)
             await seen.until("it to be listed", lambda: seen.served.states()[JOBS] == "followed")
+
+    run(test)
+
+
+POLICIES = "/apis/podberth.io/v1alpha1/gpupolicies"
+GPU_POLICIES: Paths = {**groups("podberth.io/v1alpha1"), **resources("podberth.io/v1alpha1", "gpupolicies")}
+
+
+def policies(*names: str) -> Paths:
+    items = [{"metadata": {"name": name, "uid": name, "resourceVersion": "1"}} for name in names]
+    return {POLICIES: {"metadata": {"resourceVersion": "1"}, "items": items}}
+
+
+def failures(seen: Watching) -> int:
+    return sum(line["msg"].startswith("gpupolicies") and "lost" in line["msg"] for line in seen.lines.lines)
+
+
+@pytest.mark.parametrize("answer", [500, "rubbish"])
+def test_policies_that_cannot_be_listed_are_waited_for_and_none_is_handed_on(tmp_path: Path, answer: int | str) -> None:
+    paths = {**GPU_POLICIES, POLICIES: answer}
+
+    async def test() -> None:
+        # Without a time in which faults are excused.
+        async with watching(tmp_path, paths, replace(TIMING, refused_seconds=0.0), of_policies=True) as seen:
+            await seen.until("some tries", lambda: failures(seen) > 5)
+            assert (seen.handed, seen.policies.unlisted()) == ([], ["gpupolicies.podberth.io"])
+            paths.update(policies("a"))
+            await seen.until("it to be handed on", lambda: seen.handed)
+            assert (seen.handed, seen.policies.unlisted()) == ([{"a"}], [])
+
+    run(test)
+
+
+@pytest.mark.parametrize("answers", [{"/apis": 403}, groups(), {**GPU_POLICIES, POLICIES: 403}])
+def test_policies_that_are_forbidden_or_not_served_are_none(tmp_path: Path, answers: Paths) -> None:
+    async def test() -> None:
+        async with watching(tmp_path, answers, of_policies=True) as seen:
+            await seen.until("no policy to be handed on", lambda: seen.handed)
+            assert seen.handed == [set()]
+
+    run(test)
+
+
+class Counted(dict[str, Any]):
+    """Answers by path, and how often each was asked for."""
+
+    def __init__(self, answers: Paths) -> None:
+        super().__init__(answers)
+        self.asked: Counter[str] = Counter()
+
+    def get(self, path: str, default: Any = None) -> Any:
+        self.asked[path] += 1
+        return super().get(path, default)
+
+
+def test_policies_stay_until_discovery_says_that_they_are_gone(tmp_path: Path) -> None:
+    async def test() -> None:
+        watches = asyncio.Event()
+        paths = Counted({**GPU_POLICIES, **policies("a", "b"), "watches": watches})
+        async with watching(tmp_path, paths, of_policies=True) as seen:
+            await seen.until("both", lambda: seen.handed == [{"a", "b"}])
+            paths[POLICIES] = 404
+            watches.set()
+            await seen.until("some tries", lambda: paths.asked[POLICIES] > 8)
+            assert seen.handed == [{"a", "b"}]
+            paths |= {**policies("b"), "watches": asyncio.Event()}
+            await seen.until("what was deleted meanwhile to go", lambda: seen.handed[-1] == {"b"})
+            paths |= groups()
+            paths[POLICIES] = 404
+            paths["watches"].set()
+            await seen.until("the rest to go", lambda: seen.handed[-1] == set())
+            assert seen.handed == [{"a", "b"}, {"b"}, set()]
 
     run(test)
 

@@ -31,11 +31,19 @@ def pod(name: str, namespace: str = "team-a", age: timedelta = timedelta(hours=1
     return document
 
 
-def found(*pods: Any, texts: str = LABELS, **changes: Any) -> Any:
-    """Return what is found among pods, with the team's own policies alone."""
+def serving(policies: str | None, topology: str = "cluster") -> Any:
+    """Return the webhook's Deployment with this directory of policies."""
     deployment = workload()
     [container] = deployment["spec"]["template"]["spec"]["containers"]
-    container["env"].append({"name": "PODBERTH_POLICIES", "value": "/etc/podberth/policies/own"})
+    container["env"] = [{"name": "PODBERTH_TOPOLOGY", "value": topology}]
+    if policies is not None:
+        container["env"].append({"name": "PODBERTH_POLICIES", "value": policies})
+    return deployment
+
+
+def found(*pods: Any, texts: str = LABELS, **changes: Any) -> Any:
+    """Return what is found among pods, with the team's own policies alone."""
+    deployment = serving("/etc/podberth/policies/own")
     own = {"metadata": {"name": "podberth-policies", "namespace": "podberth-system"}, "data": {"own.yaml": texts}}
     namespaces = (
         {"metadata": {"name": "team-a"}},
@@ -81,7 +89,30 @@ def test_a_policy_of_the_cluster_decides_beside_files_and_in_place_of_the_one_of
 
 
 def test_the_shipped_policies_are_those_of_this_release() -> None:
-    assert found(pod("a"), deployment=workload(), params=()).changed == ("team-a/a",)
+    assert found(pod("a"), deployment=serving("/etc/podberth/policies"), params=()).changed == ("team-a/a",)
+
+
+OBJECT = {
+    **gpu_policy("objects"),
+    "apiVersion": "podberth.io/v1alpha1",
+    "kind": "GPUPolicy",
+    "spec": {"mutations": [{"labels": {"d.example/e": "'f'"}}]},
+}
+
+
+def test_without_a_directory_the_policies_of_the_cluster_decide_alone() -> None:
+    assert found(pod("a"), deployment=serving(None), policies=(OBJECT,)).policies == ("objects",)
+    assert found(pod("a"), deployment=serving(None), policies=()).policies == ()
+
+
+def test_replicas_that_follow_no_cluster_read_none_of_its_policies() -> None:
+    deployment = serving("/etc/podberth/policies/own", "/etc/podberth/nodes.yaml")
+    assert found(pod("a"), deployment=deployment, policies=(OBJECT,)).policies == ("labels",)
+
+
+@pytest.mark.parametrize("deployment", [serving("/opt/mine"), serving("/opt/own"), None])
+def test_policies_that_only_the_replicas_have_are_not_known(deployment: Any) -> None:
+    assert isinstance(found(pod("a"), deployment=deployment), Unread)
 
 
 @pytest.mark.parametrize("part", ["unrecorded", "namespaces", "deployment", "params", "policies"])

@@ -1,5 +1,9 @@
 """GPUPolicies over the policies of files, as `podberth check --cluster` judges by both."""
 
+import pytest
+
+from podberth.check.run import CheckSettings
+from podberth.checking.against import Gathered, LiveRequest, run_live
 from podberth.checking.run import Policies
 from podberth.facts.cluster import ClusterFacts
 from snapshots import policy
@@ -27,5 +31,20 @@ def test_an_object_replaces_the_policy_of_its_name_and_a_disabled_one_switches_i
     assert judging(policy("a", "  disabled: true")) == ({"b": 1}, ["b"], [])
 
 
-def test_an_object_that_cannot_be_parsed_replaces_nothing_and_is_reported() -> None:
-    assert judging(policy("a", "  mutatoins: []")) == ({"a": 1, "b": 1}, ["a", "b"], ["gpupolicy/0"])
+@pytest.mark.parametrize("spec", ["  mutatoins: []", "  mutations: [{labels: {a: gang.nmae}}]"])
+def test_an_object_that_does_not_compile_replaces_nothing_and_is_reported(spec: str) -> None:
+    good = policy("b", SPEC, order=7)
+    assert judging(policy("a", spec), good) == ({"a": 1, "b": 7}, ["a", "b"], ["gpupolicy/0"])
+    assert judging(policy("c", spec), good) == ({"a": 1, "b": 7}, ["a", "b"], ["gpupolicy/0"])
+
+
+@pytest.mark.parametrize(("file", "broken"), [("gpupolicy/a", False), ("a.yaml", True)])
+def test_a_broken_object_is_said_and_does_not_break_the_check(file: str, broken: bool) -> None:
+    texts = {file: policy("a", "  mutations: [{labels: {a: gang.nmae}}]"), "b.yaml": policy("b", SPEC)}
+    objects = [each for each in texts.items() if each[0].startswith("gpupolicy/")]
+    files = [each for each in texts.items() if each not in objects]
+    request = LiveRequest(settings=CheckSettings(), topology=None, conventions=None, as_if=())
+    policies = Policies(texts=files, problems=(), where="", objects=objects)
+    done = run_live(request, policies, Gathered(files=[]))
+    assert any(file in line and "nmae" in line for line in done.talk)
+    assert done.broken_policies == broken

@@ -7,9 +7,10 @@ import pytest
 
 from podberth.cel import compile_limits
 from podberth.cel.compile_limits import MAX_ENTRIES
+from podberth.cluster import layered_policies
 from podberth.cluster.layered_policies import LayeredPolicies
 from podberth.conventions import Conventions
-from podberth.errors import PolicyError
+from podberth.errors import PolicyError, Problem
 from podberth.files.loading import PolicyFiles
 from podberth.files.source import Loaded
 from podberth.kube.schema import PodSchema
@@ -155,6 +156,15 @@ def test_of_a_broken_object_the_last_good_one_decides_else_that_of_files(tmp_pat
     assert marks(take(source, broken)) == {}
 
 
+def test_the_last_good_one_of_a_deleted_object_does_not_decide_for_one_made_again(tmp_path: Path) -> None:
+    source = over(files(tmp_path, a=1))
+    take(source, stored("a", 1, {"disabled": True}))
+    again = stored("a", 1, BROKEN)
+    again["metadata"]["uid"] = "made again"
+    found = take(source, again)
+    assert (marks(found), found.verdicts[0].state) == ({"a": 1}, "outdated")
+
+
 def test_files_that_break_stay_as_they_were_and_objects_go_on(tmp_path: Path) -> None:
     source = over(files(tmp_path, a=1, b=2))
     take(source, stored("a", 1, GOOD))
@@ -165,10 +175,27 @@ def test_files_that_break_stay_as_they_were_and_objects_go_on(tmp_path: Path) ->
     found = take(source, stored("a", 1, GOOD), stored("c", 1, {**GOOD, "order": 9}))
     assert [each.file for each in found.refused] == [str(file)]
     assert marks(found) == {"b": 2, "a": 1000, "c": 9}
-    found = take(source)
-    assert (marks(found), found.refused) == ({"a": 1, "b": 2}, ())
+    # Until they are good, whatever else is loaded.
+    assert [each.file for each in take(source, stored("a", 1, GOOD)).refused] == [str(file)]
+    assert marks(take(source)) == {"a": 1, "b": 2}
+    file.write_text(sound)
+    assert take(source).refused == ()
     file.write_text(sound.replace("order: 1", "order: 3"))
     assert marks(source.load()) == {"b": 2, "a": 3}
+
+
+def test_a_load_whose_time_was_over_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = over(files(tmp_path, a=1))
+    before = take(source)
+    source.take({"b": stored("b", 1, GOOD)})
+    seen = source.revision()
+    late = Problem(str(tmp_path / "a.yaml"), 1, 1, "", "the time was over")
+    monkeypatch.setattr(layered_policies, "load_working", lambda *_: (before.snapshot, (late,)))
+    with pytest.raises(PolicyError, match="the time was over"):
+        source.load()
+    monkeypatch.undo()
+    assert source.revision() != seen
+    assert set(marks(source.load())) == {"a", "b"}
 
 
 def test_files_that_are_broken_at_the_start_are_an_error(tmp_path: Path) -> None:

@@ -87,7 +87,8 @@ class Reflector:
         self._timing = timing
         self._pace = Pace(timing, random.random)
         self._refusals = Refusals(timing)
-        self._versions: dict[str, str] = {}
+        self.known: dict[str, str] = {}
+        """The versions of the objects that the sink has, by name."""
         self._version = ""
         self._why: ListReason = "start"
         self._resync_at = 0.0
@@ -95,7 +96,7 @@ class Reflector:
     @property
     def count(self) -> int:
         """The number of known objects."""
-        return len(self._versions)
+        return len(self.known)
 
     async def run(self) -> None:
         """List and watch the resource until the task is cancelled.
@@ -170,7 +171,7 @@ class Reflector:
             await self._take(page.items)
             seen.update(item.name for item in page.items)
             version = page.version
-        await self._take(Drop(gone, version) for gone in self._versions.keys() - seen)
+        await self._take(Drop(gone, version) for gone in self.known.keys() - seen)
         self._version = version
         self._resync_at = time.monotonic() + self._timing.resync_seconds * (1 + random.random()) / 2  # noqa: S311 - to spread
         self._metrics.listed(name, why)
@@ -219,7 +220,7 @@ class Reflector:
                 began = time.perf_counter()
 
     def _hand_on(self, event: Event) -> None:
-        known = self._versions
+        known = self.known
         if isinstance(event, Put):
             # A list after a lost watch mostly repeats known objects.
             if known.get(event.name) != event.version:

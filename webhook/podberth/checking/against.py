@@ -75,6 +75,7 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
     """
     settings = request.settings
     objects = _objects(request, gathered)
+    of_cluster = {file for file, _ in policies.objects}
     snapshot, parsed, problems = policies.load(objects, request.as_if, request.conventions)
     around = surroundings(gathered.files, settings.namespace)
     known = tuple(referred(around))
@@ -100,7 +101,7 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
             *map(str, problems),
             *objects.problems,
         ),
-        broken_policies=bool(problems),
+        broken_policies=any(each.file not in of_cluster for each in problems),
     )
 
 

@@ -25,8 +25,10 @@ from .run import Policies, policies_in
 
 _POLICIES: Final = "podberth-policies"
 """The ConfigMap with the platform team's own policies."""
-_OWN: Final = "/own"
-"""The end of the directory that has these and not the shipped policies (manifests/components/own-policies)."""
+_SHIPPED: Final = "/etc/podberth/policies"
+"""The image's directory, with the shipped policies and these."""
+_OWN: Final = f"{_SHIPPED}/own"
+"""The directory that has these and not the shipped policies (manifests/components/own-policies)."""
 _MOST_JUDGED: Final = 2000
 """The most pods to judge: some milliseconds each."""
 
@@ -78,12 +80,18 @@ def _policies(observed: InstallationState) -> Read[Policies]:
     for part in (observed.deployment, observed.params, observed.policies):
         if isinstance(part, Unread):
             return part
-    params, found = _read(observed.params), _read(observed.policies)
+    if observed.deployment is None:
+        return Unread("there is no Deployment podberth, so its policies are not known", "the Deployment", refused=False)
+    followed = option(observed.deployment, "topology") == "cluster"
+    params, found = _read(observed.params), _read(observed.policies) if followed else ()
     own = [each.get("data") or {} for each in params if each["metadata"]["name"] == _POLICIES]
     texts = [(name, content) for data in own for name, content in sorted(data.items())]
     objects = tuple((file_of(each["metadata"]["name"]), text(each)) for each in found)
-    if option(observed.deployment, "policies").endswith(_OWN):
-        return Policies(texts=texts, problems=(), where=f" of the ConfigMap {_POLICIES}", objects=objects)
+    directory = option(observed.deployment, "policies").rstrip("/")
+    if directory in {"", _OWN}:  # without a directory, GPUPolicies alone
+        return Policies(texts=texts if directory else (), problems=(), where=f" of {_POLICIES}", objects=objects)
+    if directory != _SHIPPED:
+        return Unread(f"the policies are in {directory} of the replicas", f"{_SHIPPED} or {_OWN}", refused=False)
     try:
         shipped = policies_in(None)
     except UsageError as error:

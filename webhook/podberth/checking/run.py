@@ -58,6 +58,7 @@ class Done:
     """The descriptions of the policies, by policy name."""
     talk: tuple[str, ...]
     broken_policies: bool
+    """Whether a policy of files is broken; in place of a broken GPUPolicy of the cluster its file's was checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +77,19 @@ class Policies:
         self, objects: ClusterFacts, as_if: Collection[Supposition], conventions: Path | None
     ) -> tuple[Snapshot, ParsedPolicies, tuple[Problem, ...]]:
         """Return the snapshot with the compiled policies, the policies as written, and their problems."""
-        parsed = over(parse_policies(self.texts), [parse_policies([each]) for each in self.objects])
-        snapshot, broken = load_working(
-            suppose(parsed, as_if), objects, new_environment(), conventions_of(conventions), checked=self.tested
-        )
-        problems = tuple(sorted([*self.problems, *broken]))
+        files, over_them = parse_policies(self.texts), {each[0]: parse_policies([each]) for each in self.objects}
+        environment, names = new_environment(), conventions_of(conventions)
+
+        def compiled() -> tuple[ParsedPolicies, Snapshot, tuple[Problem, ...]]:
+            parsed = over(files, over_them.values())
+            return parsed, *load_working(suppose(parsed, as_if), objects, environment, names, checked=self.tested)
+
+        parsed, snapshot, broken = compiled()
+        if faulty := over_them.keys() & {each.file for each in broken}:
+            over_them = {file: each for file, each in over_them.items() if file not in faulty}
+            parsed, snapshot, others = compiled()
+            broken = (*broken, *others)
+        problems = tuple(sorted({*self.problems, *broken}))
         if not snapshot.policies and not problems:
             where = self.where.partition(" in ")[2] or self.where.strip()
             problems = (Problem(where, 0, 0, "", "got no policy, want GPUPolicy documents"),)
@@ -95,8 +104,8 @@ class Policies:
 def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPolicies:
     """Return the policies of files with GPUPolicies over them, each parsed by itself, as they decide together.
 
-    A GPUPolicy replaces the policy of its name; one that cannot be parsed replaces none. Disabled policies are left
-    out.
+    A GPUPolicy replaces the policy of its name; one that cannot be parsed replaces none, and the caller leaves out one
+    that does not compile. Disabled policies are left out.
     """
     policies = {each.policy.name: each for each in files.policies}
     problems = list(files.problems)

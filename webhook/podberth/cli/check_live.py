@@ -118,7 +118,7 @@ def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collect
     complete = not survey.gathered.missing
     talk = [*survey.talk, *done.talk]
     if arguments.report and done.broken_policies:
-        talk.append("reports: none is written, for a policy is broken; fix it")
+        talk.append("reports: none is written, for a policy of files is broken; fix it")
     elif arguments.report:
         try:
             writer = asyncio.run(cluster.write(done.report))

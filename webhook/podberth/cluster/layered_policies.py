@@ -38,6 +38,8 @@ class LayeredPolicies:
         self._conventions = conventions
         self._pod_schema = pod_schema
         self._files_seen: object = None
+        self._refused: tuple[Problem, ...] = ()
+        """The problems of the files as they were last read."""
         self._base = None if files else ParsedPolicies()
         """The last good set of files; None if there has been none."""
         self._alone: Snapshot | None = None
@@ -45,8 +47,8 @@ class LayeredPolicies:
         self.documents: Mapping[str, Document] | None = None
         """The GPUPolicies by name; None until they are known."""
         self._changes = 0
-        self._judged: Mapping[str, object] = {}
-        """The versions of the GPUPolicies of the last load."""
+        self._judged: Mapping[str, tuple[object, int]] = {}
+        """The uids and generations of the GPUPolicies of the last load."""
         self._good: dict[str, ParsedPolicy] = {}
         """The GPUPolicies in force since the last load, disabled ones included, by name."""
 
@@ -80,9 +82,9 @@ class LayeredPolicies:
         return replace(loaded, complete=documents is not None, refused=refused)
 
     def _read_files(self) -> tuple[Problem, ...]:
-        """Take the files if they have changed; return the problems of files that are refused."""
+        """Take the files if they have changed; return the problems of files that are refused, until they are good."""
         if self._files is None or (revision := self._files.revision()) == self._files_seen:
-            return ()
+            return self._refused
         try:
             parsed = self._files.read()
             # By themselves: whether files can be used must not depend on which of them an object replaces.
@@ -90,9 +92,9 @@ class LayeredPolicies:
         except PolicyError as error:
             if self._base is None:
                 raise
-            self._files_seen = revision
+            self._files_seen, self._refused = revision, error.problems
             return error.problems
-        self._files_seen, self._base, self._alone = revision, parsed, alone
+        self._files_seen, self._refused, self._base, self._alone = revision, (), parsed, alone
         self._files.hold(parsed)
         return ()
 
@@ -107,6 +109,9 @@ class LayeredPolicies:
 
     def _together(self, documents: Mapping[str, Document]) -> Loaded:
         self._alone = None
+        # The last good version of an object that was deleted and made again is not one of the new object.
+        uids = {name: uid for name, (uid, _) in _versions(documents).items()}
+        self._good = {name: self._good[name] for name in self._good if self._judged[name][0] == uids.get(name)}
         # One by one, because of many problems together only the first are reported. Those in force come first: if there
         # is no room for all, the new ones are left out.
         ordered = sorted(documents, key=lambda name: (name not in self._good, name))
@@ -148,6 +153,7 @@ class LayeredPolicies:
         snapshot, problems = load_working(parsed, ClusterFacts(), environment, self._conventions)
         of_files = tuple(each for each in problems if not each.file.startswith(_PREFIX))
         if of_files:  # they compiled alone: the time was over
+            self._changes += 1  # so that it is tried again
             raise PolicyError(of_files)
         return snapshot, problems
 
@@ -176,7 +182,7 @@ def file_of(name: str) -> str:
     return f"{_PREFIX}{name}"
 
 
-def _versions(documents: Mapping[str, Document]) -> dict[str, object]:
+def _versions(documents: Mapping[str, Document]) -> dict[str, tuple[object, int]]:
     """Return the identity and version of each policy; a policy that was deleted and created again counts as changed."""
     return {name: (each["metadata"].get("uid"), _generation(each)) for name, each in documents.items()}
 

@@ -1,6 +1,7 @@
 """Follows the GPUPolicies of a cluster, if it serves them.
 
 A cluster without their definition, or one that forbids podberth to list them, has none: the policies of files decide.
+If they cannot be listed for another reason, nothing is handed on until they are.
 """
 
 import asyncio
@@ -43,7 +44,8 @@ class LivePolicies:
         self._on_change = on_change
         self._wake = asyncio.Event()
         self._kinds = LiveKinds((GPU_POLICY,), self._wake.set, log)
-        self._served = ServedKinds(self._kinds, connect, metrics, log, timing)
+        # Without them, policies that they replace or switch off would decide.
+        self._served = ServedKinds(self._kinds, connect, metrics, log, timing, patient=True)
 
     def unlisted(self) -> list[str]:
         """Return the name of the resource if it has not been listed yet."""

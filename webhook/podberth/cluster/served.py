@@ -83,10 +83,16 @@ class ServedKinds:
         metrics: Counts,
         log: Log,
         timing: Timing,
+        *,
+        patient: bool = False,
     ) -> None:
-        """Create the object; ``run`` starts to follow kinds and passes their objects to ``workloads``."""
+        """Create the object; ``run`` starts to follow kinds and passes their objects to ``workloads``.
+
+        With ``patient``, a kind that cannot be read is waited for as long as that lasts.
+        """
         self.settled = asyncio.Event()
         """Set once podberth waits for no kind: each was listed, is not served, is refused or cannot be read."""
+        self._excused: frozenset[str] = frozenset() if patient else _BROKEN
         self._workloads = workloads
         self._client = connect()
         self._owners = {(kind.group, kind.kind): kind for kind in workloads.sinks if kind.role == "owner"}
@@ -99,6 +105,8 @@ class ServedKinds:
         self._began = time.monotonic()
         self._known = False
         self._followed: dict[Kind, _Followed] = {}
+        self._ended: dict[Kind, Mapping[str, str]] = {}
+        """The known objects of the kinds whose watch has ended, until discovery has said whether they are served."""
         self._absent: dict[Kind, KindState] = {}
         """The reason why each kind is not followed; a refused kind stays here until it has been listed."""
         self._reported: dict[str, str] = {}
@@ -190,15 +198,25 @@ class ServedKinds:
             if kind in served:
                 self._follow(kind, served[kind])
             else:
-                self._absent[kind] = "not served"
-                self._workloads.sinks[kind].gone()
+                self._leave(kind)
         return True
+
+    def _leave(self, kind: Kind) -> None:
+        """Note that discovery has said that the kind is not served."""
+        sink = self._workloads.sinks[kind]
+        if sink.is_served:
+            self._tell(kind.name, f"{kind.name}: {_FORGOTTEN}")
+        self._absent[kind] = "not served"
+        self._ended.pop(kind, None)
+        sink.forget()
+        sink.gone()
 
     def _follow(self, kind: Kind, resource: Resource) -> None:
         if self._absent.get(kind) == "not served":
             del self._absent[kind]
         sink = self._workloads.sinks[kind]
         reflector = Reflector(resource, self._clients[kind], sink, self._metrics, self._log, self._timing)
+        reflector.known |= self._ended.pop(kind, {})
         task = asyncio.create_task(reflector.run())
         self._followed[kind] = _Followed(reflector, task)
 
@@ -224,7 +242,7 @@ class ServedKinds:
             for kind in ended:
                 await self._end(kind)
             self._settle()
-            if any(self._absent.get(kind) == "not served" for kind in ended):
+            if self._ended:
                 # It may be served in another version now, or not at all.
                 await asyncio.sleep(self._pace.wait_seconds(time.monotonic() - looked_at))
                 return
@@ -242,10 +260,9 @@ class ServedKinds:
             return
         if error is not None and not isinstance(error, ClusterError):
             self._log.fault(f"{kind.name}: a bug in podberth; it is followed again", error)
-        self._absent[kind] = "not served"
-        if followed.reflector.listed.is_set():
-            self._tell(kind.name, f"{kind.name}: {_FORGOTTEN}")
-        self._workloads.sinks[kind].forget()
+        # A 404 may pass: a proxy or an API server that has just started may answer so.
+        self._absent.pop(kind, None)
+        self._ended[kind] = followed.reflector.known
 
     async def _stop(self, followed: _Followed) -> None:
         followed.task.cancel()
@@ -266,9 +283,9 @@ class ServedKinds:
             return self._is_early()
         followed = self._followed.get(kind)
         if followed is not None:
-            broken = followed.reflector.trouble in _BROKEN and not self._is_early()
+            broken = followed.reflector.trouble in self._excused and not self._is_early()
             return not (followed.reflector.listed.is_set() or broken)
-        return absent is None and not self._known
+        return kind in self._ended or (absent is None and not self._known)
 
     def _is_early(self) -> bool:
         """Return whether a refusal may be temporary, because the API server has just started."""
