@@ -156,6 +156,8 @@ def test_pod_groups_are_known_to_be_served_where_there_is_none_yet_and_until_the
             groups_of_pods.gone()
             assert seen.workloads.facts().served_groups == frozenset()
 
+    run(test)
+
 
 def test_a_kind_that_discovery_no_longer_names_is_gone(tmp_path: Path) -> None:
     async def test() -> None:

@@ -194,9 +194,11 @@ class WatchedSnapshot:
             if before is None or (before.state, before.replaces) != (each.state, each.replaces):
                 does = "replaces it" if each.state == "active" else "switches it off"
                 self._log.event("info", f"policies: {name} of {each.replaces}: a GPUPolicy {does}")
-        for name in self._replaced.keys() - replaced.keys() - {each.name for each in verdicts}:
+        present = {each.name for each in verdicts}
+        for name in self._replaced.keys() - present:
             self._log.event("info", f"policies: {name}: its GPUPolicy is gone; the policy of files decides again")
-        self._replaced = replaced
+        # Of an object that is broken now the last good version may still replace the policy of files.
+        self._replaced = {name: each for name, each in self._replaced.items() if name in present} | replaced
 
     def _tell_broken(self, verdicts: Sequence[Verdict]) -> None:
         """Log every broken policy once, and again when its problems change."""
