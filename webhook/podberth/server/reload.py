@@ -162,7 +162,7 @@ class WatchedSnapshot:
         self._loaded = loaded
         self._put_in_force()
         snapshot = self._state.snapshot or loaded.snapshot
-        policies, nodes = len(snapshot.policies), snapshot.topology.node_count
+        policies, nodes = len(snapshot.policies), (self._topology or snapshot.topology).node_count
         self._metrics.policies.set(policies)
         for phase, count in for_every_pod(snapshot.policies).items():
             self._metrics.policies_for_every_pod.labels(phase).set(count)
