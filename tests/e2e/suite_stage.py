@@ -33,7 +33,8 @@ _WITHOUT_PODBERTH = "kube-public"
 _RELOAD_SECONDS = 0.02
 _LOADED = 'podberth_reload_total{result="ok",what="topology"}'
 _DENIAL = re.compile(
-    r'admission webhook "(?:other-)?pods\.(?P<webhook>mutate|validate)\.podberth\.io" denied the request: (?P<why>.*)',
+    r'admission webhook "(?:(?:other-)?pods|gangs-and-devices)\.(?P<webhook>mutate|validate)\.podberth\.io" '
+    r"denied the request: (?P<why>.*)",
     re.DOTALL,
 )
 # What the apiserver draws by lot, and what says when and where: no two creations have it in common.
