@@ -34,17 +34,22 @@ class Wheel:
 def locked(lock: str, python: Interpreter, cache: Path) -> list[Wheel]:
     """Return the wheels of a lock in requirements/, downloaded into ``cache`` where they are not there.
 
-    pip refuses what has none of the lock's hashes. Raises subprocess.CalledProcessError.
+    pip refuses what has none of the lock's hashes. Raises subprocess.CalledProcessError, and ValueError: a wheel in the
+    cache has none of them.
     """
     file = ROOT / "requirements" / f"{lock}.lock"
-    folder = cache / f"wheels-{hashlib.sha256(file.read_bytes()).hexdigest()[:16]}"
+    text = file.read_bytes()
+    folder = cache / f"wheels-{hashlib.sha256(text).hexdigest()[:16]}"
     if not folder.exists():
         with tempfile.TemporaryDirectory(dir=cache) as work:
             flags = ("--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:")
             made = Path(work) / "made"
             python.pip("download", *flags, "--require-hashes", "--requirement", str(file), "--dest", str(made))
             made.rename(folder)
-    return sorted(map(_wheel, folder.iterdir()), key=lambda each: each.name)
+    found = sorted(map(_wheel, folder.iterdir()), key=lambda each: each.name)
+    if wrong := [each.file for each in found if f"--hash=sha256:{each.sha256}".encode() not in text]:
+        raise ValueError(f"wheels: got {wrong[0]}, want a hash of {file}; remove {folder}")
+    return found
 
 
 def own(folder: Path) -> Wheel:
