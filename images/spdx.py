@@ -42,15 +42,24 @@ def write(
 def _debian(package: Package) -> dict[str, Any]:
     version, architecture = quote(package.version, safe=""), package.architecture
     name = f"pkg:deb/debian/{quote(package.name)}@{version}?arch={architecture}&distro={SUITE}"
-    return _entry(f"SPDXRef-deb-{package.name}", package.name, package.version, name, package.sha256, package.file.name)
+    return _entry(
+        f"SPDXRef-deb-{package.name}",
+        package.name,
+        package.version,
+        name,
+        sha256=package.sha256,
+        file=package.file.name,
+    )
 
 
 def _python(wheel: Wheel) -> dict[str, Any]:
     name = f"pkg:pypi/{wheel.name}@{quote(wheel.version, safe='')}"
-    return _entry(f"SPDXRef-pypi-{wheel.name}", wheel.name, wheel.version, name, wheel.sha256, wheel.file.name)
+    return _entry(
+        f"SPDXRef-pypi-{wheel.name}", wheel.name, wheel.version, name, sha256=wheel.sha256, file=wheel.file.name
+    )
 
 
-def _entry(key: str, name: str, version: str, purl: str, sha256: str = "", file: str = "") -> dict[str, Any]:
+def _entry(key: str, name: str, version: str, purl: str, *, sha256: str = "", file: str = "") -> dict[str, Any]:
     known = {"checksums": [{"algorithm": "SHA256", "checksumValue": sha256}], "packageFileName": file} if sha256 else {}
     reference = {"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": purl}
     return {

@@ -3,13 +3,14 @@
 import re
 import subprocess
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
 
 from controlplane.cluster import ControlPlane
 from pages import ROOT, page
+from podberth.kube.walk import values
 
 from .charted import Helm
 from .rendering import COMPONENTS, OVERLAYS, composed, documents, overlay
@@ -26,32 +27,32 @@ IMAGE = re.compile(r"(?<![\w.-])(?:example\.com/(?:you/)?)?(podberth(?:-agent)?)
 ARCHIVE = re.compile(r"\b(podberth(?:-agent)?)-(\d[\w.]*?)\.(?:tar|spdx\.json)\b")
 
 
-def images(document: Any) -> Iterator[str]:
-    """Yield the images of the containers in a document."""
-    if isinstance(document, dict):
-        if isinstance(document.get("image"), str):
-            yield document["image"]
-        for each in document.values():
-            yield from images(each)
-    elif isinstance(document, list):
-        for each in document:
-            yield from images(each)
+def objects_with(documents: Iterable[Any], key: str) -> Iterator[Any]:
+    """Yield each object in documents that has this field."""
+    for document in documents:
+        yield from (each for _, each in values(document) if isinstance(each, dict) and key in each)
+
+
+def images(documents: Iterable[Any]) -> set[str]:
+    """Return the images of the containers in documents."""
+    found = (each["image"] for each in objects_with(documents, "image"))
+    return {image for image in found if isinstance(image, str)}
 
 
 @pytest.mark.parametrize("name", OVERLAYS)
 def test_every_overlay_names_the_images_that_are_built(control_plane: ControlPlane, name: str) -> None:
-    assert set(images(overlay(control_plane, name))) == IMAGES
+    assert images(overlay(control_plane, name)) == IMAGES
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_every_component_names_them(control_plane: ControlPlane, component: str, tmp_path: Any) -> None:
     chosen = str(composed(tmp_path, [component]))
-    assert set(images(documents(control_plane.kubectl("kustomize", chosen).stdout))) == IMAGES
+    assert images(documents(control_plane.kubectl("kustomize", chosen).stdout)) == IMAGES
 
 
 def test_the_chart_names_them(chart: Helm) -> None:
     rendered = chart.render("controller.enabled=true", "audit.enabled=true")
-    assert set(images(rendered)) == IMAGES
+    assert images(rendered) == IMAGES
 
 
 def test_every_image_and_archive_of_the_docs_is_of_this_version() -> None:
@@ -82,17 +83,6 @@ def test_the_pull_secret_reaches_every_pod(control_plane: ControlPlane, tmp_path
     file.write_text(file.read_text() + patches)
     built = documents(control_plane.kubectl("kustomize", str(chosen)).stdout)
     accounts = {each["metadata"]["name"]: each for each in built if each["kind"] == "ServiceAccount"}
-    used = {name for each in built for name in _accounts(each)}
+    used = {each["serviceAccountName"] for each in objects_with(built, "containers")}
     assert used
     assert all(accounts[each]["imagePullSecrets"] == [{"name": "podberth-registry"}] for each in used)
-
-
-def _accounts(document: Any) -> Iterator[str]:
-    if isinstance(document, dict):
-        if "containers" in document:
-            yield document["serviceAccountName"]
-        for each in document.values():
-            yield from _accounts(each)
-    elif isinstance(document, list):
-        for each in document:
-            yield from _accounts(each)

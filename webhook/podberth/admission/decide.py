@@ -6,7 +6,6 @@ outcome. /mutate denies for one reason only: a policy with mutations and failure
 """
 
 from ..errors import EvaluationError
-from ..kube.pod import repeated_names
 from ..policy.evaluate import Watch
 from . import answering
 from .asking import Asking
@@ -38,7 +37,7 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = 
     if request.operation == "UPDATE":
         return restored(request, snapshot)
     matching = _matching("mutate", request, snapshot, watch)
-    key = key_of(matching) if watch is None and not repeated_names(matching.under.pod) else None
+    key = key_of(matching) if watch is None and not matching.under.repeats_a_name else None
     kept: KeptDecision | None = None if key is None else snapshot.recall.find(key.values)
     if kept is not None:
         return kept.again(matching.under)
@@ -102,7 +101,7 @@ def _written(matching: Matching, writing: Writing) -> Outcome:
     name: the record knows containers by name, and the API server refuses the pod.
     """
     request = matching.under.request
-    if repeated_names(matching.under.pod):
+    if matching.under.repeats_a_name:
         return answering.unchanged(request)
     for item in matching:
         fault = item if isinstance(item, Fault) else _write(matching.asking, item, writing)

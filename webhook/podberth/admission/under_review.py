@@ -11,6 +11,7 @@ from typing import Any
 from ..cel.engine import Activation
 from ..kinds.systems import NATIVE_GROUP
 from ..kube.patch import Path
+from ..kube.pod import repeated_names
 from ..kube.pod_limits import DEVICES, GPUS, beyond
 from ..mutation import record
 from ..mutation.membership import GangFacts
@@ -60,6 +61,11 @@ class PodUnderReview:
             if now.gang is not before.gang:
                 self.changed_facts.add("gang")
         return self._described
+
+    @cached_property
+    def repeats_a_name(self) -> bool:
+        """Whether two containers of the pod have one name, so that the API server refuses it."""
+        return bool(repeated_names(self.pod))
 
     @property
     def gang_facts(self) -> GangFacts:

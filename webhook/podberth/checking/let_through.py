@@ -5,32 +5,34 @@ are served and what is known of nodes: a pod that would be changed or denied was
 policy. This module reads policies from files; ``cluster.installation`` has read everything else.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..admission.snapshot import Snapshot
 from ..check.owners import as_created
 from ..check.result import Result
 from ..check.run import CheckSettings, judged
 from ..check.sources import without_place
-from ..cluster.layered_policies import file_of, text
+from ..cluster.layered_policies import texts_of
 from ..errors import UsageError
 from ..facts.cluster import ClusterFacts, collect
-from ..installation.observation import Document, InstallationState, LetThrough, Read, Unread, option
+from ..files.bundle import NAME
+from ..installation.nodes import listed
+from ..installation.observation import Document, InstallationState, LetThrough, Read, Unread, as_list, option
 from ..kube.selector import label_selector_matches
 from ..policy.every_pod import MUTATING
 from .run import Policies, policies_in
 
-_POLICIES: Final = "podberth-policies"
-"""The ConfigMap with the platform team's own policies."""
 _SHIPPED: Final = "/etc/podberth/policies"
-"""The image's directory, with the shipped policies and these."""
+"""The image's directory, with the shipped policies and those of the ConfigMap."""
 _OWN: Final = f"{_SHIPPED}/own"
-"""The directory that has these and not the shipped policies (manifests/components/own-policies)."""
+"""The directory with those of the ConfigMap alone (manifests/components/own-policies)."""
 _MOST_JUDGED: Final = 2000
 """The most pods to judge: some milliseconds each."""
+_Texts: TypeAlias = Sequence[tuple[str, str]]
+"""Policies, each with the name of its file or object."""
 
 
 def let_through(observed: InstallationState) -> Read[LetThrough] | None:
@@ -77,19 +79,24 @@ def _sent(pods: Iterable[Document], configuration: Document, namespaces: Iterabl
 
 def _policies(observed: InstallationState) -> Read[Policies]:
     """Return the policies that the webhook serves: those of files, and the GPUPolicies of the cluster over them."""
-    for part in (observed.deployment, observed.params, observed.policies):
-        if isinstance(part, Unread):
-            return part
-    if observed.deployment is None:
-        return Unread("there is no Deployment podberth, so its policies are not known", "the Deployment", refused=False)
-    followed = option(observed.deployment, "topology") == "cluster"
-    params, found = _read(observed.params), _read(observed.policies) if followed else ()
-    own = [each.get("data") or {} for each in params if each["metadata"]["name"] == _POLICIES]
+    deployment, params, objects = observed.deployment, observed.params, observed.policies
+    if isinstance(deployment, Unread) or deployment is None:
+        missing = "there is no Deployment podberth, so its policies are not known"
+        return deployment or Unread(missing, "the Deployment", refused=False)
+    if isinstance(params, Unread):
+        return params
+    if isinstance(objects, Unread):
+        return objects
+    own = [each.get("data") or {} for each in params if each["metadata"]["name"] == NAME]
     texts = [(name, content) for data in own for name, content in sorted(data.items())]
-    objects = tuple((file_of(each["metadata"]["name"]), text(each)) for each in found)
-    directory = option(observed.deployment, "policies").rstrip("/")
+    served = objects if option(deployment, "topology") == "cluster" else ()
+    return _layered(option(deployment, "policies").rstrip("/"), texts, texts_of(served))
+
+
+def _layered(directory: str, texts: _Texts, objects: _Texts) -> Read[Policies]:
+    """Return the policies of a replica's directory, with the ConfigMap's texts in it and the objects over them."""
     if directory in {"", _OWN}:  # without a directory, GPUPolicies alone
-        return Policies(texts=texts if directory else (), problems=(), where=f" of {_POLICIES}", objects=objects)
+        return Policies(texts=texts if directory else (), problems=(), where=f" of {NAME}", objects=objects)
     if directory != _SHIPPED:
         return Unread(f"the policies are in {directory} of the replicas", f"{_SHIPPED} or {_OWN}", refused=False)
     try:
@@ -99,24 +106,9 @@ def _policies(observed: InstallationState) -> Read[Policies]:
     return replace(shipped, texts=[*shipped.texts, *texts], objects=objects, tested=not texts and not objects)
 
 
-def _read(found: Read[tuple[Document, ...]]) -> tuple[Document, ...]:
-    return () if isinstance(found, Unread) else found
-
-
 def _facts(observed: InstallationState) -> ClusterFacts:
-    documents = (
-        *_documents(observed.nodes, "v1", "Node"),
-        *_documents(observed.topologies, "v1", "ConfigMap"),
-        *_documents(observed.heartbeats, "coordination.k8s.io/v1", "Lease"),
-        *_documents(observed.params, "v1", "ConfigMap"),
-        *_documents(observed.namespaces, "v1", "Namespace"),
-    )
-    return replace(collect(documents, now=observed.now), listed=True)
-
-
-def _documents(found: Read[tuple[Document, ...]], version: str, kind: str) -> Iterable[dict[str, Any]]:
-    """Return listed objects with their kind, which a list of one kind does not repeat; none if they are unread."""
-    return [{"apiVersion": version, "kind": kind, **each} for each in _read(found)]
+    others = (*as_list(observed.params, "v1", "ConfigMap"), *as_list(observed.namespaces, "v1", "Namespace"))
+    return replace(collect([*listed(observed), *others], now=observed.now), listed=True)
 
 
 def _judged(pod: Document, snapshot: Snapshot) -> list[Result]:

@@ -9,7 +9,7 @@ from ..api.opening import Client, Kubeconfig, client_class
 from ..api.protocol import POLICIES, Timing
 from ..api.reflector import PAGE
 from ..check.result import Report
-from ..cluster.layered_policies import file_of, text
+from ..cluster.layered_policies import texts_of
 from ..errors import ClusterError
 from .against import Gathered
 from .inventory import Lister, take_inventory
@@ -85,6 +85,6 @@ async def _with_objects(policies: Policies, lister: Lister) -> Policies:
         if error.status == HTTPStatus.NOT_FOUND:  # their definition is not installed
             return policies
         raise ClusterError(error.reason, f"GPUPolicies: {error}") from error
-    texts = tuple((file_of(each["metadata"]["name"]), text(each)) for each in found)
+    texts = texts_of(found)
     where = f"{policies.where}, and GPUPolicies of the cluster" if policies.where else " of the cluster"
     return replace(policies, objects=texts, where=where, tested=policies.tested and not texts)

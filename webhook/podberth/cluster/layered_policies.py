@@ -177,6 +177,11 @@ def text(document: Mapping[str, Any]) -> str:
     return as_yaml({key: value for key, value in document.items() if key != "status"})
 
 
+def texts_of(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
+    """Return the texts of GPUPolicies, each with what replaces its file name."""
+    return tuple((file_of(each["metadata"]["name"]), text(each)) for each in documents)
+
+
 def file_of(name: str) -> str:
     """Return the text that replaces a file name in the problems of a policy: the object's name as kubectl writes it."""
     return f"{_PREFIX}{name}"

@@ -16,6 +16,7 @@ from .observation import (
     Replica,
     Row,
     Unread,
+    as_list,
     counted,
     lasting,
     named,
@@ -43,7 +44,7 @@ def topology(observed: InstallationState) -> Iterator[Row]:
     if isinstance(observed.nodes, Unread):
         return
     # As the decoder does, so that documents that a replica leaves out are left out here.
-    objects = collect(_listed(observed), now=observed.now)
+    objects = collect(listed(observed), now=observed.now)
     picture = overview(objects.nodes)
     yield _nodes(objects, picture)
     if not isinstance(observed.heartbeats, Unread) and not isinstance(observed.topologies, Unread):
@@ -56,11 +57,11 @@ def topology(observed: InstallationState) -> Iterator[Row]:
         yield Row("unusable", "attention", text, {"problems": objects.problems})
 
 
-def _listed(observed: InstallationState) -> Iterator[dict[str, Any]]:
-    parts = ((observed.nodes, "v1", "Node"), (observed.topologies, "v1", "ConfigMap"))
-    for part, version, kind in (*parts, (observed.heartbeats, "coordination.k8s.io/v1", "Lease")):
-        if not isinstance(part, Unread):
-            yield {"apiVersion": version, "kind": f"{kind}List", "items": list(part)}
+def listed(observed: InstallationState) -> Iterator[dict[str, Any]]:
+    """Yield what was read about nodes, as Lists."""
+    yield from as_list(observed.nodes, "v1", "Node")
+    yield from as_list(observed.topologies, "v1", "ConfigMap")
+    yield from as_list(observed.heartbeats, "coordination.k8s.io/v1", "Lease")
 
 
 def _nodes(objects: ClusterFacts, picture: ClusterPicture) -> Row:

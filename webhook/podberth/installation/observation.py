@@ -1,6 +1,6 @@
 """The observed state of an installation, and the lines of a report about it; values only, no logic of the report."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias, TypeVar
@@ -173,6 +173,12 @@ class StatusReport:
                 for section in self.sections
             ],
         }
+
+
+def as_list(found: Read[tuple[Document, ...]], version: str, kind: str) -> Iterator[dict[str, Any]]:
+    """Yield the listed objects as one List of a kind, which the objects of a list do not repeat; nothing if unread."""
+    if not isinstance(found, Unread):
+        yield {"apiVersion": version, "kind": f"{kind}List", "items": list(found)}
 
 
 def unread(name: str, what: Unread) -> Row:

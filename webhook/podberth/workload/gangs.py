@@ -102,21 +102,11 @@ def gang_of(
         pod_groups: the names of the native PodGroups in the namespace.
         group_sizes: the smallest number of pods that each PodGroup starts together, by API group, namespace and name.
         devices: the known claims.
-
-    A pod whose owner makes only this pod has no gang.
     """
     subject = _subject(pod, namespace, owners, group_sizes)
-    member = member_of(subject)
     problems: list[str] = []
     declared = _declared_size(subject, problems)
-    said = subject.labels.get(GANG_LABEL) or ""
-    if said:
-        member = _named_by_label(said, member, subject, pod_groups)
-    elif member is not None and (declared or member.size) == 1:
-        member = None
-    system = system_of(subject.spec, subject.labels, subject.annotations, _owner_labels(subject))
-    if system == PLAIN and said and said in pod_groups:
-        system = NATIVE
+    member, system = _membership(subject, declared, pod_groups), _system(subject, pod_groups)
     row = BY_NAME.get(system)
     accounted = row is not None and is_accounted(system, pod)
     if member is None:
@@ -149,6 +139,20 @@ def gang_of(
         asks_topology=row is not None and _is_asked(row, subject),
         problems=tuple(problems),
     )
+
+
+def _membership(pod: Subject, declared: int, pod_groups: Collection[str]) -> Member | None:
+    """Return the pod's membership by the user's label or by its owner; none if the owner makes only this pod."""
+    member = member_of(pod)
+    if said := pod.labels.get(GANG_LABEL):
+        return _named_by_label(said, member, pod, pod_groups)
+    return None if member is not None and (declared or member.size) == 1 else member
+
+
+def _system(pod: Subject, pod_groups: Collection[str]) -> str:
+    """Return the name of the pod's group system: native also for a label that names a native PodGroup."""
+    system = system_of(pod.spec, pod.labels, pod.annotations, _owner_labels(pod))
+    return NATIVE if system == PLAIN and pod.labels.get(GANG_LABEL) in pod_groups else system
 
 
 def _named_by_label(name: str, member: Member | None, pod: Subject, pod_groups: Collection[str]) -> Member:
