@@ -12,7 +12,7 @@ import orjson
 
 from podberth.topology.shapes import SHAPES, simulate
 
-from .reviews import TEAMS
+from .pods import TEAMS
 
 JSON = dict[str, Any]
 

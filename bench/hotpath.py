@@ -1,12 +1,12 @@
-"""Where the time of one review goes, without a server: parts of the path, and functions.
+"""What both reviews of a pod cost, without a server: over pods as clusters send them, first time and every time.
 
-Each figure is the least of many tries with other pods of the same templates: what else the machine does makes a try
-slower, never faster. In a server, with cold caches in between, the same work takes about a quarter more.
+A pod is created as the API server does it: /mutate, its patch, a name where it has none, /validate. Workloads have 1, 4
+or 16 pods, which come one after another. Processor time, the mean over the pods of all workloads, the least of several
+tries, each with workloads not seen before: what else the machine does makes a try slower, never faster. Beside each
+figure is the same with nothing remembered (docs/adr/0005-recall.md). In a server, with cold caches in between, the same
+work takes about a quarter more.
 
-With ``--pods`` each workload has so many: the pods of a gang share its name, and only the first of them is decided on
-from the start (docs/adr/0005-recall.md).
-
-    python -m bench.hotpath [--library] [--pods 4] [--tries 20] [--functions 40]
+    python -m bench.hotpath [--four] [--members 1,4,16] [--tries 5] [--profile mutate|validate|both] [--functions 40]
 """
 
 import argparse
@@ -14,88 +14,134 @@ import cProfile
 import gc
 import pstats
 import time
-from collections.abc import Callable, Iterator
-from itertools import count, islice
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
 
 import orjson
 
 from podberth.admission import decide
 from podberth.admission.description import describe
+from podberth.admission.recall import Recall
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.shape import shape_problems
 
 from . import clusters, decisions
 from .figures import table
-from .reviews import distinct, numbered
+from .reviews import distinct, numbered, validated
 
-_TEMPLATES = 400
-# Long enough for the clock, short enough to fall between two interruptions.
-_BATCH = 10
+_PODS = 320
+"""Pods of a try, whatever the number of a workload's."""
+
+
+class _Forgetful(Recall):
+    """A memory that never finds anything."""
+
+    def find(self, _: Any, default: Any = None) -> Any:
+        """Return the default."""
+        return default
+
+
+@dataclass(frozen=True, slots=True)
+class _Created:
+    """The two reviews of a pod."""
+
+    body: bytes
+    mutate: AdmissionRequest
+    validate: AdmissionRequest
 
 
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", action="store_true", help="all policies, and not the four that write most")
-    parser.add_argument("--pods", type=int, default=1, help="of each workload (default 1)")
-    parser.add_argument("--tries", type=int, default=20)
-    parser.add_argument("--functions", type=int, default=0, help="profile /mutate and print so many functions")
+    parser.add_argument("--four", action="store_true", help="the four policies that write most, and not the library")
+    parser.add_argument("--members", default="1,4,16", help="pods of a workload")
+    parser.add_argument("--tries", type=int, default=5)
+    parser.add_argument("--profile", choices=("mutate", "validate", "both"), help="print where the time goes instead")
+    parser.add_argument("--functions", type=int, default=40, help="so many functions of the profile")
+    parser.add_argument("--forget", action="store_true", help="profile with nothing remembered")
     options = parser.parse_args()
-    snapshot = decisions.snapshot(clusters.documents(1000, 50), library=options.library)
-    bodies = [body for body in islice(distinct(), _TEMPLATES) for _ in range(options.pods)]
+    snapshot = decisions.snapshot(clusters.documents(1000, 50), library=not options.four)
     # As the server does with whatever lives as long as a snapshot.
     gc.collect()
     gc.freeze()
-    # The pods of a workload come one after the other and have one number.
-    numbers = (number for number in count() for _ in range(options.pods))
-    rows = [(name, f"{micros:.1f}") for name, micros in _least(bodies, numbers, options.tries, snapshot)]
-    print(table(("part", "µs"), rows))
-    if options.functions:
-        _profile(bodies, numbers, snapshot, options.functions)
+    serials = count()
+    sizes = [int(each) for each in options.members.split(",")]
+    if options.profile:
+        _profile(snapshot, sizes[0], serials, options)
+        return
+    rows = []
+    for members in sizes:
+        kept = _least(snapshot, members, serials, options.tries)
+        anew = _least(_with_memory(snapshot, _Forgetful()), members, serials, options.tries)
+        rows += [(str(members), part, f"{kept[part]:.0f}", f"{anew[part]:.0f}") for part in kept]
+    print(table(("pods", "part", "µs", "nothing remembered"), rows))
 
 
-def _parts(snapshot: Snapshot) -> dict[str, Callable[[bytes, AdmissionRequest], object]]:
-    def answered(_: bytes, request: AdmissionRequest) -> bytes:
-        return orjson.dumps(decide.mutate(request, snapshot).response)
-
+def _parts(snapshot: Snapshot) -> dict[str, Callable[[_Created], object]]:
     return {
-        "read and decode": lambda body, _: decode_review(orjson.loads(body), len(body)),
-        "check the shape": lambda _, request: shape_problems(request.object),
-        "describe": lambda _, request: describe(request.object or {}, request.namespace, snapshot),
-        "/mutate, with its answer": answered,
-        "/validate": lambda _, request: decide.validate(request, snapshot),
+        "read and decode": lambda pod: decode_review(orjson.loads(pod.body), len(pod.body)),
+        "check the shape": lambda pod: shape_problems(pod.mutate.object),
+        "describe": lambda pod: describe(pod.mutate.object or {}, pod.mutate.namespace, snapshot),
+        "/mutate, with its answer": lambda pod: orjson.dumps(decide.mutate(pod.mutate, snapshot).response),
+        "/validate, with its answer": lambda pod: orjson.dumps(decide.validate(pod.validate, snapshot).response),
     }
 
 
-def _least(bodies: list[bytes], numbers: Iterator[int], tries: int, snapshot: Snapshot) -> Iterator[tuple[str, float]]:
-    """Yield each part with its microseconds per review: the least of each batch, the mean of the batches."""
-    starts = range(0, len(bodies), _BATCH)
+def _with_memory(snapshot: Snapshot, recall: Recall) -> Snapshot:
+    other = copy(snapshot)
+    object.__setattr__(other, "recall", recall)
+    return other
+
+
+def _least(snapshot: Snapshot, members: int, serials: Iterator[int], tries: int) -> dict[str, float]:
+    """Return the microseconds of each part for a pod, and of both reviews with what they read."""
     parts = _parts(snapshot)
-    best = {name: dict.fromkeys(starts, float("inf")) for name in parts}
+    best = dict.fromkeys(parts, float("inf"))
     # One try more, uncounted, warms the caches.
     for attempt in range(tries + 1):
-        for start in starts:
-            texts = [numbered(body, next(numbers)) for body in bodies[start : start + _BATCH]]
-            reviews = [(text, decode_review(orjson.loads(text), len(text))) for text in texts]
-            for name, part in parts.items():
-                began = time.perf_counter_ns()
-                for text, request in reviews:
-                    part(text, request)
-                took = (time.perf_counter_ns() - began) / len(reviews) / 1e3
-                best[name][start] = min(best[name][start], took) if attempt else float("inf")
-    for name, batches in best.items():
-        yield name, sum(batches.values()) / len(batches)
+        pods = created(snapshot, members, next(serials))
+        for name, part in parts.items():
+            began = time.process_time_ns()
+            for pod in pods:
+                part(pod)
+            took = (time.process_time_ns() - began) / len(pods) / 1e3
+            best[name] = min(best[name], took) if attempt else float("inf")
+    both = 2 * best["read and decode"] + best["/mutate, with its answer"] + best["/validate, with its answer"]
+    return {**best, "both reviews": both}
 
 
-def _profile(bodies: list[bytes], numbers: Iterator[int], snapshot: Snapshot, functions: int) -> None:
-    requests = [decode_review(orjson.loads(numbered(body, next(numbers)))) for body in bodies]
+def created(snapshot: Snapshot, members: int, seed: int) -> list[_Created]:
+    """Return pods of workloads that no other seed has; their patches are made by a memory of its own."""
+    apart = _with_memory(snapshot, Recall())
+    found = []
+    for place, body in enumerate(distinct(_PODS // members, members=members, seed=seed)):
+        text = numbered(body, seed * _PODS + place // members)
+        request = decode_review(orjson.loads(text), len(text))
+        found.append(_Created(text, request, validated(request, decide.mutate(request, apart).patch)))
+    return found
+
+
+def _profile(snapshot: Snapshot, members: int, serials: Iterator[int], options: argparse.Namespace) -> None:
+    asked = _with_memory(snapshot, _Forgetful()) if options.forget else snapshot
+    _run(asked, created(snapshot, members, next(serials)), options.profile)
+    pods = created(snapshot, members, next(serials))
     profile = cProfile.Profile()
     profile.enable()
-    for request in requests:
-        decide.mutate(request, snapshot)
+    _run(asked, pods, options.profile)
     profile.disable()
-    pstats.Stats(profile).sort_stats("tottime").print_stats(functions)
+    pstats.Stats(profile).sort_stats("tottime").print_stats(options.functions)
+
+
+def _run(snapshot: Snapshot, pods: Sequence[_Created], which: str) -> None:
+    for pod in pods:
+        if which != "validate":
+            decide.mutate(pod.mutate, snapshot)
+        if which != "mutate":
+            decide.validate(pod.validate, snapshot)
 
 
 if __name__ == "__main__":
