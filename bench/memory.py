@@ -1,7 +1,7 @@
 """Whether a webhook grows: its memory after a million reviews beside that after ten thousand.
 
-One podberth with all shipped policies, pinned to a core; its generator on another sends reviews of distinct pods, half
-of them to /mutate and half to /validate, a few seconds to each in turn.
+One podberth with all shipped policies, pinned to a core; its generator on another creates distinct pods, with both
+reviews of each.
 
     python -m bench.memory [--reviews 10000,100000,1000000] [--nodes 1000] [--classes 50]
 """
@@ -9,8 +9,6 @@ of them to /mutate and half to /validate, a few seconds to each in turn.
 import argparse
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from itertools import cycle
 from pathlib import Path
 
 from controlplane.credentials import issue
@@ -18,7 +16,7 @@ from controlplane.credentials import issue
 from . import clusters, reviews
 from .decisions import POLICIES
 from .figures import RATIO_HEADER, Ratio, table
-from .servers import Server, Servers, load
+from .servers import Server, Servers, create
 
 # A turn: short beside the first reading, so that both paths are in it.
 _SECONDS = 0.5
@@ -51,10 +49,9 @@ def main() -> None:
 def _readings(server: Server, bodies: Path, marks: Iterable[int]) -> Iterator[tuple[int, float]]:
     """Yield how many reviews were answered and the memory then, at each mark or soon after."""
     answered, seconds = 0, _SECONDS
-    turns = cycle([server, replace(server, path="/validate")])
     for mark in marks:
         while answered < mark:
-            answered += load(next(turns), bodies, seconds=seconds).requests
+            answered += create(server, bodies, seconds=seconds, members=1).requests
         seconds = _LATER_SECONDS
         yield answered, server.resident_mib()
 

@@ -2,8 +2,9 @@
 // and prints what it saw as one JSON object.
 //
 // Each connection sends one review after another and waits for each answer, as the API server does. Wherever a review holds
-// the marker, a number is put that no other review of the run has: no two are alike, however often the file is gone
-// through. It speaks HTTP/1.1, which the API server insists on for webhooks behind a Service. The requests are built before the clock starts, and the
+// the marker, a number is put that no other workload of the run has: no two are alike, however often the file is gone
+// through. With -both each pod is created as the API server does it: /mutate, its patch applied, a name where the pod has
+// none, /validate. It speaks HTTP/1.1, which the API server insists on for webhooks behind a Service. The requests are built before the clock starts, and the
 // HTTP is written out here instead of left to net/http: a generator on one core must be cheaper than any server it loads.
 package main
 
@@ -26,6 +27,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 )
 
 const (
@@ -42,10 +45,15 @@ const (
 
 // exchange is a request ready to be written but for its serial numbers, and the uid that its answer has to repeat.
 type exchange struct {
-	request []byte
-	serials []int // offsets of the markers
-	uid     string
+	request    []byte
+	serials    []int // offsets of the markers
+	uid        string
+	body       int // offsets of the body, and in the request of the pod and its end
+	pod, after int
 }
+
+// suffix is what the API server adds to generateName; real ones differ, and nothing here reads them.
+const suffix = "x7k2p"
 
 // answer is what is checked of an AdmissionReview that comes back.
 type answer struct {
@@ -63,6 +71,7 @@ type answer struct {
 // report is what one connection saw, and, summed up, all of them.
 type report struct {
 	Requests   int     `json:"requests"`
+	Pods       int     `json:"pods"`
 	Seconds    float64 `json:"seconds"`
 	RPS        float64 `json:"rps"`
 	P50        float64 `json:"p50_ms"`
@@ -82,12 +91,17 @@ func main() {
 	path := flag.String("path", "/mutate", "URL `path`")
 	authority := flag.String("ca", "", "PEM `file` to verify the server with; empty verifies nothing")
 	bodies := flag.String("bodies", "", "`file` of reviews, one JSON document a line")
-	serial := flag.Int("serial", 0, "the first review's `number`, put where "+marker+" stands")
+	both := flag.Bool("both", false, "send each pod to /mutate and, with its patch, to /validate; -path is ignored")
+	members := flag.Int("members", 1, "pods of a workload: so many reviews, one after another, have the same number")
+	serial := flag.Int("serial", 0, "the first workload's `number`, put where "+marker+" stands")
 	connections := flag.Int("connections", 25, "kept-alive connections; 25 is what the API server keeps to one webhook")
 	requests := flag.Int("requests", 0, "stop after so many requests; 0 goes by -seconds alone")
 	seconds := flag.Float64("seconds", 5, "stop after so long")
 	flag.Parse()
 
+	if *both {
+		*path = "/mutate"
+	}
 	exchanges, err := load(*bodies, *address, *path)
 	if err != nil {
 		log.Fatal(err)
@@ -101,7 +115,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(run(links, exchanges, *serial, limit, duration)); err != nil {
+	if err := json.NewEncoder(os.Stdout).Encode(run(links, exchanges, plan{*serial, *members, limit, duration, *both, *address})); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -119,14 +133,19 @@ func load(file, address, path string) ([]exchange, error) {
 	for lines.Scan() {
 		var review struct {
 			Request struct {
-				UID string `json:"uid"`
+				UID    string          `json:"uid"`
+				Object json.RawMessage `json:"object"`
 			} `json:"request"`
 		}
 		if err := json.Unmarshal(lines.Bytes(), &review); err != nil {
 			return nil, fmt.Errorf("%s, line %d: %w", file, len(exchanges)+1, err)
 		}
 		built := request(lines.Bytes(), address, path)
-		exchanges = append(exchanges, exchange{built, offsets(built), review.Request.UID})
+		body := len(built) - len(lines.Bytes())
+		pod := body + bytes.Index(lines.Bytes(), review.Request.Object)
+		exchanges = append(exchanges, exchange{
+			built, offsets(built), review.Request.UID, body, pod, pod + len(review.Request.Object),
+		})
 	}
 	if len(exchanges) == 0 {
 		return nil, fmt.Errorf("%s: got no reviews", file)
@@ -162,6 +181,40 @@ func (next exchange) numbered(buffer []byte, number int) []byte {
 		copy(buffer[offset:], digits)
 	}
 	return buffer
+}
+
+// validating returns the request of /validate for a numbered one of /mutate and its patch.
+func (next exchange) validating(numbered, patch []byte, address string) ([]byte, error) {
+	pod := numbered[next.pod:next.after]
+	var named struct {
+		Metadata struct{ Name, GenerateName string }
+	}
+	if err := json.Unmarshal(pod, &named); err != nil {
+		return nil, err
+	}
+	var operations jsonpatch.Patch
+	if len(patch) > 0 {
+		if err := json.Unmarshal(patch, &operations); err != nil {
+			return nil, err
+		}
+	}
+	if named.Metadata.Name == "" {
+		add := fmt.Sprintf(`[{"op":"add","path":"/metadata/name","value":"%s%s"}]`, named.Metadata.GenerateName, suffix)
+		name, err := jsonpatch.DecodePatch([]byte(add))
+		if err != nil {
+			return nil, err
+		}
+		operations = append(operations, name...)
+	}
+	changed := pod
+	if len(operations) > 0 {
+		var err error
+		if changed, err = operations.Apply(pod); err != nil {
+			return nil, fmt.Errorf("patch: %w: %q", err, patch)
+		}
+	}
+	body := slices.Concat(numbered[next.body:next.pod], changed, numbered[next.after:])
+	return request(body, address, "/validate"), nil
 }
 
 // connect opens all connections, handshakes done, so that none is part of what is measured.
@@ -205,13 +258,21 @@ func clientConfig(server *net.TCPAddr, authority string) (*tls.Config, error) {
 	return config, nil
 }
 
+// plan is what one run sends.
+type plan struct {
+	serial, members, limit int
+	duration               time.Duration
+	both                   bool
+	address                string
+}
+
 // run loads the server until the limit or the time is reached and sums up.
-func run(links []*tls.Conn, exchanges []exchange, serial, limit int, duration time.Duration) report {
+func run(links []*tls.Conn, exchanges []exchange, plan plan) report {
 	var next atomic.Int64
 	reports := make([]report, len(links))
 	cpuBefore := cpuSeconds()
 	started := time.Now()
-	deadline := started.Add(duration)
+	deadline := started.Add(plan.duration)
 	var group sync.WaitGroup
 	for place, link := range links {
 		group.Go(func() {
@@ -221,12 +282,12 @@ func run(links []*tls.Conn, exchanges []exchange, serial, limit int, duration ti
 			var buffer []byte
 			for time.Now().Before(deadline) {
 				turn := int(next.Add(1)) - 1
-				if turn >= limit {
+				if turn >= plan.limit {
 					return
 				}
 				next := exchanges[turn%len(exchanges)]
-				buffer = next.numbered(buffer, serial+turn)
-				if err := seen.exchange(link, reader, buffer, next.uid); err != nil {
+				buffer = next.numbered(buffer, plan.serial+turn/plan.members)
+				if err := seen.create(link, reader, next, buffer, plan); err != nil {
 					seen.Errors++
 					seen.FirstError = err.Error()
 					return // the connection's state is unknown
@@ -242,18 +303,33 @@ func run(links []*tls.Conn, exchanges []exchange, serial, limit int, duration ti
 	return total
 }
 
-// exchange sends one request and checks its answer.
-func (seen *report) exchange(link *tls.Conn, reader *bufio.Reader, request []byte, uid string) error {
-	started := time.Now()
-	if err := link.SetDeadline(started.Add(answerTimeout)); err != nil {
+// create sends one review, or both reviews of a pod that the first one admits.
+func (seen *report) create(link *tls.Conn, reader *bufio.Reader, next exchange, numbered []byte, plan plan) error {
+	patch, allowed, err := seen.exchange(link, reader, numbered, next.uid)
+	seen.Pods++
+	if err != nil || !plan.both || !allowed {
 		return err
 	}
-	if _, err := link.Write(request); err != nil {
+	validating, err := next.validating(numbered, patch, plan.address)
+	if err != nil {
 		return err
+	}
+	_, _, err = seen.exchange(link, reader, validating, next.uid)
+	return err
+}
+
+// exchange sends one request, checks its answer, and returns the patch and whether the pod was allowed.
+func (seen *report) exchange(link *tls.Conn, reader *bufio.Reader, request []byte, uid string) ([]byte, bool, error) {
+	started := time.Now()
+	if err := link.SetDeadline(started.Add(answerTimeout)); err != nil {
+		return nil, false, err
+	}
+	if _, err := link.Write(request); err != nil {
+		return nil, false, err
 	}
 	body, err := readAnswer(reader)
 	if err != nil {
-		return err
+		return nil, false, err
 	}
 	seen.latencies = append(seen.latencies, time.Since(started))
 	seen.Requests++
@@ -295,38 +371,39 @@ func readAnswer(reader *bufio.Reader) ([]byte, error) {
 }
 
 // check holds the answer against the API server's rules (admission/plugin/webhook/request/admissionreview.go).
-func (seen *report) check(body []byte, uid string) error {
+func (seen *report) check(body []byte, uid string) ([]byte, bool, error) {
 	var review answer
 	if err := json.Unmarshal(body, &review); err != nil {
-		return fmt.Errorf("answer: %w: %q", err, body)
+		return nil, false, fmt.Errorf("answer: %w: %q", err, body)
 	}
 	response := review.Response
 	if review.APIVersion != "admission.k8s.io/v1" || review.Kind != "AdmissionReview" || response.UID != uid {
-		return fmt.Errorf("answer: got %q, want an admission.k8s.io/v1 AdmissionReview of uid %s", body, uid)
+		return nil, false, fmt.Errorf("answer: got %q, want an admission.k8s.io/v1 AdmissionReview of uid %s", body, uid)
 	}
 	if (len(response.Patch) > 0) != (response.PatchType == "JSONPatch") {
-		return fmt.Errorf("answer: got patchType %q with a patch of %d bytes", response.PatchType, len(response.Patch))
+		return nil, false, fmt.Errorf("answer: got patchType %q with a patch of %d bytes", response.PatchType, len(response.Patch))
 	}
 	if response.Allowed {
 		seen.Allowed++
 	}
 	seen.Warnings += len(response.Warnings)
 	if len(response.Patch) == 0 {
-		return nil
+		return nil, response.Allowed, nil
 	}
 	var operations []json.RawMessage
 	if err := json.Unmarshal(response.Patch, &operations); err != nil {
-		return fmt.Errorf("patch: %w: %q", err, response.Patch)
+		return nil, false, fmt.Errorf("patch: %w: %q", err, response.Patch)
 	}
 	seen.Patched++
 	seen.Operations += len(operations)
-	return nil
+	return response.Patch, response.Allowed, nil
 }
 
 func sum(reports []report) report {
 	var total report
 	for _, each := range reports {
 		total.Requests += each.Requests
+		total.Pods += each.Pods
 		total.Allowed += each.Allowed
 		total.Patched += each.Patched
 		total.Operations += each.Operations
