@@ -11,5 +11,5 @@ def _forget(_: Recall, _key: Any, default: Any = None) -> Any:
 
 
 if __name__ == "__main__":
-    Recall.find = _forget  # type: ignore[method-assign]
+    Recall.find = _forget  # type: ignore[method-assign, assignment]
     main()
