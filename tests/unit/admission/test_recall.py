@@ -8,7 +8,7 @@ import pytest
 from builders import gpu_container, gpu_pod, job_pod, review
 from podberth.admission.decide import mutate
 from podberth.admission.messages import MAX_LINE
-from podberth.admission.recall import Recall
+from podberth.admission.recall import Recall, read_of_pod
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.patch import apply
@@ -135,3 +135,17 @@ def test_another_topology_keeps_the_plans_and_forgets_the_answers() -> None:
     assert mutated(gpu_pod(), smaller)["metadata"]["annotations"]["seen"] == "1"
     assert smaller.plans is known.plans
     assert smaller.policies is known.policies
+
+
+@pytest.mark.parametrize(
+    ("reads", "tree"),
+    [
+        ([("gpu", "count")], ()),
+        ([("object", "spec", "nodeName")], (("spec", (("nodeName", None),)),)),
+        ([("object", "spec", "containers", "")], (("spec", (("containers", None),)),)),
+        ([("object", "metadata")], None),
+        ([("object", "spec", "nodeName"), ("object",)], None),
+    ],
+)
+def test_the_paths_that_are_read_of_the_pod(reads: list[tuple[str, ...]], tree: object) -> None:
+    assert read_of_pod(reads) == tree

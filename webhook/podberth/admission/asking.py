@@ -7,6 +7,7 @@ observes the decision, nothing is cached, because the watch has to see every eva
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from ..cel.engine import Activation
 from ..errors import EvaluationError
 from ..kube.patch import Path
 from ..policy.compile import CompiledPolicy
@@ -38,7 +39,7 @@ class Asking:
         if batch is None:
             return ()
         question = ("conditions", id(self.plan))
-        return self._recall(question, self.plan.batch_reads, lambda: batch.evaluate(self.under.activation(None)))
+        return self._recall(question, self.plan.batch_reads, lambda: batch.evaluate(self._activation(None)))
 
     def still_matches(self, policy: CompiledPolicy, params: Params | None) -> bool:
         """Return whether the policy's matchConditions are true for the pod in its present state, evaluated alone.
@@ -87,7 +88,11 @@ class Asking:
         return self._evaluation(policy, params).audit_annotations() if policy.audit_annotations else {}
 
     def _evaluation(self, policy: CompiledPolicy, params: Params | None) -> Evaluation:
-        return Evaluation(policy, self.under.activation(params), self.watch)
+        return Evaluation(policy, self._activation(params), self.watch)
+
+    def _activation(self, params: Params | None) -> Activation:
+        """Return the values of the CEL variables; a watch may show any part of the pod."""
+        return self.under.activation(params, self.plan.read_of_pod if self.watch is None else None)
 
     def _with_facts(self, asked: Asked) -> Asked:
         facts = asked.mutation.facts

@@ -7,13 +7,13 @@ from typing import Any
 import orjson
 
 from ..cel.typing import DECLARED
-from ..kube.paths import ELEMENT
 from ..kube.pod import spec
+from ..kube.pruned import pruned
 from ..kube.shape import RESOURCED_LISTS
 from ..workload.gangs import Gang
 from ..workload.gpus import GpuFacts
 from .description import Description
-from .recall import Footprint, Tree
+from .recall import Footprint
 
 # A remembered fingerprint stays a few KiB: anybody can send a pod of a megabyte.
 _LONGEST_VALUES = 4096
@@ -66,7 +66,7 @@ def fingerprint(
     if not read.paths:
         return gpu, gang, need, b""
     try:
-        found = _values(pod, read.tree)
+        found = pruned(pod, read.tree)
         values = orjson.dumps([found, _resources(pod)] if read.containers else found)
     except TypeError:  # a number beyond 64 bits, which no Pod of an API server has
         return None
@@ -83,22 +83,3 @@ def _resources(pod: dict[str, Any]) -> list[Any]:
         ]
         for kind in RESOURCED_LISTS
     ]
-
-
-def _values(value: Any, tree: Tree) -> Any:
-    """Return the values at the leaves of ``tree``; documents that differ at a leaf have different results.
-
-    The result is ``[]`` for an absent value, and ``[value]`` at a leaf. Above a leaf, an object or a list becomes a
-    map; any other value becomes ``[value]``.
-    """
-    first, below = tree[0]
-    if first == ELEMENT and isinstance(value, list):
-        return {"": value if below is None else [_values(each, below) for each in value]}
-    if first == ELEMENT or not isinstance(value, dict):
-        return [value]
-    return {
-        "": [
-            [] if step not in value else [value[step]] if below is None else _values(value[step], below)
-            for step, below in tree
-        ]
-    }

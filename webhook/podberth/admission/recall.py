@@ -7,13 +7,14 @@ always evaluated.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 from ..cel.typing import DECLARED
 from ..kube.paths import ELEMENT
+from ..kube.pruned import Tree, tree_of
 
 _Answer = TypeVar("_Answer")
 _NOTHING: Any = object()
@@ -37,10 +38,6 @@ _SHORTEST_PATH = 3
 """The number of steps of the path ("object", "spec", <field>); the value at a shorter path is most of the pod."""
 
 
-Tree: TypeAlias = "tuple[tuple[str, Tree | None], ...]"
-"""Paths as a tree: each step with the tree below it, or None at a path's end; ELEMENT, for list items, comes first."""
-
-
 @dataclass(frozen=True)
 class Footprint:
     """The fields of a pod, and of the facts about it, that the expressions of policies read."""
@@ -57,22 +54,19 @@ class Footprint:
 
     @cached_property
     def tree(self) -> Tree:
-        """The paths as a tree; a path below another path is omitted."""
-        root: dict[str, Any] = {}
-        for path in sorted(self.paths, key=len):
-            branch = root
-            for step in path[:-1]:
-                branch = branch.setdefault(step, {})
-                if branch is None:
-                    break
-            if branch is not None:
-                branch[path[-1]] = None
-        return _tree(root)
+        """The paths as a tree."""
+        return tree_of(self.paths)
 
 
-def _tree(branch: Mapping[str, Any]) -> Tree:
-    steps = sorted(branch, key=lambda step: step != ELEMENT)
-    return tuple((step, None if branch[step] is None else _tree(branch[step])) for step in steps)
+def read_of_pod(reads: Iterable[tuple[str, ...]]) -> Tree | None:
+    """Return the paths below the pod among access paths, as a tree; None if one of them reads most of the pod.
+
+    Where only the presence of an object or the length of a list is read, the tree ends at the object or the list.
+    """
+    paths = [path[1:] for path in reads if path[0] == _POD]
+    if any(len(path) < _SHORTEST_PATH - 1 for path in paths):
+        return None
+    return tree_of({path[: path.index("")] if "" in path else path for path in paths})
 
 
 def footprint(reads: Iterable[tuple[str, ...]]) -> Footprint | None:

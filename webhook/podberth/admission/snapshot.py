@@ -18,6 +18,7 @@ from ..errors import PolicyError, Problem
 from ..facts.cluster import SYSTEM_CLASS, ClusterFacts
 from ..facts.object_kinds import CONFIG_MAP, NAMESPACE_KIND
 from ..facts.table import Table
+from ..kube.pruned import Tree
 from ..mutation.seal import OFFLINE, Sealer
 from ..policy.clashes import clashes
 from ..policy.compile import CompiledPolicy, compile_policies
@@ -28,7 +29,7 @@ from ..topology.index import TopologyIndex
 from ..topology.need import Need
 from ..workload.systems import JOINED
 from .forecast import forecasts
-from .recall import Footprint, Recall, footprint
+from .recall import Footprint, Recall, footprint, read_of_pod
 from .review import AdmissionRequest
 
 Phase: TypeAlias = Literal["mutate", "validate"]
@@ -55,6 +56,8 @@ class Plan:
     """The paths that each policy's mutations (or validations) read, by the policy's name; None if too many."""
     condition_footprints: Mapping[str, Footprint | None]
     """The paths that each policy's matchConditions read, by the policy's name; None if too many."""
+    read_of_pod: Tree | None
+    """The paths below the pod that any expression of the policies reads; None if one reads most of the pod."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +186,7 @@ class Snapshot:
             slices=tuple(slices),
             footprints=_Footprints(partial(_reads, phase), policies),
             condition_footprints=_Footprints(_CONDITIONS_READ, policies),
+            read_of_pod=read_of_pod(frozenset().union(*map(_all_reads, policies))),
         )
 
 
@@ -207,10 +211,15 @@ def for_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:
 
 def reads_topology(policy: CompiledPolicy) -> bool:
     """Return whether an expression of the policy reads the variable ``topology`` or ``mig``."""
+    return any(path[0] in {"topology", "mig"} for path in _all_reads(policy))
+
+
+def _all_reads(policy: CompiledPolicy) -> frozenset[tuple[str, ...]]:
+    """Return the paths that any expression of a policy reads."""
     parts = [each.reads for each in policy.mutations]
     parts += [each.reads for each in policy.validations]
     parts += [bound.reads for _, bound in policy.audit_annotations]
-    return any(path[0] in {"topology", "mig"} for path in policy.conditions_read.union(*parts))
+    return policy.conditions_read.union(*parts)
 
 
 class _Footprints(dict[str, Footprint | None]):

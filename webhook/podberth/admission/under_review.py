@@ -13,6 +13,7 @@ from ..kinds.systems import NATIVE_GROUP
 from ..kube.patch import Path
 from ..kube.pod import repeated_names
 from ..kube.pod_limits import DEVICES, GPUS, beyond
+from ..kube.pruned import Tree, pruned
 from ..mutation import record
 from ..mutation.membership import GangFacts
 from .checked import CheckedReview
@@ -97,14 +98,18 @@ class PodUnderReview:
         later.wrote(pod, paths)
         return later
 
-    def activation(self, params: Mapping[str, Any] | None) -> Activation:
-        """Return the values of the CEL variables with these params; cached for each params object."""
+    def activation(self, params: Mapping[str, Any] | None, read: Tree | None = None) -> Activation:
+        """Return the values of the CEL variables with these params; cached for each params object.
+
+        ``read`` has the paths of the pod that are read at all: the engine converts a whole pod in the time of a
+        hundred comparisons, and most of a pod nobody reads. None: all of it.
+        """
         known = self._activations.get(id(params))
         if known is not None:
             return known
         description = self.description
         bindings = {
-            "object": self.pod,
+            "object": self.pod if read is None else pruned(self.pod, read),
             "gpu": description.gpu.as_cel(),
             "gang": description.gang.as_cel(),
             "oldObject": self.request.old_object,

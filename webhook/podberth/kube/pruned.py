@@ -1,0 +1,42 @@
+"""The part of a document that is at or below some paths, such as the fields of a pod that policies read."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeAlias
+
+from .paths import ELEMENT
+
+Tree: TypeAlias = tuple[tuple[str, Any], ...]
+"""Paths as a tree: each step with the tree below it, or None at a path's end; ELEMENT, for list items, comes first."""
+
+
+def tree_of(paths: Iterable[tuple[str, ...]]) -> Tree:
+    """Return paths as a tree; a path below another path is omitted."""
+    root: dict[str, Any] = {}
+    for path in sorted(paths, key=len):
+        branch = root
+        for step in path[:-1]:
+            branch = branch.setdefault(step, {})
+            if branch is None:
+                break
+        if branch is not None:
+            branch[path[-1]] = None
+    return _tree(root)
+
+
+def _tree(branch: Mapping[str, Any]) -> Tree:
+    steps = sorted(branch, key=lambda step: step != ELEMENT)
+    return tuple((step, None if branch[step] is None else _tree(branch[step])) for step in steps)
+
+
+def pruned(value: Any, tree: Tree) -> Any:
+    """Return the value without what is neither at nor below a path of ``tree``.
+
+    Lists keep their lengths. A value of another type than a path expects is kept whole, so two values that differ at a
+    path of the tree, or in what stands above it, have different results.
+    """
+    first, below = tree[0] if tree else ("", None)
+    if isinstance(value, list):
+        return [pruned(each, below) for each in value] if first == ELEMENT and below is not None else value
+    if not isinstance(value, dict) or first == ELEMENT:
+        return value
+    return {step: value[step] if below is None else pruned(value[step], below) for step, below in tree if step in value}
