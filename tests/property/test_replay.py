@@ -37,7 +37,7 @@ from podberth.workload.systems import AFFINITY_KEYS
 from properties import thinned
 from records import annotation_of, claims_of, with_annotation, with_record, without_seals
 from replays import assert_decided_right
-from snapshots import cluster, forgetful, snapshot
+from snapshots import cluster, forgetful, policy, snapshot
 
 POLICIES = Path(__file__).parents[2] / "policies"
 NODES = cluster(hgx_h100_8=1, a100_pcie_4=1, dgx_a100_8_mig_mixed=1, l4_1=1)
@@ -337,6 +337,23 @@ def test_a_pod_of_the_same_gang_is_not_decided_again(texts: list[str]) -> None:
 
     assert len(warm.recall) == remembered
     assert outcome == mutate(second, forgetful(warm))
+
+
+def test_a_gang_that_reads_otherwise_after_the_writes_is_decided_anew() -> None:
+    joins = """
+  mutations:
+  - labels: {training.kubeflow.org/job-name: "'j'"}
+  - gang: {name: "'j'"}
+"""
+    reads = """
+  mutations:
+  - annotations: {seen: gang.role}
+"""
+    warm = known([policy("joins", joins, order=1), policy("reads", reads, order=2)])
+    for role in ("worker", "worker", "worker", "launcher", "worker"):
+        document = pod(gpu_container(), labels={"training.kubeflow.org/replica-type": role})
+        outcome = mutate(decode_review(review(document)), warm)
+        assert apply(document, outcome.patch)["metadata"]["annotations"]["seen"] == role
 
 
 def test_a_record_of_operations_is_believed_of_one_pod_and_not_of_the_next() -> None:

@@ -39,7 +39,7 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = 
     matching = _matching("mutate", request, snapshot, watch)
     key = key_of(matching) if watch is None and not matching.under.repeats_a_name else None
     kept: KeptDecision | None = None if key is None else snapshot.recall.find(key.values)
-    if kept is not None:
+    if kept is not None and kept.holds(matching.under):
         return kept.again(matching.under)
     writing = Writing(matching.asking)
     outcome = _written(matching, writing)

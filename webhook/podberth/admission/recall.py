@@ -147,7 +147,8 @@ class Recall:
         return found
 
     def keep(self, key: Hashable, answer: object) -> None:
-        """Cache an answer that ``find`` did not return; callers must not modify it afterwards."""
+        """Cache an answer, in place of another one of the key; callers must not modify it afterwards."""
+        self._kept.pop(key, None)
         if len(self._on_trial) >= _ON_TRIAL:
             self._on_trial.popitem(last=False)
         self._on_trial[key] = answer

@@ -7,8 +7,9 @@ that was read, the pod under review whether a fact changed, and ``asking`` wheth
 a write.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ..kube.patch import Draft, Patch, apply
 from ..kube.paths import pointer
@@ -16,7 +17,9 @@ from ..mutation import record
 from ..mutation.concerns.resources import VISITS as CONTAINERS
 from ..mutation.pipeline import CONCERNS
 from ..mutation.seal import bearer_of
+from ..workload.gangs import NO_GANG, Gang
 from . import answering
+from .description import gang_in
 from .fingerprint import fingerprint
 from .matching import Matching
 from .outcome import Decision, Outcome
@@ -28,6 +31,8 @@ from .writing import Writing
 _OF_GPUS = frozenset({("spec", "resourceClaims"), ("spec", "schedulerName")})
 # The inputs of ``gpu`` outside the pod: the requests of the claims that it names, and which claims its group shares.
 _CLAIMS = ("gpu", "claims")
+# The fields of a pod besides labels and annotations that its gang is read from (``description``).
+_GROUP_FIELDS = ("schedulingGroup", "workloadRef", "schedulerName")
 # The fields of each container in a footprint with containers; a path is ("spec", "containers", 0, "resources", ...) or
 # shorter.
 _OF_A_CONTAINER = ((), ("name",), ("resources",))
@@ -42,6 +47,8 @@ class Inputs:
     footprint: Footprint
     policies: frozenset[str]
     """The names of the policies that match the unchanged pod."""
+    of_gang: bool
+    """Whether one of them may make the pod a member of its gang, so that the gang is read again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,37 @@ class DecisionKey:
 
     values: Hashable
     inputs: Inputs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GangAgain:
+    """The gang of a pod as it was read again after a write: from all labels and annotations, which are in no key."""
+
+    written: Mapping[str, Mapping[str, str]]
+    """The labels and annotations that had been written."""
+    gang: Gang
+    """The gang without the pod's index."""
+
+    @classmethod
+    def of(cls, under: PodUnderReview, pod: Mapping[str, Any], gang: Gang) -> "GangAgain | None":
+        """Return what was read of ``pod``, the pod under review with some writes; None if more than these count."""
+        before = under.request.object or {}
+        if any(before["spec"].get(field) != pod["spec"].get(field) for field in _GROUP_FIELDS):
+            return None
+        written = {}
+        for field in ("labels", "annotations"):
+            had, has = (each["metadata"].get(field) or {} for each in (before, pod))
+            if had.keys() - has.keys():
+                return None
+            written[field] = {key: value for key, value in has.items() if had.get(key) != value}
+        return cls(written=written, gang=_without_index(gang))
+
+    def holds(self, under: PodUnderReview) -> bool:
+        """Return whether the same would be read of another pod under review after the same writes."""
+        metadata = under.pod["metadata"]
+        written = {field: {**(metadata.get(field) or {}), **values} for field, values in self.written.items()}
+        pod = {**under.pod, "metadata": {**metadata, **written}}
+        return _without_index(gang_in(pod, under.request.namespace, under.snapshot)) == self.gang
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +100,12 @@ class KeptDecision:
     """The record annotation's text in the patch, which is sealed again for each pod; empty if there is no record."""
     decisions: tuple[Decision, ...]
     warnings: tuple[str, ...]
+    gangs: tuple[GangAgain, ...]
+    """What was read of the gang in the course of the decision, which has to hold for another pod."""
+
+    def holds(self, under: PodUnderReview) -> bool:
+        """Return whether this is the decision for another pod with the same key."""
+        return all(each.holds(under) for each in self.gangs)
 
     def again(self, under: PodUnderReview) -> Outcome:
         """Return the decision for another pod with the same key.
@@ -92,13 +136,17 @@ def key_of(matching: Matching) -> DecisionKey | None:
         return None
     # ``native_groups``: a write may name any PodGroup of the namespace. ``found``: whether a record counts depends on
     # the pod's name, which is not among the values.
-    return DecisionKey(("decision", question, under.native_groups, values, under.found), inputs)
+    gang = _without_index(under.description.gang) if inputs.of_gang else None
+    return DecisionKey(("decision", question, under.native_groups, values, under.found, gang), inputs)
 
 
 def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writing) -> None:
     """Cache a decision, unless it read more than its key has, a policy failed or conflicted, or it is too long."""
     faulty = any(each.action in ("deny", "error", "conflict") for each in outcome.decisions)
     if faulty or not _within(key.inputs.footprint, writing.draft) or not _expected(key.inputs, matching):
+        return
+    gangs = [GangAgain.of(matching.under, *each) for each in matching.under.gangs_again]
+    if None in gangs:
         return
     encoded = outcome.response["response"].get("patch", "")
     if len(encoded) + sum(len(each.message) for each in outcome.decisions) > _LONGEST_DECISION:
@@ -110,6 +158,7 @@ def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writin
             record=writing.record_text,
             decisions=outcome.decisions,
             warnings=outcome.warnings,
+            gangs=tuple(each for each in gangs if each is not None),
         ),
     )
 
@@ -159,7 +208,12 @@ def _inputs(matching: Matching) -> Inputs | None:
     return Inputs(
         footprint=replace(asked, paths=tuple(sorted({*asked.paths, *visited})), containers=bool(rewritten)),
         policies=frozenset(policy.name for policy in policies),
+        of_gang=any(mutation.concern == "gang" for mutation in mutations),
     )
+
+
+def _without_index(gang: Gang) -> Gang:
+    return replace(gang, index=NO_GANG.index)
 
 
 def _within(known: Footprint, draft: Draft) -> bool:
@@ -175,12 +229,12 @@ def _within(known: Footprint, draft: Draft) -> bool:
 def _expected(inputs: Inputs, matching: Matching) -> bool:
     """Return whether all facts and conditions that were computed again after a write depend only on the inputs.
 
-    A changed gang never does: it depends on all labels and annotations, and few of these are among the inputs.
+    A gang that was read again depends on more (``GangAgain``).
     """
     known, changed = inputs.footprint, matching.under.changed_facts
     return (
         matching.asking.asked <= inputs.policies
-        and "gang" not in changed
+        and (inputs.of_gang or "gang" not in changed)
         and (known.containers or "gpu" not in changed)
         and all(read is not None and _covers(known, read) for read in matching.asking.asked_again)
     )

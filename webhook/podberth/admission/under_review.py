@@ -6,7 +6,7 @@ All stages of a decision share this object; only ``writing`` modifies it.
 from collections.abc import Mapping
 from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..cel.engine import Activation
 from ..kinds.systems import NATIVE_GROUP
@@ -19,6 +19,9 @@ from ..mutation.membership import GangFacts
 from .checked import CheckedReview
 from .description import Description, describe, describe_again, undescribed
 from .snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from ..workload.gangs import Gang
 
 
 class PodUnderReview:
@@ -35,6 +38,8 @@ class PodUnderReview:
         """The paths at which ``pod`` differs from the pod in the request."""
         self.changed_facts: set[str] = set()
         """The CEL variables that a write changed: ``gpu``, ``gang``, both or none."""
+        self.gangs_again: list[tuple[dict[str, Any], Gang]] = []
+        """The gang each time that it was read again after a write, with the pod that it was read from."""
         self.found = record.find(pod, request.namespace, snapshot.sealer)
         """The record annotation of the pod in the request; empty for a pod that exceeds the size bounds."""
         self.native_groups = snapshot.facts.native_groups.get(request.namespace, frozenset())
@@ -61,6 +66,7 @@ class PodUnderReview:
                 self.changed_facts.add("gpu")
             if now.gang is not before.gang:
                 self.changed_facts.add("gang")
+                self.gangs_again.append((self.pod, now.gang))
         return self._described
 
     @cached_property
