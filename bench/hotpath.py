@@ -76,8 +76,8 @@ def main() -> None:
     rows = []
     for members in sizes:
         kept = _least(snapshot, members, serials, options.tries)
-        anew = _least(_with_memory(snapshot, _Forgetful()), members, serials, options.tries)
-        rows += [(str(members), part, f"{kept[part]:.0f}", f"{anew[part]:.0f}") for part in kept]
+        forgotten = _least(_with_memory(snapshot, _Forgetful()), members, serials, options.tries)
+        rows += [(str(members), part, f"{kept[part]:.0f}", f"{forgotten[part]:.0f}") for part in kept]
     print(table(("pods", "part", "µs", "nothing remembered"), rows))
 
 

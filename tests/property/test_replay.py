@@ -339,7 +339,7 @@ def test_a_pod_of_the_same_gang_is_not_decided_again(texts: list[str]) -> None:
     assert outcome == mutate(second, forgetful(warm))
 
 
-def test_a_gang_that_reads_otherwise_after_the_writes_is_decided_anew() -> None:
+def test_a_gang_that_reads_otherwise_after_the_writes_is_decided_from_the_start() -> None:
     joins = """
   mutations:
   - labels: {training.kubeflow.org/job-name: "'j'"}
