@@ -88,7 +88,7 @@ def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | No
         uid=owner.uid,
     )
     texts = {
-        (_REASONS[each.action], note(messages.whole(each.policy, _words(each, distrust)))): None
+        (_REASONS[each.action], note(messages.full_line(each.policy, _words(each, distrust)))): None
         for each in outcome.decisions
         if each.action in _REASONS
     }

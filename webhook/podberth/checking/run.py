@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from ..admission.snapshot import Snapshot, load_working
-from ..check.bystanders import chart
+from ..check.bystanders import chart_result
 from ..check.live_workloads import Supposition, suppose
 from ..check.result import Report
 from ..check.run import Checked, CheckSettings, check, report, unreadable
@@ -149,7 +149,7 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
         done = [_with_sources(*each) for each in done] if request.sources else done
     refused = [Checked(file=each.file, documents=0, results=(unreadable(each),)) for each in request.listing.problems]
     refused += [
-        Checked(file=folder, documents=0, results=(chart(folder, count),))
+        Checked(file=folder, documents=0, results=(chart_result(folder, count),))
         for folder, count in sorted(Counter(templates.values()).items())
     ]
     return Done(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from secrets import token_bytes
 from typing import Final, Protocol
 
-from ..admission.snapshot import for_every_pod, reads_topology
+from ..admission.snapshot import count_needing_every_pod, reads_topology
 from ..api.protocol import NAMESPACES, PARAMS, Document
 from ..cluster.layered_policies import LayeredPolicies
 from ..cluster.live_policies import TakesPolicies
@@ -164,7 +164,7 @@ class WatchedSnapshot:
         snapshot = self._state.snapshot or loaded.snapshot
         policies, nodes = len(snapshot.policies), (self._topology or snapshot.topology).node_count
         self._metrics.policies.set(policies)
-        for phase, count in for_every_pod(snapshot.policies).items():
+        for phase, count in count_needing_every_pod(snapshot.policies).items():
             self._metrics.policies_for_every_pod.labels(phase).set(count)
         self._metrics.nodes.set(nodes)
         self._metrics.policy_objects([each.state for each in loaded.verdicts])
