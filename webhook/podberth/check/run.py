@@ -323,7 +323,7 @@ class _Object:
     def _about(self, template: Template, phase: str, decision: Decision) -> Finding:
         """Return a decision as a finding, at the field of the document that the decision is about."""
         policy = next((each for each in self.snapshot.policies if each.name == decision.policy), None)
-        reads = reads_of(policy, phase) if policy is not None else frozenset()
+        reads = reads_of(policy, phase, decision.message) if policy is not None else frozenset()
         path = field_of(decision.message, reads, template.pod, template.own, gpu_facts(template.pod))
         fatal = phase == "mutate" and decision.action == "deny"
         # The finding has the field with which a message begins.

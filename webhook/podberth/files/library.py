@@ -14,7 +14,7 @@ from pathlib import Path
 from ..errors import PolicyError, UsageError
 from ..policy.model import GPUPolicy
 from ..policy.parse import parse_policies
-from .reading import MAX_POLICY_BYTES, read_text_in_time
+from .reading import MAX_POLICY_BYTES, read_text_in_time, reason_of
 
 # A wheel has them inside the package, a checkout (from which an editable install runs) at its root. The names are those
 # of pyproject.toml's force-include.
@@ -48,17 +48,21 @@ class Shipped:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts of ``policy.yaml`` and ``params.yaml`` in the policy's folder."""
+        """The texts of ``policy.yaml`` and ``params.yaml`` in the policy's folder.
+
+        Raises:
+            UsageError: a file cannot be read.
+        """
         files = (self.folder / name for name in (POLICY, PARAMS))
-        return tuple(read_text_in_time(file, MAX_POLICY_BYTES) for file in files if file.exists())
+        return tuple(_text(file) for file in files if file.exists())
 
 
 def shipped() -> tuple[Shipped, ...]:
     """Return the shipped policies: those that are served by default, then the optional ones, each by name.
 
     Raises:
-        UsageError: the library is not installed.
-        PolicyError: a policy of the library was edited and cannot be read.
+        UsageError: the library is not installed, or a file of it cannot be read.
+        PolicyError: a policy of the library was edited and is wrong.
     """
     root = _root()
     found = tuple(_found(root))
@@ -87,14 +91,10 @@ def schema() -> str:
     """Return the text of the published JSON Schema of a policy.
 
     Raises:
-        UsageError: the schema is not installed.
+        UsageError: the schema is not installed, or cannot be read.
     """
     published = _PACKAGE.parent / "schema"
-    file = (published if published.is_dir() else _CHECKOUT / "docs" / "schema") / SCHEMA
-    try:
-        return read_text_in_time(file, MAX_POLICY_BYTES)
-    except OSError as error:
-        raise UsageError(f"policies schema: {file}: cannot be read: {error.strerror}; reinstall podberth") from error
+    return _text((published if published.is_dir() else _CHECKOUT / "docs" / "schema") / SCHEMA)
 
 
 def named(name: str) -> Shipped:
@@ -127,10 +127,18 @@ def copy(policy: Shipped, directory: Path) -> Path:
     return target
 
 
+def _text(file: Path) -> str:
+    try:
+        return read_text_in_time(file, MAX_POLICY_BYTES)
+    except (OSError, UnicodeDecodeError) as error:
+        wanted = "want a file that podberth is packaged with; reinstall podberth"
+        raise UsageError(f"policies: {file}: got no text ({reason_of(error)}), {wanted}") from error
+
+
 def _found(root: Path) -> Iterator[Shipped]:
     for directory, on in _DIRECTORIES:
         for file in sorted((root / directory).glob(f"*/{POLICY}")):
-            parsed = parse_policies([(str(file), read_text_in_time(file, MAX_POLICY_BYTES))])
+            parsed = parse_policies([(str(file), _text(file))])
             if parsed.problems:
                 raise PolicyError(parsed.problems)
             policies = sorted((each.policy for each in parsed.policies), key=lambda each: each.sort_key)
