@@ -102,10 +102,10 @@ class Policies:
 
 
 def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPolicies:
-    """Return the policies of files with GPUPolicies over them, each parsed by itself, as they decide together.
+    """Return the policies that decide together: those of files, and those of the GPUPolicies ``objects``.
 
-    A GPUPolicy replaces the policy of its name; one that cannot be parsed replaces none, and the caller leaves out one
-    that does not compile. Disabled policies are left out.
+    ``objects`` has the result of parsing each GPUPolicy. A GPUPolicy replaces the files' policy of its name, unless it
+    cannot be parsed; the caller leaves out GPUPolicies that do not compile. Disabled policies are left out.
     """
     policies = {each.policy.name: each for each in files.policies}
     problems = list(files.problems)

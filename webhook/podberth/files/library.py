@@ -8,10 +8,9 @@ copies them beside the served ones (docs/adr/0011-policy-library.md).
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
-from ..errors import PolicyError, UsageError
+from ..errors import PolicyError, UsageError, did_you_mean
 from ..policy.model import GPUPolicy
 from ..policy.parse import parse_policies
 from .reading import MAX_POLICY_BYTES, read_text_in_time, reason_of
@@ -105,9 +104,8 @@ def named(name: str) -> Shipped:
     """
     library = {each.name: each for each in shipped()}
     if name not in library:
-        near = get_close_matches(name, library, n=1)
-        meant = f"; did you mean {near[0]}" if near else ""
-        raise UsageError(f"policies: got {name!r}, want a name that `podberth policies list` prints{meant}")
+        wanted = "want a name that `podberth policies list` prints"
+        raise UsageError(f"policies: got {name!r}, {wanted}{did_you_mean(name, library)}")
     return library[name]
 
 

@@ -58,7 +58,7 @@ def topology(observed: InstallationState) -> Iterator[Row]:
 
 
 def listed(observed: InstallationState) -> Iterator[dict[str, Any]]:
-    """Yield what was read about nodes, as Lists."""
+    """Yield a List of each kind of objects that was read about nodes: Nodes, topology ConfigMaps, heartbeat Leases."""
     yield from as_list(observed.nodes, "v1", "Node")
     yield from as_list(observed.topologies, "v1", "ConfigMap")
     yield from as_list(observed.heartbeats, "coordination.k8s.io/v1", "Lease")

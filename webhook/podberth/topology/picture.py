@@ -141,7 +141,10 @@ def picture_of(node: Node, conventions: Conventions | None = None) -> NodePictur
 
 
 def machine_of(node: Node) -> str:
-    """Return a node's GPUs as text, from its document, else from its labels; empty if neither names any."""
+    """Return a node's GPUs as text, such as ``8 x H100``; empty if none is known.
+
+    They come from the topology document, else from the product label and the amount of ``nvidia.com/gpu``.
+    """
     if node.topology and node.topology.gpus:
         counts: dict[str, int] = {}
         for gpu in node.topology.gpus:

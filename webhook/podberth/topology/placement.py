@@ -62,7 +62,10 @@ class Placement:
 
     @property
     def preferred(self) -> tuple[Term, ...]:
-        """The terms for a preference: exact if possible, else with other nodes that have a wanted node's labels."""
+        """The terms for a preference: ``terms`` if they are exact, else terms that select some other nodes, too.
+
+        The other nodes have the same labels as a wanted node.
+        """
         return self._cover.terms
 
     @property
