@@ -48,7 +48,7 @@ def of_group(row: Membership, system: System) -> str:
 
 
 def is_written(row: Membership, system: System) -> bool:
-    """Tell whether podberth itself writes the key of a group, by what its system says of that."""
+    """Return whether podberth itself writes the key of a group, by what its system says of that."""
     key = f"label `{row.label}`" if row.label else f"`spec.{row.field}."
     return key in system.writes and not row.annotation
 

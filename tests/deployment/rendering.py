@@ -24,7 +24,7 @@ def overlay(control_plane: ControlPlane, name: str) -> list[Document]:
 
 
 def composed(directory: Path, components: Iterable[str]) -> Path:
-    """Write a kustomization of the base and components, as docs/install.md tells to."""
+    """Write a kustomization of the base and components, as docs/install.md says."""
     # kustomize takes relative paths only.
     places = {each: os.path.relpath(MANIFESTS / each, directory) for each in ("base", "components")}
     lines = [

@@ -244,7 +244,7 @@ def _owner(dependent: Document) -> str:
 
 
 def _tainted(node: Document) -> bool:
-    """Tell whether the controllers are done with a node: what is cordoned is tainted, and no Node is new."""
+    """Return whether the controllers are done with a node: what is cordoned is tainted, and no Node is new."""
     keys = {taint["key"] for taint in node["spec"].get("taints", ())}
     lifecycle = {key for key in keys if key.startswith("node.kubernetes.io/")}
     return lifecycle == ({_UNSCHEDULABLE} if node["spec"].get("unschedulable") else set())

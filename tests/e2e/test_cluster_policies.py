@@ -427,7 +427,7 @@ def test_a_policy_for_every_pod_says_whether_it_is_sent_them(following: Followin
         assert said.startswith(
             "scope All, and the MutatingWebhookConfiguration sends pods with GPUs and of gangs only;"
         )
-        # Nobody touches the policy: what podberth reads of the configurations tells it.
+        # Nobody touches the policy: what podberth reads of the configurations decides.
         plane.apply(*wide)
         assert until_said(following, "everyone", "True") == ""
         plane.apply(*narrow)

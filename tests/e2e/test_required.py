@@ -69,7 +69,7 @@ def cordoned(control_plane: ControlPlane, *selection: str) -> Iterator[None]:
 
 
 def no_place(control_plane: ControlPlane, names: list[str]) -> bool:
-    """Tell whether the scheduler finds no place on these nodes for a pod that fits on each."""
+    """Return whether the scheduler finds no place on these nodes for a pod that fits on each."""
     fields = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names]
     terms = [{"matchFields": [each]} for each in fields]
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}

@@ -1,7 +1,7 @@
 """The series of agents as a real Prometheus stores them, by the PodMonitor, rules and dashboard of the manifests.
 
 Two agents run as processes, one with whole GPUs of which one is lost, one with a GPU in MIG mode, and a third has lost
-its driver; a kubelet of the published service tells who holds what. Kube-state-metrics' series of owners are given.
+its driver; a kubelet of the published service reports who holds what. Kube-state-metrics' series of owners are given.
 """
 
 import re

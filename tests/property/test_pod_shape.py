@@ -115,7 +115,7 @@ def changed(document: JSON, path: Path, value: object) -> JSON:
 
 
 def has(parent: Any, step: str | int) -> bool:
-    """Tell whether there is something below ``parent`` at that step."""
+    """Return whether there is something below ``parent`` at that step."""
     if isinstance(step, int):
         return isinstance(parent, list) and step < len(parent)
     return isinstance(parent, dict) and step in parent

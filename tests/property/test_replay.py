@@ -100,7 +100,7 @@ SPEC = (
 )
 
 
-# What tells one pod from another: everything that policies or builders look at.
+# What distinguishes one pod from another: everything that policies or builders look at.
 GANGS = [
     "",
     "a-gang-of-sixteen",

@@ -66,7 +66,7 @@ class Judge:
 
 
 def is_current(stored: Mapping[str, Any], spec: Document, mark: str) -> bool:
-    """Tell whether a pod has this spec and mark and no other."""
+    """Return whether a pod has this spec and mark and no other."""
     return _ours(stored) == spec and stored["metadata"]["labels"].get(MARK) == mark
 
 

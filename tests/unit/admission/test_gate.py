@@ -1,4 +1,4 @@
-"""What podberth leaves to the system that schedules a pod's group, where only the result tells what was written."""
+"""What podberth leaves to the system that schedules a pod's group, where only the result shows what was written."""
 
 import json
 from typing import Any

@@ -66,7 +66,7 @@ WRONG = [
     spec("mutations:\n- nodeAffinity: {preferred: '[]', weight: 101}\n"),
     spec("mutations:\n- topology: {level: \"'a'\", mode: always}\n"),
     spec("mutations:\n- gang: {size: gang.size}\n"),
-    spec(JUDGED.replace("[Warn]", "[Tell]")),
+    spec(JUDGED.replace("[Warn]", "[Log]")),
     spec(JUDGED.replace("message: never", "reason: Never")),
     spec(JUDGED.replace("message: never", 'message: "a\\nb"')),
     spec(JUDGED + "auditAnnotations:\n- {key: a}\n"),

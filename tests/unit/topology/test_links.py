@@ -49,7 +49,7 @@ def test_a_level_that_nobody_knows_is_unknown() -> None:
     assert links_of(Observation(gpus=(gpu(0), gpu(1)), pairs=pairs)).levels[0] == ("X", "?")
 
 
-def test_a_link_that_one_end_tells_of_is_enough() -> None:
+def test_a_link_that_one_end_reports_is_enough() -> None:
     assert links_of(Observation(gpus=(gpu(0, to(1, 1)), gpu(1)))).levels == (("X", "NV2"), ("NV2", "X"))
 
 

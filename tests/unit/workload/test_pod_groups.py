@@ -32,7 +32,7 @@ def test_every_way_of_naming_a_pod_group_says_whose_it_is() -> None:
 
 
 @pytest.mark.parametrize(("api_group", "document"), GROUPED)
-def test_a_group_that_the_pod_names_tells_how_many_start_together(api_group: str, document: JSON) -> None:
+def test_a_group_that_the_pod_names_states_how_many_start_together(api_group: str, document: JSON) -> None:
     unknown = gang(document)
     assert (unknown.known, unknown.name, unknown.size) == (True, "ring", 0)
     known = gang(document, group_sizes={(api_group, "default", "ring"): 5})
@@ -40,7 +40,7 @@ def test_a_group_that_the_pod_names_tells_how_many_start_together(api_group: str
 
 
 @pytest.mark.parametrize(("api_group", "document"), GROUPED)
-def test_groups_of_other_namespaces_names_and_systems_tell_nothing(api_group: str, document: JSON) -> None:
+def test_groups_of_other_namespaces_names_and_systems_state_nothing(api_group: str, document: JSON) -> None:
     others = {
         (api_group, "other", "ring"): 5,
         (api_group, "default", "other"): 5,

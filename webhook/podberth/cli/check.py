@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SNAPSHOT",
         type=Path,
         help="a file or directory of what kubectl get nodes,configmaps -o yaml prints (default: no node is known; "
-        "with --against what the snapshot says of nodes, with --cluster the cluster)",
+        "with --against the nodes of the snapshot, with --cluster those of the cluster)",
     )
     add_conventions(parser)
     add(

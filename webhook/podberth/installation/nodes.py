@@ -20,7 +20,7 @@ from .observation import (
     counted,
     lasting,
     named,
-    spoken,
+    readable,
     unread,
 )
 
@@ -49,7 +49,7 @@ def topology(observed: InstallationState) -> Iterator[Row]:
     yield _nodes(objects, picture)
     if not isinstance(observed.heartbeats, Unread) and not isinstance(observed.topologies, Unread):
         yield _heartbeats(observed.heartbeats, objects.nodes, observed.now)
-    if replicas := spoken(observed.replicas):
+    if replicas := readable(observed.replicas):
         yield _watches(replicas)
     yield from _states(picture)
     if objects.problems:

@@ -118,7 +118,7 @@ class InstallationState:
     """What ``checking.let_through`` finds among the unrecorded pods; None if nobody has looked."""
 
 
-def spoken(replicas: Read[tuple[Replica, ...]]) -> tuple[Replica, ...]:
+def readable(replicas: Read[tuple[Replica, ...]]) -> tuple[Replica, ...]:
     """Return the replicas whose metrics could be read."""
     known = () if isinstance(replicas, Unread) else replicas
     return tuple(each for each in known if not isinstance(each.metrics, Unread))

@@ -16,7 +16,7 @@ from .observation import (
     counted,
     named,
     option,
-    spoken,
+    readable,
     unread,
 )
 
@@ -31,7 +31,7 @@ _RELOADS: Final = "podberth_reload_total"
 
 def policies(observed: InstallationState) -> Iterator[Row]:
     """Yield the lines about the policies in force, and about those that are not."""
-    files, replicas = option(observed.deployment, "policies"), spoken(observed.replicas)
+    files, replicas = option(observed.deployment, "policies"), readable(observed.replicas)
     topology = option(observed.deployment, "topology")
     follows = topology == _CLUSTER
     sources = [f"files in {files}"] if files else []
