@@ -176,7 +176,7 @@ def _parsed(name: str, document: Document) -> ParsedPolicies:
 
 
 def text(document: Mapping[str, Any]) -> str:
-    """Return the YAML text in which the positions of a policy's problems are counted."""
+    """Return the YAML text of a GPUPolicy to which the lines and columns of its problems refer."""
     return as_yaml({key: value for key, value in document.items() if key != "status"})
 
 
