@@ -113,7 +113,7 @@ SCENARIOS = {
 
 
 class Recorder:
-    """What was asked of podberth so far, by namespace; it lets everything be as it is."""
+    """The requests to podberth so far, by namespace; it lets everything be as it is."""
 
     def __init__(self) -> None:
         """Begin with nothing."""

@@ -114,7 +114,7 @@ MANUALS: Mapping[str, Manual] = {
         "shell.flag(['vllm', 'serve', '--port=1'], ['--port'])",
     ),
     "models.named(string)": Manual(
-        "what the name of a model, or the path or URL of one, says of its size: below",
+        "what the name of a model, or the path or URL of one, says about its size: below",
         "models.named('llama-3-70b')",
     ),
     "jsonpatch.escapeKey(string)": Manual(
@@ -225,7 +225,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         ),
         "gang.system": (
             "who places the group: `native`, `kueue`, `volcano`, `kai`, `koordinator`, `slurm-bridge`, "
-            "`coscheduling`, `yunikorn` or `plain`; said of pods without a gang, too"
+            "`coscheduling`, `yunikorn` or `plain`; pods without a gang have it, too"
         ),
     },
     "cel-topology": {

@@ -14,7 +14,7 @@ Document = dict[str, Any]
 MANIFESTS = ROOT / "manifests"
 OVERLAYS = tuple(sorted(each.name for each in (MANIFESTS / "overlays").iterdir()))
 STRICT = ("--server-side", "--force-conflicts", "--validate=strict", "--dry-run=server")
-"""Of kubectl apply: what a real API server says of objects, without making them."""
+"""Of kubectl apply: what a real API server says about objects, without making them."""
 COMPONENTS = tuple(sorted(each.name for each in (MANIFESTS / "components").iterdir()))
 
 

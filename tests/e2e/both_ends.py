@@ -55,7 +55,7 @@ class BothEnds:
         self.following = following
         self.gone: set[str] = set()
         self.probed: Counter[tuple[int, str]] = Counter()
-        """What podberth said of its readiness."""
+        """What podberth said about its readiness."""
         self._failures: Counter[str] = Counter()
         self._turns = self._in_turn()
 

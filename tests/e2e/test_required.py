@@ -91,7 +91,7 @@ def no_place(control_plane: ControlPlane, names: list[str]) -> bool:
 
 
 def judged(made: Document) -> str:
-    """Return what the scheduler says of a pod: where it runs, or that it has no place; empty so far."""
+    """Return what the scheduler says about a pod: where it runs, or that it has no place; empty so far."""
     conditions = made["status"].get("conditions", ())
     reasons = [each.get("reason", "") for each in conditions if each["type"] == "PodScheduled"]
     return str(made["spec"].get("nodeName") or "".join(reasons))

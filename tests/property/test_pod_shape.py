@@ -122,7 +122,7 @@ def has(parent: Any, step: str | int) -> bool:
 
 
 def read_all(document: JSON) -> None:
-    """Ask everything that can be asked of a Pod."""
+    """Call every function that reads a Pod."""
     metadata, labels, spec = read.metadata(document), read.labels(document), read.spec(document)
     read.annotations(document)
     read.containers(document)

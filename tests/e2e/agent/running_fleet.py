@@ -1,4 +1,4 @@
-"""A fleet in a thread of the tests' own, and whether the cluster says of its machines what they are."""
+"""A fleet in a thread of the tests' own, and whether the cluster says about its machines what they are."""
 
 import threading
 from collections.abc import Iterator, Sequence

@@ -37,7 +37,7 @@ PODS: Sequence[Document] = (
 
 
 class Judge:
-    """Knows what may become of PODS: whatever the policies have said of them since the beginning."""
+    """Knows what may become of PODS: whatever the policies have said about them since the beginning."""
 
     def __init__(self, following: Following) -> None:
         self._following = following

@@ -104,7 +104,7 @@ spec:
 """
 
 
-def test_what_a_policy_says_of_some_container_is_at_the_request_and_not_at_the_first_element_that_it_reads() -> None:
+def test_what_a_policy_says_about_some_container_is_at_the_request_and_not_at_the_first_element_that_it_reads() -> None:
     [warning] = [each for each in one(SET).warnings if each.policy == "idle-guard"]
     assert (warning.field, warning.line) == ("spec.template.spec.containers[1].resources.limits[nvidia.com/gpu]", 16)
 
@@ -151,7 +151,7 @@ def test_the_error_of_an_audit_annotation_is_at_the_field_that_its_expression_re
     assert (denial.field, denial.line) == ("spec.priority", 5)
 
 
-def test_what_is_said_of_a_group_is_where_the_pod_names_it() -> None:
+def test_what_is_said_about_a_group_is_where_the_pod_names_it() -> None:
     pod: dict[str, Any] = {
         "metadata": {"name": "p"},
         "spec": {"schedulingGroup": {"podGroupName": "g"}, "containers": []},

@@ -97,7 +97,7 @@ def test_what_the_parser_takes_the_schema_takes_too(text: str) -> None:
 
 @pytest.mark.parametrize("name", SCHEMA["$defs"])
 def test_every_object_and_field_is_described(name: str) -> None:
-    # What the API server adds to metadata is accepted and not read: there is nothing to say of it
+    # What the API server adds to metadata is accepted and not read: there is nothing to say about it
     fields = SCHEMA["$defs"][name]["properties"].items() if name != "Metadata" else ()
 
     assert SCHEMA["$defs"][name]["description"]

@@ -55,7 +55,7 @@ def test_gpus_in_one_link_domain_are_reported_from_others_by_product() -> None:
 
 
 @pytest.mark.parametrize(("memory", "count"), [(0, 9), (23034, 9), (23035, 5), (40961, 3), (81560, 0)])
-def test_memory_is_asked_of_each_gpu(memory: int, count: int) -> None:
+def test_memory_is_required_of_each_gpu(memory: int, count: int) -> None:
     assert MIXED.nodes(need_of(1, memory_mib=memory)).count == count
 
 

@@ -49,7 +49,7 @@ def test_groups_of_other_namespaces_names_and_systems_state_nothing(api_group: s
     assert gang(document, group_sizes=others).size == 0
 
 
-def test_what_the_user_says_of_a_group_beats_the_group() -> None:
+def test_what_the_user_says_about_a_group_beats_the_group() -> None:
     said = {"scheduling.k8s.io/group-name": "ring", "podberth.io/gang-size": "6"}
     assert gang(gpu_pod(annotations=said), group_sizes={("scheduling.volcano.sh", "default", "ring"): 5}).size == 6
 
