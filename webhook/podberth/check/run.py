@@ -21,9 +21,9 @@ from ..workload.gpus import gpu_facts
 from ..workload.kinds import is_known
 from ..workload.projection import place_of
 from ..workload.templates import Template, templates
-from .bystanders import asserts, folded, is_foreign, is_other_data, is_part_of_a_tool, patch_result, skipped_file
 from .decided import Decided, decide
 from .numbers import advice, is_of_a_placeholder, is_placeholder, numbers_in, place_of_number, refused
+from .other_files import asserts, folded, is_foreign, is_other_data, is_part_of_a_tool, patch_result, skipped_file
 from .place import field_of, named_path, place_in, reads_of, steps_of, without_field
 from .result import DocumentChange, Finding, Report, Result, Verdict
 from .sources import Document, Source, SourceFile

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from ..admission.snapshot import Snapshot, load_working
-from ..check.bystanders import chart_result
 from ..check.live_workloads import Supposition, suppose
+from ..check.other_files import chart_result
 from ..check.result import Report
 from ..check.run import Checked, CheckSettings, check, report, unreadable
 from ..check.sources import Document, SourceFile, read

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from ..admission.creation import DEFAULT_NAMESPACE
-from ..check.bystanders import only_unexpanded
+from ..check.other_files import only_unexpanded
 from ..check.result import Report
 from ..check.run import CheckSettings
 from ..checking.run import CheckRequest, Done, run_check

@@ -45,7 +45,7 @@ def policies(observed: InstallationState) -> Iterator[Row]:
         return
     objects = observed.policies
     if topology and not follows:
-        yield _bystanders(objects)
+        yield _unread_objects(objects)
         return
     yield _objects(objects)
     for each in _of_state(objects, "broken")[:MOST_NAMED]:
@@ -143,7 +143,7 @@ def _counted(replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None
     }
 
 
-def _bystanders(objects: tuple[Document, ...]) -> Row:
+def _unread_objects(objects: tuple[Document, ...]) -> Row:
     names = _names(objects)
     if not names:
         return Row("objects", "ok", "not in the cluster", {"names": ()})
