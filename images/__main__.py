@@ -73,7 +73,7 @@ class Build:
 
 
 def main(output: Path) -> int:
-    """Build into a folder; return 0, or 3 if packages cannot be had, or git and dpkg do not name the contents."""
+    """Build into a folder; return 0, or 3 where the packages cannot be had, or git and dpkg do not say of what."""
     output.mkdir(parents=True, exist_ok=True)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "podberth" / "images"
     cache.mkdir(parents=True, exist_ok=True)
