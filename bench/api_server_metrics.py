@@ -1,4 +1,4 @@
-"""What the API server's own metrics say of admission: the seconds of its plugins, and of each webhook, pod for pod.
+"""What the API server's own metrics say about admission: the seconds of its plugins, and of each webhook, pod for pod.
 
 They know neither namespace nor configuration, so pods of one kind are created in a row and the difference is taken.
 https://kubernetes.io/docs/reference/instrumentation/metrics/

@@ -96,15 +96,15 @@ class _Cluster:
         name = group["metadata"]["name"]
         group["metadata"] |= {"uid": f"uid-{name}", "resourceVersion": str(len(self.groups) + 2)}
         self.groups[name] = group
-        self._tell("podgroups", orjson.dumps(group))
+        self._send_event("podgroups", orjson.dumps(group))
         return web.json_response(group, status=201)
 
     def add_pod(self) -> None:
         """Have another pod wait, so that everything is looked at again."""
         self.pods += 1
-        self._tell("pods", self._named(self.pods - 1))
+        self._send_event("pods", self._named(self.pods - 1))
 
-    def _tell(self, what: str, thing: bytes) -> None:
+    def _send_event(self, what: str, thing: bytes) -> None:
         for watch in self._watches.get(what, ()):
             watch.put_nowait(_added(thing))
 

@@ -51,7 +51,9 @@ def scrambled(rounds: int) -> list[Answered]:
         for share in (2, 10, 100):
             wanted, others = _drawn(seed, share)
             started = time.perf_counter_ns()
-            answers.append(_answered(started, Placement(wanted, others, (), conventions=Conventions(), telling="")))
+            answers.append(
+                _answered(started, Placement(wanted, others, (), conventions=Conventions(), distinguishing=""))
+            )
     return answers
 
 

@@ -262,7 +262,7 @@ _TASK_GROUP = "yunikorn.apache.org/task-group-name"
 
 
 def fits(pod: Pod) -> bool:
-    """Tell whether a pod is within its bounds, and has room for what policies add."""
+    """Return whether a pod is within its bounds, and has room for what policies add."""
     return not excess(pod) and len(orjson.dumps(pod)) <= MAX_BYTES - _ROOM
 
 

@@ -113,7 +113,7 @@ class Act:
             change_report.show_place(self.terminal, name, placement, look)
 
     def _follow(self, machine: Machine, pod: Document, follows: Callable[[Answer], bool]) -> float:
-        """Change a machine; return the seconds until what podberth says of the pod follows."""
+        """Change a machine; return the seconds until what podberth says about the pod follows."""
         path = f"/api/v1/namespaces/{self.trial.namespace}/pods?dryRun=All"
         asked = {**pod, "metadata": {**pod["metadata"], "name": "asked"}}
         began = time.monotonic()

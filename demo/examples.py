@@ -1,4 +1,4 @@
-"""The manifests of ``examples/``: their documents, what the table in their README says of them, and their pods."""
+"""The manifests of ``examples/``: their documents, what the table in their README says about them, and their pods."""
 
 import re
 from collections.abc import Iterator

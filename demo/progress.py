@@ -26,7 +26,7 @@ class Progress:
         return time.monotonic() - self._started
 
     def say(self, text: str) -> None:
-        """Tell one step."""
+        """Report one step."""
         self._terminal.line(f"{self.seconds:5.1f} s  {text}", "dim")
 
     @contextmanager

@@ -66,7 +66,7 @@ def apply_grouped(trial: Trial, terminal: Terminal) -> Mapping[str, Sequence[Pla
     namespace = trial.namespace
 
     def decided() -> bool:
-        """Tell whether both have their group and one runs: with one machine left, what is so then stays so."""
+        """Return whether both have their group and one runs: with one machine left, what is so then stays so."""
         groups = trial.control_plane.kubectl("get", _GROUPS, "-n", namespace, "-l", _MADE, "-o", "name").stdout
         return len(groups.split()) == len(_GANGS) and any(_whole(trial.placements(), gang) for gang in _GANGS)
 

@@ -84,7 +84,7 @@ class Trial:
         return list(self.control_plane.api.read(f"/api/v1/namespaces/{self.namespace}/pods")["items"])
 
     def _settled(self) -> bool:
-        """Tell whether every pod that is to be there is, and runs or is known not to fit."""
+        """Return whether every pod that is to be there is, and runs or is known not to fit."""
         expected = sum(map(self._wanted, self.applied))
         pods = self._pods()
         return len(pods) == expected and all(_phase(pod) == "Running" or _waits(pod) for pod in pods)

@@ -1,6 +1,6 @@
 """A real Chromium for tests that look at pages, driven over its DevTools protocol, which aiohttp speaks as it is.
 
-https://chromedevtools.github.io/devtools-protocol/. One page; what it requests is kept, so that a test can tell whether
+https://chromedevtools.github.io/devtools-protocol/. One page; its requests are kept, so that a test can check whether
 anything came from elsewhere.
 """
 

@@ -237,7 +237,7 @@ def _lacks_hosts() -> str:
 
 
 def _lacks_control_plane() -> bool:
-    """Tell whether there is neither a control plane here nor what one is built with."""
+    """Return whether there is neither a control plane here nor what one is built with."""
     try:
         # Without a PATH there is no Go: this finds what is given or built already, and builds nothing.
         build.assets({**os.environ, "PATH": ""})

@@ -1,6 +1,6 @@
-"""Wrong groups, one by one: what somebody applies, what the cluster has, and the line that is read of it.
+"""One table of wrong groups: the manifest that a user applies, the objects of the cluster, and the expected warning.
 
-docs/groups.md has each line, and the tests hold the code to it. One table, and so longer than a file should be.
+docs/groups.md has each warning, and tests compare the code with it. The file is long because it is one table.
 """
 
 from collections.abc import Sequence
@@ -29,13 +29,13 @@ class Scene:
     check: str
     manifest: str
     line: str
-    """Empty: the webhook says nothing."""
+    """The warning of the webhook; empty: none."""
     objects: str = ""
-    """Besides the nodes: three of eight H100 each."""
+    """The objects of the cluster besides its nodes, which are three with eight H100 each."""
 
     @property
     def document(self) -> JSON:
-        """What is applied."""
+        """The object that the user applies."""
         [document] = documents(self.manifest)
         return document
 
@@ -62,7 +62,7 @@ def _labels(node: JSON) -> JSON:
 
 
 def warned(document: JSON, by: Snapshot) -> Sequence[str]:
-    """Return what the webhook says of a document."""
+    """Return the webhook's warnings about a document."""
     if document["kind"] == "Pod":
         return decide.validate(
             decode_review(review(document, namespace=document["metadata"]["namespace"])), by

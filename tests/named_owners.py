@@ -15,7 +15,7 @@ _SET = "jobset.sigs.k8s.io/jobset"
 
 
 def gang_of(pod: Mapping[str, Any], namespace: str, owners: Mapping[str, Any], *known: Any, **more: Any) -> Gang:
-    """Return what podberth's own says, of owners that are what the pod and they themselves say of each other."""
+    """Return what podberth's own says, of owners that are what the pod and they themselves say about each other."""
     return gangs.gang_of(pod, namespace, as_named(pod, owners, namespace), *known, **more)
 
 

@@ -19,7 +19,7 @@ from podberth.workload.systems import NATIVE
 _PODS: Final = {case.maker for case in CASES} | {name for name, _, _ in ALONE}
 _PLAYED: Final = {each.row for each in (*RUN_HERE, *AS_MADE)}
 _MADE_HERE: Final = {each.row for each in RUN_HERE}
-# Every system's own words are asked of a pod in test_workload.py; of schedulers Kubernetes' own alone runs.
+# Every system's own words are tested on a pod in test_workload.py; of schedulers Kubernetes' own alone runs.
 _SCHEDULERS: Final = {NATIVE}
 _CRDS_OF_GROUPS: Final = {file.rpartition("/")[2].partition("_")[0] for file in GROUP_CRDS}
 
@@ -48,7 +48,7 @@ def of_group(row: Membership, system: System) -> str:
 
 
 def is_written(row: Membership, system: System) -> bool:
-    """Tell whether podberth itself writes the key of a group, by what its system says of that."""
+    """Return whether podberth itself writes the key of a group, by what its system says about that."""
     key = f"label `{row.label}`" if row.label else f"`spec.{row.field}."
     return key in system.writes and not row.annotation
 

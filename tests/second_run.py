@@ -78,7 +78,7 @@ class SecondRuns:
 
 
 def _may_be_a_race(reports: list[pytest.TestReport]) -> bool:
-    """Tell whether a test failed by itself. What its fixtures find when all is over, no second run can take back."""
+    """Return whether a test failed by itself. What its fixtures find when all is over, no second run can take back."""
     return any(report.failed for report in reports) and not any(
         report.failed and report.when == "teardown" for report in reports
     )

@@ -151,7 +151,7 @@ def observed(**changes: Any) -> InstallationState:
 
 
 def report(**changes: Any) -> StatusReport:
-    """Return what is said of it."""
+    """Return what is said about it."""
     return judge(observed(**changes))
 
 

@@ -113,7 +113,7 @@ SCENARIOS = {
 
 
 class Recorder:
-    """What was asked of podberth so far, by namespace; it lets everything be as it is."""
+    """The requests to podberth so far, by namespace; it lets everything be as it is."""
 
     def __init__(self) -> None:
         """Begin with nothing."""
@@ -136,7 +136,7 @@ class Recorder:
 
 
 def _kind_of(path: str, request: Document) -> tuple[str, ...]:
-    """Return what tells one review from another in every run: not the random end of a name."""
+    """Return what distinguishes one review from another in every run: not the random end of a name."""
     metadata = request["object"]["metadata"]
     name = metadata.get("generateName") or metadata["name"]
     return path, request["operation"], request["resource"]["resource"], request.get("subResource", ""), name

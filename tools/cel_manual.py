@@ -114,7 +114,7 @@ MANUALS: Mapping[str, Manual] = {
         "shell.flag(['vllm', 'serve', '--port=1'], ['--port'])",
     ),
     "models.named(string)": Manual(
-        "what the name of a model, or the path or URL of one, says of its size: below",
+        "what the name of a model, or the path or URL of one, says about its size: below",
         "models.named('llama-3-70b')",
     ),
     "jsonpatch.escapeKey(string)": Manual(
@@ -225,7 +225,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         ),
         "gang.system": (
             "who places the group: `native`, `kueue`, `volcano`, `kai`, `koordinator`, `slurm-bridge`, "
-            "`coscheduling`, `yunikorn` or `plain`; said of pods without a gang, too"
+            "`coscheduling`, `yunikorn` or `plain`; pods without a gang have it, too"
         ),
     },
     "cel-topology": {
@@ -241,17 +241,17 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "Nodes.unwell": "why those do not count: `unhealthy GPU (gpu-7), stale (12 nodes)`; `''` where all healthy",
         "Nodes.terms": (
             "nodeSelectorTerms that select these nodes and no other that the pod chooses; empty where all "
-            "fit, none fits, or labels cannot tell"
+            "fit, none fits, or labels do not distinguish them"
         ),
         "Nodes.preferredTerms": (
-            "the same, or what comes nearest: of the others only such as no label tells from these. For "
+            "the same, or what comes nearest: of the others only such as no label distinguishes from these. For "
             "preferred affinity"
         ),
         "Nodes.requiredTerms": (
             "one term that excludes the known nodes that would take the pod and do not fit, and no node to "
             "come that fits; empty where there is none to exclude, or labels cannot. For required affinity"
         ),
-        "Nodes.separable": "labels tell them from the others, so `terms` can be relied on",
+        "Nodes.separable": "labels distinguish them from the others, so `terms` can be relied on",
         "Nodes.shared": (
             "all that fit lastingly offer shares (time-slices, MPS) of what the pod asks for, whether the "
             "resource says so (`.shared`) or the node's labels do"
@@ -262,7 +262,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         ),
         "Nodes.mostMemoryMiB": "the same, at most",
         "Nodes.requirable": "`requiredTerms` can be relied on",
-        "Nodes.obstacle": "why labels cannot tell; `''` where they do",
+        "Nodes.obstacle": "why labels do not distinguish them; `''` where they do",
         "Nodes.missingLabel": "the label that would have helped, where `terms` or `requiredTerms` cannot be relied on",
         "Nodes.taints": "the distinct taints on them",
         "Nodes.tolerations": (
@@ -280,7 +280,7 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
         "MigProfile.slices": "compute slices: the 3 of `3g.20gb`, the 1 of `1c.3g.20gb`",
         "MigProfile.memoryMiB": "MiB that an instance has at least; 0: unknown",
         "NamedModel.millions": (
-            "millions of parameters, at least: 67200 of `Llama-3.3-70B`, for names round up; 0: the name does not tell"
+            "millions of parameters, at least: 67200 of `Llama-3.3-70B`, for names round up; 0: the name does not say"
         ),
         "NamedModel.dense": "for certain no mixture of experts, by the family's name",
     },

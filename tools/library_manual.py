@@ -146,7 +146,7 @@ MANUALS: Mapping[str, Mapping[str, Manual]] = {
             "present, unless it is zero, false or empty", "optional.ofNonZeroValue('').hasValue()"
         ),
         "_?._": Manual(
-            "the field, or key, where there is one; all that is asked of it further on is optional too",
+            "the field, or key, where there is one; every further access to it is optional, too",
             "{'a': {'b': 1}}.?x.b.orValue(0)",
         ),
         "_[?_]": Manual("the element or the key's value, where there is one", "[1, 2][?5].orValue(0)"),

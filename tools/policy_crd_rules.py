@@ -1,6 +1,6 @@
 """What the CRD of GPUPolicy says besides the shape of its fields: the rules across fields, list types and limits.
 
-Each rule is a check of ``policy.refusals`` in CEL. Limits are there because the API server must be able to tell what
+Each rule is a check of ``policy.refusals`` in CEL. Limits are there because the API server must be able to compute what
 a rule costs at most before it takes it (``x-kubernetes-validations``: 10 million units each, 100 million in all); they
 are far above what policies need, and where Kubernetes has one for the same field, it is that.
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#resource-use-by-validation-functions

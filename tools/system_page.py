@@ -17,7 +17,7 @@ from podberth.workload.kinds import KINDS
 from podberth.workload.memberships import LAST, NOTES, OPERATORS, notes_of
 from podberth.workload.systems import NO_SYSTEM, SYSTEMS
 
-# What is proved is asked of the tests themselves.
+# The tests themselves say what is proved.
 sys.path.insert(0, str(ROOT / "tests"))
 
 import proofs

@@ -297,7 +297,7 @@ class Fleet:
             member.showing.fail(time.monotonic())
 
     def _create(self, member: _Member) -> bool:
-        """Create the Node if it does not exist; tell whether it exists now."""
+        """Create the Node if it does not exist; return whether it exists now."""
         name = member.machine.name
         manifest = simulate(member.machine.shape, name)[0]
         manifest["metadata"].pop("uid")

@@ -32,7 +32,7 @@ def main() -> int:
     first = options.first // CASES
     progress = _Progress()
     batches = results(options.seed, first, options.jobs)
-    whole = total(batches, options.reviews, options.seconds, progress.tell)
+    whole = total(batches, options.reviews, options.seconds, progress.report)
     print(whole.report())
     seconds = monotonic() - progress.began
     print(
@@ -67,7 +67,7 @@ class _Progress:
     def __init__(self) -> None:
         self.began = self._shown = monotonic()
 
-    def tell(self, whole: Tally, batches: int) -> None:
+    def report(self, whole: Tally, batches: int) -> None:
         now = monotonic()
         if now - self._shown > _SHOWN_EVERY_SECONDS:
             self._shown = now

@@ -373,7 +373,7 @@ def _compared(asked: Asked, before: JSON | None) -> tuple[object, ...]:
 
 
 def _bare(pod: JSON) -> JSON:
-    """Return a pod without a record, without what is said of who sent one, and without empty annotations."""
+    """Return a pod without a record, without what is said about who sent one, and without empty annotations."""
     bare = _without(pod) if _is_pod(pod) else pod
     metadata = bare.get("metadata")
     if isinstance(metadata, dict):

@@ -52,7 +52,7 @@ class Account:
         self.free = list(machine.units)
 
     def hosts(self, ask: Ask) -> bool:
-        """Tell whether CPU, memory and devices are enough; affinity is asked elsewhere."""
+        """Return whether CPU, memory and devices are enough; affinity is asked elsewhere."""
         enough = ask.cpu_milli <= self.cpu_milli and ask.memory_mib <= self.memory_mib
         return enough and self.counts()[ask.resource] >= ask.count
 

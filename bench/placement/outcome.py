@@ -123,7 +123,7 @@ def work_out(trials: Sequence[Trial], machines: Sequence[Machine], *, points: in
     """Follow the pods in the order of their arrival.
 
     What is free only ever shrinks, so a pod that the scheduler refused was refused at its turn, and one that it placed
-    was placed then: the order is enough to tell what each pod found.
+    was placed then: the order is enough to know what each pod found.
     """
     refused = [number for number, trial in enumerate(trials) if not trial.node]
     first = next(iter(refused), None)

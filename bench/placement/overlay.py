@@ -1,4 +1,4 @@
-"""What the trace does not say of its machines, laid over it by a rule.
+"""What the trace does not say about its machines, laid over it by a rule.
 
 The trace has CPU, memory and the number of GPUs of each machine, and a word for their model. Of the others:
 

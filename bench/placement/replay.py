@@ -189,7 +189,7 @@ def ask_of(document: JSON) -> Ask:
 
 
 def say(what: str) -> None:
-    """Tell how far it is: stdout is for the tables."""
+    """Report the progress: stdout is for the tables."""
     print(f"{datetime.now(UTC):%H:%M:%S} {what}", file=sys.stderr, flush=True)
 
 

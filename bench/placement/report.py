@@ -50,7 +50,7 @@ def moments(outcomes: Mapping[str, Outcome], when: When) -> tuple[Sequence[str],
 
 
 def reasons(outcomes: Mapping[str, Outcome]) -> Iterator[str]:
-    """Yield what the scheduler said of each replay's first refusal."""
+    """Yield what the scheduler said about each replay's first refusal."""
     for name, outcome in outcomes.items():
         yield f"- {name}: {outcome.reason or 'every pod was placed'}"
 

@@ -105,7 +105,7 @@ class UnsupportedError(Exception):
 
 
 def engine_holds(case: Case) -> bool:
-    """Run a case on the engine with every extension that it ships; tell whether it came out as upstream says.
+    """Run a case on the engine with every extension that it ships; return whether it came out as upstream says.
 
     The same type and value, the type deduced, or an error.
     """

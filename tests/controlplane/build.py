@@ -176,7 +176,7 @@ def _ask(command: list[str], folder: Path, environ: Mapping[str, str]) -> subpro
 
 
 def _go_build(command: list[str], environ: Mapping[str, str]) -> None:
-    """Run the build at low priority, telling stderr every ten seconds how far it is."""
+    """Run the build at low priority, reporting its progress to stderr every ten seconds."""
     if nice := shutil.which("nice"):
         command = [nice, *command]
     started = time.monotonic()

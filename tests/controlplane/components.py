@@ -26,7 +26,7 @@ PORTS = ("etcd", "etcd-peer", "kube-apiserver", "kube-controller-manager", "kube
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where one control plane's parts are and what was asked of it. `ports` has one for each name in PORTS.
+    """Where one control plane's parts are and what was requested of it. `ports` has one for each name in PORTS.
 
     `job_gangs` lets the Job controller itself make a PodGroup for an Indexed Job whose parallelism is its
     completions (gate WorkloadWithJob); `shared_claims` lets a PodGroup have claims for all its pods (gate

@@ -1,6 +1,6 @@
 """A process that outlives a test run just long enough to end what the run started.
 
-`process.py` runs this file as a script and tells it process ids on its standard input: "watch PID" and
+`process.py` runs this file as a script and sends it process ids on its standard input: "watch PID" and
 "release PID". The pipe closes when the run ends, however it ends (SIGKILL too), and then this ends what
 is still watched, last started first. The kernel's own means, PR_SET_PDEATHSIG, is not used because it
 fires when the *thread* that started the process ends, and needs code between fork and exec.

@@ -59,7 +59,7 @@ def ready_condition(now: datetime) -> dict[str, Any]:
 
 
 def is_lost(node: Document) -> bool:
-    """Tell whether the node-lifecycle controller has given the node up, which a heartbeat takes back.
+    """Return whether the node-lifecycle controller has given the node up, which a heartbeat takes back.
 
     A Ready condition that says False is someone's wish (a test's) and stays.
     """

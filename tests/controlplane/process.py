@@ -28,7 +28,7 @@ class PortTakenError(ComponentError):
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How one component is started, and how to tell that it works.
+    """How one component is started, and how to see that it works.
 
     `ready` is asked until it says True; a `ready_file` that it looks for is removed before each start.
     `environ` is the whole environment, so that a proxy or a KUBECONFIG of the caller's has no say.
@@ -73,7 +73,7 @@ class Guard:
         """The guard's own process id."""
         return self._process.pid
 
-    def tell(self, verb: str, pid: int) -> None:
+    def send(self, verb: str, pid: int) -> None:
         """Send an order: "watch" or "release" and a process id."""
         if self._process.stdin is None:
             raise ComponentError("the guard was started without a pipe")
@@ -90,7 +90,7 @@ class Component:
     """One running component."""
 
     def __init__(self, launch: Launch, guard: Guard) -> None:
-        """Start it, its output appended to `launch.log`; `wait_ready` tells when it works."""
+        """Start it, its output appended to `launch.log`; `wait_ready` returns when it works."""
         self.launch = launch
         self._guard = guard
         if launch.ready_file:
@@ -106,7 +106,7 @@ class Component:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        guard.tell("watch", self._process.pid)
+        guard.send("watch", self._process.pid)
 
     @property
     def pid(self) -> int:
@@ -168,7 +168,7 @@ class Component:
             self._process.kill()
             self._process.wait()
         with suppress(BrokenPipeError):
-            self._guard.tell("release", self._process.pid)
+            self._guard.send("release", self._process.pid)
 
     def _log(self) -> str:
         with self.launch.log.open("rb") as log:

@@ -84,7 +84,7 @@ def space(control_plane: ControlPlane, request: pytest.FixtureRequest) -> Iterat
 
 
 def alive(pid: int) -> bool:
-    """Tell whether the process exists and is more than an entry that nobody has read yet."""
+    """Return whether the process exists and is more than an entry that nobody has read yet."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):

@@ -98,7 +98,7 @@ BROKEN: tuple[tuple[dict[str, Any], str], ...] = (
         "spec.validations[0].message",
     ),
     ({"validations": [{**VALIDATION, "reason": "No"}], "validationActions": ["Warn"]}, "spec.validations[0].reason"),
-    ({"validations": [VALIDATION], "validationActions": ["Tell"]}, "spec.validationActions[0]"),
+    ({"validations": [VALIDATION], "validationActions": ["Log"]}, "spec.validationActions[0]"),
     (mutation(labels={}), f"{_MUTATION}.labels"),
     (mutation(labels={"a b": "gpu.kind"}), f"{_MUTATION}.labels"),
     (mutation(env={"1A": "gpu.kind"}), f"{_MUTATION}.env"),

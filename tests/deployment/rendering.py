@@ -14,7 +14,7 @@ Document = dict[str, Any]
 MANIFESTS = ROOT / "manifests"
 OVERLAYS = tuple(sorted(each.name for each in (MANIFESTS / "overlays").iterdir()))
 STRICT = ("--server-side", "--force-conflicts", "--validate=strict", "--dry-run=server")
-"""Of kubectl apply: what a real API server says of objects, without making them."""
+"""Of kubectl apply: what a real API server says about objects, without making them."""
 COMPONENTS = tuple(sorted(each.name for each in (MANIFESTS / "components").iterdir()))
 
 
@@ -24,7 +24,7 @@ def overlay(control_plane: ControlPlane, name: str) -> list[Document]:
 
 
 def composed(directory: Path, components: Iterable[str]) -> Path:
-    """Write a kustomization of the base and components, as docs/install.md tells to."""
+    """Write a kustomization of the base and components, as docs/install.md says."""
     # kustomize takes relative paths only.
     places = {each: os.path.relpath(MANIFESTS / each, directory) for each in ("base", "components")}
     lines = [

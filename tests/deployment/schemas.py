@@ -1,4 +1,4 @@
-"""JSON schemas for kubeconform, of what an API server says of itself: its own kinds and those of its CRDs.
+"""JSON schemas for kubeconform, of what an API server says about itself: its own kinds and those of its CRDs.
 
 kubeconform's `-strict` looks for duplicate keys; that a field is unknown a schema has to say itself, so each object
 that lists its fields is closed here. What CEL and defaults say besides only the API server knows.

@@ -133,7 +133,7 @@ def read_conventions_of(objects: list[Document], folder: Path) -> Conventions:
     return read_conventions(folder / file)
 
 
-def test_each_process_has_what_is_said_of_it(chart: Helm) -> None:
+def test_each_process_has_what_is_said_about_it(chart: Helm) -> None:
     """As `extraArgs` of the webhook and its like, which the page has."""
     values = [
         f"{process}.{value}"

@@ -55,7 +55,7 @@ def policy(spec: dict[str, Any], name: str = "example") -> dict[str, Any]:
 
 
 def unparsed(document: dict[str, Any]) -> bool:
-    """Tell whether the parser of files refuses it."""
+    """Return whether the parser of files refuses it."""
     return bool(parse_policies([("policy.json", json.dumps(document))]).problems)
 
 

@@ -74,7 +74,7 @@ def pattern(words: str) -> str:
 
 
 def holds(text: str, words: str) -> bool:
-    """Tell whether a text has these words in their order."""
+    """Return whether a text has these words in their order."""
     return re.search(pattern(words), text, re.DOTALL) is not None
 
 
@@ -230,7 +230,7 @@ def test_a_broken_policy_is_refused(cluster: Operated) -> None:
     assert POLICY_DENIED in answer.document["message"]
 
 
-def test_labels_tell_why_a_namespace_is_left_out(cluster: Operated) -> None:
+def test_labels_show_why_a_namespace_is_left_out(cluster: Operated) -> None:
     cluster.plane.add_namespace("storage", {"podberth.io/exempt": ""})
     cluster.plane.add_namespace("gpu-operator")
     for namespace, words in (("storage", EXEMPT), ("gpu-operator", LEFT_OUT)):

@@ -65,7 +65,7 @@ def _controllers(cluster: Operated) -> list[Document]:
 
 
 def _observed(controller: Document) -> bool:
-    """Tell whether what is wanted now has a revision: one that had none cannot be gone back to."""
+    """Return whether what is wanted now has a revision: one that had none cannot be gone back to."""
     return bool(controller["status"].get("observedGeneration") == controller["metadata"]["generation"])
 
 

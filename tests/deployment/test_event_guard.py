@@ -34,8 +34,8 @@ METADATA: tuple[Document, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Teller:
-    """A ServiceAccount that tells Events, and its way to the API server."""
+class Sender:
+    """A ServiceAccount that publishes Events, and its way to the API server."""
 
     controller: str
     api: Api
@@ -79,8 +79,8 @@ def spaces(installed: ControlPlane) -> ControlPlane:
 
 
 @pytest.fixture(scope="module", params=["podberth", "podberth-controller"])
-def teller(request: pytest.FixtureRequest, spaces: ControlPlane) -> Iterator[Teller]:
-    """Yield who tells, with every right on Events."""
+def sender(request: pytest.FixtureRequest, spaces: ControlPlane) -> Iterator[Sender]:
+    """Yield each sender, with every right on Events."""
     installed = spaces
     account = str(request.param)
     installed.apply(
@@ -91,7 +91,7 @@ def teller(request: pytest.FixtureRequest, spaces: ControlPlane) -> Iterator[Tel
     grant(installed, f"guards-events-{account}", account, NAMESPACE, {**rule, "verbs": verbs})
     controller = of_webhook.CONTROLLER if account == "podberth" else of_controller.CONTROLLER
     with closing(Api(installed.url, installed.create_token(NAMESPACE, account), installed.ca_file)) as api:
-        made = Teller(controller, api)
+        made = Sender(controller, api)
         wait_for(
             lambda: NOT_OWN in create(made, made.event("other")).document.get("message", ""),
             timeout_seconds=SECONDS,
@@ -102,16 +102,16 @@ def teller(request: pytest.FixtureRequest, spaces: ControlPlane) -> Iterator[Tel
     installed.kubectl("delete", "events", "-n", SPACE, "--all")
 
 
-def create(teller: Teller, event: Document) -> Answer:
-    return teller.api.ask("POST", path_of(event["metadata"]["namespace"], dry=True), event)
+def create(sender: Sender, event: Document) -> Answer:
+    return sender.api.ask("POST", path_of(event["metadata"]["namespace"], dry=True), event)
 
 
-def test_it_makes_its_own_event_and_adds_to_its_series(teller: Teller) -> None:
-    answer = teller.api.ask("POST", path_of(), teller.event())
+def test_it_makes_its_own_event_and_adds_to_its_series(sender: Sender) -> None:
+    answer = sender.api.ask("POST", path_of(), sender.event())
     assert answer.status in {HTTPStatus.CREATED, HTTPStatus.CONFLICT}, answer.document
     series = {"series": {"count": 2, "lastObservedTime": "2026-01-01T00:00:01.000000Z"}}
     for change in ({}, series):
-        answer = teller.api.ask("PATCH", path_of(name=teller.own), change, MERGE)
+        answer = sender.api.ask("PATCH", path_of(name=sender.own), change, MERGE)
         assert answer.status == HTTPStatus.OK, answer.document
 
 
@@ -120,48 +120,52 @@ def test_it_makes_its_own_event_and_adds_to_its_series(teller: Teller) -> None:
     [{"name": "other"}, {"name": "podberth"}, {"name": "podberth.new", "reportingController": "kubelet"}],
     ids=str,
 )
-def test_it_makes_no_event_of_anybody_elses(installed: ControlPlane, teller: Teller, fields: Document) -> None:
-    event = teller.event(**fields)
-    refused(create(teller, event), NOT_OWN)
+def test_it_makes_no_event_of_anybody_elses(installed: ControlPlane, sender: Sender, fields: Document) -> None:
+    event = sender.event(**fields)
+    refused(create(sender, event), NOT_OWN)
     assert installed.api.ask("POST", path_of(dry=True), event).status == HTTPStatus.CREATED
 
 
-def test_it_does_not_speak_for_the_other_one(teller: Teller) -> None:
-    others = {of_webhook.CONTROLLER, of_controller.CONTROLLER} - {teller.controller}
+def test_it_does_not_speak_for_the_other_one(sender: Sender) -> None:
+    others = {of_webhook.CONTROLLER, of_controller.CONTROLLER} - {sender.controller}
     for other in others:
-        refused(create(teller, teller.event(reportingController=other)), NOT_OWN)
+        refused(create(sender, sender.event(reportingController=other)), NOT_OWN)
 
 
-def test_it_changes_and_deletes_no_event_of_anybody_elses(installed: ControlPlane, teller: Teller) -> None:
+def test_it_changes_and_deletes_no_event_of_anybody_elses(installed: ControlPlane, sender: Sender) -> None:
     series = {"series": {"count": 2, "lastObservedTime": "2026-01-01T00:00:01.000000Z"}}
-    for name, controller in (("theirs", "kubelet"), ("podberth.theirs", "kubelet"), ("theirs-too", teller.controller)):
-        event = teller.event(name, reportingController=controller)
+    for name, controller in (
+        ("theirs", "kubelet"),
+        ("podberth.theirs", "kubelet"),
+        ("theirs-too", sender.controller),
+    ):
+        event = sender.event(name, reportingController=controller)
         assert installed.api.ask("POST", path_of(), event).status in {HTTPStatus.CREATED, HTTPStatus.CONFLICT}
         for change in ({}, series, {"metadata": {"finalizers": ["example.com/never"]}}):
-            refused(teller.api.ask("PATCH", path_of(name=name, dry=True), change, MERGE), NOT_OWN)
-        refused(teller.api.ask("DELETE", path_of(name=name, dry=True)), NOT_OWN)
+            refused(sender.api.ask("PATCH", path_of(name=name, dry=True), change, MERGE), NOT_OWN)
+        refused(sender.api.ask("DELETE", path_of(name=name, dry=True)), NOT_OWN)
         # By the older version of the API, too.
         core = f"/api/v1/namespaces/{SPACE}/events/{name}?dryRun=All"
-        refused(teller.api.ask("PATCH", core, {"message": "another"}, MERGE), NOT_OWN)
+        refused(sender.api.ask("PATCH", core, {"message": "another"}, MERGE), NOT_OWN)
     assert installed.api.ask("PATCH", path_of(name="theirs", dry=True), series, MERGE).status == HTTPStatus.OK
 
 
-def test_it_deletes_not_even_its_own(teller: Teller) -> None:
-    teller.api.ask("POST", path_of(), teller.event())
-    refused(teller.api.ask("DELETE", path_of(name=teller.own, dry=True)), NOT_OWN)
+def test_it_deletes_not_even_its_own(sender: Sender) -> None:
+    sender.api.ask("POST", path_of(), sender.event())
+    refused(sender.api.ask("DELETE", path_of(name=sender.own, dry=True)), NOT_OWN)
 
 
 @pytest.mark.parametrize("metadata", METADATA, ids=str)
-def test_it_writes_no_finalizer_and_no_owner(teller: Teller, metadata: Document) -> None:
-    teller.api.ask("POST", path_of(), teller.event())
-    refused(create(teller, teller.event("podberth.new", metadata=metadata)), NO_METADATA)
-    refused(teller.api.ask("PATCH", path_of(name=teller.own, dry=True), {"metadata": metadata}, MERGE), NO_METADATA)
+def test_it_writes_no_finalizer_and_no_owner(sender: Sender, metadata: Document) -> None:
+    sender.api.ask("POST", path_of(), sender.event())
+    refused(create(sender, sender.event("podberth.new", metadata=metadata)), NO_METADATA)
+    refused(sender.api.ask("PATCH", path_of(name=sender.own, dry=True), {"metadata": metadata}, MERGE), NO_METADATA)
 
 
 @pytest.mark.parametrize("namespace", ["kube-system", "kube-public", NAMESPACE, EXEMPT])
-def test_it_says_nothing_where_podberth_does_nothing(installed: ControlPlane, teller: Teller, namespace: str) -> None:
-    event = teller.event(namespace=namespace)
-    refused(create(teller, event), NEVER_SENT)
+def test_it_says_nothing_where_podberth_does_nothing(installed: ControlPlane, sender: Sender, namespace: str) -> None:
+    event = sender.event(namespace=namespace)
+    refused(create(sender, event), NEVER_SENT)
     assert installed.api.ask("POST", path_of(namespace, dry=True), event).status == HTTPStatus.CREATED
 
 

@@ -80,7 +80,7 @@ def choose(cluster: ControlPlane, overlay: str, *, refused: bool) -> None:
 
 
 def created(cluster: ControlPlane, asked: Document) -> bool:
-    """Tell whether the API server creates a pod; it leaves nothing behind. What refuses it is podberth's absence."""
+    """Return whether the API server creates a pod; it leaves nothing behind. What refuses it is podberth's absence."""
     metadata = {**asked["metadata"], "namespace": NAMESPACE, "name": "asked"}
     path = f"/api/v1/namespaces/{NAMESPACE}/pods?dryRun=All"
     answer = cluster.api.ask("POST", path, {**asked, "metadata": metadata})

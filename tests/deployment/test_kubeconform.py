@@ -42,7 +42,7 @@ class Conform(Protocol):
 
 @pytest.fixture
 def conform(installed: ControlPlane, kubeconform: Path, tmp_path: Path) -> Conform:
-    """Return kubeconform, strict, with schemas that the API server gives for what it is asked of."""
+    """Return kubeconform, strict, with schemas that the API server gives for the objects."""
 
     def run(objects: list[Document]) -> list[str]:
         write_schemas(installed, {(each["apiVersion"], each["kind"]) for each in objects}, tmp_path)

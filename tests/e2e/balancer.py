@@ -97,7 +97,7 @@ class Balancer:
 
     @staticmethod
     def _pump(source: socket.socket, target: socket.socket) -> bool:
-        """Forward until the source ends or the target does not take it; tell whether the source ended by itself."""
+        """Forward until the source ends or the target does not take it; return whether the source ended by itself."""
         ended = False
         with suppress(OSError):
             while chunk := source.recv(_CHUNK):
@@ -111,7 +111,7 @@ class Balancer:
 
 
 def _writable(end: socket.socket) -> bool:
-    """Tell whether our half of a connection is still open."""
+    """Return whether our half of a connection is still open."""
     try:
         end.send(b"")
     except OSError:

@@ -55,7 +55,7 @@ class BothEnds:
         self.following = following
         self.gone: set[str] = set()
         self.probed: Counter[tuple[int, str]] = Counter()
-        """What podberth said of its readiness."""
+        """What podberth said about its readiness."""
         self._failures: Counter[str] = Counter()
         self._turns = self._in_turn()
 
@@ -244,7 +244,7 @@ def _owner(dependent: Document) -> str:
 
 
 def _tainted(node: Document) -> bool:
-    """Tell whether the controllers are done with a node: what is cordoned is tainted, and no Node is new."""
+    """Return whether the controllers are done with a node: what is cordoned is tainted, and no Node is new."""
     keys = {taint["key"] for taint in node["spec"].get("taints", ())}
     lifecycle = {key for key in keys if key.startswith("node.kubernetes.io/")}
     return lifecycle == ({_UNSCHEDULABLE} if node["spec"].get("unschedulable") else set())

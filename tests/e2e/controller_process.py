@@ -25,7 +25,7 @@ class Controller(Process):
         )
 
     def leads(self) -> bool:
-        """Tell whether it says that it leads; one that does not answer in time does not."""
+        """Return whether it says that it leads; one that does not answer in time does not."""
         try:
             return self.runs and self.metrics()["podberth_controller_leads"] == 1.0
         except CONNECTION_ERRORS:

@@ -175,7 +175,7 @@ class Following:
         raise AssertionError("unreachable")
 
     def answers(self) -> list[Document]:
-        """Return what podberth says of every kind of pod."""
+        """Return what podberth says about every kind of pod."""
         return [{**self.ask(pod), "validation": self.ask(pod, "/validate")} for pod in self.pods]
 
     def built(self) -> list[Document]:
@@ -241,7 +241,7 @@ class Following:
             self._policies = (texts, loaded)
         return self._policies[1]
 
-    # ---- what it says of itself -------------------------------------------------------------------------------------
+    # ---- what it says about itself ----------------------------------------------------------------------------------
 
     def metric(self, name: str, **labels: str) -> float:
         """Return a metric of podberth's."""

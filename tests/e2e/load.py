@@ -24,7 +24,7 @@ _PAUSE_SECONDS = 0.1
 # A hundred times what ten creations take; an outage within it lasts seconds, and what an API server sends to a replica
 # that stands still is lost for as long as it takes to notice.
 _PATIENCE_SECONDS = 120.0
-# What the API server says of a webhook that it could not ask, and of one that has said no.
+# What the API server says about a webhook that it could not ask, and of one that has said no.
 _PODBERTHS = ("failed calling webhook", "admission webhook")
 
 
@@ -80,7 +80,7 @@ class Load:
 
     @property
     def refusals(self) -> list[str]:
-        """What was said of those that were not made."""
+        """What was said about those that were not made."""
         return [failure.said for failure in self.failures]
 
     def start(self) -> None:

@@ -147,7 +147,7 @@ class Process:
             return 0, ""
 
     def ready(self) -> bool:
-        """Tell whether it says that it is."""
+        """Return whether it says that it is."""
         # Two seconds and not more: it is asked again.
         return self.runs and self.probe(timeout_seconds=2.0)[0] == HTTPStatus.OK
 
@@ -207,8 +207,8 @@ class Podberth(Process):
 def logged(file: Path, message: str = "") -> list[dict[str, Any]]:
     """Return the lines of a log whose message begins so.
 
-    A thread of podberth's writes them, after what they tell of: they are to be waited for. The last one may be there
-    in part.
+    A thread of podberth's writes them after the events that they report, so a test has to wait for them. The last line
+    may be incomplete.
     """
     whole = file.read_text().rpartition("\n")[0]
     found = [json.loads(line) for line in whole.splitlines() if line.startswith("{")]

@@ -63,7 +63,7 @@ class Replica(Process):
         self.running.ask_to_end()
 
     def gone(self) -> bool:
-        """Tell whether it has ended."""
+        """Return whether it has ended."""
         return not self.runs or self.running.ended
 
     def paused(self) -> AbstractContextManager[None]:
@@ -92,7 +92,7 @@ def unregister(control_plane: ControlPlane) -> None:
 
 
 def marked(control_plane: ControlPlane) -> bool:
-    """Tell whether a creation goes through podberth."""
+    """Return whether a creation goes through podberth."""
     status, body = control_plane.raw("POST", "/api/v1/namespaces/default/pods?dryRun=All", gpu_pod())
     return status == 201 and b"podberth.example/seen" in body
 
@@ -131,7 +131,7 @@ class Group:
         wait_for(self.called, timeout_seconds=SECONDS, what="the apiserver to trust podberth")
 
     def called(self) -> bool:
-        """Tell whether a creation goes through podberth."""
+        """Return whether a creation goes through podberth."""
         return marked(self.control_plane)
 
     def close(self) -> None:

@@ -369,7 +369,7 @@ def test_a_claim_of_the_podgroup_is_one_for_all_its_pods_and_left_alone(stage: S
     assert (owner["kind"], owner["name"]) == ("PodGroup", "ring")
 
 
-def test_channels_and_nics_are_no_gpus_and_a_domain_tells_its_channel(stage: Stage, space: str) -> None:
+def test_channels_and_nics_are_no_gpus_and_a_domain_names_its_channel(stage: Stage, space: str) -> None:
     domain = {
         "apiVersion": "resource.nvidia.com/v1beta1",
         "kind": "ComputeDomain",

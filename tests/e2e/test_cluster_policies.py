@@ -247,7 +247,7 @@ def replacing(value: str) -> str:
 
 
 def active(following: Following) -> tuple[str, str, str]:
-    """Return what the condition Active says of the object `seen`, where it speaks of its generation."""
+    """Return what the condition Active says about the object `seen`, where it speaks of its generation."""
     found = conditions(following, "seen").get("Active", {})
     return found.get("status", ""), found.get("reason", ""), found.get("message", "")
 
@@ -399,7 +399,7 @@ def test_no_pod_is_refused_for_a_priority_class_that_the_cluster_does_not_have(f
 
 
 def every_pod_sent(following: Following, name: str) -> tuple[str, str]:
-    """Return status and message of what is said of a policy of scope All; empty: nothing is."""
+    """Return status and message of what is said about a policy of scope All; empty: nothing is."""
     status = following.control_plane.get("gpupolicy", name).get("status", {})
     found = {each["type"]: each for each in status.get("conditions", ())}
     condition = found.get("EveryPodSent", {"status": "", "message": ""})
@@ -427,7 +427,7 @@ def test_a_policy_for_every_pod_says_whether_it_is_sent_them(following: Followin
         assert said.startswith(
             "scope All, and the MutatingWebhookConfiguration sends pods with GPUs and of gangs only;"
         )
-        # Nobody touches the policy: what podberth reads of the configurations tells it.
+        # Nobody touches the policy: what podberth reads of the configurations decides.
         plane.apply(*wide)
         assert until_said(following, "everyone", "True") == ""
         plane.apply(*narrow)

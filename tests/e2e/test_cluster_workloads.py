@@ -143,7 +143,7 @@ def test_the_pods_that_the_job_controller_makes_know_how_many_they_are(following
     owner["metadata"]["namespace"] = TEAM
     owner["spec"]["suspend"] = True
     plane.apply(owner)
-    # Known before its first pod comes, however slow the machine is; and a pod that podberth cannot be asked of is none.
+    # Known before its first pod comes, however slow the machine is; and a pod that cannot be sent to podberth is none.
     until_seen(following, job_pod(job="real", uid=uid_of(following, "job", "real")), gang="Job of 3")
     [registered] = [pointed(each, following.podberth.endpoint) for each in shipped() if each["kind"].startswith("Mut")]
     for webhook in registered["webhooks"]:

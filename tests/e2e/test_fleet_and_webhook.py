@@ -73,17 +73,17 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BothEnds]:
 
 
 def outage(failures: set[str]) -> bool:
-    """Tell whether all that failed did so because the API server was away."""
+    """Return whether all that failed did so because the API server was away."""
     return {failure.rpartition(" ")[2] for failure in failures} <= OUTAGE
 
 
 def undisturbed(both: BothEnds) -> bool:
-    """Tell whether no request has failed but for want of an answer in time, of which a busy machine has its share."""
+    """Return whether no request has failed but for want of an answer in time, of which a busy machine has its share."""
     return outage(both.failures())
 
 
 def right_sized(answers: list[Document]) -> bool:
-    """Tell whether the pod that says how much memory it needs gets a MIG instance, and one by profile is not warned."""
+    """Return whether the pod that states its memory gets a MIG instance, and the pod with a profile gets no warning."""
     by_memory, by_profile = answers[3], answers[4]
     warned = "nvidia.com/mig-3g.20gb]: no known node offers it" in str(by_profile["validation"]["warnings"])
     sized = "nvidia.com/mig-3g.20gb instead of nvidia.com/gpu" in str(by_memory["warnings"])

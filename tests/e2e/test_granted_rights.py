@@ -58,7 +58,7 @@ class Right:
     name: str = ""
 
     def covers(self, other: "Right") -> bool:
-        """Tell whether who has this may do the other."""
+        """Return whether who has this may do the other."""
         place = self.namespace in ("", other.namespace) and self.name in ("", other.name)
         return place and (self.group, self.resource, self.verb) == (other.group, other.resource, other.verb)
 
@@ -181,7 +181,7 @@ class Stand:
         self._served = served(plane.api)
 
     def knows(self, account: Account, rights: Iterable[Right]) -> bool:
-        """Tell whether the API server has heard of all these rights: it follows roles, some milliseconds behind."""
+        """Return whether the API server has heard of all these rights: it follows roles, some milliseconds behind."""
         return all(self._may(account, right) for right in rights)
 
     def _may(self, account: Account, right: Right) -> bool:

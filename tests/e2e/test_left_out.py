@@ -27,7 +27,7 @@ def run(folder: Path, *tests: str, **environ: str) -> tuple[int, str]:
     return done.returncode, done.stdout.splitlines()[-1]
 
 
-def test_nothing_is_said_of_a_run_that_left_nothing_out(tmp_path: Path) -> None:
+def test_nothing_is_said_about_a_run_that_left_nothing_out(tmp_path: Path) -> None:
     assert run(tmp_path, CI="true")[0] == 0
     assert "left out" not in run(tmp_path)[1]
 

@@ -25,7 +25,7 @@ def test_nothing_but_where_a_webhook_leads_is_other_than_shipped(stage: Local) -
     assert altered(stage.control_plane) == {"clientConfig"}
 
 
-def test_who_judges_tells_what_is_right_wrong_and_as_its_user_wrote_it(stage: Local) -> None:
+def test_the_judge_distinguishes_what_is_right_wrong_and_as_its_user_wrote_it(stage: Local) -> None:
     judge = stage.ground.judge
     for written in PODS:
         status, made = stage.dry_run(written)

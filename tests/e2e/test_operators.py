@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crds import CLUSTER_WIDE, SERVED
-from podberth.admission.decide import traced
+from podberth.admission.decide import mutate_with_writes
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.documents import load_documents
@@ -73,7 +73,7 @@ def carried(document: Document, every: tuple[Document, ...]) -> Document:
                 },
             }
         )
-        outcome, written = traced(request, known.with_owners(template.owners))
+        outcome, written = mutate_with_writes(request, known.with_owners(template.owners))
         now = next(each for each in templates(document, namespace="ml", known=every) if each.path == template.path)
         for step in project(now, [each.patch for each in written], outcome.patch):
             document = apply(document, step.operations)

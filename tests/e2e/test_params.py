@@ -1,4 +1,4 @@
-"""What tests/params_scenes.py says of kube-apiserver is true."""
+"""What tests/params_scenes.py says about kube-apiserver is true."""
 
 from typing import Final
 

@@ -61,7 +61,7 @@ def urgent(
 
 
 def known(control_plane: ControlPlane, name: str) -> bool:
-    """Tell whether the API server's admission, which follows classes, takes a pod of one."""
+    """Return whether the API server's admission, which follows classes, takes a pod of one."""
     path = "/api/v1/namespaces/default/pods?dryRun=All"
     return control_plane.raw("POST", path, pod(name="known", priorityClassName=name))[0] == HTTPStatus.CREATED
 

@@ -71,7 +71,7 @@ def test_a_new_label_in_the_file_is_taken_and_the_rest_stays(
 
 
 def at_rest(pod: Document) -> bool:
-    """Tell whether nobody has anything more to say of a pod."""
+    """Return whether nobody has anything more to say about a pod."""
     status = pod["status"]
     waits = any(each.get("reason") == "Unschedulable" for each in status.get("conditions", ()))
     return waits or status.get("phase") == "Running"

@@ -100,7 +100,7 @@ def test_a_version_that_etcd_has_compacted_means_a_new_list(compacting: ControlP
     run(test)
 
 
-def test_everything_listed_again_tells_only_what_has_changed(filled: ControlPlane) -> None:
+def test_everything_listed_again_reports_only_what_has_changed(filled: ControlPlane) -> None:
     async def test() -> None:
         reflected = Reflected(filled, replace(Timing(), resync_seconds=2.0))
         async with reflected.running():

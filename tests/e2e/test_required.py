@@ -69,7 +69,7 @@ def cordoned(control_plane: ControlPlane, *selection: str) -> Iterator[None]:
 
 
 def no_place(control_plane: ControlPlane, names: list[str]) -> bool:
-    """Tell whether the scheduler finds no place on these nodes for a pod that fits on each."""
+    """Return whether the scheduler finds no place on these nodes for a pod that fits on each."""
     fields = [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names]
     terms = [{"matchFields": [each]} for each in fields]
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
@@ -91,7 +91,7 @@ def no_place(control_plane: ControlPlane, names: list[str]) -> bool:
 
 
 def judged(made: Document) -> str:
-    """Return what the scheduler says of a pod: where it runs, or that it has no place; empty so far."""
+    """Return what the scheduler says about a pod: where it runs, or that it has no place; empty so far."""
     conditions = made["status"].get("conditions", ())
     reasons = [each.get("reason", "") for each in conditions if each["type"] == "PodScheduled"]
     return str(made["spec"].get("nodeName") or "".join(reasons))

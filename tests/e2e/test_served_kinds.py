@@ -77,7 +77,7 @@ class Watching:
         await until_reached(what, reached, lambda: (self.served.states(), self.log.lines))
 
     def sizes(self) -> set[str]:
-        """Return what the owners that are known say of their sizes, and a word for what their templates ask for."""
+        """Return what the owners that are known say about their sizes, and a word for what their templates ask for."""
         return {spelled(owner["spec"]) for owner in self.known[-1].owners.values()}
 
     def problems(self, what: str) -> list[str]:

@@ -175,7 +175,7 @@ def event_of(space: Space, reason: str) -> Document:
 
 
 def wait_until_refused(space: Space, count: int) -> None:
-    """Return once there are so many pods, and the scheduler has said of each that it does not fit."""
+    """Return once there are so many pods, and the scheduler has said about each that it does not fit."""
 
     def refused() -> bool:
         conditions = [

@@ -27,7 +27,7 @@ SUITES = {
 
 
 def needs_every_pod(folder: Path) -> bool:
-    """Tell whether a policy needs more than the shipped webhook entries (docs/policy.md, "Scope")."""
+    """Return whether a policy needs more than the shipped webhook entries (docs/policy.md, "Scope")."""
     policies = parse_policies(SUITES[folder].policies).policies
     return folder.parent.name == "optional-policies" and any(each.policy.spec.scope == "All" for each in policies)
 

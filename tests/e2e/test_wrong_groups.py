@@ -52,7 +52,7 @@ def following(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Following]:
 
 
 def applied(following: Following, document: Document) -> tuple[str, ...]:
-    """Return what podberth tells whoever applies a document."""
+    """Return the warnings for the user who applies a document."""
     text = json.dumps(document)
     done = following.control_plane.kubectl("apply", "--dry-run=server", "-f", "-", input=text, check=False)
     said = Said.of(done)

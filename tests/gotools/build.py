@@ -51,7 +51,7 @@ def program(name: str) -> Path:
 
 
 def missing(name: str) -> bool:
-    """Tell whether there is neither the program nor what it is built with."""
+    """Return whether there is neither the program nor what it is built with."""
     return not _cached(name).exists() and shutil.which("go") is None
 
 

@@ -195,7 +195,7 @@ def test_a_flag_counts_before_the_environment(access: Access) -> None:
     assert find_access(access.url, access.token_file, access.ca_file, environ) == access
 
 
-@pytest.mark.parametrize("text", ["zwölf", "secret\nof two lines", "secret\rof two lines"])
+@pytest.mark.parametrize("text", ["", " \n", "zwölf", "secret\nof two lines", "secret\rof two lines"])
 def test_a_token_file_that_holds_something_else_is_no_answer_and_is_not_shown(access: Access, text: str) -> None:
     with closing(Api(access)) as api:
         access.token_file.write_bytes(text.encode())

@@ -45,7 +45,7 @@ def learn(server: Serving, *names: str) -> None:
     assert known is not None
     more = {name: {**TEAM, "metadata": {"name": name}} for name in names}
     server.state.snapshot = known.with_objects({**known.facts.namespaces, **more}, {})
-    server.state.tell_news()
+    server.state.wake_waiting()
 
 
 def allowed(answer: Answer) -> bool:
@@ -132,7 +132,7 @@ def job_known(server: Serving) -> None:
     metadata = {"name": "train", "namespace": "default", "uid": "job-uid"}
     owner = {"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": spec}
     server.state.snapshot = known.with_workloads(ClusterFacts().fold(owner))
-    server.state.tell_news()
+    server.state.wake_waiting()
 
 
 def test_the_first_pod_of_a_job_waits_until_that_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

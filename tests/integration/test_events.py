@@ -27,7 +27,7 @@ PATH = f"/apis/events.k8s.io/v1/namespaces/team/events/{name(LOOK)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class Publishing:
     """A process' Events, and the API server that they go to."""
 
     server: EventServer
@@ -61,22 +61,22 @@ class Telling:
 
 
 @asynccontextmanager
-async def telling(server: EventServer, limits: Limits = LIMITS) -> AsyncIterator[Telling]:
+async def publishing(server: EventServer, limits: Limits = LIMITS) -> AsyncIterator[Publishing]:
     lines = CapturedLines()
     metrics = Metrics([], lines_dropped=int, in_flight=int)
     client = ClusterClient(server.kubeconfig, TIMING)
     events = Events(client, "podberth-1", EventMetrics(metrics.registry), Log(lines), timing=TIMING, limits=limits)
     task = asyncio.create_task(events.run())
     try:
-        yield Telling(server, events, metrics, lines, task)
+        yield Publishing(server, events, metrics, lines, task)
     finally:
         await events.finish(task)
 
 
 def test_an_event_is_valid_for_the_api(tmp_path: Path) -> None:
     async def body() -> None:
-        async with event_server(tmp_path) as server, telling(server) as process:
-            process.events.tell(LOOK)
+        async with event_server(tmp_path) as server, publishing(server) as process:
+            process.events.publish(LOOK)
             await process.until("an Event", lambda: PATH in server.events)
             [(method, path, document)] = server.asked
             assert (method, path) == ("POST", PATH.rpartition("/")[0])
@@ -105,8 +105,8 @@ def test_an_event_is_valid_for_the_api(tmp_path: Path) -> None:
 
 def test_an_event_about_an_object_in_no_namespace_is_in_default(tmp_path: Path) -> None:
     async def body() -> None:
-        async with event_server(tmp_path) as server, telling(server) as process:
-            process.events.tell(replace(LOOK, regarding=replace(JOB, namespace="")))
+        async with event_server(tmp_path) as server, publishing(server) as process:
+            process.events.publish(replace(LOOK, regarding=replace(JOB, namespace="")))
             await process.until("an Event", lambda: bool(server.events))
             [(_, path, document)] = server.asked
             assert path == "/apis/events.k8s.io/v1/namespaces/default/events"
@@ -117,13 +117,13 @@ def test_an_event_about_an_object_in_no_namespace_is_in_default(tmp_path: Path) 
 
 def test_a_thousand_pods_of_a_job_are_one_event_that_counts_them(tmp_path: Path) -> None:
     async def body() -> None:
-        async with event_server(tmp_path) as server, telling(server) as process:
+        async with event_server(tmp_path) as server, publishing(server) as process:
             for _ in range(1000):
-                process.events.tell(LOOK)
+                process.events.publish(LOOK)
             await process.until("one Event of all", lambda: process.count() == 1000)
             assert len(server.asked) == 1
             for _ in range(10):
-                process.events.tell(LOOK)
+                process.events.publish(LOOK)
             await process.until("ten more", lambda: process.count() == 1010)
             assert list(server.events) == [PATH]
             # What the server has is counted here when its answer comes.
@@ -135,13 +135,13 @@ def test_a_thousand_pods_of_a_job_are_one_event_that_counts_them(tmp_path: Path)
 def test_two_replicas_and_a_restarted_one_count_in_one_event(tmp_path: Path) -> None:
     async def body() -> None:
         async with event_server(tmp_path) as server:
-            async with telling(server) as one, telling(server) as other:
+            async with publishing(server) as one, publishing(server) as other:
                 for each in (one, other) * 5:
-                    each.events.tell(LOOK)
+                    each.events.publish(LOOK)
                     await asyncio.sleep(0)
                 await one.until("all ten", lambda: one.count() == 10)
-            async with telling(server) as restarted:
-                restarted.events.tell(LOOK)
+            async with publishing(server) as restarted:
+                restarted.events.publish(LOOK)
                 await restarted.until("one more", lambda: restarted.count() == 11)
             assert list(server.events) == [PATH]
 
@@ -150,11 +150,11 @@ def test_two_replicas_and_a_restarted_one_count_in_one_event(tmp_path: Path) -> 
 
 def test_counts_that_a_rival_has_added_are_not_lost(tmp_path: Path) -> None:
     async def body() -> None:
-        async with event_server(tmp_path) as server, telling(server) as process:
-            process.events.tell(LOOK)
+        async with event_server(tmp_path) as server, publishing(server) as process:
+            process.events.publish(LOOK)
             await process.until("an Event", lambda: process.count() == 1)
             server.rivals_write(PATH, 4)
-            process.events.tell(LOOK)
+            process.events.publish(LOOK)
             await process.until("both", lambda: process.count() == 6)
 
     run(body)
@@ -162,12 +162,12 @@ def test_counts_that_a_rival_has_added_are_not_lost(tmp_path: Path) -> None:
 
 def test_an_event_that_has_run_out_is_made_again(tmp_path: Path) -> None:
     async def body() -> None:
-        async with event_server(tmp_path) as server, telling(server) as process:
-            process.events.tell(LOOK)
+        async with event_server(tmp_path) as server, publishing(server) as process:
+            process.events.publish(LOOK)
             await process.until("an Event", lambda: process.count() == 1)
             # The server's answer may be on its way: what it says is read before anything else is sent.
             server.events.clear()
-            process.events.tell(LOOK)
+            process.events.publish(LOOK)
             await process.until("another one", lambda: process.count() == 1)
             assert "series" not in server.events[PATH]
 
@@ -177,10 +177,10 @@ def test_an_event_that_has_run_out_is_made_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("fault", [0, 429, 500, 503])
 def test_an_absent_or_busy_api_server_is_tried_again_and_no_event_is_lost(tmp_path: Path, fault: int) -> None:
     async def body() -> None:
-        async with event_server(tmp_path) as server, telling(server) as process:
+        async with event_server(tmp_path) as server, publishing(server) as process:
             server.faults = [fault] * 3
-            process.events.tell(LOOK)
-            process.events.tell(LOOK)
+            process.events.publish(LOOK)
+            process.events.publish(LOOK)
             await process.until("an Event of both", lambda: process.count() == 2)
             assert process.errors({0: "lost", 429: "busy"}.get(fault, "failed")) == 3
             assert len([line for line in process.log.lines if line["msg"].startswith("events:")]) == 1
@@ -191,12 +191,12 @@ def test_an_absent_or_busy_api_server_is_tried_again_and_no_event_is_lost(tmp_pa
 
 def test_an_event_is_given_up_after_some_tries(tmp_path: Path) -> None:
     async def body() -> None:
-        async with event_server(tmp_path) as server, telling(server) as process:
+        async with event_server(tmp_path) as server, publishing(server) as process:
             server.faults = [500] * 12
-            process.events.tell(LOOK)
+            process.events.publish(LOOK)
             await process.until("it to be given up", lambda: process.counted() == {"failed": 1})
             assert not server.faults
-            process.events.tell(LOOK)
+            process.events.publish(LOOK)
             await process.until("the next one to be sent", lambda: process.count() == 1)
 
     run(body)
@@ -204,10 +204,10 @@ def test_an_event_is_given_up_after_some_tries(tmp_path: Path) -> None:
 
 def test_a_terminating_namespace_does_not_delay_others(tmp_path: Path) -> None:
     async def body() -> None:
-        async with event_server(tmp_path) as server, telling(server) as process:
+        async with event_server(tmp_path) as server, publishing(server) as process:
             server.gone = frozenset({"going"})
-            process.events.tell(replace(LOOK, regarding=replace(JOB, namespace="going")))
-            process.events.tell(LOOK)
+            process.events.publish(replace(LOOK, regarding=replace(JOB, namespace="going")))
+            process.events.publish(LOOK)
             await process.until("the other Event", lambda: process.count() == 1)
             await process.until("the first to be given up", lambda: process.counted() == {"created": 1, "failed": 1})
             assert process.errors("refused") == 3
@@ -217,9 +217,9 @@ def test_a_terminating_namespace_does_not_delay_others(tmp_path: Path) -> None:
 
 def test_nonsense_for_an_answer_ends_nothing(tmp_path: Path) -> None:
     async def body() -> None:
-        async with event_server(tmp_path) as server, telling(server) as process:
+        async with event_server(tmp_path) as server, publishing(server) as process:
             server.faults = [204]
-            process.events.tell(LOOK)
+            process.events.publish(LOOK)
             await process.until("an Event", lambda: process.count() == 1)
             assert process.errors("garbled") == 1
 
@@ -229,9 +229,9 @@ def test_nonsense_for_an_answer_ends_nothing(tmp_path: Path) -> None:
 def test_requests_come_one_after_the_other(tmp_path: Path) -> None:
     async def body() -> None:
         limits = replace(LIMITS, burst=3, requests_per_second=0.001, series=10)
-        async with event_server(tmp_path) as server, telling(server, limits) as process:
+        async with event_server(tmp_path) as server, publishing(server, limits) as process:
             for number in range(12):
-                process.events.tell(replace(LOOK, note=str(number)))
+                process.events.publish(replace(LOOK, note=str(number)))
             await process.until("three Events", lambda: len(server.events) == 3)
             assert process.counted().get("dropped") == 2
             await process.events.finish(process.task)
@@ -244,9 +244,9 @@ def test_requests_come_one_after_the_other(tmp_path: Path) -> None:
 def test_unsent_notices_are_sent_when_the_process_ends(tmp_path: Path) -> None:
     async def body() -> None:
         async with event_server(tmp_path) as server:
-            async with telling(server, replace(LIMITS, together_seconds=600)) as process:
-                process.events.tell(LOOK)
-                process.events.tell(LOOK)
+            async with publishing(server, replace(LIMITS, together_seconds=600)) as process:
+                process.events.publish(LOOK)
+                process.events.publish(LOOK)
             assert process.count() == 2
             assert process.counted() == {"created": 1, "repeated": 1}
 
@@ -257,8 +257,8 @@ def test_an_api_server_that_does_not_answer_does_not_delay_the_end(tmp_path: Pat
     async def body() -> None:
         async with event_server(tmp_path) as server:
             server.hangs = True
-            async with telling(server, replace(LIMITS, together_seconds=600)) as process:
-                process.events.tell(LOOK)
+            async with publishing(server, replace(LIMITS, together_seconds=600)) as process:
+                process.events.publish(LOOK)
                 # Far below what a request may take (Timing.list_seconds), or this test.
                 await process.events.finish(process.task, 0.05)
             assert process.counted() == {"failed": 1}
@@ -268,11 +268,11 @@ def test_an_api_server_that_does_not_answer_does_not_delay_the_end(tmp_path: Pat
 
 def test_a_namespace_whose_events_fail_holds_up_no_other(tmp_path: Path) -> None:
     async def body() -> None:
-        async with event_server(tmp_path) as server, telling(server) as process:
+        async with event_server(tmp_path) as server, publishing(server) as process:
             server.sick = frozenset({"sick"})
-            process.events.tell(replace(LOOK, regarding=replace(JOB, namespace="sick")))
+            process.events.publish(replace(LOOK, regarding=replace(JOB, namespace="sick")))
             await process.until("a failure", lambda: process.errors("failed") > 0)
-            process.events.tell(LOOK)
+            process.events.publish(LOOK)
             await process.until("the other's Event", lambda: PATH in server.events)
             assert process.counted().get("failed", 0) == 0
 
@@ -284,9 +284,9 @@ def test_at_the_end_a_refused_event_keeps_no_other_from_being_sent(tmp_path: Pat
         late = Limits(together_seconds=60.0)
         async with event_server(tmp_path) as server:
             server.gone = frozenset({"going"})
-            async with telling(server, late) as process:
-                process.events.tell(replace(LOOK, regarding=replace(JOB, namespace="going")))
-                process.events.tell(LOOK)
+            async with publishing(server, late) as process:
+                process.events.publish(replace(LOOK, regarding=replace(JOB, namespace="going")))
+                process.events.publish(LOOK)
             assert PATH in server.events
             assert process.counted() == {"created": 1, "failed": 1}
 

@@ -1,7 +1,7 @@
 """The series of agents as a real Prometheus stores them, by the PodMonitor, rules and dashboard of the manifests.
 
 Two agents run as processes, one with whole GPUs of which one is lost, one with a GPU in MIG mode, and a third has lost
-its driver; a kubelet of the published service tells who holds what. Kube-state-metrics' series of owners are given.
+its driver; a kubelet of the published service reports who holds what. Kube-state-metrics' series of owners are given.
 """
 
 import re
@@ -127,7 +127,7 @@ def test_memory_is_charged_to_the_pods_that_hold_it(stored: Prometheus) -> None:
 
 
 def test_nothing_is_charged_to_the_agents(stored: Prometheus) -> None:
-    """The agent's pod is in the labels of what the agent says of itself, and of nothing that is recorded."""
+    """The agent's pod is in the labels of what the agent says about itself, and of nothing that is recorded."""
     assert stored.query('podberth_gpu_info{namespace="podberth-agent"}')
     recorded = sorted({rule["record"] for rule in RULES if "record" in rule})
     assert recorded

@@ -22,7 +22,7 @@ class Matrix:
     levels: tuple[tuple[str, ...], ...]
     numa: tuple[int | None, ...]
     links: str
-    """``switch``, ``direct`` or ``none``: what the NV cells are, which the matrix does not tell."""
+    """``switch``, ``direct`` or ``none``: what the NV cells are, which the matrix does not show."""
     sources: tuple[str, ...]
 
 

@@ -18,7 +18,7 @@ OF_A_GPU = [
     name for name in FUNCTIONS if name.startswith("nvmlDeviceGet") and not name.endswith(("Index_v2", "Count_v2"))
 ]
 
-# Asked of what a GPU does, which is in no document (test_usage.py).
+# About what a GPU does, which is in no document (test_usage.py).
 OF_USAGE = {"nvmlDeviceGetUtilizationRates", "nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetMinorNumber"}
 # Not asked in a second look: alternatives where the first choice is there, and events that are listened to already.
 NOT_ASKED = OF_USAGE | {

@@ -43,7 +43,7 @@ def holders(device: Path) -> set[int]:
 
 
 def maps_library(process: subprocess.Popen[str]) -> bool:
-    """Tell whether a process has the driver's library loaded."""
+    """Return whether a process has the driver's library loaded."""
     return "libnvidia-ml" in Path(f"/proc/{process.pid}/maps").read_text()
 
 

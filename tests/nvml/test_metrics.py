@@ -118,7 +118,7 @@ def test_without_a_driver_there_are_no_metrics_of_its_gpus(driver: Driver) -> No
         wait_for(lambda: len(running.by_gpu("podberth_gpu_info")) == 8, what="the driver's return")
 
 
-def test_mig_devices_tell_their_memory(cut_driver: Driver) -> None:
+def test_mig_devices_report_their_memory(cut_driver: Driver) -> None:
     with agent(cut_driver) as running:
         scrape = started(running).scrape()
     info = [labels for labels, _ in scrape["podberth_mig_device_info"]]
@@ -177,7 +177,7 @@ def test_without_a_kubelet_no_gpu_is_reported_as_free(driver: Driver, kubelet: K
         assert len(running.by_gpu("podberth_gpu_utilization_ratio")) == 8
         said = running.said()
         assert "no kubelet; got no answer within 2 s" in said
-        assert said.endswith("until it answers, metrics do not tell which GPUs are allocated\n")
+        assert said.endswith("until it answers, metrics do not show which GPUs are allocated\n")
         kubelet.stop()
         kubelet.path.unlink()
         kubelet.answer({"podResources": [pod("train-0", ("nvidia.com/gpu", [gpu(4)]))]})

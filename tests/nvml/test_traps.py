@@ -221,7 +221,7 @@ def test_a_mig_change_is_seen_by_the_next_look(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_a_gpu_says_of_its_health_is_its_problem(tmp_path: Path, state: dict[str, Any], problem: str) -> None:
+def test_what_a_gpu_says_about_its_health_is_its_problem(tmp_path: Path, state: dict[str, Any], problem: str) -> None:
     document = read(tmp_path, gpu(0) | gpu(1) | {f"gpu.1.{key}": value for key, value in state.items()})
     assert problems(document) == ["", problem]
 

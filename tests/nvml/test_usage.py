@@ -38,7 +38,7 @@ def usage(driver: Driver) -> dict[str, Any]:
     return found
 
 
-def test_a_gpu_tells_its_utilization_memory_and_minor_number(tmp_path: Path) -> None:
+def test_a_gpu_reports_its_utilization_memory_and_minor_number(tmp_path: Path) -> None:
     with driving(tmp_path, cut()) as driver:
         gpu = usage(driver)["gpus"][1]
     assert gpu == {
@@ -52,7 +52,7 @@ def test_a_gpu_tells_its_utilization_memory_and_minor_number(tmp_path: Path) -> 
     }
 
 
-def test_a_gpu_in_mig_mode_tells_the_memory_of_its_devices_only(tmp_path: Path) -> None:
+def test_a_gpu_in_mig_mode_reports_the_memory_of_its_devices_only(tmp_path: Path) -> None:
     with driving(tmp_path, cut()) as driver:
         found = usage(driver)
     gpu = found["gpus"][0]

@@ -122,7 +122,7 @@ def test_an_expression_does_not_notice_what_it_does_not_read(source: str, pod: A
 def selections(draw: st.DrawFn) -> tuple[str, set[tuple[str, ...]]]:
     """Draw a walk through the Pod's fields, maps and lists, and the paths that it reads.
 
-    An index stands for every element of its list, of which it also tells how many there are.
+    An index stands for every element of its list, whose number it also gives.
     """
     source, path, spelled = "object", ["object"], "k8s.Pod"
     counted: set[tuple[str, ...]] = set()

@@ -47,7 +47,7 @@ def usable(labels: Labels) -> dict[str, str]:
 
 @thorough
 @given(CLUSTERS)
-def test_the_terms_are_exact_wherever_labels_tell(cluster: tuple[list[Labels], list[Labels]]) -> None:
+def test_the_terms_are_exact_wherever_labels_distinguish_the_nodes(cluster: tuple[list[Labels], list[Labels]]) -> None:
     wanted, others = cluster
     found = cover(kinds(wanted), kinds(others), conventions=CONVENTIONS)
     distinct = [one for one in others if all(usable(one) != usable(each) for each in wanted)]

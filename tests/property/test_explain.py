@@ -1,4 +1,4 @@
-"""What explain tells is the decision itself, for any pod and the shipped policies."""
+"""What explain shows is the decision itself, for any pod and the shipped policies."""
 
 from typing import Any
 

@@ -136,6 +136,6 @@ def test_a_group_asks_for_no_more_pods_than_come_before_one_runs_and_for_all_whe
         assert minimum <= len(joined)
         whole = gang.at_once == gang.pods and gang.spec.get("completions", gang.pods) == gang.pods
         sized = any(SIZE in (pod["metadata"].get("annotations") or {}) for pod in pods.values())
-        # Of a set that may not be read nobody can tell that its pods come at once.
+        # For a set that may not be read, it is not certain that its pods come at once.
         if whole and (gang.readable or (sized and gang.owner is JOB)):
             assert minimum == gang.pods

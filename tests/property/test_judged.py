@@ -99,7 +99,7 @@ def pods() -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("texts", [*([text] for text in JUDGES.values()), [*JUDGES.values()], LIBRARY])
-def test_what_was_said_of_one_pod_is_right_for_one_that_differs_in_one_thing(texts: list[str]) -> None:
+def test_what_was_said_about_one_pod_is_right_for_one_that_differs_in_one_thing(texts: list[str]) -> None:
     warm = snapshot(*texts, objects=[*NODES, *PARAMS, *NAMESPACES])
     assert_judged_right(
         warm,
@@ -110,7 +110,7 @@ def test_what_was_said_of_one_pod_is_right_for_one_that_differs_in_one_thing(tex
     )
 
 
-def test_what_is_said_of_a_pod_is_not_asked_again() -> None:
+def test_what_is_said_about_a_pod_is_not_asked_again() -> None:
     warm = snapshot(*LIBRARY, objects=NODES)
     first, second = (decode_review(review(job_pod(job=name, uid=f"{name}-uid"))) for name in ("one", "two"))
     validate(first, warm)

@@ -1,4 +1,4 @@
-"""Selectors asked of many label sets at once select what they select one by one."""
+"""Selectors evaluated for many label sets at once select what they select one by one."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What lint says can never be, never is: random conditions, judged by lint and asked of random pods by the engine."""
+"""What lint says can never be, never is: random conditions, judged by lint, and by the engine for random pods."""
 
 from functools import cache
 from typing import Any

@@ -1,4 +1,4 @@
-"""Live workloads, whatever the objects of a snapshot hold: nothing raises, and each workload is spoken for once."""
+"""Live workloads, whatever the objects of a snapshot hold: nothing raises, and each workload is counted once."""
 
 import json
 from typing import Any
@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from checking import shipped
-from podberth.check.live_workloads import judge, live_report
-from podberth.check.owners import speakers
+from podberth.check.live_workloads import check_workload, live_report
+from podberth.check.owners import top_owners
 from podberth.check.report import live_text
 from podberth.check.report.policy_report import policy_reports
 from podberth.check.run import CheckSettings
@@ -57,18 +57,18 @@ OBJECTS = st.builds(
 
 @settings(max_examples=examples(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(objects=st.lists(OBJECTS, max_size=5))
-def test_nothing_raises_and_nobody_is_spoken_for_twice(objects: list[dict[str, Any]]) -> None:
+def test_nothing_raises_and_no_workload_is_counted_twice(objects: list[dict[str, Any]]) -> None:
     file = read("live.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
     around = surroundings([file], "default")
     whole, known = within(shipped(), around), tuple(referred(around))
-    who = speakers(file.sources, CheckSettings(), known, whole.facts.namespaces)
-    pods = [id(pod) for each in who.speakers for pod in each.pods]
+    tops = top_owners(file.sources, CheckSettings(), known, whole.facts.namespaces)
+    pods = [id(pod) for each in tops.owners for pod in each.pods]
     assert len(set(pods)) == len(pods)
-    assert len(who.speakers) + who.spoken_for + who.finished + who.exempt <= len(objects)
-    found = [judge(each, whole, CheckSettings(), known) for each in who.speakers]
-    report = live_report(found, who, ())
+    assert len(tops.owners) + tops.owned + tops.finished + tops.exempt <= len(objects)
+    found = [check_workload(each, whole, CheckSettings(), known) for each in tops.owners]
+    report = live_report(found, tops, ())
     assert report.live is not None
-    assert report.live.workloads == len(who.speakers)
+    assert report.live.workloads == len(tops.owners)
     assert list(live_text.lines(report))
     json.dumps(report.as_json())
     policy_reports(report, 0, {})

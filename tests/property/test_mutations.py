@@ -74,7 +74,7 @@ MUTATIONS: tuple[dict[str, Any], ...] = (
     {"jsonPatch": f"[{{'op': 'add', 'path': '/spec/containers/0/resources/limits', 'value': {{{SLICE}: '3'}}}}]"},
 )
 JOINING = {word for word, path in MEMBERSHIP.items() if path in REFERENCES.values()}
-"""What a record says of a membership in a PodGroup, beside the gang's label and size."""
+"""What a record says about a membership in a PodGroup, beside the gang's label and size."""
 SERVED = [
     {
         "apiVersion": "v1",

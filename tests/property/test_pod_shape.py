@@ -115,14 +115,14 @@ def changed(document: JSON, path: Path, value: object) -> JSON:
 
 
 def has(parent: Any, step: str | int) -> bool:
-    """Tell whether there is something below ``parent`` at that step."""
+    """Return whether there is something below ``parent`` at that step."""
     if isinstance(step, int):
         return isinstance(parent, list) and step < len(parent)
     return isinstance(parent, dict) and step in parent
 
 
 def read_all(document: JSON) -> None:
-    """Ask everything that can be asked of a Pod."""
+    """Call every function that reads a Pod."""
     metadata, labels, spec = read.metadata(document), read.labels(document), read.spec(document)
     read.annotations(document)
     read.containers(document)

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from builders import review
-from podberth.admission.decide import traced
+from podberth.admission.decide import mutate_with_writes
 from podberth.admission.outcome import Outcome, Written
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
@@ -80,7 +80,7 @@ def found_at_first(name: str) -> list[Template]:
 
 
 def decided(template: Template, of: Snapshot) -> tuple[Outcome, tuple[Written, ...]]:
-    return traced(decode_review(review(template.pod)), of.with_owners(template.owners))
+    return mutate_with_writes(decode_review(review(template.pod)), of.with_owners(template.owners))
 
 
 def carried(template: Template, outcome: Outcome, written: tuple[Written, ...]) -> tuple[JSON, tuple[Projected, ...]]:

@@ -100,7 +100,7 @@ SPEC = (
 )
 
 
-# What tells one pod from another: everything that policies or builders look at.
+# What distinguishes one pod from another: everything that policies or builders look at.
 GANGS = [
     "",
     "a-gang-of-sixteen",
@@ -291,12 +291,12 @@ def decided_again(texts: list[str], base: int, monkeypatch: pytest.MonkeyPatch) 
     """Return how many of the pods like ``base`` get a decision that was kept of another."""
     turns = Counter[str]()
 
-    def again(self: KeptDecision, *args: Any) -> Outcome:
+    def for_pod(self: KeptDecision, *args: Any) -> Outcome:
         turns["again"] += 1
         return play(self, *args)
 
-    play = KeptDecision.again
-    monkeypatch.setattr(KeptDecision, "again", again)
+    play = KeptDecision.for_pod
+    monkeypatch.setattr(KeptDecision, "for_pod", for_pod)
     warm = known(texts)
     for request in alike(base):
         mutate(request, warm)

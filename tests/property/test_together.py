@@ -1,4 +1,4 @@
-"""A gang whose roles ask for different things: what is said of levels is held against every way to place its pods."""
+"""A gang whose roles ask for different things: the levels are compared with every way to place its pods."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -270,7 +270,7 @@ def test_the_index_answers_as_brute_force(cluster: tuple[Truth, ...], question: 
 
 
 def separates(key: str, chosen: list[Truth], wanted: set[str]) -> bool:
-    """Tell whether no wanted node shares its value of a label with another that is not."""
+    """Return whether no wanted node shares its value of a label with another that is not."""
     inside = {truth.node.labels.get(key) for truth in chosen if truth.node.name in wanted}
     outside = {truth.node.labels.get(key) for truth in chosen if truth.node.name not in wanted}
     return inside.isdisjoint(outside)

@@ -77,7 +77,7 @@ KNOWN: tuple[Known, ...] = (
 
 
 class ComparingEnvironment(Environment):
-    """An environment whose expressions are asked of both engines; remembers what came of it."""
+    """An environment whose expressions both engines evaluate; it keeps the results."""
 
     def __init__(self, schema: PodSchema) -> None:
         """Start with nothing compared."""
@@ -116,7 +116,7 @@ class ComparingEnvironment(Environment):
         return self._variables
 
     def note(self, found: Difference) -> None:
-        """Take note of what the engines say of one expression."""
+        """Take note of what the engines say about one expression."""
         if found.first == found.second or (found.first.startswith(_ERROR) and found.second.startswith(_ERROR)):
             self.agreed += 1
             return

@@ -43,7 +43,7 @@ _REVIEW = ReviewContext(index_of([]), need_of(0))
 
 
 def holds(engine: SecondEngine, document: Mapping[str, Any]) -> bool:
-    """Run a case; tell whether its value is upstream's, in Python's types, or an error where upstream has one."""
+    """Run a case; return whether its value is upstream's, in Python's types, or an error where upstream has one."""
     bindings = {name: untagged(value) for name, value in document.get("bindings", {}).items()}
     try:
         found = engine.evaluate(document["expr"], bindings, {}, _REVIEW)

@@ -8,7 +8,7 @@ import pytest
 from checking import one
 from pages import ROOT, page, rows, spans
 from podberth.check.live_workloads import live_report
-from podberth.check.owners import Speakers
+from podberth.check.owners import TopOwners
 from podberth.check.result import VERDICTS
 from podberth.cli.check import configure
 from podberth.cli.formats import FORMATS
@@ -51,7 +51,7 @@ def test_formats_verdicts_and_codes_are_named() -> None:
 
 def test_every_field_of_the_json_is_named() -> None:
     result = one("apiVersion: v1\nkind: Pod\nspec: {containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}")
-    document = live_report([(result,)], Speakers((), 0, 0, 0), parse_policies([("p", POLICY)]).policies).as_json()
+    document = live_report([(result,)], TopOwners((), 0, 0, 0), parse_policies([("p", POLICY)]).policies).as_json()
     section = spans(PAGE.partition("## The JSON")[2])
     assert document.keys() - {"results"} | {"results[]", "live.policies[]"} <= section
     assert {*document["live"], *document["live"]["policies"][0]} - {"policies"} <= section

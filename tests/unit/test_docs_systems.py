@@ -1,4 +1,4 @@
-"""docs/systems.md tells of every system and operator, and claims no more proof than there is."""
+"""docs/systems.md has every system and operator, and claims no more proof than there is."""
 
 import re
 

@@ -16,6 +16,7 @@ Verdicts (a denial, a finding) are values and never exceptions. An exception is 
 Callers classify a fault by its type, never by its message, and chain the cause with ``from``.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -41,6 +42,14 @@ class Problem:
         """Return the problem in the form that editors recognize: ``file:line:column where: message``."""
         place = f"{self.file}:{self.line}:{self.column}" if self.line else self.file
         return f"{place} {self.where}: {self.message}" if self.where else f"{place}: {self.message}"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return "; did you mean X?" with the known name that is most similar to ``name``; empty if none is similar."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only a message about a mistake needs it
+
+    near = get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]}?" if near and near[0] != name else ""
 
 
 class PolicyError(PodberthError):

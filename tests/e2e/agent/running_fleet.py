@@ -1,4 +1,4 @@
-"""A fleet in a thread of the tests' own, and whether the cluster says of its machines what they are."""
+"""A fleet in a thread of the tests' own, and whether the cluster says about its machines what they are."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -52,7 +52,7 @@ def by_name(control_plane: ControlPlane, path: str) -> dict[str, dict[str, Any]]
 
 
 def agrees(machine: Machine, config_map: dict[str, Any], node: dict[str, Any]) -> bool:
-    """Tell whether ConfigMap and Node both say what the machine is, and belong together."""
+    """Return whether ConfigMap and Node both say what the machine is, and belong together."""
     sight = show(machine)
     text = encode_topology(machine.name, sight.topology)["data"][DATA_KEY]
     return (

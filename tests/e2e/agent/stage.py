@@ -43,7 +43,7 @@ class Agent:
         return logged(self.log)
 
     def says(self, words: str) -> bool:
-        """Tell whether a line of its log has these words."""
+        """Return whether a line of its log has these words."""
         return any(words in line["msg"] for line in self.lines())
 
     def stop(self) -> int:

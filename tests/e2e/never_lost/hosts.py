@@ -72,7 +72,7 @@ class Host:
         self._ports.release()
 
     def _apart(self) -> bool:
-        """Tell whether the process has left this machine's network."""
+        """Return whether the process has left this machine's network."""
         assert self._holder
         return Path(f"/proc/{self._holder.pid}/ns/net").readlink() != Path("/proc/self/ns/net").readlink()
 

@@ -37,7 +37,7 @@ PODS: Sequence[Document] = (
 
 
 class Judge:
-    """Knows what may become of PODS: whatever the policies have said of them since the beginning."""
+    """Knows what may become of PODS: whatever the policies have said about them since the beginning."""
 
     def __init__(self, following: Following) -> None:
         self._following = following
@@ -66,7 +66,7 @@ class Judge:
 
 
 def is_current(stored: Mapping[str, Any], spec: Document, mark: str) -> bool:
-    """Tell whether a pod has this spec and mark and no other."""
+    """Return whether a pod has this spec and mark and no other."""
     return _ours(stored) == spec and stored["metadata"]["labels"].get(MARK) == mark
 
 

@@ -47,16 +47,16 @@ def gang_of(pod: Document) -> Gang:
 
 
 def runs(pod: Document) -> bool:
-    """Tell whether it runs."""
+    """Return whether it runs."""
     return bool(pod["status"].get("phase") == "Running")
 
 
 def refused(pod: Document) -> bool:
-    """Tell whether the scheduler has said that it cannot be placed."""
+    """Return whether the scheduler has said that it cannot be placed."""
     conditions: list[Any] = pod["status"].get("conditions", [])
     return any(each["type"] == "PodScheduled" and each.get("reason") == "Unschedulable" for each in conditions)
 
 
 def wants_gpus(pod: Document) -> bool:
-    """Tell whether it asks for GPUs."""
+    """Return whether it asks for GPUs."""
     return any("limits" in each.get("resources", {}) for each in pod["spec"]["containers"])

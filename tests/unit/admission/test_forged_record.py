@@ -210,7 +210,7 @@ def test_a_lifetime_is_written_whatever_a_record_says(removed: str) -> None:
 
 
 def test_a_pod_of_which_nobody_says_who_wrote_what_may_bear_a_record_that_was_sent() -> None:
-    """An API server that cannot tell the fields of a pod apart leaves managedFields out."""
+    """An API server that cannot distinguish the fields of a pod leaves managedFields out."""
     case = CASES["applyConfiguration"]
     for fields in ({}, {"managedFields": None}, {"managedFields": [7]}, {"managedFields": [{"fieldsV1": "x"}]}):
         document = {**case.pod, "metadata": {**case.pod["metadata"], **fields}}

@@ -1,4 +1,4 @@
-"""What podberth leaves to the system that schedules a pod's group, where only the result tells what was written."""
+"""What podberth leaves to the system that schedules a pod's group, where only the result shows what was written."""
 
 import json
 from typing import Any
@@ -225,7 +225,7 @@ def test_nothing_is_said_where_the_pod_has_affinity_to_others_of_its_own() -> No
     assert said(gpu_pod(**KAI, affinity={"podAffinity": {}}), NEAR) == []
 
 
-def test_nothing_is_said_of_kueue_whose_flavors_nobody_knows() -> None:
+def test_nothing_is_said_about_kueue_whose_flavors_nobody_knows() -> None:
     """Without topologyName in the ResourceFlavor Kueue refuses a workload that asks for topology."""
     assert said(gpu_pod(**KUEUE), NEAR) == []
 

@@ -72,7 +72,7 @@ def test_a_native_group_has_no_slices_and_that_is_said(mode: str) -> None:
     assert any("a native PodGroup has no field for slices" in line for line in outcome.warnings)
 
 
-def test_a_warning_tells_the_author_of_a_workload_what_becomes_of_its_pods() -> None:
+def test_a_warning_shows_the_author_of_a_workload_what_happens_to_its_pods() -> None:
     known = snapshot(chooses("'native'"), draws(mode="required"), objects=[*SERVED, *cluster(hgx_h100_8=1)])
     template = job(gpu_pod(8, annotations={"podberth.io/gang-size": "4"}), indexed=True, parallelism=4)
     outcome = validate_workload(decode_review(workload_review(template, "jobs")), known)

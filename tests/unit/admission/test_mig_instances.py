@@ -1,4 +1,4 @@
-"""What the page on policies says of MIG: its policies, on clusters where instances go by different names."""
+"""What the page on policies says about MIG: its policies, on clusters where instances go by different names."""
 
 from pathlib import Path
 

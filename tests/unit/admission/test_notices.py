@@ -169,7 +169,7 @@ def test_an_event_repeats_nothing_that_a_stranger_has_written() -> None:
     assert f"podberth errs: it has an error on a pod; {LEFT_OUT}" in notes
 
 
-LEFT_OUT = "what it says of the pod is left out, for anybody may call podberth (docs/operating.md, Events)"
+LEFT_OUT = "the part about the pod is left out, because the caller is unknown (docs/operating.md, Events)"
 SAID = {f"podberth says: {each}" for each in ("something", "own words", f"it warns of a pod; {LEFT_OUT}")}
 
 
@@ -198,11 +198,11 @@ def test_only_an_owner_that_is_known_gets_an_event_if_its_kind_is_followed() -> 
     assert not is_founded(replace(replicas, namespace="nowhere"), known)
 
 
-def test_a_denied_pod_is_left_to_its_controller_to_tell() -> None:
+def test_a_denied_pod_is_left_to_its_controller_to_report() -> None:
     assert noted(asked(owned(JOB)), WARNS, DENIES) == ()
 
 
-def test_nothing_to_warn_of_is_nothing_to_tell() -> None:
+def test_nothing_to_warn_of_is_nothing_to_report() -> None:
     assert noted(asked(owned(JOB))) == ()
 
 

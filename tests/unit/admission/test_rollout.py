@@ -108,7 +108,7 @@ def test_the_percentage_is_about_what_it_says_and_only_grows() -> None:
     assert 150 < len(chosen[10]) < 250
 
 
-@pytest.mark.parametrize("way", ["sent", "nobody can tell"])
+@pytest.mark.parametrize("way", ["sent", "unknown"])
 def test_a_record_that_was_sent_moves_no_pod_across_the_percentage_of_what_judges(way: str) -> None:
     """It would say that podberth wrote the gang, behind the policies that judge."""
     of = snapshot(

@@ -19,7 +19,7 @@ def test_the_labels_say_shape_and_widest_domain(shape: str, said: str, size: str
     assert link_labels(topology) == {LINK_SHAPE_LABEL: said, LINK_DOMAIN_LABEL: size}
 
 
-def test_while_nobody_can_tell_nothing_is_said() -> None:
+def test_while_links_are_unknown_no_label_is_written() -> None:
     assert link_labels(NodeTopology()) is None
 
 

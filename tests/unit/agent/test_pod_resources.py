@@ -173,7 +173,7 @@ def test_it_is_asked_seldom_and_complained_about_once() -> None:
         now[0] = 100.0 + second
         assert kubelet.grants() is None
     assert asked == [100.0, 105.0, 110.0]
-    assert said == ["sock: no kubelet; got nothing; until it answers, metrics do not tell which GPUs are allocated"]
+    assert said == ["sock: no kubelet; got nothing; until it answers, metrics do not show which GPUs are allocated"]
     down, now[0] = False, 120.0
     assert kubelet.grants() == ()
     down, now[0] = True, 130.0

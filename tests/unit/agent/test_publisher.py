@@ -229,7 +229,7 @@ def test_labels_are_written_on_change_and_again_every_tenth_heartbeat() -> None:
     made.offer(document(1), LABELS)
     drive(made, server, clock, 60.0)
     assert (server.labels, server.count("label")) == (LABELS, 1)
-    made.offer(document(2), None)  # nobody can tell now: what was said stays
+    made.offer(document(2), None)  # unknown now: the earlier labels stay
     drive(made, server, clock, 60.0)
     assert server.count("label") == 1
     other = {**LABELS, "podberth.io/link-domain-size": "1"}

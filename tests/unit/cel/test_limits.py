@@ -1,4 +1,4 @@
-"""What this engine cannot do and does not tell: one test for each limit that podberth is built around.
+"""What this engine cannot do and does not report: one test for each limit that podberth is built around.
 
 docs/adr/0002-cel-engine.md lists them. One that fails after an upgrade of cel-expr-python says which part of podberth
 may go.

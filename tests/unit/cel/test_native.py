@@ -1,4 +1,4 @@
-"""What is said of the engine's own functions and of the libraries' is what its checker says: no more and no less."""
+"""What is said about the engine's own functions and of the libraries' is what its checker says: no more and no less."""
 
 from collections.abc import Iterable
 from contextlib import suppress

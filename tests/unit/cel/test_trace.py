@@ -81,7 +81,7 @@ def test_a_false_operand_settles_what_an_error_before_it_does_not() -> None:
     assert found["gpu.count > 0"] == "-"
 
 
-def test_a_loop_tells_what_it_says_of_its_first_elements() -> None:
+def test_a_loop_shows_the_results_of_its_first_elements() -> None:
     tree = trace("[1, 2, 3, 4, 5, 6, gpu.count].exists(n, n > 5)")
     assert tree.answer == Answer(value=True)
     assert [(each.element, each.answer.value) for each in tree.elements] == [(n, False) for n in range(1, 6)]

@@ -16,7 +16,7 @@ from podberth.facts.cluster import collect
 from podberth.files.loading import read_policy_texts, read_topology
 from podberth.policy.parse import parse_policies
 from podberth.workload.gpus import gpu_facts
-from snapshots import environment
+from snapshots import environment, policy, snapshot
 
 MANIFESTS = {
     path.name: path.read_text(encoding="utf-8")
@@ -104,7 +104,7 @@ spec:
 """
 
 
-def test_what_a_policy_says_of_some_container_is_at_the_request_and_not_at_the_first_element_that_it_reads() -> None:
+def test_what_a_policy_says_about_some_container_is_at_the_request_and_not_at_the_first_element_that_it_reads() -> None:
     [warning] = [each for each in one(SET).warnings if each.policy == "idle-guard"]
     assert (warning.field, warning.line) == ("spec.template.spec.containers[1].resources.limits[nvidia.com/gpu]", 16)
 
@@ -127,7 +127,31 @@ def test_what_only_the_conditions_of_a_policy_read_is_at_the_request() -> None:
     assert [each.line for each in said] == [10]
 
 
-def test_what_is_said_of_a_group_is_where_the_pod_names_it() -> None:
+RANKED = """apiVersion: v1
+kind: Pod
+metadata: {name: p}
+spec:
+  priority: 10
+  nodeSelector: {example.com/pool: a}
+  containers:
+  - {name: c, image: i, resources: {limits: {nvidia.com/gpu: 2}}}
+"""
+
+
+POOLED = """  validations: [{expression: "object.spec.nodeSelector['a'] == 'b'"}]
+  validationActions: [Warn]
+"""
+
+
+@pytest.mark.parametrize("validations", ["", POOLED], ids=["no validation", "a validation"])
+def test_the_error_of_an_audit_annotation_is_at_the_field_that_its_expression_reads(validations: str) -> None:
+    audits = "  auditAnnotations: [{key: rank, valueExpression: string(object.spec.priority / 0)}]"
+    [result] = checked(RANKED, by=snapshot(policy("ranks", f"{validations}{audits}"))).results
+    [denial] = [each for each in result.denials if each.message.startswith("auditAnnotations")]
+    assert (denial.field, denial.line) == ("spec.priority", 5)
+
+
+def test_what_is_said_about_a_group_is_where_the_pod_names_it() -> None:
     pod: dict[str, Any] = {
         "metadata": {"name": "p"},
         "spec": {"schedulingGroup": {"podGroupName": "g"}, "containers": []},

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from podberth.admission.snapshot import load_snapshot
-from podberth.check.live_workloads import Supposition, judge, live_report, suppose
-from podberth.check.owners import Speakers, speakers
+from podberth.check.live_workloads import Supposition, check_workload, live_report, suppose
+from podberth.check.owners import TopOwners, top_owners
 from podberth.check.report import live_text
 from podberth.check.result import Live, Report
 from podberth.check.run import CheckSettings
@@ -59,12 +59,12 @@ def sources(objects: Iterable[Document]) -> list[Source]:
     return list(read("live.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)})).sources)
 
 
-def spoken(*objects: Document) -> Speakers:
-    return speakers(sources(objects), CheckSettings(), (), {})
+def tops_of(*objects: Document) -> TopOwners:
+    return top_owners(sources(objects), CheckSettings(), (), {})
 
 
-def names(who: Speakers) -> list[str]:
-    return [f"{each.source.kind}/{each.source.name}" for each in who.speakers]
+def names(tops: TopOwners) -> list[str]:
+    return [f"{each.source.kind}/{each.source.name}" for each in tops.owners]
 
 
 def judged(objects: Sequence[Document], *policies: str, as_if: Sequence[Supposition] = ()) -> Report:
@@ -74,9 +74,9 @@ def judged(objects: Sequence[Document], *policies: str, as_if: Sequence[Supposit
     file = read("live.json", json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}))
     around = surroundings([file], "default")
     whole, known = within(snapshot, around), tuple(referred(around))
-    who = speakers(file.sources, CheckSettings(), known, whole.facts.namespaces)
-    found = [judge(each, whole, CheckSettings(), known) for each in who.speakers]
-    return live_report(found, who, parsed.policies)
+    tops = top_owners(file.sources, CheckSettings(), known, whole.facts.namespaces)
+    found = [check_workload(each, whole, CheckSettings(), known) for each in tops.owners]
+    return live_report(found, tops, parsed.policies)
 
 
 def live(report: Report) -> Live:
@@ -88,16 +88,16 @@ def text(report: Report) -> str:
     return "\n".join("".join(span.text for span in line.spans) for line in live_text.lines(report))
 
 
-# ---- who speaks -----------------------------------------------------------------------------------------------------
+# ---- which owner is the top one --------------------------------------------------------------------------------------
 
 
-def test_the_top_owner_speaks_for_what_it_has_made() -> None:
+def test_the_top_owner_represents_the_objects_that_it_created() -> None:
     deployment, cron = workload("Deployment", "d"), workload("CronJob", "c")
     replicas, job = workload("ReplicaSet", "d-1", owner=deployment), workload("Job", "c-28000000", owner=cron)
-    who = spoken(pod("d-1-x", replicas), replicas, deployment, job, cron, pod("c-28000000-x", job), pod("bare"))
-    assert names(who) == ["Deployment/d", "CronJob/c", "Pod/bare"]
-    assert who.spoken_for == 4
-    assert [[each["metadata"]["name"] for each in one.pods] for one in who.speakers] == [
+    tops = tops_of(pod("d-1-x", replicas), replicas, deployment, job, cron, pod("c-28000000-x", job), pod("bare"))
+    assert names(tops) == ["Deployment/d", "CronJob/c", "Pod/bare"]
+    assert tops.owned == 4
+    assert [[each["metadata"]["name"] for each in one.pods] for one in tops.owners] == [
         ["d-1-x"],
         ["c-28000000-x"],
         ["bare"],
@@ -105,20 +105,20 @@ def test_the_top_owner_speaks_for_what_it_has_made() -> None:
 
 
 @pytest.mark.parametrize("forged", [{"namespace": "b"}, {"name": "e"}, {"kind": "StatefulSet"}], ids=str)
-def test_a_pod_that_borrows_the_uid_of_somebodys_object_speaks_for_itself(forged: dict[str, str]) -> None:
+def test_a_pod_that_names_the_uid_of_a_foreign_object_represents_itself(forged: dict[str, str]) -> None:
     deployment = workload("Deployment", "d")
     borrowing = pod("x", deployment)
     place = {key: forged[key] for key in forged if key == "namespace"}
     borrowing["metadata"] |= place
     borrowing["metadata"]["ownerReferences"][0] |= {key: forged[key] for key in forged.keys() - place}
-    assert names(spoken(deployment, borrowing)) == ["Deployment/d", "Pod/x"]
+    assert names(tops_of(deployment, borrowing)) == ["Deployment/d", "Pod/x"]
 
 
 def test_an_owner_is_found_by_name_where_what_is_between_was_not_asked_for() -> None:
     deployment, cron = workload("Deployment", "d"), workload("CronJob", "c")
     replicas, job = workload("ReplicaSet", "d-1f", owner=deployment), workload("Job", "c-28000000", owner=cron)
     first = pod("d-1f-x", replicas, labels={"pod-template-hash": "1f"})
-    assert names(spoken(deployment, first, cron, pod("c-28000000-x", job))) == ["Deployment/d", "CronJob/c"]
+    assert names(tops_of(deployment, first, cron, pod("c-28000000-x", job))) == ["Deployment/d", "CronJob/c"]
 
 
 def test_an_owner_is_found_through_kinds_that_have_no_template() -> None:
@@ -129,21 +129,21 @@ def test_an_owner_is_found_through_kinds_that_have_no_template() -> None:
         "spec": {"template": {"spec": {"containers": [{"image": "i"}]}}},
     }
     revision = {**workload("Pod", "s-1", owner=service), "apiVersion": "serving.knative.dev/v1", "kind": "Revision"}
-    who = spoken(service, revision, workload("Deployment", "s-1", owner=revision))
-    assert (names(who), dict(who.unknown)) == (["Service/s"], {})
+    tops = tops_of(service, revision, workload("Deployment", "s-1", owner=revision))
+    assert (names(tops), dict(tops.unknown)) == (["Service/s"], {})
 
 
-def test_what_an_unknown_owner_has_made_speaks_for_itself() -> None:
+def test_an_object_of_an_unknown_owner_represents_itself() -> None:
     stranger = {"apiVersion": "example.com/v1", "kind": "Flow", "metadata": {"name": "f", "namespace": "a", "uid": "f"}}
     gone = workload("ReplicaSet", "gone")
-    who = spoken(stranger, workload("Job", "j", owner=stranger), pod("p", gone))
-    assert (names(who), dict(who.unknown)) == (["Job/j", "Pod/p"], {"example.com/v1 Flow": 1})
+    tops = tops_of(stranger, workload("Job", "j", owner=stranger), pod("p", gone))
+    assert (names(tops), dict(tops.unknown)) == (["Job/j", "Pod/p"], {"example.com/v1 Flow": 1})
 
 
-def test_owners_in_a_circle_speak_for_themselves() -> None:
+def test_owners_in_a_circle_represent_themselves() -> None:
     one, other = workload("Job", "one"), workload("Job", "other")
     one, other = workload("Job", "one", owner=other), workload("Job", "other", owner=one)
-    assert names(spoken(one, other)) == ["Job/one", "Job/other"]
+    assert names(tops_of(one, other)) == ["Job/one", "Job/other"]
 
 
 def test_what_is_done_or_out_of_sight_is_counted_apart() -> None:
@@ -153,8 +153,8 @@ def test_what_is_done_or_out_of_sight_is_counted_apart() -> None:
     leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     system = workload("Deployment", "system")
     system["metadata"]["namespace"] = "kube-system"
-    who = spoken(done, ended, leaving, system)
-    assert (who.speakers, who.finished, who.exempt) == ((), 3, 1)
+    tops = tops_of(done, ended, leaving, system)
+    assert (tops.owners, tops.finished, tops.exempt) == ((), 3, 1)
 
 
 def test_workflows_that_are_done_are_no_findings() -> None:
@@ -166,8 +166,8 @@ def test_workflows_that_are_done_are_no_findings() -> None:
         head = {"apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow", "metadata": metadata}
         return {**head, "spec": spec, "status": {"phase": phase}}
 
-    who = spoken(workflow("going", "Running"), *(workflow(f"done-{each}", each) for each in ("Succeeded", "Error")))
-    assert (names(who), who.finished) == (["Workflow/going"], 2)
+    tops = tops_of(workflow("going", "Running"), *(workflow(f"done-{each}", each) for each in ("Succeeded", "Error")))
+    assert (names(tops), tops.finished) == (["Workflow/going"], 2)
 
 
 # ---- what becomes of them -------------------------------------------------------------------------------------------

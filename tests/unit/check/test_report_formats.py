@@ -195,7 +195,7 @@ def test_sarif_rules_are_policies_and_results_have_levels_lines_and_relative_fil
     ]
 
 
-def test_sarif_fingerprints_outlive_moved_lines_and_tell_equal_findings_apart() -> None:
+def test_sarif_fingerprints_outlive_moved_lines_and_distinguish_equal_findings() -> None:
     moved = report()
     for each in moved.results:
         object.__setattr__(each, "line", each.line + 5)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from checking import ROOT, checked, one, shipped
-from podberth.check.run import CheckSettings, judged
+from podberth.check.run import CheckSettings, check_object
 from podberth.check.sources import without_place
 
 POD = """apiVersion: v1
@@ -251,7 +251,7 @@ def test_what_never_reaches_podberth_and_what_the_api_server_has_taken_are_not_c
             "status": {},
         },
     )
-    [result] = judged(live, shipped(), CheckSettings(), ())
+    [result] = check_object(live, shipped(), CheckSettings(), ())
     assert (result.verdict, result.errors) == ("unchanged", ())
 
 

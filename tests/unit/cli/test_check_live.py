@@ -60,7 +60,7 @@ def test_the_json_keeps_to_its_schema(place: Path, capsys: pytest.CaptureFixture
     assert {each["line"] for each in report["results"]} == {0}
 
 
-def test_what_the_snapshot_says_of_nodes_counts(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_snapshot_says_about_nodes_counts(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(place / "live.json", pod("one", 1), *cluster(hgx_h100_8=1))
     code = main(["check", "--against", str(place / "live.json"), "-o", "json"])
     captured = capsys.readouterr()

@@ -30,7 +30,7 @@ def explained(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, 
     return document
 
 
-def test_the_text_tells_each_policy_its_values_and_where_the_pod_can_run(
+def test_the_text_shows_each_policy_its_values_and_where_the_pod_can_run(
     nodes: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["explain", POD, "--topology", nodes]) == 0

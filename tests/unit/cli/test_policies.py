@@ -57,6 +57,32 @@ def test_a_copy_that_cannot_be_written_says_why(tmp_path: Path, capsys: pytest.C
     assert "cannot be written" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("name", "action"), [("policy.yaml", ["list"]), ("params.yaml", ["show", "gpu-tolerations"])])
+@pytest.mark.parametrize("content", [b"\xff", None], ids=["no UTF-8", "a folder"])
+def test_a_file_of_the_library_that_cannot_be_read_is_named(
+    name: str,
+    action: list[str],
+    content: bytes | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(library, "_PACKAGE", tmp_path)
+    folder = tmp_path / "policies" / "gpu-tolerations"
+    shutil.copytree(_ROOT / "policies" / "gpu-tolerations", folder)
+    broken = folder / name
+    broken.unlink(missing_ok=True)
+    if content is None:
+        broken.mkdir()
+    else:
+        broken.write_bytes(content)
+
+    assert main(["policies", *action]) == 2
+    said = capsys.readouterr().err
+    assert f"policies: {broken}: got no text (" in said
+    assert "), want a file that podberth is packaged with; reinstall podberth" in said
+
+
 @pytest.mark.parametrize("argv", [["policies"], ["policies", "show"], ["policies", "drop", "x"]])
 def test_an_action_that_is_none_is_wrong_usage(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(argv) == 2

@@ -23,7 +23,7 @@ DENIED = 'Error creating: admission webhook "pods.validate.podberth.io" denied t
 
 
 def troubled() -> StatusReport:
-    """Return what is said of an installation with a bit of everything."""
+    """Return what is said about an installation with a bit of everything."""
     return report(
         agents=Unread("forbidden", "get daemonsets.apps podberth-agent in podberth-agent"),
         heartbeats=(lease("gpu-0", timedelta(minutes=9)),),

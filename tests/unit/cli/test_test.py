@@ -177,7 +177,7 @@ def test_a_policy_that_no_case_matches_is_a_finding_at_its_name(
     assert f"{place}: writes applies to no case of the tests beside it; add one" in capsys.readouterr().out
 
 
-def test_coverage_tells_what_no_case_has_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_coverage_shows_what_no_case_has_evaluated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = folder(tmp_path, "object.metadata.name == 'train' || gpu.count > 5") / "named"
     assert main(["test", str(tmp_path), "--coverage"]) == 0
     out = capsys.readouterr().out
@@ -189,7 +189,7 @@ def test_coverage_tells_what_no_case_has_evaluated(tmp_path: Path, capsys: pytes
     assert main(["test", str(tmp_path), "--min-coverage", "101"]) == 2
 
 
-def test_cost_tells_the_bound_and_the_time_of_each_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_cost_shows_the_bound_and_the_time_of_each_policy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["test", str(folder(tmp_path)), "--cost", "-o", "json"]) == 0
     (cost,) = json.loads(capsys.readouterr().out)["costs"]
     assert cost["policy"] == "named"
@@ -198,7 +198,7 @@ def test_cost_tells_the_bound_and_the_time_of_each_policy(tmp_path: Path, capsys
     assert cost["evaluations"] == 1
 
 
-def test_json_and_junit_tell_the_same_as_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_and_junit_say_the_same_as_the_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder(tmp_path, verdict="denied")
     junit = tmp_path / "junit.xml"
     assert main(["test", str(tmp_path), "-o", "json", "-o", f"junit={junit}"]) == 1

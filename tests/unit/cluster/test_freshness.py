@@ -94,7 +94,7 @@ def test_replicas_that_hear_at_different_moments_write_once_for_a_turn() -> None
 
 
 @pytest.mark.parametrize("verdict", [Verdict("b", 2, "active", ()), Verdict("a", 2, "broken", (None,))])  # type: ignore[arg-type]
-def test_nothing_is_said_of_a_policy_that_asks_for_no_node_or_does_not_compile(verdict: Verdict) -> None:
+def test_nothing_is_said_about_a_policy_that_asks_for_no_node_or_does_not_compile(verdict: Verdict) -> None:
     freshness = Freshness(lambda: 1, 0.0)
     freshness.readers = {"a"}
     freshness.look(1.0)

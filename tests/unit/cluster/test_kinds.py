@@ -134,35 +134,35 @@ def test_only_the_read_fields_of_an_object_are_kept(kind: str, document: JSON, f
     assert (None if fact is None else (*keys, fact)) == filed
 
 
-class Stirred:
+class Notified:
     """The number of changes."""
 
     def __init__(self) -> None:
         self.count = 0
 
-    def stir(self) -> None:
+    def notify(self) -> None:
         self.count += 1
 
 
-def sink(kind: Kind) -> tuple[Filed, Stirred, CapturedLines]:
-    stirred, lines = Stirred(), CapturedLines()
-    return Filed(kind, stirred.stir, Log(lines)), stirred, lines
+def sink(kind: Kind) -> tuple[Filed, Notified, CapturedLines]:
+    notified, lines = Notified(), CapturedLines()
+    return Filed(kind, notified.notify, Log(lines)), notified, lines
 
 
 def test_only_changes_of_read_fields_count() -> None:
-    filed, stirred, _ = sink(BY_NAME["jobs.batch"])
+    filed, notified, _ = sink(BY_NAME["jobs.batch"])
     filed.put("team/x", named(job(gpu_pod(1), parallelism=4)))
     first = filed.table()
     filed.put("team/x", named({**job(gpu_pod(8), parallelism=4), "status": {"active": 4}}, resourceVersion="9"))
-    assert (stirred.count, filed.table()) == (1, first)
+    assert (notified.count, filed.table()) == (1, first)
     assert filed.table() is first
     filed.put("team/x", named(job(gpu_pod(1), parallelism=5)))
-    assert stirred.count == 2
+    assert notified.count == 2
     assert first.known["uid-x"]["spec"]["parallelism"] == 4, "what was handed on stays as it was"
     filed.put("team/x", named({**job(gpu_pod(1), parallelism=5), **DONE}))
-    assert (stirred.count, dict(filed.table().known)) == (3, {})
+    assert (notified.count, dict(filed.table().known)) == (3, {})
     filed.drop("team/x")
-    assert stirred.count == 3
+    assert notified.count == 3
 
 
 def test_an_object_that_was_deleted_and_made_again_is_another() -> None:
@@ -218,16 +218,16 @@ def test_no_queue_is_reported_missing_unless_all_are_known(monkeypatch: pytest.M
 def test_the_object_that_has_waited_longest_comes_in_when_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workloads, "MOST_OBJECTS", 2)
     monkeypatch.setattr(workloads, "MOST_WAITING", 3)
-    filed, stirred, _ = sink(BY_NAME["jobs.batch"])
+    filed, notified, _ = sink(BY_NAME["jobs.batch"])
     for name in "abcdefg":
         filed.put(f"team/{name}", named(job(gpu_pod(1), parallelism=1), name))
     assert set(filed.table().known) == {"uid-a", "uid-b"}
     filed.put("team/c", named(job(gpu_pod(1), parallelism=5), "c"))  # keeps its place
     filed.drop("team/d")
     filed.put("team/e", named({**job(gpu_pod(1)), **DONE}, "e"))
-    before = stirred.count
+    before = notified.count
     filed.put("team/a", named({**job(gpu_pod(1)), **DONE}, "a"))
-    assert stirred.count > before
+    assert notified.count > before
     assert set(filed.table().known) == {"uid-b", "uid-c"}
     assert filed.table().known["uid-c"]["spec"]["parallelism"] == 5
     assert filed.left_out == filed.beyond == {"team/f", "team/g"}

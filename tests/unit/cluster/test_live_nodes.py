@@ -43,7 +43,7 @@ class Taken:
 
     def __init__(self) -> None:
         self.known: dict[str, Document] = {}
-        self.stirs = 0
+        self.notified = 0
 
     def take(self, name: str, document: Document) -> None:
         self.known.pop(name, None)
@@ -56,14 +56,14 @@ class Taken:
     def drop(self, name: str) -> None:
         self.known.pop(name, None)
 
-    def stir(self) -> None:
-        self.stirs += 1
+    def notify(self) -> None:
+        self.notified += 1
 
 
 @pytest.mark.parametrize("wrong", ["lie", "bug"])
 def test_an_unusable_document_affects_only_itself_and_is_reported_once(wrong: str) -> None:
     taken, lines = Taken(), CapturedLines()
-    sink = Documents(NODES.name, taken.take, taken.drop, taken.stir, Log(lines))
+    sink = Documents(NODES.name, taken.take, taken.drop, taken.notify, Log(lines))
     sink.put("a", {})
     for _ in range(3):
         sink.put("b", {wrong: 1})
@@ -74,4 +74,4 @@ def test_an_unusable_document_affects_only_itself_and_is_reported_once(wrong: st
     sink.put("b", {wrong: 2})
     assert len(lines.lines) == 2
     sink.drop("b")
-    assert (sink.left_out, set(taken.known), taken.stirs) == (set(), {"a"}, 7)
+    assert (sink.left_out, set(taken.known), taken.notified) == (set(), {"a"}, 7)

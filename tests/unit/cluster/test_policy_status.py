@@ -113,12 +113,12 @@ def test_a_policy_that_changes_while_a_status_is_sent_gets_no_earlier_verdict() 
         if len(sent) > 1:
             return
         fixed = {"a": document("a", "a-1"), "b": document("b", "b-2")}
-        statuses.tell(fixed, [verdict("a", good=True), verdict("b", good=True)])
+        statuses.receive(fixed, [verdict("a", good=True), verdict("b", good=True)])
 
     client: Any = Sending(seen)
     statuses = PolicyStatuses(client, Log(CapturedLines()), Timing(), "podberth", lambda: 0)
     before = {"a": document("a", "a-1"), "b": document("b", "b-1")}
-    statuses.tell(before, [verdict("a", good=True), verdict("b", good=False)])
+    statuses.receive(before, [verdict("a", good=True), verdict("b", good=False)])
 
     async def body() -> None:
         task = asyncio.create_task(statuses.run())
@@ -141,7 +141,7 @@ def test_a_bug_in_writing_one_status_does_not_end_the_writer() -> None:
     lines = CapturedLines()
     statuses = PolicyStatuses(client, Log(lines), Timing(look_seconds=0.01), "podberth", lambda: 0)
     metadata = {"name": "a", "uid": "a-1", "generation": 1, "resourceVersion": "1"}
-    statuses.tell({"a": {"metadata": metadata}}, [Verdict("a", 1, "active", ())])
+    statuses.receive({"a": {"metadata": metadata}}, [Verdict("a", 1, "active", ())])
 
     async def body() -> None:
         task = asyncio.create_task(statuses.run())

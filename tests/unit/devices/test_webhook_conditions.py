@@ -1,4 +1,4 @@
-"""The webhook configurations tell pods that ask for accelerators from others by the names of podberth's own table."""
+"""The webhook configurations recognise pods that ask for accelerators by the names of podberth's own table."""
 
 import re
 

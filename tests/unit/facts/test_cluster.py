@@ -137,7 +137,7 @@ def test_without_a_lease_or_without_a_time_nothing_is_stale() -> None:
     assert collect([*machines("l4-1", 1), elsewhere], now=NOW).nodes[0].transient == ""
 
 
-def test_device_classes_tell_what_dra_serves() -> None:
+def test_device_classes_state_what_dra_serves() -> None:
     explicit = thing("resource.k8s.io/v1", "DeviceClass", "mig-small")
     explicit["spec"] = {"extendedResourceName": "nvidia.com/mig-1g.12gb"}
     objects = collect([explicit, thing("resource.k8s.io/v1", "DeviceClass", "gpu.nvidia.com")], now=None)
@@ -148,7 +148,7 @@ def test_device_classes_tell_what_dra_serves() -> None:
     }
 
 
-def test_pod_groups_tell_how_many_start_together_each_in_its_own_api_group() -> None:
+def test_pod_groups_state_how_many_start_together_each_in_its_own_api_group() -> None:
     native = {"schedulingPolicy": {"gang": {"minCount": 4}}}
     objects = collect(
         [
@@ -169,7 +169,7 @@ def test_pod_groups_tell_how_many_start_together_each_in_its_own_api_group() -> 
     assert objects.native_groups == {"team": {"a", "basic"}}
 
 
-def test_groups_tell_what_they_share_domains_their_channel_and_classes_that_they_are_no_gpus() -> None:
+def test_groups_state_what_they_share_domains_their_channel_and_classes_that_they_are_no_gpus() -> None:
     nics = {"selectors": [{"cel": {"expression": "device.driver == 'nic.example.com'"}}]}
     shared = {"resourceClaims": [{"name": "ring", "resourceClaimTemplateName": "channel"}]}
     domain = {"channel": {"resourceClaimTemplate": {"name": "channel"}, "allocationMode": "All"}}
@@ -189,7 +189,7 @@ def test_groups_tell_what_they_share_domains_their_channel_and_classes_that_they
     assert objects.problems == ()
 
 
-def test_claims_and_templates_tell_what_is_asked_for_and_generated_claims_are_nobodys() -> None:
+def test_claims_and_templates_state_what_is_asked_for_and_generated_claims_are_nobodys() -> None:
     spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu.nvidia.com", "count": 2}}]}}
     made = {"resource.kubernetes.io/pod-claim-name": "gpu"}
     objects = collect(

@@ -60,7 +60,7 @@ def test_exchanged_config_map_is_another_revision(tmp_path: Path) -> None:
     assert source.revision() != before
 
 
-def test_revision_tells_which_part_has_changed(tmp_path: Path) -> None:
+def test_revision_shows_which_part_has_changed(tmp_path: Path) -> None:
     policies, nodes = tmp_path / "policies", _write(tmp_path / "nodes.json", _node("a"))
     _write(policies / "a.yaml", _POLICY)
     source = FileSource(policies, nodes)

@@ -1,4 +1,4 @@
-"""Whether anybody may call podberth, by its replicas, or by what the Deployment has reported them."""
+"""Whether podberth requires client certificates, by its replicas' metrics or by the Deployment's flags."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What status says of an outage: whether pods are refused meanwhile, and which were let through."""
+"""What status says about an outage: whether pods are refused meanwhile, and which were let through."""
 
 from copy import deepcopy
 from datetime import timedelta
@@ -62,7 +62,7 @@ def test_one_half_alone_wants_attention() -> None:
     assert found.facts["entries"] == ("entry-0",)
 
 
-def test_without_configurations_nothing_is_said_of_it() -> None:
+def test_without_configurations_nothing_is_said_about_it() -> None:
     assert rows("fail closed", configurations=dict.fromkeys(KINDS)) == []
 
 

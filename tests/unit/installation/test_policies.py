@@ -69,7 +69,7 @@ def test_a_broken_policy_is_reported_with_its_first_error() -> None:
     assert row("broken", policies=objects) == ("attention", "gpupolicy/c:3:5 spec.x: wrong")
 
 
-def test_what_was_said_of_an_earlier_generation_says_nothing_of_this_one() -> None:
+def test_what_was_said_about_an_earlier_generation_says_nothing_of_this_one() -> None:
     objects = (
         gpu_policy("a"),
         gpu_policy("c", message="wrong", generation=2),

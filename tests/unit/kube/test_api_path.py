@@ -65,6 +65,13 @@ def test_nothing_follows_a_query() -> None:
         collection_path("v1", "nodes").asking({"limit": "1"}).below("n")
 
 
+def test_a_path_has_one_query() -> None:
+    path = collection_path("v1", "nodes").asking({"limit": "1"})
+    assert path.asking({}) == path
+    with pytest.raises(ClusterError, match="want a path without a query"):
+        path.asking({"continue": "a"})
+
+
 # ---- no path is made elsewhere -------------------------------------------------------------------------------------
 
 

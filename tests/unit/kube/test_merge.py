@@ -106,7 +106,7 @@ def test_an_item_that_the_pod_has_twice_is_replaced_and_not_merged() -> None:
             {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {}}}},
             "requiredDuringSchedulingIgnoredDuringExecution: may not set atomic",
         ),
-        ({"nodename": "a"}, "applyConfiguration.spec: unknown field 'nodename'; did you mean 'nodeName'"),
+        ({"nodename": "a"}, "applyConfiguration.spec: unknown field 'nodename'; did you mean nodeName"),
         ({"hostNetwork": "yes"}, "spec.hostNetwork: got 'yes', want a boolean"),
         ({"priority": True}, "spec.priority: got True, want a whole number"),
         ({"volumes": {}}, "spec.volumes: got a map, want a list"),

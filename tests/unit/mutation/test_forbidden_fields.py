@@ -77,7 +77,7 @@ def test_a_host_that_the_user_named_stays() -> None:
         ({"op": "add", "path": "a", "value": 1}, r"jsonPatch\[0\].path: got 'a', want a JSON Pointer"),
         ({"op": "move", "path": "/spec/hostname"}, r"jsonPatch\[0\].from: got null"),
         ({"op": "add", "path": "/spec/hostname", "value": 1}, r"jsonPatch\[0\] add /spec/hostname: value: got 1, want"),
-        ({"op": "add", "path": "/spec/hostnam", "value": "h"}, "unknown field 'hostnam'; did you mean 'hostname'"),
+        ({"op": "add", "path": "/spec/hostnam", "value": "h"}, "unknown field 'hostnam'; did you mean hostname"),
         ({"op": "add", "path": "/spec/containers/0/env", "value": [{"nam": "A"}]}, "unknown field 'nam'"),
         ({"op": "remove", "path": "/spec/hostname"}, "there is no 'hostname'"),
         ({"op": "replace", "path": "/spec", "value": None}, "jsonPatch: may not take spec away"),

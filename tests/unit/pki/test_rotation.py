@@ -106,7 +106,7 @@ def test_a_next_one_that_has_grown_old_while_nobody_looked_is_replaced() -> None
     assert validity(again.next.certificate).not_after > late + timedelta(days=364)
 
 
-def test_names_of_authorities_tell_them_apart() -> None:
+def test_names_of_authorities_distinguish_them() -> None:
     assert name(_signer(_NOW + timedelta(milliseconds=1)).certificate) == "podberth CA 2026-01-01T00:00:00.001Z"
     assert name(_signer().certificate) == "podberth CA 2026-01-01T00:00:00.000Z"
 

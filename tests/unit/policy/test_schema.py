@@ -66,7 +66,7 @@ WRONG = [
     spec("mutations:\n- nodeAffinity: {preferred: '[]', weight: 101}\n"),
     spec("mutations:\n- topology: {level: \"'a'\", mode: always}\n"),
     spec("mutations:\n- gang: {size: gang.size}\n"),
-    spec(JUDGED.replace("[Warn]", "[Tell]")),
+    spec(JUDGED.replace("[Warn]", "[Log]")),
     spec(JUDGED.replace("message: never", "reason: Never")),
     spec(JUDGED.replace("message: never", 'message: "a\\nb"')),
     spec(JUDGED + "auditAnnotations:\n- {key: a}\n"),
@@ -97,7 +97,7 @@ def test_what_the_parser_takes_the_schema_takes_too(text: str) -> None:
 
 @pytest.mark.parametrize("name", SCHEMA["$defs"])
 def test_every_object_and_field_is_described(name: str) -> None:
-    # What the API server adds to metadata is accepted and not read: there is nothing to say of it
+    # What the API server adds to metadata is accepted and not read: there is nothing to say about it
     fields = SCHEMA["$defs"][name]["properties"].items() if name != "Metadata" else ()
 
     assert SCHEMA["$defs"][name]["description"]

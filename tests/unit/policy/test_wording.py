@@ -1,8 +1,9 @@
 import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from podberth.errors import did_you_mean
 from podberth.kube.positions import Path
-from podberth.policy.wording import explain, fields_at, shown, suggest
+from podberth.policy.wording import explain, fields_at, shown
 
 
 class Inner(BaseModel):
@@ -27,9 +28,9 @@ def explained(document: object) -> list[tuple[Path, bool, str]]:
     ("document", "finding"),
     [
         ([], ((), False, "got a list, want an object")),
-        ({"iner": 1}, (("iner",), True, "unknown field 'iner'; did you mean 'inner'?")),
+        ({"iner": 1}, (("iner",), True, "unknown field 'iner'; did you mean inner?")),
         ({"zzz": 1}, (("zzz",), True, "unknown field 'zzz'; want one of inner, several")),
-        ({"several": [{"flg": 1}]}, (("several", 0, "flg"), True, "unknown field 'flg'; did you mean 'flag'?")),
+        ({"several": [{"flg": 1}]}, (("several", 0, "flg"), True, "unknown field 'flg'; did you mean flag?")),
         ({"several": {}}, (("several",), False, "got an object, want a list")),
         ({"inner": "x"}, (("inner",), False, "got 'x', want an object")),
         ({"inner": {"names": [None]}}, (("inner", "names", 0), False, "got null, want a string")),
@@ -58,5 +59,5 @@ def test_values_are_shown_short() -> None:
 
 
 def test_only_a_near_name_is_suggested() -> None:
-    assert suggest("mutatons", ("mutations", "validations")) == "; did you mean 'mutations'?"
-    assert suggest("zebra", ("mutations",)) == ""
+    assert did_you_mean("mutatons", ("mutations", "validations")) == "; did you mean mutations?"
+    assert did_you_mean("zebra", ("mutations",)) == ""

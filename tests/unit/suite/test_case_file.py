@@ -54,9 +54,9 @@ def test_what_is_wrong_is_reported_at_its_place(text: str, problem: str | None) 
 def test_misspelled_words_get_a_suggestion() -> None:
     _, problems = parse_suite(CASE.replace("mutated", "mutatd").replace("pod:", "pods:"), "t.yaml")
     assert [str(problem) for problem in problems] == [
-        "t.yaml:3:3 cases[0].pods: unknown field 'pods'; did you mean 'pod'?",
+        "t.yaml:3:3 cases[0].pods: unknown field 'pods'; did you mean pod?",
         (
             "t.yaml:4:21 cases[0].expect.verdict: got 'mutatd', want 'admitted', 'mutated', 'denied' or 'unchanged'; "
-            "did you mean 'mutated'?"
+            "did you mean mutated?"
         ),
     ]

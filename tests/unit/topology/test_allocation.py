@@ -61,7 +61,7 @@ def test_several_pods_hold_one_gpu_and_one_may_hold_it_twice() -> None:
     assert {holder.pod: count for holder, count in found.holders.items()} == {"a": 2, "b": 1}
 
 
-def test_a_claim_for_a_mig_device_tells_only_its_gpu() -> None:
+def test_a_claim_for_a_mig_device_names_only_its_gpu() -> None:
     device = parse_claimed_device("gpu.nvidia.com", "gpu-1-mig-1g10gb-19-4")
     found = held(Grant(namespace="n", pod="p", container="c", resource="gpu.nvidia.com", device=device))
     assert found.held(1) is True

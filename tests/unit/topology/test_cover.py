@@ -117,11 +117,11 @@ def test_a_label_with_meaning_may_name_the_one_node_of_its_kind() -> None:
 
 
 @pytest.mark.parametrize(("wanted", "others"), [([], []), ([{"a": "b"}], []), ([], [{"a": "b"}])])
-def test_where_there_is_nothing_to_tell_apart_nothing_is_said(wanted: Labels, others: Labels) -> None:
+def test_where_there_is_nothing_to_distinguish_nothing_is_said(wanted: Labels, others: Labels) -> None:
     assert covered(wanted, others) == Cover((), exact=True)
 
 
-def test_where_labels_cannot_tell_the_terms_come_as_near_as_they_can() -> None:
+def test_where_labels_do_not_distinguish_nodes_the_terms_come_as_near_as_they_can() -> None:
     found = covered([{"product": "a"}], [{"product": "a"}, {"product": "b"}])
     assert found == Cover(({"matchExpressions": [expression("product", "In", "a")]},), exact=False)
     assert covered([{"product": "a"}], [{"product": "a"}]) == Cover((), exact=False)

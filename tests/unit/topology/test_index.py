@@ -55,7 +55,7 @@ def test_gpus_in_one_link_domain_are_reported_from_others_by_product() -> None:
 
 
 @pytest.mark.parametrize(("memory", "count"), [(0, 9), (23034, 9), (23035, 5), (40961, 3), (81560, 0)])
-def test_memory_is_asked_of_each_gpu(memory: int, count: int) -> None:
+def test_memory_is_required_of_each_gpu(memory: int, count: int) -> None:
     assert MIXED.nodes(need_of(1, memory_mib=memory)).count == count
 
 
@@ -69,7 +69,7 @@ def test_where_all_nodes_fit_nothing_needs_to_be_said() -> None:
     assert (found.placement.terms, found.placement.separable, found.placement.missing_label) == ((), True, "")
 
 
-def test_nodes_that_no_label_tells_apart_lack_the_one_that_would() -> None:
+def test_nodes_that_no_label_distinguishes_lack_the_one_that_would() -> None:
     index = index_of(node_manifest("a", devices={GPU: 8}), node_manifest("b", devices={GPU: 4}))
     found = index.nodes(need_of(8))
     assert (found.count, found.placement.terms, found.placement.separable, found.placement.missing_label) == (
@@ -80,7 +80,7 @@ def test_nodes_that_no_label_tells_apart_lack_the_one_that_would() -> None:
     )
 
 
-def test_nodes_of_one_product_with_and_without_bridges_lack_a_label_that_tells() -> None:
+def test_nodes_of_one_product_with_and_without_bridges_lack_a_label_that_distinguishes_them() -> None:
     bridged, plain = nodes_of(machines("a100-pcie-4", 2))
     index = TopologyIndex.build([bridged, replace(plain, topology=None)])
     found = index.nodes(need_of(2)).with_link_domain(2)

@@ -36,7 +36,7 @@ def test_the_way_between_two_devices_follows_from_their_places(one: PciPlace, ot
     assert level_between(one, other) == level_between(other, one) == level
 
 
-def test_what_the_library_says_of_a_pair_comes_before_the_places() -> None:
+def test_what_the_library_says_about_a_pair_comes_before_the_places() -> None:
     places = {f"0000:0{n}:00.0": place(f"pci0000:0{n}/a") for n in (0, 1)}
     both = Observation(gpus=(gpu(0), gpu(1)), places=places, pairs={(0, 1): ObservedPair(level=30)})
     assert links_of(both).levels == (("X", "PHB"), ("PHB", "X"))
@@ -49,7 +49,7 @@ def test_a_level_that_nobody_knows_is_unknown() -> None:
     assert links_of(Observation(gpus=(gpu(0), gpu(1)), pairs=pairs)).levels[0] == ("X", "?")
 
 
-def test_a_link_that_one_end_tells_of_is_enough() -> None:
+def test_a_link_that_one_end_reports_is_enough() -> None:
     assert links_of(Observation(gpus=(gpu(0, to(1, 1)), gpu(1)))).levels == (("X", "NV2"), ("NV2", "X"))
 
 

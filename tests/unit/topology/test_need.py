@@ -8,7 +8,7 @@ from podberth.topology.node import Node
 
 
 def selects(selection: NodeSelection, labels: dict[str, str], name: str = "n") -> bool:
-    """Tell whether the index finds the node of that name and those labels."""
+    """Return whether the index finds the node of that name and those labels."""
     return TopologyIndex.build([Node(name=name, labels=labels)]).nodes(Need(selector=selection)).exist
 
 

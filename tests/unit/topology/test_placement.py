@@ -192,13 +192,13 @@ def test_exclusion_takes_the_fewest_keys_that_settle_why(bad: list[Unfit], said:
     assert found == (None if said is None else ({"matchExpressions": said},) if said else ())
 
 
-def test_where_no_label_settles_it_the_terms_still_tell_and_the_label_is_named() -> None:
+def test_where_no_label_settles_it_the_terms_still_distinguish_and_the_label_is_named() -> None:
     found = Placement(
         [LabelledNodes({"zone": "a"}, 2)],
         [LabelledNodes({"zone": "b"}, 2)],
         [unfit("memory", zone="b")],
         conventions=KEYS,
-        telling="memory",
+        distinguishing="memory",
     )
     assert (found.separable, found.requirable, found.required, found.missing_label) == (True, False, (), "memory")
     assert (

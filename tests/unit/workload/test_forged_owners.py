@@ -97,7 +97,7 @@ def test_another_version_of_the_same_object_is_the_same() -> None:
 
 
 def test_a_review_waits_for_a_forged_owner_as_for_one_that_nobody_knows() -> None:
-    """Else the time of an answer would tell whether there is such a uid."""
+    """Else the time of an answer would show whether there is such a uid."""
     known = snapshot(policy("any", "  mutations:\n  - annotations: {a: \"'b'\"}")).with_owners(OWNERS)
     awaited = Awaited(lambda *_: True)
     for namespace, waits in (("theirs", False), ("mine", True)):

@@ -157,7 +157,7 @@ def test_what_scales_has_no_size() -> None:
 # ---- the label says it, the role stays ------------------------------------------------------------------------------
 
 
-def test_a_gang_by_hand_keeps_what_the_operator_says_of_the_pod() -> None:
+def test_a_gang_by_hand_keeps_what_the_operator_says_about_the_pod() -> None:
     document = of_mpi("worker", 1)
     document["metadata"]["labels"][GANG_LABEL] = "ring"
     found = gang_of(document, "default", {})

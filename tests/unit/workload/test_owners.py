@@ -77,7 +77,7 @@ def test_a_gang_is_as_large_by_what_is_kept_as_by_the_object(document: JSON) -> 
     assert read
 
 
-def test_of_labels_those_are_kept_that_tell_who_places_the_group() -> None:
+def test_of_labels_those_are_kept_that_show_who_places_the_group() -> None:
     owner = job(gpu_pod(1), indexed=True, parallelism=4)
     owner["metadata"] |= {"uid": "job-uid", "labels": {"kueue.x-k8s.io/queue-name": "q", "secret": "s"}}
     kept = keep(BY_KIND["batch", "Job"], owner)

@@ -32,7 +32,7 @@ def test_every_way_of_naming_a_pod_group_says_whose_it_is() -> None:
 
 
 @pytest.mark.parametrize(("api_group", "document"), GROUPED)
-def test_a_group_that_the_pod_names_tells_how_many_start_together(api_group: str, document: JSON) -> None:
+def test_a_group_that_the_pod_names_states_how_many_start_together(api_group: str, document: JSON) -> None:
     unknown = gang(document)
     assert (unknown.known, unknown.name, unknown.size) == (True, "ring", 0)
     known = gang(document, group_sizes={(api_group, "default", "ring"): 5})
@@ -40,7 +40,7 @@ def test_a_group_that_the_pod_names_tells_how_many_start_together(api_group: str
 
 
 @pytest.mark.parametrize(("api_group", "document"), GROUPED)
-def test_groups_of_other_namespaces_names_and_systems_tell_nothing(api_group: str, document: JSON) -> None:
+def test_groups_of_other_namespaces_names_and_systems_state_nothing(api_group: str, document: JSON) -> None:
     others = {
         (api_group, "other", "ring"): 5,
         (api_group, "default", "other"): 5,
@@ -49,7 +49,7 @@ def test_groups_of_other_namespaces_names_and_systems_tell_nothing(api_group: st
     assert gang(document, group_sizes=others).size == 0
 
 
-def test_what_the_user_says_of_a_group_beats_the_group() -> None:
+def test_what_the_user_says_about_a_group_beats_the_group() -> None:
     said = {"scheduling.k8s.io/group-name": "ring", "podberth.io/gang-size": "6"}
     assert gang(gpu_pod(annotations=said), group_sizes={("scheduling.volcano.sh", "default", "ring"): 5}).size == 6
 

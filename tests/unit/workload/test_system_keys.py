@@ -69,7 +69,7 @@ def test_of_two_systems_the_one_above_has_the_pod() -> None:
     assert more_decisive(PLAIN, PLAIN) == PLAIN
 
 
-def test_what_is_said_of_topology_names_where_the_system_reads_it() -> None:
+def test_what_is_said_about_topology_names_where_the_system_reads_it() -> None:
     """As tryInitByPodConfig (Koordinator) and GetPodGroupMetadata (KAI) do: of a pod by itself they read the pod."""
     rows = {row.name: row for row in SYSTEMS}
     assert "network-topology-spec of its PodGroup, or of its pods where it has none" in rows["koordinator"].places()

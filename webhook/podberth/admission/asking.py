@@ -21,7 +21,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Asking:
-    """Evaluates the expressions of one plan's policies for the pod under review, or returns cached results."""
+    """Evaluates the expressions of one ``snapshot.Plan``'s policies for the pod under review, or recalls results."""
 
     def __init__(self, plan: Plan, under: PodUnderReview, watch: Watch | None = None) -> None:
         """Prepare for the evaluation; no expression is evaluated yet."""

@@ -56,7 +56,7 @@ def excess_of(request: AdmissionRequest) -> str:
     return f"oldObject: {old}" if old else ""
 
 
-def outgrown(pod: Mapping[str, Any], request: AdmissionRequest) -> str:
+def excess_after_writes(pod: Mapping[str, Any], request: AdmissionRequest) -> str:
     """Return the message about a bound that a pod exceeds after policies wrote on it; empty if it exceeds none.
 
     The record annotation, which is written last, counts as one more annotation. If a pod beyond its bounds were stored,

@@ -40,7 +40,7 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = 
     key = key_of(matching) if watch is None and not matching.under.repeats_a_name else None
     kept: KeptDecision | None = None if key is None else snapshot.recall.find(key.values)
     if kept is not None and kept.holds(matching.under):
-        return kept.again(matching.under)
+        return kept.for_pod(matching.under)
     writing = Writing(matching.asking)
     outcome = _written(matching, writing)
     if key is not None:
@@ -67,7 +67,7 @@ def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None 
     return answering.of_validations(request, decisions, judged.reasons, judged.audit)
 
 
-def traced(
+def mutate_with_writes(
     request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None
 ) -> tuple[Outcome, tuple[Written, ...]]:
     """Decide on the creation of a pod as ``mutate`` does; return the outcome and each mutation's writes.
@@ -76,7 +76,7 @@ def traced(
         ReviewError: an object of the review is not a pod.
     """
     matching = _matching("mutate", request, snapshot, watch)
-    writing = Writing(matching.asking, traced=True)
+    writing = Writing(matching.asking, keep_writes=True)
     return _written(matching, writing), tuple(writing.written)
 
 

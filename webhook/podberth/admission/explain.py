@@ -1,7 +1,7 @@
 """The explanation of the decisions on a pod, with the value of every expression.
 
-The code that decides reports its steps to a watch (``policy.evaluate.Watch``, ``decide.traced``). Only the values of an
-expression's parts are evaluated separately, by the same engine with the same names (``cel.trace``).
+The code that decides reports its steps to a watch (``policy.evaluate.Watch``, ``decide.mutate_with_writes``). Only the
+values of an expression's parts are evaluated separately, by the same engine with the same names (``cel.trace``).
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,7 +17,7 @@ from ..policy.compile import BoundExpression, CompiledPolicy
 from ..policy.evaluate import Params
 from ..policy.expressions import Placed, expressions_of
 from .checked import checked_pod
-from .decide import traced, validate
+from .decide import mutate_with_writes, validate
 from .outcome import Decision, Outcome, Written
 from .review import AdmissionRequest
 from .snapshot import Phase, Snapshot, takes_part
@@ -95,7 +95,7 @@ def explain(
     explained = [each for each in snapshot.policies if policy in ("", each.name)]
     kept = {} if tracers is None else tracers
     asked = {phase: _Notes(snapshot, {each.name for each in explained}, kept) for phase in _PHASES}
-    mutated, written = traced(request, snapshot, asked["mutate"])
+    mutated, written = mutate_with_writes(request, snapshot, asked["mutate"])
     outcomes: dict[Phase, Outcome] = {"mutate": mutated}
     pod = None
     if mutated.verdict != "denied":

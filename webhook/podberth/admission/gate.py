@@ -48,7 +48,7 @@ def _of_accounted(policy: CompiledPolicy, mutation: CompiledMutation, gang: Gang
     return _moments(mutation.concern, gang.system) if depends else None
 
 
-def overreach(gang: Gang, written: Iterable[Path]) -> str:
+def refusal_of_writes(gang: Gang, written: Iterable[Path]) -> str:
     """Return why policies may not write these paths on a pod of ``gang``, which a system schedules; empty if they may.
 
     The check is for mutations that can write any field, because only their result shows the paths that they write.

@@ -17,11 +17,11 @@ _RANKS = ("error", "conflict")
 
 def line(policy: str, text: str) -> str:
     """Return "podberth <policy>: <text>" as one line of at most MAX_LINE characters; the policy may be empty."""
-    flat = whole(policy, text)
+    flat = full_line(policy, text)
     return flat if len(flat) <= MAX_LINE else flat[: MAX_LINE - 1] + "…"
 
 
-def whole(policy: str, text: str) -> str:
+def full_line(policy: str, text: str) -> str:
     """Return "podberth <policy>: <text>" as one line of any length; the policy may be empty."""
     author = f"podberth {policy}" if policy else "podberth"
     return " ".join(f"{author}: {text}".split())

@@ -21,7 +21,7 @@ from .snapshot import Snapshot
 MAX_NOTE_BYTES = 1024
 _REASONS: Mapping[Action, str] = {"warn": "PolicyWarning", "error": "PolicyError"}
 """The ``reason`` of the Event for each kind of decision that becomes an Event."""
-_LEFT_OUT: Final = "what it says of the pod is left out, for anybody may call podberth (docs/operating.md, Events)"
+_LEFT_OUT: Final = "the part about the pod is left out, because the caller is unknown (docs/operating.md, Events)"
 _IN_OTHER_WORDS: Final[Mapping[Action, str]] = {
     "warn": f"it warns of a pod; {_LEFT_OUT}",
     "error": f"it has an error on a pod; {_LEFT_OUT}",
@@ -88,7 +88,7 @@ def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | No
         uid=owner.uid,
     )
     texts = {
-        (_REASONS[each.action], note(messages.whole(each.policy, _words(each, distrust)))): None
+        (_REASONS[each.action], note(messages.full_line(each.policy, _words(each, distrust)))): None
         for each in outcome.decisions
         if each.action in _REASONS
     }

@@ -107,8 +107,10 @@ class KeptDecision:
         """Return whether this is the decision for another pod with the same key."""
         return all(each.holds(under) for each in self.gangs)
 
-    def again(self, under: PodUnderReview) -> Outcome:
-        """Return the decision for another pod with the same key.
+    def for_pod(self, under: PodUnderReview) -> Outcome:
+        """Return the outcome of the cached decision for another pod, whose ``DecisionKey`` has the same values.
+
+        The record in the patch is sealed again for this pod.
 
         Raises:
             UnprovedError: the patch does not apply to the pod, which is a bug.

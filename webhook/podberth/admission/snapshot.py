@@ -196,7 +196,7 @@ def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
     return bool(spec.mutations if phase == "mutate" else spec.validations or spec.audit_annotations)
 
 
-def for_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:
+def count_needing_every_pod(policies: Iterable[CompiledPolicy]) -> dict[Phase, int]:
     """Return, for each phase, the number of policies that need the reviews of all new pods, not only of GPU pods."""
     found = [
         each

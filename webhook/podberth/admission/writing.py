@@ -24,8 +24,8 @@ from ..policy.evaluate import Asked
 from ..topology.need import NodeSelection, own_tolerations
 from ..topology.node_sets import NodeSet
 from .asking import Asking
-from .checked import outgrown
-from .gate import overreach, refusal
+from .checked import excess_after_writes
+from .gate import refusal, refusal_of_writes
 from .matching import Fault, Matched
 from .outcome import Action, Decision, Written
 
@@ -72,17 +72,17 @@ class _Step:
 class Writing:
     """Applies the writes of policies, in order, to the draft of one new pod."""
 
-    def __init__(self, asking: Asking, *, traced: bool = False) -> None:
-        """Start with the unchanged pod; with ``traced``, the writes of each mutation are kept."""
+    def __init__(self, asking: Asking, *, keep_writes: bool = False) -> None:
+        """Start with the unchanged pod; with ``keep_writes``, the writes of each mutation are kept."""
         under = asking.under
         snapshot, request = under.snapshot, under.request
         self.asking = asking
         self.under = under
-        self.traced = traced
+        self.keep_writes = keep_writes
         self.draft = Draft(under.pod)
         self.decisions: list[Decision] = []
         self.written: list[Written] = []
-        """The changes of each mutation; empty unless ``traced``."""
+        """The changes of each mutation; empty unless ``keep_writes``."""
         self._chosen: list[_Chosen] = []
         self._own: Mapping[str, Any] = under.pod.get("spec") or {}
         """The pod's spec in the request."""
@@ -118,7 +118,7 @@ class Writing:
                 self._prove_stable(matched, step)
         except EvaluationError as error:
             return Fault(policy, str(error))
-        if step.changes and (found := outgrown(step.draft.document, self.under.request)):
+        if step.changes and (found := excess_after_writes(step.draft.document, self.under.request)):
             return Fault(policy, f"with what it writes, {found}")
         self._chosen += [
             _Chosen(each.change, each.decision + len(self.decisions), each.written + len(self.written))
@@ -168,19 +168,19 @@ class Writing:
             return
         anything = concern in pipeline.ANYTHING
         guarded = anything or bool(pipeline.earlier(self.record).removals())
-        trial = step.draft.fork() if guarded or self.traced else step.draft
+        trial = step.draft.fork() if guarded or self.keep_writes else step.draft
         change = self._build(trial, proposal)
         if isinstance(change, Skipped):
             step.note(policy, "skip", f"{concern} left as it is: {change.reason}")
         elif change is not None:
             if guarded:
-                too_far = overreach(gang, trial.touched) if anything else ""
+                too_far = refusal_of_writes(gang, trial.touched) if anything else ""
                 conflict = (undone if anything else revived)(step.draft, trial, change, policy.name, self.record)
                 if too_far or conflict is not None:
                     step.note(policy, "skip" if too_far else "conflict", too_far or str(conflict))
                     return
             reason = asked.reason or change.describe()
-            if self.traced:
+            if self.keep_writes:
                 # A copy, because later writes change the same objects.
                 patch = deepcopy(trial.changes(step.draft))
                 step.written.append(
@@ -279,6 +279,6 @@ class Writing:
     def _add(self, chosen: _Chosen, effect: str) -> None:
         decision = self.decisions[chosen.decision]
         self.decisions[chosen.decision] = replace(decision, message=decision.message + effect)
-        if self.traced:
+        if self.keep_writes:
             written = self.written[chosen.written]
             self.written[chosen.written] = replace(written, reason=written.reason + effect)

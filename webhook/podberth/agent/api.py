@@ -136,12 +136,12 @@ class Api:
             self._pool = self._open()
 
     def _token(self) -> str | None:
-        """Return the token; None if it has characters that no HTTP header may have.
+        """Return the token; None if the file holds none, or one with characters that no HTTP header may have.
 
         ``http.client`` would show such a token in its error.
         """
         token = read_in_time(self._access.token_file, MAX_SMALL_BYTES).strip()
-        return token.decode("ascii") if token.isascii() and token.decode("ascii").isprintable() else None
+        return token.decode("ascii") if token and token.isascii() and token.decode("ascii").isprintable() else None
 
 
 def _seconds(text: str | None) -> float | None:

@@ -56,7 +56,7 @@ class Kubelet:
             answer = self._ask()
         except KubeletUnavailable as error:
             if not self._failed:
-                self._say(f"{error}; until it answers, metrics do not tell which GPUs are allocated")
+                self._say(f"{error}; until it answers, metrics do not show which GPUs are allocated")
             self._failed = True
             return None
         self._failed = False

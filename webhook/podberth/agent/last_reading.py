@@ -23,7 +23,7 @@ _SLOWEST_CALL_SECONDS = 60.0
 
 
 class Meter:
-    """Wraps a reader and keeps its results for the metrics.
+    """Wraps a reader of a vendor's driver, and keeps its results for the metrics.
 
     Other threads may use ``reading`` and ``silence_seconds``; only the agent's own thread uses the rest.
     """
@@ -37,7 +37,11 @@ class Meter:
         kubelet: Kubelet | None,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Create the wrapper without an observation."""
+        """Wrap ``reader``; nothing is read yet.
+
+        ``interval_seconds`` is the agent's pause between two readings. ``kubelet`` says which containers hold the GPUs;
+        None: the metrics name no containers. ``now`` is a monotonic clock.
+        """
         self._now = now
         self._reader = reader
         self._node = node

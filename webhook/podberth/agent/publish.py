@@ -157,12 +157,12 @@ def publish(
                 features.write(labels)
             if features.trouble:
                 troubles["features"] = features.trouble
-        _tell(logged, troubles, say)
+        _log_changes(logged, troubles, say)
         logged = troubles
         sight.wait(max(0.0, publisher.next_at() - now().seconds))
 
 
-def _tell(before: dict[str, str], after: dict[str, str], say: Say) -> None:
+def _log_changes(before: dict[str, str], after: dict[str, str], say: Say) -> None:
     """Log each failure that is new, has changed or has ended; an unchanged failure is not logged again."""
     for about, text in sorted(after.items()):
         if before.get(about) != text:

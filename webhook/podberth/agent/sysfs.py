@@ -46,7 +46,7 @@ class Sysfs:
 
 
 def read_text(file: Path) -> str | None:
-    """Return the text of an attribute without its line end; None if it does not exist or access is denied."""
+    """Return the text of an attribute without white space around it; None if the attribute cannot be read."""
     try:
         return file.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

@@ -141,7 +141,7 @@ class Reflector:
         await self._client.reset()
 
     async def _fail(self, error: ClusterError) -> None:
-        """Log a failure, tell the sink that the watch is lost, and reset the client for the next try."""
+        """Log a failure, report to the sink that the watch is lost, and reset the client for the next try."""
         name = self.resource.name
         if error.reason == "expired":
             self._expire("expired")

@@ -104,7 +104,7 @@ def never() -> bool:
 
 @dataclass(slots=True)
 class Room:
-    """A budget of parts that may still be compiled, with the name of what the budget is for."""
+    """The number of parts that may still be compiled, for one policy, for all policies or for one expression."""
 
     left: int
     whole: str

@@ -7,8 +7,8 @@ unchanged.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 
+from ..errors import did_you_mean
 from .libraries.native import NAMES
 from .libraries.overload import QUANTITY, SEMVER
 from .types import NODES, CelType, Want
@@ -100,7 +100,7 @@ def _say(said: str, words: Vocabulary) -> tuple[str, str]:
     if match := _FIELD.search(said):
         field, message = match["field"], match["message"]
         known = [name for name in words.fields.get(message, ()) if not name.startswith("__")]
-        return f"undefined field '{field}' in {message.rpartition('.')[2]}{_meant(field, known)}", field
+        return f"undefined field '{field}' in {message.rpartition('.')[2]}{did_you_mean(field, known)}", field
     if match := _REFERENCE.search(said):
         return _undeclared(match["name"], words)
     if match := _OVERLOAD.search(said):
@@ -118,12 +118,12 @@ def _undeclared(name: str, words: Vocabulary) -> tuple[str, str]:
     if first == "variables":
         declared = [known.partition(".")[2] for known in words.names if known.startswith("variables.")]
         variable = rest.partition(".")[0]
-        hint = _meant(variable, declared) or f"; declared before it: {', '.join(sorted(declared)) or 'none'}"
+        hint = did_you_mean(variable, declared) or f"; declared before it: {', '.join(sorted(declared)) or 'none'}"
         return f"undeclared reference to 'variables.{variable}'{hint}", variable
     if first in NOT_HAD:
         return NOT_HAD[first], first
     known_names = {known.partition(".")[0] for known in words.names}
-    return f"undeclared reference to '{first}'{_meant(first, [*known_names, *NAMES, *words.functions])}", first
+    return f"undeclared reference to '{first}'{did_you_mean(first, [*known_names, *NAMES, *words.functions])}", first
 
 
 def _overload_hint(match: re.Match[str]) -> str:
@@ -137,11 +137,6 @@ def _overload_hint(match: re.Match[str]) -> str:
     if function == "_+_" and "string" in operands:
         return "; write string(...)"
     return ""
-
-
-def _meant(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, sorted(set(known)), n=1)
-    return f"; did you mean {near[0]}?" if near and near[0] != name else ""
 
 
 def _placed(source: str, line: int, column: int, name: str, message: str) -> CelProblem:

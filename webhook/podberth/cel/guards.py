@@ -20,7 +20,7 @@ _MOST: Mapping[str, int] = {"_<_": -1, "_<=_": 0, "_==_": 0}
 
 
 def longest_texts(checked: Node, condition: Node, *, holds: bool) -> Mapping[str, float]:
-    """Return the maximum bytes of texts, by variable name, where ``condition`` has the value ``holds`` or failed.
+    """Return the most bytes that texts can have, by variable name, if ``condition`` has the value ``holds`` or fails.
 
     The names are those of loop variables, and ``variables.<name>`` for a policy's variables.
     """

@@ -57,10 +57,11 @@ class Bounds:
         return self.total if times <= self.times else times * self.size
 
     def whole_at(self, times: float) -> float:
-        """Return how often the whole value at the path is used if one element is used ``times`` times.
+        """Return the number of uses of the whole value at ``path`` that ``times`` uses of its elements amount to.
 
-        If there are more uses than elements, all uses may be of the largest element, as in ``c.args.all(a, c.env.all(e,
-        …))``.
+        Up to ``self.times`` uses may be of one element each, and together amount to ``self.whole`` uses of the whole.
+        If there are more, all may be of the largest element, which may be nearly the whole, as in
+        ``c.args.all(a, c.env.all(e, …))``.
         """
         return self.whole if times <= self.times else times
 

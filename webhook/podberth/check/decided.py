@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from ..admission.creation import request_of
-from ..admission.decide import traced, validate
+from ..admission.decide import mutate_with_writes, validate
 from ..admission.outcome import Decision, Written
 from ..admission.review import AdmissionRequest
 from ..admission.rollout import rolled_out, rollout_key
@@ -48,7 +48,7 @@ def decide(template: Template, namespace: str, snapshot: Snapshot) -> Decided:
     """
     snapshot = snapshot.with_owners(template.owners)
     request = request_of({**_ASKED, "namespace": namespace, "object": template.pod})
-    outcome, written = traced(request, snapshot)
+    outcome, written = mutate_with_writes(request, snapshot)
     decisions = [("mutate", each) for each in outcome.decisions]
     held_back = tuple(_held_back(template.pod, request, snapshot))
     final = apply(template.pod, outcome.patch)

@@ -13,9 +13,9 @@ from ..kube.patch import Draft
 from ..kube.shape import shape_problems
 from ..mutation import record
 from ..policy.parse import ParsedPolicies, ParsedPolicy
-from .owners import Speaker, Speakers
+from .owners import TopOwner, TopOwners
 from .result import VERDICTS, Finding, Live, PolicyCount, Report, Result, Verdict, Wrote
-from .run import CheckSettings, judged
+from .run import CheckSettings, check_object
 from .sources import Document
 
 Supposition: TypeAlias = Literal["deny", "rolled-out"]
@@ -43,12 +43,12 @@ def _supposed(parsed: ParsedPolicy, as_if: Collection[Supposition]) -> ParsedPol
     return replace(parsed, policy=parsed.policy.model_copy(update={"spec": spec.model_copy(update=changes)}))
 
 
-def judge(
-    speaker: Speaker, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]
+def check_workload(
+    owner: TopOwner, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]
 ) -> tuple[Result, ...]:
     """Return one result for each pod template of a workload, without the changes that a live pod of it already has."""
-    found = judged(speaker.source, snapshot, settings, known)
-    pods = [Draft(pod) for pod in speaker.pods if not shape_problems(pod)]
+    found = check_object(owner.source, snapshot, settings, known)
+    pods = [Draft(pod) for pod in owner.pods if not shape_problems(pod)]
     return tuple(_settled(each, pods) for each in found)
 
 
@@ -87,7 +87,7 @@ def _holds(pod: Draft, wrote: Wrote) -> bool:
 
 def live_report(
     found: Sequence[tuple[Result, ...]],
-    who: Speakers,
+    tops: TopOwners,
     policies: Iterable[ParsedPolicy],
     *,
     unread: Sequence[Result] = (),
@@ -106,10 +106,10 @@ def live_report(
         changed=verdicts.count("mutated"),
         unchanged=verdicts.count("unchanged") + verdicts.count("skipped"),
         warned=sum(any(each.warnings for each in one) for one in found),
-        spoken_for=who.spoken_for,
-        finished=who.finished,
-        exempt=who.exempt,
-        unknown=who.unknown,
+        owned=tops.owned,
+        finished=tops.finished,
+        exempt=tops.exempt,
+        unknown=tops.unknown,
         missing=tuple(missing),
         policies=_counts(found, policies),
     )

@@ -27,7 +27,7 @@ _LATER_OF_SPEC: Final = frozenset({"nodeName", "ephemeralContainers"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Speaker:
+class TopOwner:
     """An object that represents a workload, with the workload's live pods."""
 
     source: Source
@@ -36,27 +36,31 @@ class Speaker:
 
 
 @dataclass(frozen=True, slots=True)
-class Speakers:
+class TopOwners:
     """The objects that represent workloads, in the order of the input, and the numbers of the other objects."""
 
-    speakers: tuple[Speaker, ...]
-    spoken_for: int
+    owners: tuple[TopOwner, ...]
+    owned: int
+    """The number of objects with a top owner among the objects, which represents them."""
     finished: int
+    """The number of top owners that create no more pods."""
     exempt: int
+    """The number of top owners in exempt namespaces."""
     unknown: Mapping[str, int] = field(default_factory=dict)
+    """The number of objects of each kind whose pods podberth cannot predict, by ``apiVersion kind``."""
 
 
-def speakers(
+def top_owners(
     sources: Sequence[Source],
     settings: CheckSettings,
     known: Sequence[Document],
     namespaces: Mapping[str, Mapping[str, Any]],
-) -> Speakers:
+) -> TopOwners:
     """Return the objects among ``sources`` that represent workloads.
 
     ``namespaces`` are the cluster's Namespaces by name; workloads in exempt ones are only counted.
     """
-    return _Owners(sources, settings, known).speakers(namespaces)
+    return _Owners(sources, settings, known).select(namespaces)
 
 
 class _Owners:
@@ -74,20 +78,20 @@ class _Owners:
         }
         """All objects by uid: an object whose kind creates no pods may still link pods to their top owner."""
         self.by_name = {self._place(each, each.kind, each.name): each for each in self.workloads}
-        self._speaks: dict[int, bool] = {}
+        self._with_templates: dict[int, bool] = {}
 
-    def speakers(self, namespaces: Mapping[str, Mapping[str, Any]]) -> Speakers:
+    def select(self, namespaces: Mapping[str, Mapping[str, Any]]) -> TopOwners:
         tops = [(each, self._top(each)) for each in self.workloads]
         live: dict[int, list[Document]] = {}
         for each, top in tops:
             if each.kind == "Pod" and not _ended(each.content):
                 live.setdefault(id(top), []).append(each.content)
-        chosen = [each for each, top in tops if top is each and self._can_speak(each)]
+        chosen = [each for each, top in tops if top is each and self._has_templates(each)]
         going = [each for each in chosen if not _ended(each.content)]
         seen = [each for each in going if not is_exempt(each.namespace(self.settings.namespace), namespaces)]
-        return Speakers(
-            speakers=tuple(Speaker(source=as_created(each), pods=tuple(live.get(id(each), ()))) for each in seen),
-            spoken_for=sum(top is not each for each, top in tops),
+        return TopOwners(
+            owners=tuple(TopOwner(source=as_created(each), pods=tuple(live.get(id(each), ()))) for each in seen),
+            owned=sum(top is not each for each, top in tops),
             finished=len(chosen) - len(going),
             exempt=len(going) - len(seen),
             unknown=dict(sorted(self.unknown.items())),
@@ -115,7 +119,7 @@ class _Owners:
             if above is None:
                 break
             here = above
-            top = here if self._can_speak(here) else top
+            top = here if self._has_templates(here) else top
         return top
 
     def _above(self, source: Source) -> Source | None:
@@ -143,16 +147,17 @@ class _Owners:
     def _place(self, source: Source, kind: str, name: str) -> tuple[str, str, str]:
         return source.namespace(self.settings.namespace), kind, name
 
-    def _can_speak(self, source: Source) -> bool:
-        speaks = self._speaks.get(id(source))
-        if speaks is None and id(source) not in self._own:
-            speaks = False
-        if speaks is None:
+    def _has_templates(self, source: Source) -> bool:
+        """Return whether podberth can predict pods of an object."""
+        found = self._with_templates.get(id(source))
+        if found is None and id(source) not in self._own:
+            found = False
+        if found is None:
             namespace = source.namespace(self.settings.namespace)
             paths = self.settings.template_paths
-            speaks = bool(templates(source.content, namespace=namespace, known=self.known, extra=paths))
-            self._speaks[id(source)] = speaks
-        return speaks
+            found = bool(templates(source.content, namespace=namespace, known=self.known, extra=paths))
+            self._with_templates[id(source)] = found
+        return found
 
 
 def _controller(content: Document) -> Mapping[str, Any] | None:

@@ -29,6 +29,8 @@ _BEGINNING: Final = re.compile(r"(container [a-z0-9][-a-z0-9]*): ")
 _FIELD: Final = re.compile(r"^([a-z][A-Za-z]+)(?=[.:\[ ])")
 # The words of kinds.systems for a field of a group's object
 _OF_GROUP: Final = "places this pod's group"
+# The prefix that admission.judging gives to the error of an audit annotation
+_OF_AUDIT: Final = "auditAnnotations: "
 _LISTS: Final = frozenset((each,) for each in CONTAINER_LISTS)
 _KEYED: Final[tuple[Path, ...]] = (("metadata", "annotations"), ("metadata", "labels"), ("spec", "nodeSelector"))
 
@@ -53,13 +55,19 @@ def named_path(text: str) -> Path:
     return steps_of(where) if _PATH.fullmatch(where) else ()
 
 
-def reads_of(policy: CompiledPolicy, phase: str) -> frozenset[tuple[str, ...]]:
-    """Return the paths that a policy's expressions read to decide on a pod.
+def reads_of(policy: CompiledPolicy, phase: str, message: str) -> frozenset[tuple[str, ...]]:
+    """Return the paths that a policy's expressions read to make the decision with ``message`` on a pod.
 
-    These are the paths of its mutations or validations; if they read nothing, those of its matchConditions.
+    These are the paths of its mutations, its validations, or its audit annotations if the message is about these; if
+    they read nothing, the paths of its matchConditions.
     """
-    entries = policy.mutations if phase == "mutate" else policy.validations
-    return frozenset().union(*(entry.reads for entry in entries)) or policy.conditions_read
+    if phase == "mutate":
+        read = [entry.reads for entry in policy.mutations]
+    elif message.startswith(_OF_AUDIT):
+        read = [bound.reads for _, bound in policy.audit_annotations]
+    else:
+        read = [entry.reads for entry in policy.validations]
+    return frozenset().union(*read) or policy.conditions_read
 
 
 def without_field(message: str, path: Path, pod: dict[str, Any]) -> str:

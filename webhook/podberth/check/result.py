@@ -128,7 +128,7 @@ class Live:
     unchanged: int
     warned: int
     """The number of workloads with a warning, whatever their verdict."""
-    spoken_for: int
+    owned: int
     """The number of objects that are not counted because another object above them represents their workload."""
     finished: int
     """The number of workloads that create no more pods."""
@@ -149,7 +149,7 @@ class Live:
             "changed": self.changed,
             "unchanged": self.unchanged,
             "warned": self.warned,
-            "spokenFor": self.spoken_for,
+            "spokenFor": self.owned,
             "finished": self.finished,
             "exempt": self.exempt,
             "unknownKinds": dict(self.unknown),

@@ -21,9 +21,9 @@ from ..workload.gpus import gpu_facts
 from ..workload.kinds import is_known
 from ..workload.projection import place_of
 from ..workload.templates import Template, templates
-from .bystanders import asserts, folded, is_foreign, is_other_data, is_part_of_a_tool, patch, skipped_file
 from .decided import Decided, decide
 from .numbers import advice, is_of_a_placeholder, is_placeholder, numbers_in, place_of_number, refused
+from .other_files import asserts, folded, is_foreign, is_other_data, is_part_of_a_tool, patch_result, skipped_file
 from .place import field_of, named_path, place_in, reads_of, steps_of, without_field
 from .result import DocumentChange, Finding, Report, Result, Verdict
 from .sources import Document, Source, SourceFile
@@ -86,7 +86,7 @@ def check(file: SourceFile, snapshot: Snapshot, settings: CheckSettings, known: 
     """Return the results for every object of a file; ``known`` are documents that workloads may refer to."""
     results: list[Result] = []
     if file.patch_of:
-        results.append(patch(file))
+        results.append(patch_result(file))
     elif is_foreign(file) or asserts(file):
         results.append(skipped_file(file.name))
     else:
@@ -118,7 +118,9 @@ def unreadable(problem: Problem) -> Result:
     return replace(skipped_file(problem.file, line=problem.line), verdict="error", errors=(error,))
 
 
-def judged(source: Source, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]) -> list[Result]:
+def check_object(
+    source: Source, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]
+) -> list[Result]:
     """Return the results for an existing object, decided as if its pods were created now."""
     return list(_Object(source, snapshot, settings, known, named=True, written=False).results())
 
@@ -321,7 +323,7 @@ class _Object:
     def _about(self, template: Template, phase: str, decision: Decision) -> Finding:
         """Return a decision as a finding, at the field of the document that the decision is about."""
         policy = next((each for each in self.snapshot.policies if each.name == decision.policy), None)
-        reads = reads_of(policy, phase) if policy is not None else frozenset()
+        reads = reads_of(policy, phase, decision.message) if policy is not None else frozenset()
         path = field_of(decision.message, reads, template.pod, template.own, gpu_facts(template.pod))
         fatal = phase == "mutate" and decision.action == "deny"
         # The finding has the field with which a message begins.

@@ -20,7 +20,7 @@ REFERRED: Final = frozenset(
 
 
 def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
-    """Return the documents on which decisions on other documents depend; last, all their namespaces as ``assumed``.
+    """Return the documents on which decisions about other documents depend, and an ``assumed`` Namespace for each name.
 
     ``namespace`` is the namespace of documents that name none.
     """
@@ -41,7 +41,10 @@ def assumed(name: str) -> Document:
 
 
 def within(snapshot: Snapshot, documents: Sequence[Document]) -> Snapshot:
-    """Return the snapshot with ``documents`` added; each but an assumed Namespace replaces the object of its name."""
+    """Return the snapshot with ``documents`` added.
+
+    A document replaces the object of its kind and name; an ``assumed`` Namespace is only added if there is none.
+    """
     given = [each for each in documents if _kinds(each)]
     facts = snapshot.facts.fold(*(each for each in given if not _is_assumed(each)))
     lacking = [each for each in given if each["metadata"]["name"] not in facts.namespaces and _is_assumed(each)]

@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from ..check.live_workloads import Supposition, judge, live_report
-from ..check.owners import speakers
+from ..check.live_workloads import Supposition, check_workload, live_report
+from ..check.owners import top_owners
 from ..check.run import CheckSettings, unreadable
 from ..check.sources import SourceFile, read
 from ..check.surroundings import referred, surroundings, within
@@ -81,11 +81,11 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
     known = tuple(referred(around))
     whole = within(snapshot, around)
     sources = [each for file in gathered.files for each in file.sources]
-    who = speakers(sources, settings, known, whole.facts.namespaces)
+    tops = top_owners(sources, settings, known, whole.facts.namespaces)
     unread = [*gathered.problems, *(each for file in gathered.files for each in file.problems)]
     report = live_report(
-        [judge(each, whole, settings, known) for each in who.speakers],
-        who,
+        [check_workload(each, whole, settings, known) for each in tops.owners],
+        tops,
         parsed.policies,
         unread=[unreadable(each) for each in unread],
         missing=gathered.missing,

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 from ..admission.snapshot import Snapshot
 from ..check.owners import as_created
 from ..check.result import Result
-from ..check.run import CheckSettings, judged
+from ..check.run import CheckSettings, check_object
 from ..check.sources import without_place
 from ..cluster.layered_policies import texts_of
 from ..errors import UsageError
@@ -113,7 +113,7 @@ def _facts(observed: InstallationState) -> ClusterFacts:
 
 def _judged(pod: Document, snapshot: Snapshot) -> list[Result]:
     source = as_created(without_place("cluster", {"apiVersion": "v1", "kind": "Pod", **pod}))
-    return judged(source, snapshot, CheckSettings(), ())
+    return check_object(source, snapshot, CheckSettings(), ())
 
 
 def _is(results: list[Result], verdict: str) -> bool:

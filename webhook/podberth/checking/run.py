@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from ..admission.snapshot import Snapshot, load_working
-from ..check.bystanders import chart
 from ..check.live_workloads import Supposition, suppose
+from ..check.other_files import chart_result
 from ..check.result import Report
 from ..check.run import Checked, CheckSettings, check, report, unreadable
 from ..check.sources import Document, SourceFile, read
@@ -102,10 +102,10 @@ class Policies:
 
 
 def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPolicies:
-    """Return the policies of files with GPUPolicies over them, each parsed by itself, as they decide together.
+    """Return the policies that decide together: those of files, and those of the GPUPolicies ``objects``.
 
-    A GPUPolicy replaces the policy of its name; one that cannot be parsed replaces none, and the caller leaves out one
-    that does not compile. Disabled policies are left out.
+    ``objects`` has the result of parsing each GPUPolicy. A GPUPolicy replaces the files' policy of its name, unless it
+    cannot be parsed; the caller leaves out GPUPolicies that do not compile. Disabled policies are left out.
     """
     policies = {each.policy.name: each for each in files.policies}
     problems = list(files.problems)
@@ -149,7 +149,7 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
         done = [_with_sources(*each) for each in done] if request.sources else done
     refused = [Checked(file=each.file, documents=0, results=(unreadable(each),)) for each in request.listing.problems]
     refused += [
-        Checked(file=folder, documents=0, results=(chart(folder, count),))
+        Checked(file=folder, documents=0, results=(chart_result(folder, count),))
         for folder, count in sorted(Counter(templates.values()).items())
     ]
     return Done(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from ..admission.creation import DEFAULT_NAMESPACE
-from ..check.bystanders import only_unexpanded
+from ..check.other_files import only_unexpanded
 from ..check.result import Report
 from ..check.run import CheckSettings
 from ..checking.run import CheckRequest, Done, run_check
@@ -43,7 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="SNAPSHOT",
         type=Path,
         help="a file or directory of what kubectl get nodes,configmaps -o yaml prints (default: no node is known; "
-        "with --against what the snapshot says of nodes, with --cluster the cluster)",
+        "with --against the nodes of the snapshot, with --cluster those of the cluster)",
     )
     add_conventions(parser)
     add(

@@ -93,7 +93,7 @@ async def _control(arguments: argparse.Namespace, kubeconfig: Kubeconfig | None,
     counted = EventMetrics(metrics.registry)
     events = Events(connect(), host, counted, log, timing=timing, controller=CONTROLLER)
     requests = Requests(connect())
-    acting = Acting(sight, requests, events.tell, wake, timing, arguments.missing_after, metrics, log)
+    acting = Acting(sight, requests, events.publish, wake, timing, arguments.missing_after, metrics, log)
     files = None if arguments.policies is None else PolicyFiles(arguments.policies)
     declared = Declared(LayeredPolicies(files, Conventions(), PodSchema.packaged()), sight.declare, log)
     policies = LivePolicies(declared.take, connect, metrics, log, timing)

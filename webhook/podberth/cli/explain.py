@@ -19,9 +19,9 @@ from ..errors import PolicyError, Problem, ReviewError, UsageError
 from ..facts.cluster import ClusterFacts
 from ..files.deadline import new_environment
 from ..files.library import served
-from ..files.loading import read_policy_texts, read_topology, reason_of
+from ..files.loading import read_policy_texts, read_topology
 from ..files.naming import read_conventions
-from ..files.reading import MAX_FILE_BYTES, read_given
+from ..files.reading import MAX_FILE_BYTES, read_given, reason_of
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import render_path
 from ..policy.parse import parse_policies

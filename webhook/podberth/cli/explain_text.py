@@ -33,7 +33,7 @@ def _show(subject: ExplainedPod, terminal: Terminal) -> None:
     verdict = Span(explanation.verdict, _VERDICTS[explanation.verdict])
     terminal.put([Line((Span(f"{subject.file}:{subject.line} {name}: ", "bold"), verdict))])
     for policy in explanation.policies:
-        for asking in _worth_telling(policy):
+        for asking in _distinct_reviews(policy):
             terminal.put(_drawn(_block(policy, asking), terminal.width))
     for line in explanation.denial.splitlines():
         terminal.paragraph(line, "bold red", first=[Span("denied:  ", "bold red")])
@@ -58,7 +58,7 @@ def _named(nodes: Sequence[str]) -> str:
     return f" ({', '.join(nodes[:_MOST_NODES])}{f' and {left} more' if left > 0 else ''})" if nodes else ""
 
 
-def _worth_telling(policy: Explained) -> Iterator[PolicyExplained]:
+def _distinct_reviews(policy: Explained) -> Iterator[PolicyExplained]:
     """Yield the explanations of a policy for /mutate and /validate; one if both skipped it for the same reason."""
     shown: list[PolicyExplained] = []
     for asking in policy.askings:

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Final, Protocol, cast
 
 from .. import __version__
-from ..errors import PodberthError
+from ..errors import PodberthError, did_you_mean
 from .exitcodes import ExitCode, code_of
 from .output import talk
 
@@ -104,12 +104,8 @@ def parser_of_everything() -> argparse.ArgumentParser:
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches  # noqa: PLC0415 - nobody else waits for it
-
     names = tuple(known)
-    near = get_close_matches(name, names, n=1)
-    meant = f"; did you mean {near[0]}?" if near else ""
-    return f"COMMAND: got {name!r}, want one of {', '.join(names)}{meant}"
+    return f"COMMAND: got {name!r}, want one of {', '.join(names)}{did_you_mean(name, names)}"
 
 
 def _parser(program: str) -> argparse.ArgumentParser:

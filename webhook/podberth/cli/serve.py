@@ -164,7 +164,7 @@ def _follow(
         timing,
         settings.webhook_configuration,
         lambda: topology.stale_count,
-        events.tell if events else None,
+        events.publish if events else None,
     )
     take_policies = following(source, snapshot, statuses, metrics, log)
     workloads = LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log)

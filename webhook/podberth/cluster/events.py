@@ -73,7 +73,7 @@ class Events:
         self._wake = asyncio.Event()
         self._well = True
 
-    def tell(self, notice: Notice, *, proved: bool = True) -> None:
+    def publish(self, notice: Notice, *, proved: bool = True) -> None:
         """Queue a notice and return at once. Without ``proved``, any caller may have caused the notice."""
         if not notice.regarding.can_exist:
             self.pass_over()
@@ -281,13 +281,13 @@ class ReviewEvents:
         """Queue the Events of an answer and return at once."""
         if self.proved:
             for notice in notices(request, outcome):
-                self.events.tell(notice)
+                self.events.publish(notice)
             return
         known = self.snapshot()
         if known is None:
             return
         for notice in notices(request, outcome, known):
             if notice.regarding.can_exist and is_founded(notice.regarding, known):
-                self.events.tell(notice, proved=False)
+                self.events.publish(notice, proved=False)
             else:
                 self.events.pass_over()

@@ -1,7 +1,7 @@
-"""The policies of files with the GPUPolicies of the cluster over them, as one source of snapshots.
+"""One source of snapshots from two layers: the policies of files, and above them the GPUPolicies of the cluster.
 
-A GPUPolicy replaces the policy of its name that files hold, for as long as the object exists; one that is disabled
-switches it off. Files take effect together or not at all. A broken GPUPolicy affects no other policy: its last working
+A GPUPolicy replaces the files' policy of its name for as long as the object exists; a disabled GPUPolicy switches that
+policy off. Files take effect together or not at all. A broken GPUPolicy affects no other policy: its last working
 version stays in force, else the policy of its name from files. Positions of its problems are those in the output of
 ``kubectl get gpupolicy NAME -o yaml``, because the applied file is not known.
 """
@@ -60,7 +60,10 @@ class LayeredPolicies:
         self._changes += changed
 
     def judged(self) -> dict[str, Document]:
-        """Return the present GPUPolicies that have not changed since the last load, whose verdicts are about them."""
+        """Return the present GPUPolicies that the last load compiled in their present version, by name.
+
+        The verdicts of the last load are about these; a GPUPolicy that is new or has changed is not among them.
+        """
         documents = self.documents or {}
         versions = _versions(documents)
         return {name: each for name, each in documents.items() if versions[name] == self._judged.get(name)}
@@ -173,7 +176,7 @@ def _parsed(name: str, document: Document) -> ParsedPolicies:
 
 
 def text(document: Mapping[str, Any]) -> str:
-    """Return the YAML text in which the positions of a policy's problems are counted."""
+    """Return the YAML text of a GPUPolicy to which the lines and columns of its problems refer."""
     return as_yaml({key: value for key, value in document.items() if key != "status"})
 
 

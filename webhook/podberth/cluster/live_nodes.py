@@ -47,9 +47,9 @@ class LiveTopology:
         self._orphans_at = 0.0
         known = self._known
         self.sinks: Mapping[Resource, Documents] = {
-            NODES: Documents(NODES.name, known.put_node, known.drop_node, self._stir, log),
-            TOPOLOGIES: Documents(TOPOLOGIES.name, known.put_topology, known.drop_topology, self._stir, log),
-            HEARTBEATS: Documents(HEARTBEATS.name, self._renew, self._forget, self._stir, log, self._sight),
+            NODES: Documents(NODES.name, known.put_node, known.drop_node, self._notify, log),
+            TOPOLOGIES: Documents(TOPOLOGIES.name, known.put_topology, known.drop_topology, self._notify, log),
+            HEARTBEATS: Documents(HEARTBEATS.name, self._renew, self._forget, self._notify, log, self._sight),
         }
 
     @property
@@ -76,7 +76,7 @@ class LiveTopology:
                 await asyncio.wait_for(self._wake.wait(), self._patience())
             self._wake.clear()
             self._run_out()
-            self._tell_orphans()
+            self._log_orphans()
             if self._known.changed:
                 await asyncio.sleep(_TOGETHER_SECONDS)
                 before = self._index
@@ -103,7 +103,7 @@ class LiveTopology:
         self._look_at = latest if due is None else min(due, latest)
         return max(self._look_at - now, _TOGETHER_SECONDS)
 
-    def _stir(self) -> None:
+    def _notify(self) -> None:
         """Wake the task in ``hand_on`` if there is work for it; a renewed heartbeat alone is no work."""
         due = self._heartbeats.next_at
         if self._known.changed or (due is not None and due < self._look_at):
@@ -130,7 +130,7 @@ class LiveTopology:
 
     # ---- reports ----------------------------------------------------------------------------------------------------
 
-    def _tell_orphans(self) -> None:
+    def _log_orphans(self) -> None:
         now = time.monotonic()
         if now < self._orphans_at + _ORPHAN_SECONDS:
             return
@@ -151,17 +151,17 @@ class Documents:
         resource: str,
         take: Callable[[str, Document], None],
         drop: Callable[[str], None],
-        stir: Callable[[], None],
+        notify: Callable[[], None],
         log: Log,
         sight: WatchClock | None = None,
     ) -> None:
-        """Pass each object of a resource to ``take``, and the name of a deleted object to ``drop``; then call ``stir``.
+        """Pass each object of a resource to ``take``, or the name of a deleted one to ``drop``; then call ``notify``.
 
         ``resource`` is the name for messages. ``sight`` is a clock that stops while the watch is lost; None: a new
         clock.
         """
         self.left_out: set[str] = set()
-        self._resource, self._take, self._drop, self._stir, self._log = resource, take, drop, stir, log
+        self._resource, self._take, self._drop, self._notify, self._log = resource, take, drop, notify, log
         self._sight = sight or WatchClock()
 
     def put(self, name: str, document: Document) -> None:
@@ -178,13 +178,13 @@ class Documents:
                 self._log.fault(f"{self._resource} {name}: a bug in podberth", bug)
         else:
             self.left_out.discard(name)
-        self._stir()
+        self._notify()
 
     def drop(self, name: str) -> None:
         """Report to ``drop`` that the object no longer exists."""
         self.left_out.discard(name)
         self._drop(name)
-        self._stir()
+        self._notify()
 
     def lost(self, at: float) -> None:
         """Keep the last facts while the watch is lost, and stop their clock."""

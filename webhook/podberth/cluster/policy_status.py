@@ -187,7 +187,7 @@ class PolicyStatuses:
         self._verdicts: Sequence[Verdict] = ()
         self._said: dict[str, object] = {}
 
-    def tell(
+    def receive(
         self, documents: Mapping[str, Document], verdicts: Sequence[Verdict], readers: Collection[str] = ()
     ) -> None:
         """Receive the present policies, their verdicts, and the names of the policies that ask for nodes."""
@@ -274,8 +274,8 @@ def status_due(
     known = document.get("status") or {}
     before = {each["type"]: each for each in known.get("conditions") or ()}
     conditions = _conditions(verdict)
-    spoken_of = known.get("observedGeneration") == verdict.generation
-    if spoken_of and (not again or all(_says(before.get(each["type"]), each) for each in conditions)):
+    is_reported = known.get("observedGeneration") == verdict.generation
+    if is_reported and (not again or all(_says(before.get(each["type"]), each) for each in conditions)):
         if all(_says(before.get(str(each["type"])), each) for each in extra):
             return None
         conditions = [dict(before.get(each["type"], each)) for each in conditions]

@@ -185,7 +185,7 @@ class ServedKinds:
         try:
             served = await discover(self._client, self._workloads.sinks)
         except ClusterError as error:
-            self._tell("discovery", f"discovery of kinds: no answer; what is followed goes on: {error}")
+            self._log_once("discovery", f"discovery of kinds: no answer; what is followed goes on: {error}")
             # As with a list: a server that has just started refuses everybody for some seconds.
             self._known = self._known or (error.reason == "refused" and not self._is_early())
             await self._client.reset()
@@ -205,7 +205,7 @@ class ServedKinds:
         """Note that discovery has said that the kind is not served."""
         sink = self._workloads.sinks[kind]
         if sink.is_served:
-            self._tell(kind.name, f"{kind.name}: {_FORGOTTEN}")
+            self._log_once(kind.name, f"{kind.name}: {_FORGOTTEN}")
         self._absent[kind] = "not served"
         self._ended.pop(kind, None)
         sink.forget()
@@ -255,7 +255,7 @@ class ServedKinds:
         if isinstance(error, ClusterError) and error.status != HTTPStatus.NOT_FOUND:
             self._absent[kind] = "refused"
             if not self._is_early():
-                self._tell(kind.name, f"{kind.name}: not followed; nothing is known of it: {error}")
+                self._log_once(kind.name, f"{kind.name}: not followed; nothing is known of it: {error}")
             self._workloads.sinks[kind].forget()
             return
         if error is not None and not isinstance(error, ClusterError):
@@ -300,7 +300,7 @@ class ServedKinds:
         if self._known and not any(map(self._keeps_waiting, self._workloads.sinks)):
             self.settled.set()
 
-    def _tell(self, what: str, message: str) -> None:
+    def _log_once(self, what: str, message: str) -> None:
         """Log a message about ``what``, unless the last message about it was the same."""
         if self._reported.get(what) != message:
             self._reported[what] = message

@@ -54,21 +54,21 @@ class LiveObjects:
 class _Kept:
     """A sink that keeps the objects of one resource."""
 
-    def __init__(self, stir: Callable[[], None]) -> None:
+    def __init__(self, notify: Callable[[], None]) -> None:
         self.objects: dict[str, Document] = {}
-        self._stir = stir
+        self._notify = notify
 
     def put(self, name: str, document: Document) -> None:
         """Keep an object; an unchanged object has no effect."""
         known = self.objects.get(name)
         self.objects[name] = _without(document, "managedFields")
         if known is None or _without(known, *_OF_THE_WRITE) != _without(document, *_OF_THE_WRITE):
-            self._stir()
+            self._notify()
 
     def drop(self, name: str) -> None:
         """Remove the object of this name."""
         del self.objects[name]
-        self._stir()
+        self._notify()
 
     def lost(self, at: float) -> None:
         """Keep the objects while the watch is lost."""

@@ -29,9 +29,9 @@ _GROUPING: Final = ("pod group", "queue")
 class LiveKinds:
     """Keeps the facts of the kinds that are followed if the cluster serves them."""
 
-    def __init__(self, kinds: Sequence[Kind], stir: Callable[[], None], log: Log) -> None:
-        """Create the object without facts. ``stir`` is called when a fact that the core reads has changed."""
-        self.sinks = {kind: Filed(kind, stir, log) for kind in kinds}
+    def __init__(self, kinds: Sequence[Kind], notify: Callable[[], None], log: Log) -> None:
+        """Create the object without facts. ``notify`` is called when a fact that the core reads has changed."""
+        self.sinks = {kind: Filed(kind, notify, log) for kind in kinds}
 
     def left_out(self, kind: Kind) -> Mapping[str, int]:
         """Return, for each reason, the number of objects of a kind that cannot be used."""
@@ -72,8 +72,8 @@ class LiveWorkloads(LiveKinds):
 class Filed(Documents):
     """A sink that keeps the objects of one kind as facts."""
 
-    def __init__(self, kind: Kind, stir: Callable[[], None], log: Log) -> None:
-        """Create the sink without objects. ``stir`` is called when a fact that the core reads has changed."""
+    def __init__(self, kind: Kind, notify: Callable[[], None], log: Log) -> None:
+        """Create the sink without objects. ``notify`` is called when a fact that the core reads has changed."""
         super().__init__(kind.name, self._file, self._unfile, lambda: None, log)
         self.beyond: set[str] = set()
         """The names of the objects that are left out because the kind has too many."""
@@ -86,7 +86,7 @@ class Filed(Documents):
         self.is_absent = False
         """Whether discovery has reported that the kind is not served, and it was not listed since then."""
         self._kind = kind
-        self._stir_readers = stir
+        self._notify_readers = notify
         self._count = 0
         self._table = Table()
         self._changes: dict[Place, Any] = {}
@@ -119,13 +119,13 @@ class Filed(Documents):
         """Note that the kind is served and was listed, even if no object of it exists."""
         if not self.is_served:
             self.is_served, self.is_absent = True, False
-            self._stir_readers()
+            self._notify_readers()
 
     def gone(self) -> None:
         """Note that the kind is no longer served."""
         if not self.is_absent:
             self.is_served, self.is_absent = False, True
-            self._stir_readers()
+            self._notify_readers()
 
     def forget(self) -> None:
         """Forget all objects because the watch ended. The kind may still be served."""
@@ -182,4 +182,4 @@ class Filed(Documents):
         if fact != before:
             self._count += (fact is not None) - (before is not None)
             self._changes[place] = fact
-            self._stir_readers()
+            self._notify_readers()

@@ -33,7 +33,7 @@ class Declared:
         self._looking = asyncio.Lock()
 
     async def look(self) -> None:
-        """Load the policies if they have changed, and pass on their templates."""
+        """Load the policies if they have changed, and pass their claim templates to ``adopt``."""
         async with self._looking:
             await self._look()
 

@@ -37,7 +37,7 @@ class Acting:
 
     sight: ObservedCluster
     requests: Requests
-    tell: Callable[[Notice], None]
+    publish: Callable[[Notice], None]
     wake: asyncio.Event
     """Set when there may be new work for the loop."""
     timing: Timing
@@ -106,7 +106,7 @@ class Acting:
         self._waits.keep({key_of(action) for action in (*plan.actions, *again)})
         self._served = world.served
         self._sending.offer([*self._waits.in_turn(plan.actions, now), *again])
-        self._tell(plan)
+        self._publish(plan)
         until = min(self._waits.next_at(now), known.next_at(now), now + _LONGEST_SECONDS)
         return min(until - now, plan.again_at - time.time())
 
@@ -182,11 +182,11 @@ class Acting:
         else:
             self._waits.put_off(action, answer, now)
 
-    def _tell(self, plan: ActionPlan) -> None:
+    def _publish(self, plan: ActionPlan) -> None:
         notices = [*plan.notices, *self._waits.notices()]
         for notice in notices:
             if notice not in self._reported:
-                self.tell(notice)
+                self.publish(notice)
         self._reported = set(notices)
         self.metrics.standing(Counter(each.reason for each in notices))
 

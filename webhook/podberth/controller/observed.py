@@ -36,12 +36,12 @@ SEEN_KINDS: Final[tuple[Kind, ...]] = tuple(_seen(kind) for kind in of_role("pod
 
 
 class ObservedCluster:
-    """Follows everything that the controller needs of a cluster. ``stir`` is called after each change."""
+    """Follows everything that the controller needs of a cluster. ``notify`` is called after each change."""
 
     def __init__(
         self,
         connect: Callable[[], Client],
-        stir: Callable[[], None],
+        notify: Callable[[], None],
         metrics: Counts,
         log: Log,
         timing: Timing,
@@ -51,10 +51,10 @@ class ObservedCluster:
         """The waiting pods that name a group or a claim template, by NAMESPACE/NAME."""
         self.declared: Mapping[str, Mapping[str, Any]] | None = None
         """The claim templates that policies declare; None if they are not known yet."""
-        self._stir = stir
+        self._notify = notify
         sink = Documents(WAITING_PODS.name, self._put, self._drop, lambda: None, log)
         self._reflector = Reflector(WAITING_PODS, connect(), sink, metrics, log, timing)
-        self._objects = LiveKinds(SEEN_KINDS, stir, log)
+        self._objects = LiveKinds(SEEN_KINDS, notify, log)
         self._served = ServedKinds(self._objects, connect, metrics, log, timing)
 
     def unlisted(self) -> list[str]:
@@ -104,7 +104,7 @@ class ObservedCluster:
     def declare(self, templates: Mapping[str, Mapping[str, Any]]) -> None:
         """Replace the claim templates that policies declare by ``templates``, which has them by name."""
         self.declared = templates
-        self._stir()
+        self._notify()
 
     def in_groups(self) -> int:
         """Return the number of waiting pods that name a group; pods that name only a claim template do not count."""
@@ -125,11 +125,11 @@ class ObservedCluster:
             self._drop(name)
         elif self.pods.get(name) != pod:
             self.pods[name] = pod
-            self._stir()
+            self._notify()
 
     def _drop(self, name: str) -> None:
         if self.pods.pop(name, None) is not None:
-            self._stir()
+            self._notify()
 
 
 def owners_of(pods: Sequence[WaitingPod], owners: Mapping[Owned, OwnerReference | None]) -> set[Owned]:

@@ -106,7 +106,7 @@ class ClusterFacts:
         return self._derived(replace(self, tables=_held({**self.tables, **tables}), **others), self)
 
     def with_workloads(self, known: "ClusterFacts") -> "ClusterFacts":
-        """Return the facts ``known``, but with the Namespaces and ConfigMaps of ``self``."""
+        """Return the facts ``known`` instead of these; only the Namespaces and ConfigMaps of these facts are kept."""
         own = {kind: self.tables.get(kind, _EMPTY) for kind in (NAMESPACE_KIND, CONFIG_MAP)}
         return self._derived(replace(known, tables=_held({**known.tables, **own})), self, known)
 

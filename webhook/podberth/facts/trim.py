@@ -212,13 +212,13 @@ def _counted(value: Any, key: str) -> Any:
     """Return a copy of a workload's spec in which strings are empty, but for names and requirements on a node."""
     if isinstance(value, dict):
         counted = {inner: _counted(each, inner) for inner, each in value.items()}
-        return counted | _asked_of_a_node(value)
+        return counted | _requested_of_a_node(value)
     if isinstance(value, list):
         return [_counted(each, key) for each in value]
     return value if not isinstance(value, str) or key in _NAMES else ""
 
 
-def _asked_of_a_node(value: Document) -> Document:
+def _requested_of_a_node(value: Document) -> Document:
     """Return the fields of a PodSpec, or of a container's resources, that decide on which nodes its pods can run."""
     if isinstance(value.get("containers"), list):
         affinity = {"nodeAffinity": _whole(_REQUIRED)}

@@ -8,13 +8,12 @@ copies them beside the served ones (docs/adr/0011-policy-library.md).
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 
-from ..errors import PolicyError, UsageError
+from ..errors import PolicyError, UsageError, did_you_mean
 from ..policy.model import GPUPolicy
 from ..policy.parse import parse_policies
-from .reading import MAX_POLICY_BYTES, read_text_in_time
+from .reading import MAX_POLICY_BYTES, read_text_in_time, reason_of
 
 # A wheel has them inside the package, a checkout (from which an editable install runs) at its root. The names are those
 # of pyproject.toml's force-include.
@@ -48,17 +47,21 @@ class Shipped:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The texts of ``policy.yaml`` and ``params.yaml`` in the policy's folder."""
+        """The texts of ``policy.yaml`` and ``params.yaml`` in the policy's folder.
+
+        Raises:
+            UsageError: a file cannot be read.
+        """
         files = (self.folder / name for name in (POLICY, PARAMS))
-        return tuple(read_text_in_time(file, MAX_POLICY_BYTES) for file in files if file.exists())
+        return tuple(_text(file) for file in files if file.exists())
 
 
 def shipped() -> tuple[Shipped, ...]:
     """Return the shipped policies: those that are served by default, then the optional ones, each by name.
 
     Raises:
-        UsageError: the library is not installed.
-        PolicyError: a policy of the library was edited and cannot be read.
+        UsageError: the library is not installed, or a file of it cannot be read.
+        PolicyError: a policy of the library was edited and is wrong.
     """
     root = _root()
     found = tuple(_found(root))
@@ -87,14 +90,10 @@ def schema() -> str:
     """Return the text of the published JSON Schema of a policy.
 
     Raises:
-        UsageError: the schema is not installed.
+        UsageError: the schema is not installed, or cannot be read.
     """
     published = _PACKAGE.parent / "schema"
-    file = (published if published.is_dir() else _CHECKOUT / "docs" / "schema") / SCHEMA
-    try:
-        return read_text_in_time(file, MAX_POLICY_BYTES)
-    except OSError as error:
-        raise UsageError(f"policies schema: {file}: cannot be read: {error.strerror}; reinstall podberth") from error
+    return _text((published if published.is_dir() else _CHECKOUT / "docs" / "schema") / SCHEMA)
 
 
 def named(name: str) -> Shipped:
@@ -105,9 +104,8 @@ def named(name: str) -> Shipped:
     """
     library = {each.name: each for each in shipped()}
     if name not in library:
-        near = get_close_matches(name, library, n=1)
-        meant = f"; did you mean {near[0]}" if near else ""
-        raise UsageError(f"policies: got {name!r}, want a name that `podberth policies list` prints{meant}")
+        wanted = "want a name that `podberth policies list` prints"
+        raise UsageError(f"policies: got {name!r}, {wanted}{did_you_mean(name, library)}")
     return library[name]
 
 
@@ -127,10 +125,18 @@ def copy(policy: Shipped, directory: Path) -> Path:
     return target
 
 
+def _text(file: Path) -> str:
+    try:
+        return read_text_in_time(file, MAX_POLICY_BYTES)
+    except (OSError, UnicodeDecodeError) as error:
+        wanted = "want a file that podberth is packaged with; reinstall podberth"
+        raise UsageError(f"policies: {file}: got no text ({reason_of(error)}), {wanted}") from error
+
+
 def _found(root: Path) -> Iterator[Shipped]:
     for directory, on in _DIRECTORIES:
         for file in sorted((root / directory).glob(f"*/{POLICY}")):
-            parsed = parse_policies([(str(file), read_text_in_time(file, MAX_POLICY_BYTES))])
+            parsed = parse_policies([(str(file), _text(file))])
             if parsed.problems:
                 raise PolicyError(parsed.problems)
             policies = sorted((each.policy for each in parsed.policies), key=lambda each: each.sort_key)

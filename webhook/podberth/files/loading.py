@@ -18,7 +18,7 @@ from ..kube.schema import PodSchema
 from ..policy.parse import ParsedPolicies, parse_policies
 from ..suite.case_file import GOLDEN_SUFFIX
 from .deadline import new_environment
-from .reading import MAX_FILE_BYTES, MAX_POLICIES_BYTES, MAX_POLICY_BYTES, in_time, read_in_time, read_text
+from .reading import MAX_FILE_BYTES, MAX_POLICIES_BYTES, MAX_POLICY_BYTES, in_time, read_in_time, read_text, reason_of
 from .source import Loaded
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
@@ -301,11 +301,6 @@ def _texts_now(
 
 def _unreadable(path: Path, error: OSError | UnicodeDecodeError) -> Problem:
     return Problem(str(path), 0, 0, "", f"cannot be read: {reason_of(error)}")
-
-
-def reason_of(error: OSError | UnicodeDecodeError) -> str:
-    """Return why a file cannot be read, without the file's name and the error's number."""
-    return str(getattr(error, "strerror", None) or error)
 
 
 def _listing(path: Path) -> tuple[list[Path], list[Problem]]:

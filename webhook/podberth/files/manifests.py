@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from ..errors import Problem
-from .loading import SUFFIXES, reason_of
-from .reading import MAX_FILE_BYTES, in_time, read_given, read_stream
+from .loading import SUFFIXES
+from .reading import MAX_FILE_BYTES, in_time, read_given, read_stream, reason_of
 
 STDIN: Final = "-"
 # YAML 1.2.2, 5.2; longest first, because UTF-32's mark starts with UTF-16's

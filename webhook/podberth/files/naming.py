@@ -35,8 +35,7 @@ from ..policy.model import LabelSelector
 from ..policy.wording import explain
 from ..wellknown import HOSTNAME_LABEL
 from ..workload.systems import SYSTEMS
-from .loading import reason_of
-from .reading import MAX_SMALL_BYTES, read_text_in_time
+from .reading import MAX_SMALL_BYTES, read_text_in_time, reason_of
 
 if TYPE_CHECKING:
     _SystemName: TypeAlias = str

@@ -143,6 +143,11 @@ def read_text_in_time(path: Path, most: int) -> str:
     return in_time(path, partial(read_text, path, most))
 
 
+def reason_of(error: OSError | UnicodeDecodeError) -> str:
+    """Return why a file cannot be read, without the file's name and the error's number."""
+    return str(getattr(error, "strerror", None) or error)
+
+
 def _want_regular(mode: int, path: Path) -> None:
     if stat.S_ISREG(mode):
         return

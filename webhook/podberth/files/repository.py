@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from ..check.bystanders import CHART, KUSTOMIZATIONS, patches_of
+from ..check.other_files import CHART, KUSTOMIZATIONS, patches_of
 from ..check.sources import read
 from ..errors import Problem
 from .manifests import read_manifest

@@ -12,7 +12,7 @@ from ..workload.memberships import GROUPS
 from ..workload.templates import objects_in
 from .case import MOST_ROLES, GroupCase, KnownCluster, Pods, Wrong
 from .domains import too_large_groups
-from .exclusive import second_opinions
+from .exclusive import contradictions
 from .in_parts import started_in_parts
 from .launchers import miscounted_launchers
 from .minimums import too_large_minimums
@@ -71,7 +71,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         name="Exclusive topology with a second topology",
         source="kubernetes-sigs/jobset pkg/webhooks/pod_mutating_webhook.go; kubernetes-sigs/lws pkg/webhooks; "
         "sgl-project/rbg pkg/reconciler/pod_reconciler.go",
-        find=second_opinions,
+        find=contradictions,
     ),
     Check(
         name="A size that no domain holds",

@@ -6,7 +6,7 @@ from .case import GroupCase, Wrong
 from .levels import affinity_keys, exclusive_levels, kueue_levels
 
 
-def second_opinions(case: GroupCase) -> Iterator[Wrong]:
+def contradictions(case: GroupCase) -> Iterator[Wrong]:
     """Yield a problem for pod affinity or Kueue's topology with another level than the exclusive topology has.
 
     Spread and anti-affinity do not contradict exclusive topology: a gang that is alone in its rack may be spread over

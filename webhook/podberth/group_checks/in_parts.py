@@ -19,8 +19,8 @@ _DEFAULT: Final = "default-scheduler"
 def started_in_parts(case: GroupCase) -> Iterator[Wrong]:
     """Yield one problem for an object with a gang that its scheduler starts pod by pod.
 
-    Either the scheduler reads the gang's minimum from the workload, which states none, or makes no group of bare pods,
-    or nothing on the cluster groups pods. A minimum that is stated is the user's choice, whatever it is.
+    There are three causes: the scheduler reads the gang's minimum from the workload, and the workload states none; the
+    scheduler makes no group of bare pods; or the cluster has no group system. A stated minimum is never a problem.
     """
     if case.is_bare:
         yield from _bare(case)

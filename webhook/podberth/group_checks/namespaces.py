@@ -9,8 +9,9 @@ from .case import GroupCase, Pods, Wrong
 
 
 def other_namespaces(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each group known in other namespaces only, and for each role or wrapped object of another.
+    """Yield a problem for each group that exists only in other namespaces, and for each other namespace in the object.
 
+    A role's template and an object that an AppWrapper wraps may not name another namespace than the object's.
     No controller reads the namespace of a template (kubernetes pkg/controller/controller_utils.go GetPodFromTemplate),
     and an AppWrapper creates objects in its own namespace (project-codeflare/appwrapper internal/webhook).
     """

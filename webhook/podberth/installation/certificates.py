@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..pki.authorities import certificates_in, validity
 from ..pki.inspection import expiring, inspect
 from ..pki.rotation import Registration, name
-from .observation import Fact, InstallationState, Replica, Row, Unread, counted, lasting, named, spoken, unread
+from .observation import Fact, InstallationState, Replica, Row, Unread, counted, lasting, named, readable, unread
 
 _LEAF: Final = "podberth_certificate_not_after_seconds"
 _AUTHORITY: Final = "podberth_ca_not_after_seconds"
@@ -39,12 +39,12 @@ def certificates(observed: InstallationState) -> Iterator[Row]:
     if isinstance(observed.replicas, Unread):
         yield unread("served", observed.replicas)
         return
-    speaking = spoken(observed.replicas)
-    if silent := _silent(observed.replicas, len(speaking)):
+    found_replicas = readable(observed.replicas)
+    if silent := _silent(observed.replicas, len(found_replicas)):
         yield silent
-    if speaking:
-        yield _served(speaking, registrations, observed.now)
-        yield _rotation(speaking)
+    if found_replicas:
+        yield _served(found_replicas, registrations, observed.now)
+        yield _rotation(found_replicas)
 
 
 def _trusted(registrations: Sequence[Registration], now: datetime) -> Row:

@@ -24,7 +24,7 @@ from .observation import (
     Unread,
     counted,
     lasting,
-    spoken,
+    readable,
     unread,
 )
 
@@ -64,8 +64,8 @@ def denied(observed: InstallationState) -> Iterator[Row]:
         yield unread("events", observed.events)
     else:
         yield from _objects(observed.events, observed.now)
-    if speaking := spoken(observed.replicas):
-        yield _counted(speaking)
+    if found_replicas := readable(observed.replicas):
+        yield _counted(found_replicas)
 
 
 def _objects(events: ClusterWarnings, now: datetime) -> Iterator[Row]:

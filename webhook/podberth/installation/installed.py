@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ..wellknown import API_VERSION, NAMESPACE
-from .observation import Document, Fact, Found, InstallationState, Row, Unread, counted, named, option, spoken, unread
+from .observation import Document, Fact, Found, InstallationState, Row, Unread, counted, named, option, readable, unread
 
 _INSTALL: Final = "apply what you installed from again (docs/install.md)"
 _AGENT_GUARD: Final = "podberth-agent"
@@ -114,7 +114,7 @@ _HOW: Final = "docs/install.md, Only the API server may ask"
 
 def callers(observed: InstallationState) -> Iterator[Row]:
     """Yield a line on whether each replica requires client certificates, from its metrics or the Deployment's flags."""
-    said = {each.name: each.value(_METRIC) for each in spoken(observed.replicas)}
+    said = {each.name: each.value(_METRIC) for each in readable(observed.replicas)}
     known = {name: bool(value) for name, value in said.items() if value is not None}
     if not known:
         if isinstance(observed.deployment, Unread):

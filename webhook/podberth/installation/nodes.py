@@ -20,7 +20,7 @@ from .observation import (
     counted,
     lasting,
     named,
-    spoken,
+    readable,
     unread,
 )
 
@@ -49,7 +49,7 @@ def topology(observed: InstallationState) -> Iterator[Row]:
     yield _nodes(objects, picture)
     if not isinstance(observed.heartbeats, Unread) and not isinstance(observed.topologies, Unread):
         yield _heartbeats(observed.heartbeats, objects.nodes, observed.now)
-    if replicas := spoken(observed.replicas):
+    if replicas := readable(observed.replicas):
         yield _watches(replicas)
     yield from _states(picture)
     if objects.problems:
@@ -58,7 +58,7 @@ def topology(observed: InstallationState) -> Iterator[Row]:
 
 
 def listed(observed: InstallationState) -> Iterator[dict[str, Any]]:
-    """Yield what was read about nodes, as Lists."""
+    """Yield a List of each kind of objects that was read about nodes: Nodes, topology ConfigMaps, heartbeat Leases."""
     yield from as_list(observed.nodes, "v1", "Node")
     yield from as_list(observed.topologies, "v1", "ConfigMap")
     yield from as_list(observed.heartbeats, "coordination.k8s.io/v1", "Lease")

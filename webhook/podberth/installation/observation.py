@@ -118,7 +118,7 @@ class InstallationState:
     """What ``checking.let_through`` finds among the unrecorded pods; None if nobody has looked."""
 
 
-def spoken(replicas: Read[tuple[Replica, ...]]) -> tuple[Replica, ...]:
+def readable(replicas: Read[tuple[Replica, ...]]) -> tuple[Replica, ...]:
     """Return the replicas whose metrics could be read."""
     known = () if isinstance(replicas, Unread) else replicas
     return tuple(each for each in known if not isinstance(each.metrics, Unread))
@@ -176,7 +176,10 @@ class StatusReport:
 
 
 def as_list(found: Read[tuple[Document, ...]], version: str, kind: str) -> Iterator[dict[str, Any]]:
-    """Yield the listed objects as one List of a kind, which the objects of a list do not repeat; nothing if unread."""
+    """Yield one List of the objects, with their kind; nothing if they could not be read.
+
+    The List has to have the kind, because the API server leaves it out of the objects in a list.
+    """
     if not isinstance(found, Unread):
         yield {"apiVersion": version, "kind": f"{kind}List", "items": list(found)}
 
@@ -200,7 +203,7 @@ def counted(number: int, what: str) -> str:
 
 
 def lasting(seconds: float) -> str:
-    """Return a duration as text, in the largest unit of which it has two: ``90 s``, ``3 min``, ``364 d``."""
+    """Return a duration as text, in the largest unit that gives at least 2: ``90 s``, ``3 min``, ``364 d``."""
     for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= 2 * size:
             return f"{seconds / size:.0f} {unit}"

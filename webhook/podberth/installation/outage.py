@@ -12,7 +12,7 @@ _COMPONENT: Final = "the component fail-closed (docs/install.md)"
 
 
 def outage(observed: InstallationState) -> Iterator[Row]:
-    """Yield the lines on what becomes of new pods while podberth is away, and on what became of them."""
+    """Yield a line on the new pods that the API server refuses while podberth is away, and one on those it admitted."""
     found = {kind: each for kind, each in observed.configurations.items() if each and not isinstance(each, Unread)}
     if found.keys() >= {MUTATING, VALIDATING}:
         yield _fail_closed({kind: [*map(dict, each.get("webhooks") or ())] for kind, each in found.items()})

@@ -16,7 +16,7 @@ from .observation import (
     counted,
     named,
     option,
-    spoken,
+    readable,
     unread,
 )
 
@@ -31,7 +31,7 @@ _RELOADS: Final = "podberth_reload_total"
 
 def policies(observed: InstallationState) -> Iterator[Row]:
     """Yield the lines about the policies in force, and about those that are not."""
-    files, replicas = option(observed.deployment, "policies"), spoken(observed.replicas)
+    files, replicas = option(observed.deployment, "policies"), readable(observed.replicas)
     topology = option(observed.deployment, "topology")
     follows = topology == _CLUSTER
     sources = [f"files in {files}"] if files else []
@@ -45,7 +45,7 @@ def policies(observed: InstallationState) -> Iterator[Row]:
         return
     objects = observed.policies
     if topology and not follows:
-        yield _bystanders(objects)
+        yield _unread_objects(objects)
         return
     yield _objects(objects)
     for each in _of_state(objects, "broken")[:MOST_NAMED]:
@@ -143,7 +143,7 @@ def _counted(replicas: tuple[Replica, ...]) -> dict[str, tuple[str, ...]] | None
     }
 
 
-def _bystanders(objects: tuple[Document, ...]) -> Row:
+def _unread_objects(objects: tuple[Document, ...]) -> Row:
     names = _names(objects)
     if not names:
         return Row("objects", "ok", "not in the cluster", {"names": ()})

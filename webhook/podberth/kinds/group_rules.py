@@ -86,12 +86,12 @@ JOB_SCHEDULING: Final = ("scheduling", "schedulingPolicy")
 
 
 def above(got: int, most: int, what: str) -> str:
-    """Return the message about a minimum ``got`` that is above ``most``, the number of ``what``."""
+    """Return the message about a minimum ``got`` above ``most``; ``what`` names what the maximum counts."""
     return f"got {got}, want {most} at most, {what}: {NEVER}"
 
 
 def items(value: object) -> Iterator[tuple[int, Found]]:
-    """Yield the objects in a list, each with its index."""
+    """Yield the objects in a list, each with its index; nothing if ``value`` is no list."""
     rows = enumerate(value if isinstance(value, list) else ())
     return ((index, each) for index, each in rows if isinstance(each, Mapping))
 

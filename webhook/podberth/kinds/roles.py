@@ -57,7 +57,10 @@ class Role:
 
 
 class Predicted(dict[str, Any]):
-    """The predicted owner of the pods of several templates; results of ``read_once`` are cached in it."""
+    """The owner that podberth predicts for the pods of several templates.
+
+    ``read_once`` caches its results here, because each template's pod is described separately and reads the same owner.
+    """
 
     __slots__ = ("found",)
 
@@ -71,7 +74,7 @@ _Read = TypeVar("_Read")
 
 
 def read_once(owner: Mapping[str, Any] | None, read: Callable[..., _Read], *more: str) -> _Read:
-    """Return ``read(owner, *more)``; for a Predicted owner the result is cached."""
+    """Return ``read(owner, *more)``; if the owner is a ``Predicted``, the result is cached in the owner."""
     if not isinstance(owner, Predicted):
         return read(owner, *more)
     key = (read, *more)

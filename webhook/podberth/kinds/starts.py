@@ -63,7 +63,10 @@ class Start(Generic[P]):
     """The least number of pods that start together; 0: none have to."""
 
     def of(self, some: Sequence[P]) -> "Start[P]":
-        """Return the start of the pods ``some`` alone; ``least`` is then the number that starts in any case."""
+        """Return the ``Start`` of only the pods ``some``, a part of the gang's pods.
+
+        Its ``least`` is the number of these pods that start together even if all other pods of the gang start, too.
+        """
         wanted = {each.template.path for each in some}
         shares = tuple(each for each in self.shares if each.pods.template.path in wanted)
         others = sum(each.most for each in self.shares if each.pods.template.path not in wanted)

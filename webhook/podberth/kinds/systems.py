@@ -51,13 +51,13 @@ class System:
     keeps: str = ""
     """The fields of a pod that the system hashes or copies before the next pod is made; empty if there are none."""
     keeps_of: Callable[[Mapping[str, Any]], bool] = lambda _pod: True
-    """Tells whether the system has ``keeps`` of this pod before it is created: of a pod whose group is made of the
+    """Whether the system has ``keeps`` of this pod before it is created: of a pod whose group is made of the
     created pods, it has nothing."""
     tolerates: str = ""
     """The text that says why the pods of a group may have tolerations of the moment, and where not; empty: they may
     not, because the system compares or copies them."""
     starts_alone: Callable[[Subject], bool] = lambda _pod: False
-    """Tells whether the system certainly starts this member of a gang by itself, as a group of one."""
+    """Whether the system certainly starts this member of a gang by itself, as a group of one."""
     asked_above: tuple[tuple[str, ...], ...] = ()
     """The paths of the fields in which an owner of the pod already asks the system for topology."""
     alone_topology: str = ""

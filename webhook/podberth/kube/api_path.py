@@ -60,7 +60,13 @@ class ApiPath(str):
         return _made(f"{self}{ApiPath(*segments)}")
 
     def asking(self, query: Mapping[str, str]) -> "ApiPath":
-        """Return the path with a query appended, its keys and values quoted; the same path if the query is empty."""
+        """Return the path with a query appended, its keys and values quoted; the same path if the query is empty.
+
+        Raises:
+            ClusterError: this path has a query already.
+        """
+        if query and "?" in self:
+            raise _refused(self, "a path without a query")
         return _made(f"{self}?{urlencode(query)}") if query else self
 
 

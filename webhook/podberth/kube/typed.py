@@ -4,9 +4,9 @@ Only types and the existence of fields are checked; the API server decides wheth
 """
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from typing import Any, Final
 
+from ..errors import did_you_mean
 from .schema import POD, PodSchema, Schema
 
 POD_TYPE: Final = Schema(kind="message", message=POD)
@@ -71,9 +71,7 @@ def step(schema: PodSchema, kind: Schema, key: str, where: str) -> Schema:
         raise MisfitError(f"{where}: got {key!r} below {_named(kind)}")
     fields = schema.definition(kind.message).fields
     if key not in fields:
-        near = get_close_matches(key, list(fields), n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise MisfitError(f"{where}: unknown field {key!r}{hint}")
+        raise MisfitError(f"{where}: unknown field {key!r}{did_you_mean(key, fields)}")
     return fields[key]
 
 

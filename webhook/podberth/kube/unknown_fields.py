@@ -53,7 +53,7 @@ _OTHER_VERSIONS: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
-# Fields of alpha versions that public manifests still have, by type and name, with what is said of them.
+# Fields of alpha versions that public manifests still have, by type and name, with what is said about them.
 _FORMER: Final[Mapping[tuple[str, str], str]] = {
     # k8s.io/api core/v1 types.go PodResourceClaim, v0.30 and v0.31
     ("io.k8s.api.core.v1.PodResourceClaim", "source"): (

@@ -111,7 +111,7 @@ class KnownTerm:
 
 
 class WantedTerm:
-    """A term of podberth's, parsed for comparison with the user's terms."""
+    """A nodeSelectorTerm that podberth wants to write, parsed for comparison with the user's terms."""
 
     __slots__ = ("facts", "term")
 

@@ -3,13 +3,13 @@
 This module knows pydantic's error types but nothing about policies; ``suite`` uses it for its documents, too.
 """
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from ..errors import did_you_mean
 from ..kube.positions import Path
 from ..kube.scalars import kind_of
 
@@ -28,12 +28,6 @@ def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]
             yield path, False, f"the field {path[-1]!r} is required"
         else:
             yield path, of_key, _message(details)
-
-
-def suggest(name: str, known: Iterator[str] | tuple[str, ...]) -> str:
-    """Return a "did you mean" text with the most similar known name; empty if no known name is similar."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {near[0]!r}?" if near else ""
 
 
 def fields_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
@@ -58,7 +52,7 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 
 def _unknown(name: str, known: tuple[str, ...]) -> str:
-    hint = suggest(name, known)
+    hint = did_you_mean(name, known)
     return f"unknown field {name!r}{hint or ('; want one of ' + ', '.join(sorted(known)) if known else '')}"
 
 
@@ -82,7 +76,7 @@ def _want(wanted: str) -> Callable[[object, Mapping[str, Any]], str]:
 def _literal(value: object, context: Mapping[str, Any]) -> str:
     expected = str(context.get("expected", ""))
     names = tuple(part.strip("'") for part in expected.replace(" or ", ", ").split(", "))
-    hint = suggest(value, names) if isinstance(value, str) and len(names) > 1 else ""
+    hint = did_you_mean(value, names) if isinstance(value, str) and len(names) > 1 else ""
     return f"got {shown(value)}, want {expected}{hint}"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from secrets import token_bytes
 from typing import Final, Protocol
 
-from ..admission.snapshot import for_every_pod, reads_topology
+from ..admission.snapshot import count_needing_every_pod, reads_topology
 from ..api.protocol import NAMESPACES, PARAMS, Document
 from ..cluster.layered_policies import LayeredPolicies
 from ..cluster.live_policies import TakesPolicies
@@ -128,7 +128,7 @@ class WatchedSnapshot:
         """Use these Namespaces and params objects for decisions from now on."""
         self._objects = objects
         self._put_in_force()
-        self._state.tell_news()
+        self._state.wake_waiting()
 
     def adopt_workloads(self, workloads: ClusterFacts) -> None:
         """Use these owners, groups, claims and device classes for decisions from now on."""
@@ -137,7 +137,7 @@ class WatchedSnapshot:
             self._state.snapshot = self._state.snapshot.with_workloads(workloads)
         else:
             self._put_in_force()
-        self._state.tell_news()
+        self._state.wake_waiting()
 
     def _put_in_force(self) -> None:
         """Build the snapshot and put it in force, if all its parts are known.
@@ -164,7 +164,7 @@ class WatchedSnapshot:
         snapshot = self._state.snapshot or loaded.snapshot
         policies, nodes = len(snapshot.policies), (self._topology or snapshot.topology).node_count
         self._metrics.policies.set(policies)
-        for phase, count in for_every_pod(snapshot.policies).items():
+        for phase, count in count_needing_every_pod(snapshot.policies).items():
             self._metrics.policies_for_every_pod.labels(phase).set(count)
         self._metrics.nodes.set(nodes)
         self._metrics.policy_objects([each.state for each in loaded.verdicts])
@@ -176,8 +176,8 @@ class WatchedSnapshot:
             self._metrics.topology_age = lambda: time.monotonic() - loaded_at
         if loaded.refused:
             self._log.event("error", f"policies: {_KEPT}", problems=list(map(str, loaded.refused)))
-        self._tell_replaced(loaded.verdicts)
-        self._tell_broken(loaded.verdicts)
+        self._log_replaced(loaded.verdicts)
+        self._log_broken(loaded.verdicts)
         for note in snapshot.notes:
             self._log.event("warning", "policies", problem=str(note))
         for warning in loaded.warnings:
@@ -186,7 +186,7 @@ class WatchedSnapshot:
         settle()
         self.when_loaded()
 
-    def _tell_replaced(self, verdicts: Sequence[Verdict]) -> None:
+    def _log_replaced(self, verdicts: Sequence[Verdict]) -> None:
         """Log once which policies of files a GPUPolicy replaces or switches off, and which decide again."""
         replaced = {each.name: each for each in verdicts if each.replaces and each.state in _USABLE}
         for name, each in replaced.items():
@@ -200,7 +200,7 @@ class WatchedSnapshot:
         # Of an object that is broken now the last good version may still replace the policy of files.
         self._replaced = {name: each for name, each in self._replaced.items() if name in present} | replaced
 
-    def _tell_broken(self, verdicts: Sequence[Verdict]) -> None:
+    def _log_broken(self, verdicts: Sequence[Verdict]) -> None:
         """Log every broken policy once, and again when its problems change."""
         broken = [each for each in verdicts if each.state not in _USABLE]
         for each in broken:
@@ -219,16 +219,16 @@ def following(
 ) -> TakesPolicies:
     """Return a function that receives the cluster's policies, compiles them in a thread and reports the verdicts."""
 
-    def tell() -> None:
-        statuses.tell(source.judged(), snapshot.verdicts, snapshot.readers)
+    def report() -> None:
+        statuses.receive(source.judged(), snapshot.verdicts, snapshot.readers)
 
     async def take(documents: Mapping[str, Document]) -> None:
         source.take(documents)
         await _refresh(snapshot, metrics, log)
-        tell()
+        report()
 
     # Files that change may turn what is replaced.
-    snapshot.when_loaded = tell
+    snapshot.when_loaded = report
     return take
 
 

@@ -45,7 +45,7 @@ class ServingState:
     """Returns the unknown objects of a review that may still arrive; None: no review ever waits for objects."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def tell_news(self) -> None:
+    def wake_waiting(self) -> None:
         """Wake the reviews that wait for an object, because the snapshot has changed."""
         news, self._news = self._news, asyncio.Event()
         news.set()

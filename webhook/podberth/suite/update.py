@@ -26,7 +26,7 @@ class Update:
 
 
 def update_of(suite: Suite, result: SuiteResult) -> Update:
-    """Return the update of a suite, from the result of its run."""
+    """Return the changes that ``podberth test --update`` makes to a suite, from the result of a run of the suite."""
     operations: list[Operation] = []
     goldens: dict[str, str] = {}
     changes: list[str] = []

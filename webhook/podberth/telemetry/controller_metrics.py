@@ -27,7 +27,7 @@ class ControllerMetrics(WatchCounts, Collector):
         """Create the counters."""
         self.registry = registry = CollectorRegistry()
         super().__init__(registry)
-        build = Gauge("podberth_build_info", "Always 1; the labels tell.", ["version"], registry=registry)
+        build = Gauge("podberth_build_info", "Always 1; the facts are the labels.", ["version"], registry=registry)
         build.labels(__version__).set(1)
         self._standing = Gauge(
             "podberth_controller_notices", "Present problems that an Event reports.", ["reason"], registry=registry

@@ -40,7 +40,7 @@ class NodeReading:
 
 _GPU, _MIG = ("gpu",), ("gpu", "mig_uuid")
 _GAUGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "podberth_gpu_info": ("Always 1; the labels tell.", ("gpu", "uuid", "vendor", "product", "pci_id", "mig")),
+    "podberth_gpu_info": ("Always 1; the facts are the labels.", ("gpu", "uuid", "vendor", "product", "pci_id", "mig")),
     "podberth_gpu_healthy": ("Whether the GPU is healthy: 1 or 0.", _GPU),
     "podberth_gpu_problem_info": ("Always 1; what is wrong with a GPU.", ("gpu", "problem")),
     "podberth_gpu_utilization_ratio": ("The share of the last moment in which anything ran on it.", _GPU),
@@ -51,11 +51,11 @@ _GAUGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "Devices of a GPU that a container holds: 1, or how many of its shares.",
         ("gpu", "mig_uuid", "namespace", "pod", "container", "resource"),
     ),
-    "podberth_mig_device_info": ("Always 1; the labels tell.", (*_MIG, "profile", "gpu_instance")),
+    "podberth_mig_device_info": ("Always 1; the facts are the labels.", (*_MIG, "profile", "gpu_instance")),
     "podberth_mig_device_memory_used_bytes": ("Memory in use in its GPU instance.", _MIG),
     "podberth_mig_device_memory_total_bytes": ("Memory of its GPU instance.", _MIG),
     "podberth_mig_device_allocated": ("Whether a container holds it.", _MIG),
-    "podberth_agent_build_info": ("Always 1; the labels tell.", ("version",)),
+    "podberth_agent_build_info": ("Always 1; the facts are the labels.", ("version",)),
     "podberth_agent_devices_seen": ("Whether the last look succeeded and is not too old: 1 or 0.", ()),
     "podberth_agent_last_read_timestamp_seconds": ("When a look last succeeded, as Unix time.", ()),
     "podberth_agent_unseen_info": ("Always 1; what could not be read, and why.", ("gpu", "what", "why")),

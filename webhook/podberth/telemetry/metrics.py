@@ -129,7 +129,7 @@ class Metrics(Collector):
             ["what", "result"],
             registry=self.registry,
         )
-        gauge("podberth_build_info", "Always 1; the labels tell.", ["version"]).labels(__version__).set(1)
+        gauge("podberth_build_info", "Always 1; the facts are the labels.", ["version"]).labels(__version__).set(1)
         _begin(self.policies_for_every_pod, ("mutate", "validate"))
         _begin(self._policy_objects, POLICY_STATES)
         _begin(self._rotation, STAGES)

@@ -65,10 +65,10 @@ def cover(wanted: Sequence[LabelledNodes], others: Sequence[LabelledNodes], *, c
         return Cover((), exact=True)
     unusable = conventions.ignored_labels | {HOSTNAME_LABEL}
     ranked = [each.key for each in conventions.label_keys if each.key not in unusable]
-    found = _Telling(ranked, wanted, others, conventions).cover()
+    found = _Search(ranked, wanted, others, conventions).cover()
     if not found.exact:
         incidental = _incidental([*wanted, *others], unusable.union(ranked))
-        found = _Telling([*ranked, *incidental], wanted, others, conventions).cover()
+        found = _Search([*ranked, *incidental], wanted, others, conventions).cover()
     return found
 
 
@@ -85,7 +85,7 @@ def _incidental(kinds: Iterable[LabelledNodes], unusable: frozenset[str]) -> lis
     return sorted(shared - unusable)
 
 
-class _Telling:
+class _Search:
     """The search for terms over one list of label keys; keys with a configured meaning come first."""
 
     def __init__(

@@ -1,6 +1,6 @@
 """Functions that read one bounded, typed field of an untrusted document, for the decoders of this package.
 
-A wrong value raises a TopologyError that says where it is, what it is, and what was expected.
+Each function raises TopologyError for a wrong value; the message says where it is, what it is, and what was expected.
 """
 
 from collections.abc import Callable, Iterator, Mapping

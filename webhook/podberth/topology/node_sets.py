@@ -39,8 +39,8 @@ _REMEMBERED = 64
 _MOST_NAMED = 2  # nodes named for one reason: a line for people has room for no more
 
 # The labels that would distinguish wanted nodes from others, if nodes had them: GFD's; for links the node agent's.
-_TELLS_MEMORY = "nvidia.com/gpu.memory"
-_TELLS_AMOUNT = "nvidia.com/gpu.count"
+_SHOWS_MEMORY = "nvidia.com/gpu.memory"
+_SHOWS_AMOUNT = "nvidia.com/gpu.count"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -176,7 +176,7 @@ class NodeSet:
             [LabelledNodes(part.node_class.labels, part.count) for part in others],
             [Unfit(part.node_class.labels, self._why(part.node_class.capability)) for part in unfit],
             conventions=self.conventions,
-            telling=self._telling(unfit),
+            distinguishing=self._distinguishing(unfit),
         )
 
     def _why(self, capability: Capability) -> frozenset[Trait] | None:
@@ -186,13 +186,13 @@ class NodeSet:
             return None  # it is no instance of the requested profile, or its links are unknown
         return frozenset({why, "cut"} if capability.cut else {why})
 
-    def _telling(self, unfit: Sequence[Part]) -> str:
+    def _distinguishing(self, unfit: Sequence[Part]) -> str:
         """Return the label that would distinguish the fitting nodes from ``unfit``.
 
         The result is the label of link domains, of GPU memory or of the number of GPUs, whichever excludes nodes.
         """
         links = any(link_domain(part.node_class.capability, self.need) < self.linked for part in unfit)
-        return LINK_DOMAIN_LABEL if links else _TELLS_MEMORY if unfit else _TELLS_AMOUNT
+        return LINK_DOMAIN_LABEL if links else _SHOWS_MEMORY if unfit else _SHOWS_AMOUNT
 
     @cached_property
     def taints(self) -> tuple[Taint, ...]:

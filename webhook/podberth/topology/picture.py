@@ -17,7 +17,7 @@ _PRODUCT = "nvidia.com/gpu.product"
 _NVIDIA_GPU = "nvidia.com/gpu"
 
 # Labels that describe a node to a person, beside levels and those that the conventions rank.
-_TELLING: frozenset[str] = frozenset(
+_DESCRIPTIVE: frozenset[str] = frozenset(
     {
         "kubernetes.io/arch",
         "node.kubernetes.io/instance-type",
@@ -141,7 +141,10 @@ def picture_of(node: Node, conventions: Conventions | None = None) -> NodePictur
 
 
 def machine_of(node: Node) -> str:
-    """Return a node's GPUs as text, from its document, else from its labels; empty if neither names any."""
+    """Return a node's GPUs as text, such as ``8 x H100``; empty if none is known.
+
+    They come from the topology document, else from the product label and the amount of ``nvidia.com/gpu``.
+    """
     if node.topology and node.topology.gpus:
         counts: dict[str, int] = {}
         for gpu in node.topology.gpus:
@@ -239,5 +242,5 @@ def _numa(gpus: Iterable[Gpu]) -> tuple[tuple[int | None, tuple[int, ...]], ...]
 
 
 def _labels(labels: Mapping[str, str], conventions: Conventions) -> tuple[tuple[str, str], ...]:
-    ranked = (*conventions.levels, *(key.key for key in conventions.label_keys), *sorted(_TELLING))
+    ranked = (*conventions.levels, *(key.key for key in conventions.label_keys), *sorted(_DESCRIPTIVE))
     return tuple((key, labels[key]) for key in dict.fromkeys(ranked) if key in labels)

@@ -19,7 +19,7 @@ from .cover import MAX_TERMS, MAX_VALUES, Cover, LabelledNodes, Term, cover
 MOST_KEYS = 4
 """The most expressions of a term that excludes nodes. A cluster has one or two kinds of labels that describe a GPU."""
 
-_CANNOT_TELL = "no label distinguishes them from the others"
+_NOT_DISTINGUISHED = "no label distinguishes them from the others"
 _TOO_LONG = f"labels distinguish them from the others only in more than {MAX_TERMS} terms or {MAX_VALUES} values"
 
 
@@ -41,7 +41,7 @@ class Placement:
     unfit: Sequence[Unfit]
     """The other nodes that the pod's own request does not exclude."""
     conventions: Conventions
-    telling: str
+    distinguishing: str
     """The label that would distinguish the wanted nodes; reported as missing if some node lacks it."""
 
     @cached_property
@@ -62,7 +62,10 @@ class Placement:
 
     @property
     def preferred(self) -> tuple[Term, ...]:
-        """The terms for a preference: exact if possible, else with other nodes that have a wanted node's labels."""
+        """The terms for a preference: ``terms`` if they are exact, else terms that select some other nodes, too.
+
+        The other nodes have the same labels as a wanted node.
+        """
         return self._cover.terms
 
     @property
@@ -73,7 +76,7 @@ class Placement:
     @property
     def obstacle(self) -> str:
         """The reason why ``terms`` are not exact; empty if they are."""
-        return "" if self._cover.exact else _TOO_LONG if self._cover.too_long else _CANNOT_TELL
+        return "" if self._cover.exact else _TOO_LONG if self._cover.too_long else _NOT_DISTINGUISHED
 
     @property
     def required(self) -> tuple[Term, ...]:
@@ -92,9 +95,9 @@ class Placement:
     @property
     def missing_label(self) -> str:
         """The label that some nodes lack and that would make ``terms`` or ``required`` exact; empty if none would."""
-        lacking = not self._cover.exact and any(self.telling not in one.labels for one in self.wanted)
-        unsettled = self._demand is None and any(self.telling not in one.labels for one in self.unfit)
-        return self.telling if lacking or unsettled else ""
+        lacking = not self._cover.exact and any(self.distinguishing not in one.labels for one in self.wanted)
+        unsettled = self._demand is None and any(self.distinguishing not in one.labels for one in self.unfit)
+        return self.distinguishing if lacking or unsettled else ""
 
 
 def exclude(

@@ -21,7 +21,7 @@ KEPT_ANNOTATIONS: Final = tuple(
         | {path[-1] for row in SYSTEMS for path in row.asked_above if path[:-1] == ("metadata", "annotations")}
     )
 )
-"""The annotations of owners that are kept: minimums of groups, and the topology that is asked of a system."""
+"""The annotations of owners that are kept: minimums of groups, and the topology that a system is asked for."""
 _LONGEST: Final = 64  # of such a value that is kept; no number has as many digits
 # Roles have components and lists of the roles that they wait for. Each review reads this many in 4 ms.
 _MOST_IN_ALL: Final = 4 * MOST_PARTS

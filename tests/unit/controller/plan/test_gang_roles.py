@@ -46,7 +46,7 @@ def of_torch(**noted: str) -> WaitingPod:
 def known(
     owner: OwnerReference, spec: JSON, above: OwnerReference | None = None
 ) -> tuple[dict[Any, Any], dict[Any, Any]]:
-    """Return what a look-up of an owner tells: whose it is, and what is kept of it."""
+    """Return the result of a look-up of an owner: its own owner, and its kept fields."""
     document = workload(owner.api_version, owner.kind, spec, name=owner.name)
     document["metadata"]["uid"] = owner.uid
     if above is not None:

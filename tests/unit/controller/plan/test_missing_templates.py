@@ -66,7 +66,7 @@ def test_without_any_policies_it_is_the_same() -> None:
     ],
     ids=["about to be made", "policies not loaded", "there", "not served", "gated", "another's name", "no digest"],
 )
-def test_nothing_is_said_of_others(seen: World) -> None:
+def test_nothing_is_said_about_others(seen: World) -> None:
     assert notes(seen) == []
 
 

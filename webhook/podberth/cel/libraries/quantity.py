@@ -63,9 +63,10 @@ _ZEROS: Final = struct.Struct(f"<{_HELD_BITS}d")
 
 
 def apart(text: str) -> tuple[str, Sequence[float]]:
-    """Return the value of an amount as text, and its representation, encoded in the signs of zeros.
+    """Return the two parts of an amount's message: its value, and its representation.
 
-    A zero equals a negative zero. So two messages are equal if the amounts are equal, in lists and maps, too.
+    The engine compares messages by their parts, and two amounts of equal value have to be equal whatever their
+    representations are. So the representation is encoded in the signs of zeros, because 0.0 equals -0.0.
     """
     digits, _, held = text.partition("e")
     exponent = int(held.removesuffix("d"))

@@ -95,8 +95,8 @@ def _rest(live: Live) -> Iterator[str]:
             yield f"in force: {each.policy} has written what it would on live pods of {_of(each.in_force, live)}"
         if each.percent != _ALL and each.held_back:
             yield _partial(each, live)
-    if live.spoken_for:
-        yield f"not repeated: {number(live.spoken_for, 'object')} that these workloads created"
+    if live.owned:
+        yield f"not repeated: {number(live.owned, 'object')} that these workloads created"
     if live.finished:
         yield f"left out: {number(live.finished, 'workload')} done or being deleted"
     if live.exempt:

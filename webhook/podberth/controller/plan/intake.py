@@ -34,7 +34,7 @@ def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
     if not (named or templates) or over or text_at(document, "spec", "nodeName"):
         return None
     noted = annotations(document)
-    tells = with_gang_keys(document) if gang and named else {}
+    gang_keys = with_gang_keys(document) if gang and named else {}
     return WaitingPod(
         namespace=namespace,
         name=text(metadata.get("name")),
@@ -48,8 +48,8 @@ def waiting_pod(document: Mapping[str, Any]) -> WaitingPod | None:
         required=noted.get(GANG_LEVEL_MODE_ANNOTATION) == "required",
         gated=bool(at(document, "spec", "schedulingGates")),
         templates=templates,
-        gang_keys=tells,
-        sized_by_owner=bool(tells) and gang_of(tells, namespace, {}).sized_by_owner,
+        gang_keys=gang_keys,
+        sized_by_owner=bool(gang_keys) and gang_of(gang_keys, namespace, {}).sized_by_owner,
     )
 
 

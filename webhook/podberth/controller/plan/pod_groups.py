@@ -2,7 +2,7 @@
 
 The PodGroup gets the size of the gang. A pod asks for a group by its label and its reference, which have the same name.
 The size is in an annotation of the pod or in an owner. Groups that podberth has not made are left alone. A missing
-group is reported, whoever should have made it.
+group is reported, even if another program should have made it.
 """
 
 import math
@@ -139,7 +139,7 @@ def _adapt(gang: WaitingGang, made: Made, world: World, now: float, found: Actio
     """
     parties = {party(each) for each in made.owners} or gang.words.keys()
     if parties.isdisjoint(gang.words):
-        _tell_of_others(gang, made, world, now, found)
+        _report_others(gang, made, world, now, found)
         return
     verdict = judge([word for name, word in gang.words.items() if name in parties])
     if len(gang.verdict.sizes) > 1:
@@ -190,7 +190,7 @@ def _agrees(word: Word, size: int, verdict: Consensus) -> bool:
     return bool(verdict.staged) or word.size in {0, size}
 
 
-def _tell_of_others(gang: WaitingGang, made: Made, world: World, now: float, found: ActionPlan) -> None:
+def _report_others(gang: WaitingGang, made: Made, world: World, now: float, found: ActionPlan) -> None:
     owner = f"{made.owners[0].kind} {made.owners[0].name}"
     text = (
         f"{KIND} {'/'.join(gang.place)}: got one that {owner} owns, want one of this pod's gang; "

@@ -9,7 +9,7 @@ Bad:
     - expression: gpu.count < 9
       message: >-
         this pod asks for more GPUs than one of our machines has, so it will wait in the queue of the scheduler for ever
-        and nobody will tell you; the largest machines have eight, and if you need more than that, then start several
+        and no message will follow; the largest machines have eight, and if you need more than that, then start several
         pods, and let the framework of your choice connect them over the network
     validationActions: [Warn]
 

@@ -1,7 +1,7 @@
-"""An expression that may take half of the time that a whole policy may take of a worker.
+"""An expression that alone may take half of the time limit of a policy.
 
-The limit is 100 ms for a policy (docs/policy.md, "CEL: the language and its limits"), and the time is computed for the
-largest pod that podberth accepts, without running anything. A policy with a second expression like it is refused.
+The limit is 100 ms for a policy (docs/policy.md, "CEL: the language and its limits"). The time is computed for the
+largest pod that podberth accepts, without running anything. A policy with two such expressions may be refused.
 
 Bad:
 

@@ -10,7 +10,7 @@ Bad:
     - expression: gpu.count < 9
       message: >-
         this pod asks for more GPUs than one of our machines has, so it will wait in the queue of the scheduler for ever
-        and nobody will tell you
+        and no message will follow
     validationActions: [Warn]
 
 Good:

@@ -15,10 +15,9 @@ Good:
 """
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 
 from ...cel.tree import Entries, Literal
-from ...errors import Problem
+from ...errors import Problem, did_you_mean
 from ..findings import Level, Library
 
 LEVEL = Level.NOTE
@@ -32,6 +31,5 @@ def check(library: Library) -> Iterator[Problem]:
     for mutation, place, part in library.parts("tolerations"):
         key = part.get("key") if isinstance(part, Entries) else None
         if isinstance(key, Literal) and isinstance(key.value, str) and key.value not in ("", *known):
-            near = get_close_matches(key.value, known, n=1)
-            meant = f"; did you mean {near[0]}?" if near else ""
+            meant = did_you_mean(key.value, known)
             yield mutation.policy.within(place, part, f"no known node has the taint {key.value}{meant}")

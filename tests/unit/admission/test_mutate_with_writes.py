@@ -3,7 +3,7 @@
 from typing import Any
 
 from builders import gpu_pod, review
-from podberth.admission.decide import mutate, traced
+from podberth.admission.decide import mutate, mutate_with_writes
 from podberth.admission.outcome import Written
 from podberth.admission.review import decode_review
 from podberth.kube.patch import apply
@@ -22,7 +22,7 @@ _FAILING = (
 def written(document: dict[str, Any], *policies: str) -> tuple[Written, ...]:
     request = decode_review(review(document))
     known = snapshot(*policies)
-    outcome, steps = traced(request, known)
+    outcome, steps = mutate_with_writes(request, known)
     assert outcome.patch == mutate(request, known).patch
     assert outcome.warnings == mutate(request, known).warnings
     return steps

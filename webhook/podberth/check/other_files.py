@@ -102,7 +102,7 @@ def skipped_file(file: str, kind: str = "", line: int = 1) -> Result:
     return Result(file=file, line=line, api_version="", kind=kind, namespace="", name="", path="", verdict="skipped")
 
 
-def chart(folder: str, templates: int) -> Result:
+def chart_result(folder: str, templates: int) -> Result:
     """Return the result for a Helm chart whose ``templates`` files are not checked."""
     several = f"{templates} templates are" if templates > 1 else "template is"
     message = f"its {several} not checked; check its output: helm template {folder} | podberth check -"
@@ -110,7 +110,7 @@ def chart(folder: str, templates: int) -> Result:
     return replace(skipped_file(f"{folder}/{CHART}", _HELM_CHART), name=_split(folder)[1], warnings=(finding,))
 
 
-def patch(file: SourceFile) -> Result:
+def patch_result(file: SourceFile) -> Result:
     """Return the result for a file that a kustomization applies to other files as a patch."""
     folder = _split(file.patch_of)[0]
     message = f"a patch of {file.patch_of}; check its output: kustomize build {folder} | podberth check -"

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from calls import calls_of
-from podberth.check.bystanders import is_foreign, patches_of
+from podberth.check.other_files import is_foreign, patches_of
 from podberth.check.result import Result
 from podberth.check.run import Checked, CheckSettings, check, report
 from podberth.check.sources import read
