@@ -9,9 +9,10 @@ Afterwards the same pods once more, kind by kind, to ask the API server's own me
 
 With --library into three: without admission, under six mutating and nine validating policies of the API server's own
 that say what podberth's library says, and under podberth with all of the library. Twice: with pods on which five of the
-six that mutate write, and with ordinary ones, on which one or two do.
+six that mutate write, and with ordinary ones, on which one or two do. With --at-once so many clients create pods side
+by side, one mode after the other.
 
-    python -m bench.create [--library] [--rounds 5] [--pods 100]
+    python -m bench.create [--library] [--rounds 5] [--pods 100] [--at-once 1]
 """
 
 import argparse
@@ -20,6 +21,7 @@ import re
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from http import HTTPStatus
 from itertools import islice
@@ -74,7 +76,9 @@ def main() -> None:
     parser.add_argument("--library", action="store_true", help="all policies, against as many of the API server's")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--pods", type=int, default=100, help="created a round in each mode")
+    parser.add_argument("--at-once", type=int, default=1, help="clients that create side by side")
     options = parser.parse_args()
+    measure = partial(_measure, rounds=options.rounds, at_once=options.at_once)
     with tempfile.TemporaryDirectory(prefix="podberth-bench-") as name:
         folder = Path(name)
         with (
@@ -88,19 +92,21 @@ def main() -> None:
             if options.library:
                 busy = [_wanting(pod) for pod in _pods(options.rounds * options.pods)]
                 print("Pods on which five of the six policies write\n")
-                times = _measure(control_plane, busy, modes, options.rounds)
+                times = measure(control_plane, busy, modes)
                 _print(times, _library_ratios(times, goal=_LIBRARY_P50))
                 print("\nOrdinary pods\n")
-            times = _measure(control_plane, pods, modes, options.rounds)
+            times = measure(control_plane, pods, modes)
             _print(times, _library_ratios(times) if options.library else _ratios(times))
             print("\nBy the API server's own metrics\n")
             print(api_server_metrics.as_table(_spent(control_plane, pods[: options.pods], modes)))
 
 
-def _measure(control_plane: ControlPlane, pods: list[JSON], modes: Sequence[str], rounds: int) -> Times:
+def _measure(
+    control_plane: ControlPlane, pods: list[JSON], modes: Sequence[str], *, rounds: int, at_once: int
+) -> Times:
     times: dict[str, list[list[float]]] = {mode: [] for mode in modes}
     for number in range(rounds):
-        _round(control_plane, pods[number::rounds], times)
+        _round(control_plane, pods[number::rounds], times, at_once)
     return times
 
 
@@ -237,18 +243,19 @@ def _await_admission(control_plane: ControlPlane) -> None:
 def _pods(count: int, *, of_jobs: bool = True) -> list[JSON]:
     """Return pods as their controllers send them: what the built-in plugins add is taken off again.
 
-    With ``of_jobs`` those of Indexed Jobs, three of ten.
+    With ``of_jobs`` those of Indexed Jobs, one of ten.
     """
-    reviews = (numbered(review, number) for number, review in enumerate(distinct(count * 5)))
+    reviews = (numbered(review, number) for number, review in enumerate(distinct(count * 20, members=2)))
     pods = (orjson.loads(review)["request"]["object"] for review in reviews)
-    found = (_submitted(pod) for pod in pods if not of_jobs or JOB_COMPLETION_INDEX in pod["metadata"]["labels"])
+    asking = (pod for pod in pods if _TOLERATION in pod["spec"]["containers"][0]["resources"]["limits"])
+    found = (_submitted(pod) for pod in asking if not of_jobs or JOB_COMPLETION_INDEX in pod["metadata"]["labels"])
     return list(islice(found, count))
 
 
 def _wanting(pod: JSON) -> JSON:
     """Return a gang's pod that wants four GPUs of a model on spot nodes."""
     metadata, spec = pod["metadata"], {key: value for key, value in pod["spec"].items() if key != "nodeSelector"}
-    annotations = {key: value for key, value in metadata["annotations"].items() if key != GPU_MEMORY_ANNOTATION}
+    annotations = {key: value for key, value in metadata.get("annotations", {}).items() if key != GPU_MEMORY_ANNOTATION}
     main, *others = spec["containers"]
     amounts = {**main["resources"]["limits"], _TOLERATION: "4"}
     return {
@@ -298,12 +305,17 @@ def _tolerates(pod: JSON) -> bool:
     return any(each.get("key") == _TOLERATION for each in pod.get("spec", {}).get("tolerations", ()))
 
 
-def _round(control_plane: ControlPlane, pods: list[JSON], times: Mapping[str, list[list[float]]]) -> None:
+def _round(control_plane: ControlPlane, pods: list[JSON], times: Mapping[str, list[list[float]]], at_once: int) -> None:
     for rounds in times.values():
         rounds.append([])
-    for pod in pods:
+    if at_once == 1:  # in turn, so that all modes meet the same machine
+        for pod in pods:
+            for mode, rounds in times.items():
+                rounds[-1].append(_create(control_plane, mode, pod))
+    else:
         for mode, rounds in times.items():
-            rounds[-1].append(_create(control_plane, mode, pod))
+            with ThreadPoolExecutor(at_once) as clients:
+                rounds[-1] += clients.map(partial(_create, control_plane, mode), pods)
     _delete_all(control_plane, times)
 
 
