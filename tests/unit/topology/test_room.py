@@ -93,5 +93,14 @@ def test_whoever_runs_the_one_could_run_the_other(weak: Need, strong: Need) -> N
     assert covers(weak, weak)
 
 
+def test_of_claims_alone_only_claims_alone_say_that_a_node_has_accelerators() -> None:
+    claim = Need(claimed=True)
+    assert covers(claim, claim)
+    assert covers(Need(), claim)
+    assert not covers(claim, Need())
+    assert not covers(claim, need(1))
+    assert covers(Need(requests=((GPU, 1),), claimed=True), need(1))
+
+
 def test_of_two_that_choose_otherwise_nobody_can_say() -> None:
     assert not covers(need(1, pool="a"), need(1, pool="b"))

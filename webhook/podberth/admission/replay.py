@@ -83,7 +83,7 @@ class GangAgain:
         return cls(written=written, gang=_without_index(gang))
 
     def holds(self, under: PodUnderReview) -> bool:
-        """Return whether the same would be read of another pod under review after the same writes."""
+        """Return whether another pod has the same gang, but for its index, once ``written`` is put on it."""
         metadata = under.pod["metadata"]
         written = {field: {**(metadata.get(field) or {}), **values} for field, values in self.written.items()}
         pod = {**under.pod, "metadata": {**metadata, **written}}

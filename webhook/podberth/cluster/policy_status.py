@@ -93,7 +93,10 @@ def _condition(kind: str, verdict: Verdict, status: str, reason: str, message: s
 
 
 class Settled:
-    """A fact that counts only after it has stayed the same for a time; until then ``value`` is None."""
+    """A fact that counts only after it has stayed the same for a time.
+
+    ``value`` is the last state that has; None if none has yet.
+    """
 
     def __init__(self, seconds: float) -> None:
         """Create the object without a fact; ``seconds`` is how long a fact must stay the same."""

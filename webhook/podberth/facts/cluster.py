@@ -1,4 +1,4 @@
-"""The facts of one cluster at one moment: those of its objects, and those that are derived from several objects.
+"""The facts of one cluster at one moment: what podberth takes from each object, and what it derives from several.
 
 ``fold`` adds any object. The facts do not depend on the order in which the objects came, or on their earlier versions.
 An object that cannot be used is a line in ``problems``, and affects no other object. Whether a topology document is

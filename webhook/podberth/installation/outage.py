@@ -1,4 +1,4 @@
-"""Judges what an outage of podberth does to new pods, and lists the pods that were created without podberth."""
+"""Judges what an outage of podberth does to pods, and lists the pods that its policies would change or deny now."""
 
 from collections.abc import Iterator
 from typing import Any, Final

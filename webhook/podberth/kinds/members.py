@@ -137,7 +137,7 @@ class Membership:
         return ("metadata", "labels", self.label) if self.label else ("metadata", "annotations", self.annotation)
 
     def concerns(self, pod: Subject) -> bool:
-        """Return whether the pod has the label, annotation or field of this membership."""
+        """Return whether the pod has the label, annotation or field of this membership, and not with an empty value."""
         return bool(
             (self.label and pod.labels.get(self.label))
             or (self.annotation and pod.annotations.get(self.annotation))

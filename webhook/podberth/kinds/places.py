@@ -33,7 +33,7 @@ PLACEHOLDERS: Final = (PLACEHOLDER_UID, PLACEHOLDER_HASH)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scene:
-    """A template with its place in a document: the argument of a stamp. Nothing in the document has been checked."""
+    """A pod template and its place in a document, as a ``Stamp`` gets it. Nothing in the document has been checked."""
 
     document: Found
     name: str
@@ -145,7 +145,7 @@ def spec_replicas(scene: Scene) -> int:
 
 
 def item_replicas(scene: Scene) -> int:
-    """Return the number in the innermost item's ``replicas``; 1 if it is absent."""
+    """Return ``replicas`` of the list item or map entry that most closely encloses the template; 1 if it is absent."""
     return count(scene.item.get("replicas"), 1)
 
 

@@ -1,8 +1,8 @@
 """Reads comments that suppress a lint rule: ``# podberth-lint: disable=RULE[,RULE] reason``.
 
-A comment behind a value, or on its own line above it, applies to that value and everything below it. A comment above
-the first key of a document applies to the whole document. The reason is required: a comment without one suppresses
-nothing. This module reads only the text.
+A comment behind a value, or on its own line above it, applies to that value and everything nested in it. A comment
+above or behind the first key of a document applies to the whole document. The reason is required: a comment without one
+suppresses nothing. This module reads only the text.
 """
 
 import re

@@ -74,7 +74,11 @@ Leaves: TypeAlias = Mapping[str, tuple[str, str] | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concern:
-    """The description of one mutation. ``policy.model.Mutation`` has its field and the field's expressions."""
+    """One kind of mutation, such as ``tolerations``: how it is applied, recorded, checked and restored.
+
+    Each module of ``concerns`` defines one. ``policy.model.Mutation`` has the field of a policy's entry that it
+    implements, with the field's expressions.
+    """
 
     name: str
     """The name of the mutation's field in an entry of ``mutations``, and in the record."""

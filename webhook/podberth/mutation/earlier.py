@@ -53,7 +53,11 @@ class EarlierChanges:
         return [(name, each) for name in self.record for each in self._anything(name) if each["op"] == "remove"]
 
     def item_writer(self, path: Path, items: Sequence[Any], item_name: str) -> str | None:
-        """Return the first policy whose operations wrote the item named ``item_name`` in the list at a path."""
+        """Return the name of the first policy whose recorded operations wrote an item; None if no policy did.
+
+        The item is named ``item_name`` in the list at ``path``, which is now ``items``: an operation that names an
+        index is looked up there.
+        """
         for policy in self.record:
             for each in self._anything(policy):
                 if not _is_below(each["path"], pointer(path)):

@@ -140,7 +140,7 @@ class Suite:
 
 
 def parse_suite(text: str, file: str) -> tuple[Suite | None, tuple[Problem, ...]]:
-    """Return the suite in a ``tests.yaml`` and its problems; the suite is None if it cannot be parsed."""
+    """Return the suite in a ``tests.yaml`` and its problems; the suite is None if there is any problem."""
     documents, problems = load_documents(text, file)
     if problems or len(documents) != 1:
         several = Problem(file, 0, 0, "", f"got {len(documents)} documents, want one")

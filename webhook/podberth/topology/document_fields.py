@@ -42,7 +42,11 @@ def take_choice(document: Mapping[str, Any], key: str, where: str, choices: tupl
 
 
 def take_number(document: Mapping[str, Any], key: str, where: str, *, most: int) -> int | None:
-    """Return the whole number at ``key``, from 0 to ``most``; None if it is absent or null."""
+    """Return the whole number at ``key``, from 0 to ``most``; None if it is absent or null.
+
+    Raises:
+        TopologyError: the value is anything else; ``where`` is the document's place, for the message.
+    """
     value = document.get(key)
     if value is None:
         return None

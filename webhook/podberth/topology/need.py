@@ -201,6 +201,8 @@ def covers(need: Need, other: Need) -> bool:
         and need.memory_mib <= other.memory_mib
         and need.selector in (None, other.selector)
         and need.tolerations >= other.tolerations
+        # Claims alone are wanted of nodes with accelerators, where there are any.
+        and (not need.claimed or bool(need.requests) or (other.claimed and not other.requests))
     )
 
 

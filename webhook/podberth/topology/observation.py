@@ -52,7 +52,7 @@ class ObservedFabric:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedPlatform:
-    """The result of nvmlDeviceGetPlatformInfo as raw bytes, because no field of it is certain to be text."""
+    """The result of nvmlDeviceGetPlatformInfo; ``chassis`` is raw bytes, because it is not certain to be text."""
 
     chassis: bytes
     slot: int
