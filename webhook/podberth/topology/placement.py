@@ -1,10 +1,10 @@
 """Label expressions that prefer, or require, the nodes that fit a pod.
 
-There are three results. ``terms`` select the wanted nodes and no other known node. ``preferred`` may select others, too,
-where no labels distinguish them from the wanted ones. ``required`` also has to admit future nodes, unless the cluster never
-grows. An autoscaler asks whether the node that it would add to an empty group matches the pod, and knows only a few
-labels of that node; the scheduler asks again when the node exists. So ``required`` only excludes label values, and only
-values that prove that the known nodes with them do not fit.
+There are three results. ``terms`` select the wanted nodes and no other known node. ``preferred`` may select others,
+too, where no labels distinguish them from the wanted ones. ``required`` also has to admit future nodes, unless the
+cluster never grows. An autoscaler asks whether the node that it would add to an empty group matches the pod, and knows
+only a few labels of that node; the scheduler asks again when the node exists. So ``required`` only excludes label
+values, and only values that prove that the known nodes with them do not fit.
 """
 
 from collections.abc import Mapping, Sequence
