@@ -75,7 +75,9 @@ def findings(folder: Path, topology: Path | None) -> Iterator[Found]:
         place, _, path = str(Path(result["file"]).relative_to(folder)).partition("/")
         document = f"{result['kind']}/{result['name']}"
         for each in (*result["denials"], *result["warnings"], *result["errors"]):
-            yield Found(place.replace("+", "/"), path, document, each["policy"], each["message"])
+            # That several files of a folder are templates names the folder as it lies here
+            message = each["message"].replace(f"{folder}/", "")
+            yield Found(place.replace("+", "/", 1), path, document, each["policy"], message)
 
 
 def table(counts: Counter[tuple[str, str]]) -> Iterator[str]:

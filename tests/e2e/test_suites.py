@@ -40,6 +40,8 @@ NOT_TRIED = {
     ("requests-equal-limits", "a request beside a limit of something else"): _INVALID,
     ("requests-equal-limits", "and so is one that no node has"): _INVALID,
     ("requests-equal-limits", "the resource that differs is named, not one that is equal"): _INVALID,
+    ("requests-equal-limits", "on GKE's Autopilot the limit is made of the request"): _INVALID,
+    ("requests-equal-limits", "but of two that differ neither is made equal"): _INVALID,
 }
 
 

@@ -184,3 +184,37 @@ def test_what_only_the_cluster_knows_is_noted_at_the_field_that_it_would_be_in()
     text = MANIFESTS["job.yaml"].replace("  template:\n", "  template:\n    metadata:\n      labels: {a: b}\n", 1)
     fields = {each.field for result in checked(text).results for each in result.notes}
     assert fields == {"spec.template.metadata.labels"}
+
+
+DOMAIN = """apiVersion: resource.nvidia.com/v1beta1
+kind: ComputeDomain
+metadata: {name: train}
+spec: {numNodes: 2, channel: {resourceClaimTemplate: {name: channel}}}
+---
+apiVersion: jobset.x-k8s.io/v1alpha2
+kind: JobSet
+metadata: {name: train}
+spec:
+  replicatedJobs:
+  - name: workers
+    replicas: 1
+    template:
+      spec:
+        parallelism: 2
+        completions: 2
+        template:
+          spec:
+            schedulerName: kai-scheduler
+            nodeSelector: {kubernetes.io/arch: arm64}
+            resourceClaims: [{name: compute-domain-channel, resourceClaimTemplateName: channel}]
+            containers:
+            - name: c
+              resources:
+                limits: {nvidia.com/gpu: 4}
+                claims: [{name: compute-domain-channel}]
+"""
+
+
+def test_what_keeps_several_policies_from_writing_is_said_once() -> None:
+    said = [each for result in checked(DOMAIN, by=over("mixed")).results for each in result.warnings]
+    assert [each.policy for each in said if "kai places" in each.message] == ["multi-node-nvlink"]

@@ -4,7 +4,7 @@ The functions take the texts of files and a snapshot, and return results and pat
 problem becomes a result.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -275,7 +275,7 @@ class _Object:
         except ReviewError as error:
             return self._result(template.path, "error", errors=(self._finding(str(error), template.path),)), []
         self._made.append((template, decided.pod))
-        found = [self._about(template, phase, each) for phase, each in decided.decisions if _is_said(each)]
+        found = list(_once(self._about(template, phase, each) for phase, each in decided.decisions if _is_said(each)))
         changes, notes = self._changes(template, decided)
         patch = [operation for each in decided.projected for operation in each.operations]
         verdict: Verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
@@ -374,6 +374,16 @@ class _Object:
 def _is_said(decision: Decision) -> bool:
     """Return whether a decision is a finding; that a placeholder is no number is said once for the document."""
     return decision.action in _FINDINGS and not is_of_a_placeholder(decision.message)
+
+
+def _once(found: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings; if several policies are kept from writing in the same words, only the first says them."""
+    said: set[tuple[str, int]] = set()
+    for each in found:
+        if each.action != "skip" or (each.message, each.line) not in said:
+            yield each
+        if each.action == "skip":
+            said.add((each.message, each.line))
 
 
 def _shown(names: Sequence[str], separator: str = ", ") -> str:
