@@ -82,4 +82,8 @@ def test_a_pod_for_which_a_policy_has_a_claim_keeps_its_gpus_exactly_where_no_cl
 def test_the_controller_runs_and_says_that_they_are_not_served(plane: ControlPlane, tmp_path: Path) -> None:
     with Controller(plane, tmp_path) as controller:
         wait_for(controller.leads, timeout_seconds=SECONDS, what="the controller to lead")
-        assert controller.metrics()[NOT_SERVED] == 1.0
+        wait_for(
+            lambda: controller.metrics()[NOT_SERVED] == 1.0,
+            timeout_seconds=SECONDS,
+            what=lambda: f"{NOT_SERVED} to be 1; got {controller.metrics()}",
+        )
