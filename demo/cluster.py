@@ -78,9 +78,15 @@ class Stage:
         return found
 
     def rings(self, *, grouped: bool) -> Placements:
-        """Apply two gangs that want more machines than there are; with podberth, in groups that it makes."""
-        trial = self._trial(_RINGS_WITH if grouped else _RINGS_WITHOUT, self.directory)
+        """Apply two gangs that want more machines than there are; with podberth, in groups that it makes.
+
+        Nothing is placed, and the reason is shown, where groups are wanted and the API server serves none.
+        """
         self.terminal.heading(f"two gangs for the same machines, {'with' if grouped else 'without'} podberth")
+        if grouped and not rings.groups_are_served(self.control_plane):
+            rings.leave_out(self.terminal)
+            return {}
+        trial = self._trial(_RINGS_WITH if grouped else _RINGS_WITHOUT, self.directory)
         if grouped:
             rings.choose(trial, self.terminal)
         found = (rings.apply_grouped if grouped else rings.apply)(trial, self.terminal)
@@ -134,7 +140,8 @@ def show(directory: Path, progress: Progress, terminal: Terminal) -> None:
             rings_with = stage.rings(grouped=True)
         outcome.show(terminal, without, with_podberth)
         outcome.show_gangs(terminal, {_WITHOUT: without, _BY_HAND: by_hand, _WITH: with_podberth})
-        rings.show(terminal, {_WITHOUT: rings_without, _WITH: rings_with})
+        if rings_with:
+            rings.show(terminal, {_WITHOUT: rings_without, _WITH: rings_with})
         with progress.stage("the cluster changes"):
             lag = stage.changes(agents)
         outcome.show_stages(terminal, progress.stages)

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from podberth.cli.terminal import Terminal
 from podberth.kube.yaml_text import as_yaml
@@ -31,6 +32,19 @@ _COLUMNS = (
     "MINIMUM:.spec.schedulingPolicy.gang.minCount",
     "IN-ONE:.spec.schedulingConstraints.topology[0].key",
 )
+
+
+def groups_are_served(control_plane: ControlPlane) -> bool:
+    """Tell whether the API server serves PodGroups; no release before Kubernetes 1.36 does."""
+    return _GROUPS in control_plane.kubectl("api-resources", "--api-group=scheduling.k8s.io", "-o", "name").stdout
+
+
+def leave_out(terminal: Terminal) -> None:
+    """Say why the two gangs are not applied with podberth."""
+    terminal.paragraph(
+        f"Left out: this API server serves no {_GROUPS}, which Kubernetes 1.36 and later have behind feature gates."
+        " Without them nothing here starts a gang whole, and podberth says so to whoever asks for it."
+    )
 
 
 def apply(trial: Trial, terminal: Terminal) -> Mapping[str, Sequence[Placement]]:

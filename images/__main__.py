@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from . import archive, debian, spdx, wheels
@@ -17,6 +17,7 @@ from .debian import DebianError, Package
 from .interpreter import Interpreter
 from .layers import Layer, pack
 from .recipe import ACCOUNTS, DEBIAN_LEFT_OUT, HOME, PYTHON, RECIPES, SITE, WHEELS_LEFT_OUT, Recipe
+from .wheels import WheelError
 
 _ROOT = Path(__file__).parents[1]
 
@@ -72,27 +73,28 @@ class Build:
         return pack(title, root, root.with_suffix(".gz"), self._origin.epoch)
 
 
-def main(output: Path) -> int:
-    """Build into a folder; return 0, or 3 where the packages cannot be had, or git and dpkg do not say of what."""
+def exit_code(build: Callable[[], object]) -> int:
+    """Build; return 0, or 3 with a message on stderr: packages or wheels cannot be had, git or dpkg gives no origin."""
+    try:
+        build()
+    except (DebianError, OriginError, WheelError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 3
+    return 0
+
+
+def main(output: Path) -> None:
+    """Build both images into a folder. Raises DebianError, OriginError and WheelError."""
     output.mkdir(parents=True, exist_ok=True)
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "podberth" / "images"
     cache.mkdir(parents=True, exist_ok=True)
-    try:
-        origin = _origin()
-    except OriginError as error:
-        sys.stderr.write(f"{error}\n")
-        return 3
+    origin = _origin()
     os.environ["SOURCE_DATE_EPOCH"] = str(origin.epoch)
     with (cache / "lock").open("w") as lock, tempfile.TemporaryDirectory() as work:
         fcntl.flock(lock, fcntl.LOCK_EX)  # apt's folder, and pip's, are for one at a time
-        try:
-            build = Build(Path(work), cache, origin, debian.packages(cache / "apt"))
-        except DebianError as error:
-            sys.stderr.write(f"{error}\n")
-            return 3
+        build = Build(Path(work), cache, origin, debian.packages(cache / "apt"))
         for recipe in RECIPES:
             build.image(recipe, output)
-    return 0
 
 
 def _origin() -> Origin:
@@ -121,4 +123,5 @@ def _file(path: Path) -> Path:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m images", description=__doc__)
     parser.add_argument("--output", type=Path, default=_ROOT / "dist", help="the folder of the archives (default dist)")
-    sys.exit(main(parser.parse_args().output))
+    folder = parser.parse_args().output
+    sys.exit(exit_code(lambda: main(folder)))

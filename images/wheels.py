@@ -21,6 +21,10 @@ from .recipe import HOME, SITE
 ROOT = Path(__file__).parents[1]
 
 
+class WheelError(RuntimeError):
+    """The wheels of a lock cannot be had; the message says what to do."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wheel:
     """A wheel; ``sha256`` is of its file, in hex."""
@@ -34,8 +38,8 @@ class Wheel:
 def locked(lock: str, python: Interpreter, cache: Path) -> list[Wheel]:
     """Return the wheels of a lock in requirements/, downloaded into ``cache`` where they are not there.
 
-    pip refuses what has none of the lock's hashes. Raises subprocess.CalledProcessError, and ValueError: a wheel in the
-    cache has none of them.
+    pip refuses what has none of the lock's hashes, and says why. Raises WheelError where it does, or where it cannot
+    download, or where a wheel in the cache has none of these hashes.
     """
     file = ROOT / "requirements" / f"{lock}.lock"
     text = file.read_bytes()
@@ -44,11 +48,15 @@ def locked(lock: str, python: Interpreter, cache: Path) -> list[Wheel]:
         with tempfile.TemporaryDirectory(dir=cache) as work:
             flags = ("--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:")
             made = Path(work) / "made"
-            python.pip("download", *flags, "--require-hashes", "--requirement", str(file), "--dest", str(made))
+            try:
+                python.pip("download", *flags, "--require-hashes", "--requirement", str(file), "--dest", str(made))
+            except subprocess.CalledProcessError as error:
+                got = f"got status {error.returncode} of pip download, and its lines above"
+                raise WheelError(f"wheels: {got}, want the wheels of {file}; do: reach PyPI, or a mirror") from error
             made.rename(folder)
     found = sorted(map(_wheel, folder.iterdir()), key=lambda each: each.name)
     if wrong := [each.file for each in found if f"--hash=sha256:{each.sha256}".encode() not in text]:
-        raise ValueError(f"wheels: got {wrong[0]}, want a hash of {file}; remove {folder}")
+        raise WheelError(f"wheels: got {wrong[0]}, want a hash of {file}; do: remove {folder}")
     return found
 
 

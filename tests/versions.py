@@ -1,7 +1,7 @@
 """`make test-versions`: podberth on the oldest and on a middle Kubernetes release that it supports, and on each Python.
 
 Each control plane is built from the published Go modules of its release, as that of all other tests is, and runs what
-an installation stands on: manifests, guards and rights, the demonstration, reapply, gangs, agents. Unit and property
+an installation stands on. What a release lacks, the tests say by themselves (marker `since`). Unit and property
 tests run on each Python from 3.11 to 3.14 on PATH, in an environment of its own below build/. What cannot run is named
 at the end.
 """
@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -19,25 +19,20 @@ from controlplane.build import RELEASE_VARIABLE, RELEASES
 ROOT: Final = Path(__file__).parents[1]
 PYTHONS: Final = ("3.11", "3.12", "3.13", "3.14")
 
-ON_RELEASES: Final = (
-    *(f"tests/deployment/test_{name}.py" for name in ("crd", "docs_install", "guards", "rights_table", "running")),
-    *(
-        f"tests/e2e/test_{name}.py"
-        for name in (
-            "cluster_policies",
-            "controller",
-            "demo_cluster",
-            "gangs",
-            "messages",
-            "reapply",
-            "registration",
-            "served_kinds",
-            "wire",
-            "workloads",
-        )
-    ),
-    "tests/e2e/agent",
-)
+ON_RELEASES: Final[Mapping[str, tuple[str, ...]]] = {
+    "installation": ("deployment/test_crd", "deployment/test_docs_install", "deployment/test_running"),
+    "rights": ("deployment/test_rights_table",),
+    "guards": ("deployment/test_guards",),
+    "GPUPolicies": ("e2e/test_cluster_policies",),
+    "the demonstration": ("e2e/test_demo_cluster",),
+    "reviews": ("e2e/test_registration", "e2e/test_wire", "e2e/test_messages", "e2e/test_workloads"),
+    "reapply": ("e2e/test_reapply",),
+    "gangs": ("e2e/test_gangs", "e2e/test_gang_system"),
+    "the controller": ("e2e/test_controller",),
+    "kinds that are not served": ("e2e/test_not_served", "e2e/test_served_kinds"),
+    "agents": ("e2e/agent",),
+}
+"""What runs below tests/ on the older releases, by what it shows, in the words of docs/install.md ("Versions")."""
 ON_PYTHONS: Final = ("tests/unit", "tests/property", "tests/conformance")
 
 
@@ -49,9 +44,15 @@ def main() -> int:
     return int(any(end == "failed" for _, end in ends))
 
 
+def files() -> tuple[str, ...]:
+    """Return the paths of what runs on the older releases, from the root of the repository."""
+    found = (ROOT / "tests" / name for names in ON_RELEASES.values() for name in names)
+    return tuple(str((each if each.is_dir() else each.with_suffix(".py")).relative_to(ROOT)) for each in found)
+
+
 def _releases() -> Iterator[tuple[str, str]]:
     for release in list(RELEASES)[1:]:
-        done = _pytest(Path(sys.executable), ON_RELEASES, {RELEASE_VARIABLE: release})
+        done = _pytest(Path(sys.executable), files(), {RELEASE_VARIABLE: release})
         yield f"Kubernetes {release}", done
 
 

@@ -10,6 +10,7 @@ described in the first one.
 import sys
 import types
 from collections.abc import Iterator, Mapping
+from inspect import get_annotations
 from typing import Any, Literal, Union, get_args, get_origin
 
 from annotated_types import Ge, Le
@@ -97,7 +98,7 @@ def _models(annotation: Any) -> Iterator[tuple[type[BaseModel], str]]:
 def _type(owner: type[BaseModel], name: str) -> str:
     result = given_type(owner, name)
     # A field that several models share stands in their common parent.
-    declared = next(found[name] for each in owner.__mro__ if name in (found := vars(each).get("__annotations__", {})))
+    declared = next(found[name] for each in owner.__mro__ if name in (found := get_annotations(each)))
     if result:
         return f"map of CEL {result}s" if _holds(declared, dict) else f"CEL {result}"
     bounds = {type(each): each for each in _metadata(declared)}

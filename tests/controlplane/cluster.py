@@ -25,6 +25,7 @@ from .wait import PATIENCE_SECONDS, wait_for
 _READY_SECONDS = 90.0
 # With ports reserved among us, only a stranger can take one in the moment before the bind.
 _START_TRIES = 3
+_POD_GROUPS_SINCE = 36
 _NOT_READY_TAINT = "node.kubernetes.io/not-ready"
 # As many requests as the API server answers at once on two cores.
 _PARALLEL_REQUESTS = 8
@@ -57,12 +58,14 @@ class ControlPlane(Cluster):
         directory: Path,
         *,
         extra_apiserver_args: Sequence[str] = (),
+        pod_groups: bool = True,
         job_gangs: bool = False,
         shared_claims: bool = False,
     ) -> Self:
         """Start a control plane that keeps all its files below `directory`, and return it when it is ready.
 
         What an earlier one has left there is removed: each start is a new cluster.
+        `pod_groups` turns native gang scheduling on where the release has it, from 1.36 on; Kubernetes' default is off.
         `job_gangs` turns on WorkloadWithJob: the Job controller then makes a PodGroup for an Indexed Job whose
         parallelism is its completions. `shared_claims` turns on DRAWorkloadResourceClaims.
         Raises BuildError where the executables can't be had, ComponentError where a component doesn't
@@ -80,7 +83,7 @@ class ControlPlane(Cluster):
                 directory=directory,
                 credentials=credentials,
                 ports={name: ports.take() for name in PORTS},
-                minor=minor(),
+                pod_groups=pod_groups and minor() >= _POD_GROUPS_SINCE,
                 job_gangs=job_gangs,
                 shared_claims=shared_claims,
                 extra_apiserver_args=tuple(extra_apiserver_args),

@@ -14,7 +14,6 @@ from .process import Launch
 
 # KEP-4671 (gang scheduling) and its topology part; alpha in 1.36. The same on API server and scheduler.
 _GANG_GATES = "GenericWorkload=true,GangScheduling=true,TopologyAwareWorkloadScheduling=true"
-_GANGS_SINCE = 36
 # Their client-side defaults (20 and 50 requests a second) slow a burst of a few hundred pods by many seconds.
 _REQUESTS_PER_SECOND = 500
 
@@ -30,15 +29,15 @@ class Plan:
 
     `job_gangs` lets the Job controller itself make a PodGroup for an Indexed Job whose parallelism is its
     completions (gate WorkloadWithJob); `shared_claims` lets a PodGroup have claims for all its pods (gate
-    DRAWorkloadResourceClaims). `minor` is that of the Kubernetes release: one before native gang scheduling has no
-    gates of it, and refuses to start with them.
+    DRAWorkloadResourceClaims). `pod_groups` turns native gang scheduling on: no release before 1.36 has its gates, and
+    such a release refuses to start with them.
     """
 
     assets: Path
     directory: Path
     credentials: Credentials
     ports: Mapping[str, int]
-    minor: int
+    pod_groups: bool
     job_gangs: bool = False
     shared_claims: bool = False
     extra_apiserver_args: tuple[str, ...] = ()
@@ -114,7 +113,7 @@ def _apiserver(plan: Plan) -> list[str]:
         "--shutdown-send-retry-after=true",
         # WorkloadWithJob gives the Job controller's role its rights on PodGroups.
         *_gates(plan, f"{_GANG_GATES},WorkloadWithJob={_flag(plan.job_gangs)}"),
-        *(["--runtime-config=scheduling.k8s.io/v1alpha2=true"] if plan.minor >= _GANGS_SINCE else []),
+        *(["--runtime-config=scheduling.k8s.io/v1alpha2=true"] if plan.pod_groups else []),
         *plan.extra_apiserver_args,
     ]
 
@@ -163,9 +162,9 @@ def _scheduler(plan: Plan) -> list[str]:
 
 
 def _gates(plan: Plan, gates: str) -> list[str]:
-    """Return the flag of these feature gates, and of shared claims; none before native gang scheduling."""
+    """Return the flag of these feature gates, and of shared claims; none without native gang scheduling."""
     shared = ",DRAWorkloadResourceClaims=true" if plan.shared_claims else ""
-    return [f"--feature-gates={gates}{shared}"] if plan.minor >= _GANGS_SINCE else []
+    return [f"--feature-gates={gates}{shared}"] if plan.pod_groups else []
 
 
 def _nodes(plan: Plan) -> list[str]:

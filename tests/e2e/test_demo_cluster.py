@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from controlplane.build import assets
+from controlplane.build import assets, minor
 from controlplane.client import Cluster
 from demonstrations import ROOT, WIDTH, environ, leftovers
 
@@ -116,6 +116,14 @@ def test_it_installs_what_the_manifests_hold_and_says_so(
     assert "`podberth controller` of podberth-controller as another" in unwrapped
 
 
+def test_the_act_of_groups_is_left_out_and_says_why_exactly_where_the_release_serves_none(
+    finished: subprocess.CompletedProcess[str],
+) -> None:
+    shown = " ".join(finished.stdout.split())
+    assert ("Left out: this API server serves no podgroups.scheduling.k8s.io" in shown) == (minor() < 36)
+
+
+@pytest.mark.since(36)
 def test_of_two_gangs_that_would_block_each_other_one_starts_and_one_waits_whole(
     finished: subprocess.CompletedProcess[str],
 ) -> None:
@@ -129,6 +137,7 @@ def test_of_two_gangs_that_would_block_each_other_one_starts_and_one_waits_whole
     assert sorted(grouped for _, _, grouped in found) == ["starts: all 3 run", "waits: none of 3 holds a machine"]
 
 
+@pytest.mark.since(36)
 def test_their_groups_are_made_by_the_controller_and_by_nobody_else(
     finished: subprocess.CompletedProcess[str],
 ) -> None:

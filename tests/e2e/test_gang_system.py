@@ -111,6 +111,7 @@ def pairs(pods: list[Document]) -> list[list[Document]]:
     return [ordered[start : start + 2] for start in range(0, len(ordered), 2)]
 
 
+@pytest.mark.since(36)
 @pytest.mark.usefixtures("choosing")
 def test_a_namespace_whose_label_chooses_native_has_gangs_that_wait_for_their_group(space: Space) -> None:
     choose(space, "native")

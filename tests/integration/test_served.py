@@ -164,8 +164,12 @@ def test_a_kind_that_discovery_no_longer_names_is_gone(tmp_path: Path) -> None:
         async with watching(tmp_path, groups()) as seen:
             [sink] = [each for kind, each in seen.workloads.sinks.items() if kind.name == "podgroups.scheduling.k8s.io"]
             await seen.until("nothing to group pods", lambda: seen.workloads.facts().is_groupless)
+            assert seen.workloads.facts().is_claimless
             sink.served()
             assert not seen.workloads.facts().is_groupless
+            assert seen.workloads.facts().is_claimless
+            next(each for kind, each in seen.workloads.sinks.items() if kind.role == "template").served()
+            assert not seen.workloads.facts().is_claimless
             await seen.until("it to be gone", lambda: not sink.is_served)
 
     run(test)

@@ -116,3 +116,12 @@ class UsageError(PodberthError):
 
 class UnprovedError(PodberthError):
     """A patch by podberth does not turn the original into the intended document: a bug; such a patch is never sent."""
+
+
+def without_extra(error: ImportError, extra: str) -> str:
+    """Return the end of a message about libraries that are not installed: "got ..., want ...; do: ...".
+
+    ``extra`` is one of ``[project.optional-dependencies]``. No index of packages has podberth, so pip installs the
+    extra from a checkout.
+    """
+    return f"got {error}, want podberth's extra {extra}; do: pip install '.[{extra}]' in a checkout of podberth"

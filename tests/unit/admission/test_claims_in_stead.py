@@ -1,6 +1,7 @@
 """A claim that stands for what a container asked for is that container's, whichever mutation or policy adds a use."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -110,6 +111,20 @@ def test_what_nodes_have_is_counted_though_a_device_class_serves_it_too() -> Non
     cluster = snapshot(rule, objects=[also, *nodes(hgx_h100_8=2, l4_1=1)])
     asking = pod(container("main", limits={GPU: 8}))
     assert apply(asking, decided(asking, cluster).patch)["metadata"]["labels"]["nodes"] == "2"
+
+
+def test_a_container_keeps_its_gpus_where_the_api_server_serves_no_claims() -> None:
+    """The API server drops claims that it does not know, and the pod would start without a GPU."""
+    served = snapshot(policy("p", f"  mutations:\n{mutation(STANDS)}"), objects=[TEMPLATE])
+    claimless = served.with_workloads(replace(served.facts, is_claimless=True))
+    assert uses(apply(document(), decided(document(), served).patch))["main"] == ["a"]
+    outcome = decided(document(), claimless)
+    assert outcome.patch == []
+    [warning] = outcome.warnings
+    assert warning.endswith(
+        "resourceClaims left as it is: the API server serves no resourceclaimtemplates.resource.k8s.io of v1, v1beta2 "
+        "or v1beta1"
+    )
 
 
 FORMS = ("one list", "two mutations", "two policies")

@@ -310,7 +310,8 @@ def _seen_beside(snapshot: Snapshot) -> tuple[object, ...]:
     facts, devices = snapshot.facts, snapshot.devices
     joined = facts.served_groups & _JOINED_GROUPS
     classes = (facts.default_priority_class, facts.priority_classes)
-    return facts.native_groups, joined, facts.class_resources, devices.resources, devices.others, classes
+    claims = (facts.class_resources, devices.resources, devices.others, facts.is_claimless)
+    return facts.native_groups, joined, claims, classes
 
 
 def _layers(owners: Mapping[str, Mapping[str, Any]]) -> list[MutableMapping[str, Mapping[str, Any]]]:

@@ -95,6 +95,7 @@ class Writing:
             priority_classes=snapshot.known_priority_classes,
             schema=snapshot.environment.schema,
             devices=snapshot.devices,
+            is_claimless=snapshot.facts.is_claimless,
             namespace=request.namespace,
             nodes_left=self._nodes_left,
             record=self._record_with_step,

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from ..errors import UsageError
+from ..errors import UsageError, without_extra
 from ..topology.usage import Grant
 
 SOCKET = "/var/lib/kubelet/pod-resources/kubelet.sock"
@@ -72,5 +72,5 @@ def open_kubelet(socket: Path, say: Callable[[str], None]) -> Kubelet:
     try:
         from .pod_resources import list_grants  # noqa: PLC0415 - 19 MB that only this flag needs (docs/adr/0020-gpu-metrics.md)
     except ModuleNotFoundError as error:
-        raise UsageError(f"--pod-resources: no module {error.name}; do: pip install 'podberth[agent]'") from error
+        raise UsageError(f"--pod-resources: {without_extra(error, 'agent')}") from error
     return Kubelet(lambda: list_grants(socket), say)

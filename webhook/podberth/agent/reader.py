@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Protocol
 
-from ..errors import DeviceError
+from ..errors import DeviceError, without_extra
 from ..topology.node import Unseen, Vendor
 from ..topology.observation import Observation
 from ..topology.usage import Usage
@@ -48,7 +48,7 @@ def _nvidia(_sysfs: Sysfs) -> UsageReader:
     try:
         from .nvidia import NvidiaReader  # noqa: PLC0415 - its library is an extra, which AMD's nodes do not need
     except ModuleNotFoundError as error:
-        raise DeviceError(f"NVIDIA: no module {error.name}; do: pip install 'podberth[agent]'") from error
+        raise DeviceError(f"NVIDIA: {without_extra(error, 'agent')}") from error
     return NvidiaReader()
 
 

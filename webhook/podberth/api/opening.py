@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from ..errors import UsageError
+from ..errors import UsageError, without_extra
 from ..kube.api_path import ApiPath
 from .protocol import AnswerLimits
 
@@ -85,7 +85,5 @@ def client_class(what: str) -> Callable[..., Client]:
     try:
         from .client import ClusterClient  # noqa: PLC0415 - an extra, and 20 MB that other processes do not load
     except ImportError as error:
-        raise UsageError(
-            f"{what}: got {error}, want the package kubernetes: pip install 'podberth[cluster]'"
-        ) from error
+        raise UsageError(f"{what}: {without_extra(error, 'cluster')}") from error
     return ClusterClient

@@ -23,8 +23,19 @@ Bind: TypeAlias = Callable[[Callable[..., Any], int], Any]
 # Names of the stable ABI; the first takes nothing and changes nothing.
 _NOTHING = ("Py_IsInitialized", ctypes.pythonapi)
 _give_back: Callable[[Any], None] = ctypes.PYFUNCTYPE(None, ctypes.py_object)(("Py_DecRef", ctypes.pythonapi))
-# A variable's reference and that of the question itself.
-_OURS = 2
+
+
+def _own_references() -> int:
+    """Return the count of references to an object that only a local variable holds.
+
+    It is 2 up to Python 3.13, with the reference of the question itself. Python 3.14 borrows that one
+    (https://docs.python.org/3/whatsnew/3.14.html, "borrowing references"), so it is 1.
+    """
+    given = (object(),)
+    return getrefcount(given)
+
+
+_OURS = _own_references()
 
 
 def _whole(result: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from .. import settings
 from ..api.opening import Kubeconfig, find_kubeconfig
-from ..errors import UsageError
+from ..errors import UsageError, without_extra
 
 if TYPE_CHECKING:
     from ..agent.api import Api
@@ -129,6 +129,6 @@ def open_api(arguments: argparse.Namespace, *, connections: int) -> "Api":
     try:
         from ..agent.api import Api, find_access  # noqa: PLC0415 - its library is an extra
     except ModuleNotFoundError as error:
-        raise UsageError(f"API server: no module {error.name}; do: pip install 'podberth[agent]'") from error
+        raise UsageError(f"API server: {without_extra(error, 'agent')}") from error
     access = find_access(arguments.api_server, arguments.token_file, arguments.ca_file, os.environ)
     return Api(access, connections=connections)

@@ -25,6 +25,7 @@ from ..cluster.shared_ca import open_shared
 from ..cluster.whole_objects import LiveObjects
 from ..cluster.workloads import LiveWorkloads
 from ..conventions import Conventions
+from ..errors import without_extra
 from ..facts.object_kinds import FOLLOWED
 from ..files.loading import FileSource, PolicyFiles, read_pod_schema
 from ..files.naming import read_conventions
@@ -193,7 +194,7 @@ def _tracer(log: Log) -> ReviewTracer | None:
 
         return OpenTelemetryTracer(socket.gethostname())
     except ImportError as error:
-        log.event("warning", "traces: none are sent", problem=f"got {error}; do: pip install 'podberth[tracing]'")
+        log.event("warning", "traces: none are sent", problem=without_extra(error, "tracing"))
     except ValueError as error:
         log.event("warning", "traces: none are sent", problem=str(error))
     return None

@@ -58,10 +58,12 @@ class LiveWorkloads(LiveKinds):
         """Return the present facts. Only the facts of changed kinds are computed again."""
         filed = self.sinks.items()
         grouping = [each for kind, each in filed if kind.role in _GROUPING]
+        templates = [each for kind, each in filed if kind.role == "template"]
         self._facts = self._facts.with_tables(
             {kind: each.table() for kind, each in filed},
             served=frozenset(kind.group for kind, each in filed if kind.role == "pod group" and each.is_served),
             is_groupless=bool(grouping) and all(each.is_absent for each in grouping),
+            is_claimless=bool(templates) and all(each.is_absent for each in templates),
             cut_queues=frozenset(
                 (kind.group, kind.kind) for kind, each in filed if kind.role == "queue" and each.left_out
             ),

@@ -29,6 +29,8 @@ class Surroundings:
     schema: PodSchema
     devices: KnownDevices = NO_DEVICES
     """The devices that the known ResourceClaims and claim templates ask for."""
+    is_claimless: bool = False
+    """Whether the API server serves no claim templates, and so drops the claims of a pod or never makes them."""
     namespace: str = ""
     """The namespace of the pod under review."""
     nodes_left: Callable[[Draft], int] = lambda _: 0

@@ -15,6 +15,7 @@ from ..containers import SIDES, containers
 
 _PATH = ("spec", "resourceClaims")
 _KEYS = ("name", "template", "containers", "requests", "instead")
+_CLAIMLESS = "the API server serves no resourceclaimtemplates.resource.k8s.io of v1, v1beta2 or v1beta1"
 
 InStead: TypeAlias = Callable[[Mapping[str, Any]], int | None]
 """Returns the number of devices that an item's claim provides in place of the resource; None if it is unknown."""
@@ -234,7 +235,12 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
         return surroundings.devices.in_stead(surroundings.namespace, named, claim["instead"], requests)
 
     wrote = (item for concerns in surroundings.record().values() for item in concerns.get("resourceClaims", ()))
-    return add(draft, proposal.leaves[""], in_stead, [item for item in wrote if "instead" in item])
+    stood = [item for item in wrote if "instead" in item]
+    if surroundings.is_claimless:
+        # With `instead` the pod would start with neither the claim nor the resource.
+        change = add(draft.fork(), proposal.leaves[""], in_stead, stood)
+        return Skipped("resourceClaims", _CLAIMLESS) if isinstance(change, Change) else change
+    return add(draft, proposal.leaves[""], in_stead, stood)
 
 
 def _is_valid(item: dict[str, Any]) -> bool:
