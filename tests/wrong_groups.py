@@ -241,6 +241,18 @@ WRONG: tuple[Scene, ...] = (
     ),
     Scene(
         PARTS,
+        job_set(replicated("node", 2, _under("volcano"))),
+        "spec.replicatedJobs[0].template.metadata.annotations[scheduling.volcano.sh/group-min-member]: got none, so "
+        "Volcano starts the 2 pods of this gang one by one; write 2",
+    ),
+    Scene(
+        PARTS,
+        job_set(replicated("node", 1, _under("volcano"), jobs=3)),
+        "spec.replicatedJobs: Volcano makes a group for each Job, so the 3 pods of this gang start in parts; make a "
+        "PodGroup of 3 pods, and name it in annotation scheduling.k8s.io/group-name of the pod templates",
+    ),
+    Scene(
+        PARTS,
         job(pod=_under("kai-scheduler")),
         "metadata.annotations[kai.scheduler/batch-min-member]: got none, so KAI Scheduler starts the 2 pods of this "
         "gang one by one; write 2",

@@ -34,7 +34,7 @@ _NO_ADVICE = "nothing: whether it can follow depends on objects that podberth do
 def _parts() -> dict[str, str]:
     return {
         "systems": _table(
-            ("system", "recognised by", "reads from the pod", "written where: on the pod", "proved"),
+            ("system", "recognised by", "reads from the pod", "written where: on the pod", "proved", "once run beside"),
             [
                 (
                     f"{row.title} (`{row.name}`)",
@@ -42,6 +42,7 @@ def _parts() -> dict[str, str]:
                     _lines(row.reads),
                     row.writes or "nothing of gangs",
                     proofs.of_system(row),
+                    row.run or ("by the tests, always" if "scheduler" in proofs.of_system(row) else "no"),
                 )
                 for row in _SYSTEMS
             ],

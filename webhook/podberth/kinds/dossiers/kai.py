@@ -2,7 +2,8 @@
 
 The grouper reads the top owner of the pods, and takes the queue from the pod if the top owner names none. A pod without
 an owner is a workload by itself (default_grouper.go GetPodGroupMetadata). The scheduler puts no pod with whole GPUs on
-a node whose label ``nvidia.com/mig.strategy`` is ``mixed`` (pkg/scheduler/api/node_info/node_info.go at d5bc503a).
+a node that has MIG slices and whose label ``nvidia.com/mig.strategy`` is ``mixed``
+(pkg/scheduler/api/node_info/node_info.go IsMIGEnabled, PredicateByNodeResourcesType at d5bc503a).
 """
 
 from collections.abc import Mapping
@@ -100,6 +101,7 @@ DOSSIER: Final = Dossier(
         topology="set annotations kai.scheduler/topology and kai.scheduler/topology-preferred-placement of the "
         "workload",
         starts_alone=_starts_alone,
+        run="d5bc503a: scheduler, binder and pod-grouper, on Kubernetes 1.36.3",
     ),
     # The grouper leaves a pod in the group that its author names if the pod has no owner, or an owner opts out of it;
     # any other gets its workload's (pkg/podgrouper/pod_controller.go isOrphanPodWithPodGroup, shouldSkipAnyOwner).
