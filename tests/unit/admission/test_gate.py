@@ -165,6 +165,18 @@ def test_the_apply_of_a_job_set_tells_which_of_its_pods_volcano_groups() -> None
     assert "spec.replicatedJobs: Volcano makes a group for each Job" in lines(3, {})
 
 
+@pytest.mark.parametrize("stated", [False, True])
+def test_the_apply_of_a_cron_job_tells_whether_volcano_groups_its_pods(stated: bool) -> None:
+    _, job = member({}, schedulerName="volcano")
+    spec = {**job["spec"], "completionMode": "Indexed"}
+    spec["template"] = {"spec": {**gpu_pod(8, schedulerName="volcano")["spec"], "subdomain": "s"}}
+    said = {"annotations": {"scheduling.volcano.sh/group-min-member": "4"}} if stated else {}
+    cron = workload("batch/v1", "CronJob", {"schedule": "@daily", "jobTemplate": {"metadata": said, "spec": spec}})
+    lines = validate_workload(decode_review(workload_review(cron, "cronjobs")), snapshot(TOGETHER)).warnings
+    assert any("volcano places this pod's group" in line for line in lines) is stated
+    assert any("got none, so Volcano starts the 4 pods" in line for line in lines) is not stated
+
+
 CHOOSES = policy("chooses", "  mutations:\n  - schedulerName: \"'volcano'\"")
 RING = {"volcano.sh/network-topology-mode": "hard"}
 

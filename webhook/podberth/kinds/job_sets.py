@@ -10,7 +10,9 @@ from .members import Subject
 from .places import PLACEHOLDER_DIGEST, PLACEHOLDER_UID, Found, Steps
 from .stamping import add_annotations, add_labels
 
-JOB_LISTS: Final[tuple[Steps, ...]] = (("spec", "replicatedJobs"), ("spec", "template", "spec", "replicatedJobs"))
+REPLICATED_JOBS: Final = ("spec", "replicatedJobs")
+"""The path from a JobSet to its replicated jobs."""
+JOB_LISTS: Final[tuple[Steps, ...]] = (REPLICATED_JOBS, ("spec", "template", *REPLICATED_JOBS))
 """The paths from an object to the replicated jobs of a JobSet (kubeflow/trainer pkg/apis/trainer/v1alpha1
 JobSetTemplateSpec)."""
 JOB_TEMPLATE: Final = ("template", "spec", "template")
@@ -80,6 +82,6 @@ def annotations_of_job(pod: Subject, owner: Found) -> Found | None:
             return mapping_at(owner, "spec", "jobTemplate", "metadata", "annotations")
         case "JobSet":
             role = pod.labels.get("jobset.sigs.k8s.io/replicatedjob-name")
-            jobs = (each for _, each in items(at(owner, *JOB_LISTS[0])) if each.get("name") == role)
+            jobs = (each for _, each in items(at(owner, *REPLICATED_JOBS)) if each.get("name") == role)
             return mapping_at(next(jobs, {}), "template", "metadata", "annotations")
     return None

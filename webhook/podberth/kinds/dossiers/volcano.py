@@ -15,7 +15,7 @@ from ...kube.unchecked import at, count, list_at, mapping_at, number, text, text
 from ...wellknown import GANG_LABEL
 from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules, StatedMinimum, above, items
-from ..job_sets import JOB_LISTS, annotations_of_job
+from ..job_sets import REPLICATED_JOBS, annotations_of_job
 from ..members import Member, Membership, Subject, completion_index, index_of, named
 from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, Steps, TemplatePlace, WorkloadKind, item_replicas
 from ..queues import VOLCANO_QUEUE, Queue, QueueForm
@@ -112,10 +112,9 @@ def _names_a_group(pod: Mapping[str, Any]) -> bool:
 def _starts_alone(pod: Subject) -> bool:
     """Return whether the group that Volcano makes of this pod certainly has a minimum of one.
 
-    It is certain of bare pods, and of the pods of a known Job, whose annotation has the minimum. It is certain of the
-    pods of operators, for Volcano reads no annotation of their objects; but not of their templates, for an operator may
-    name a group on its pods. Source: pg_controller_handler.go getAnnotationsFromUpperRes, getMinMemberFromUpperRes at
-    ed72c7c8.
+    It is certain of bare pods, of those of a known Job, whose annotation has the minimum, and of those of operators, of
+    whose objects Volcano reads no annotation; but not of operators' templates, for an operator may name a group on its
+    pods. Source: pg_controller_handler.go getAnnotationsFromUpperRes, getMinMemberFromUpperRes at ed72c7c8.
     """
     if pod.spec.get("schedulerName") != "volcano" or _names_a_group({"metadata": _metadata(pod)}):
         return False
@@ -379,7 +378,7 @@ DOSSIER: Final = Dossier(
                 ("apps", "StatefulSet"): ("metadata", "annotations"),
                 ("batch", "Job"): ("metadata", "annotations"),
                 ("batch", "CronJob"): ("spec", "jobTemplate", "metadata", "annotations"),
-                ("jobset.x-k8s.io", "JobSet"): (*JOB_LISTS[0], ELEMENT, "template", "metadata", "annotations"),
+                ("jobset.x-k8s.io", "JobSet"): (*REPLICATED_JOBS, ELEMENT, "template", "metadata", "annotations"),
             },
         ),
     ),
