@@ -105,6 +105,7 @@ def _under(scheduler: str) -> str:
     return GPU.replace("{containers", f"{{schedulerName: {scheduler}, containers", 1)
 
 
+_NAMED = _under("kai-scheduler").replace("{", "{restartPolicy: Never, subdomain: w, ", 1)
 _WAITS = "and all known nodes hold 3 such; write fewer, or they wait for nodes"
 _TOO_MANY = f"in one {RACK}: no known domain holds more than 2; write a wider level or fewer pods"
 
@@ -256,6 +257,17 @@ WRONG: tuple[Scene, ...] = (
         job(pod=_under("kai-scheduler")),
         "metadata.annotations[kai.scheduler/batch-min-member]: got none, so KAI Scheduler starts the 2 pods of this "
         "gang one by one; write 2",
+    ),
+    Scene(
+        PARTS,
+        workload(
+            "batch/v1",
+            "CronJob",
+            "{schedule: '@daily', jobTemplate: {metadata: {annotations: {kai.scheduler/batch-min-member: '2'}}, spec: "
+            f"{{completionMode: Indexed, parallelism: 2, completions: 2, {template(_NAMED)}}}}}}}",
+        ),
+        "spec.schedulerName: got kai-scheduler, which starts the 2 pods of this gang one by one, whatever the CronJob "
+        "states; let another workload make them",
     ),
     Scene(
         PARTS,

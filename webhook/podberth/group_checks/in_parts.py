@@ -54,6 +54,10 @@ def _one_gang(case: GroupCase, pods: list[Pods], many: int) -> Wrong | None:
         system, path = _OF_SCHEDULER[stated.needed_under], stated.needed_at.get(case.kind)
         if path is not None and placed == {(stated.needed_under, system.name)}:
             return _unstated(case, pods, stated, path, many)
+    if all(each.gang.alone for each in pods):
+        scheduler = pods[0].scheduler
+        starts_so = f"which starts the {many} pods of this gang one by one, whatever the {case.kind[1]} states"
+        return pods[0].wrong(("spec", "schedulerName"), f"got {scheduler}, {starts_so}; let another workload make them")
     if placed != {(_DEFAULT, PLAIN)} or not case.known.facts.is_groupless:
         return None
     return pods[0].wrong(
