@@ -196,6 +196,14 @@ def test_a_pod_of_a_system_whose_scheduler_it_does_not_name_may_get_one(pod: dic
     assert ("/spec/schedulerName" in [each["path"] for each in outcome.patch]) is chosen
 
 
+def test_kai_reads_no_minimum_of_the_jobs_of_a_cron_job() -> None:
+    above = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": "v", "controller": True}
+    stated = {"annotations": {"kai.scheduler/batch-min-member": "4"}, "ownerReferences": [above]}
+    pod, job = member(stated, **KAI)
+    outcome = decide.mutate(decode_review(review(pod)), snapshot(TOGETHER, objects=[job]))
+    assert "/spec/affinity" in [each["path"] for each in outcome.patch]
+
+
 def test_nobody_asks_for_topology_again_where_the_workload_does() -> None:
     asked = {"kai.scheduler/batch-min-member": "4", "kai.scheduler/topology": "t"}
     pod, job = member({"annotations": asked}, **KAI)
