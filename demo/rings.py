@@ -35,7 +35,7 @@ _COLUMNS = (
 
 
 def groups_are_served(control_plane: ControlPlane) -> bool:
-    """Tell whether the API server serves PodGroups; no release before Kubernetes 1.36 does."""
+    """Return whether the API server serves PodGroups; no release before Kubernetes 1.36 does."""
     return _GROUPS in control_plane.kubectl("api-resources", "--api-group=scheduling.k8s.io", "-o", "name").stdout
 
 

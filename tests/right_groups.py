@@ -76,6 +76,8 @@ def _pod_groups(size: int, *namespaces: str) -> str:
     )
 
 
+_OF_THREE = "metadata: {annotations: {scheduling.volcano.sh/group-min-member: '3'}}, "
+_OF_A_GROUP = "annotations: {scheduling.k8s.io/group-name: ring}"
 _OF_RING = "labels: {scheduling.x-k8s.io/pod-group: ring}"
 
 QUEUED: Final[Mapping[str, str]] = {
@@ -183,6 +185,18 @@ RIGHT: Final[Mapping[str, tuple[str, str]]] = {
     ),
     "a minimum of KAI's": (
         job(", annotations: {kai.scheduler/batch-min-member: '2'}", parallelism=9, completions=9),
+        "",
+    ),
+    "a minimum of Volcano's on the one Job of a JobSet": (
+        job_set(replicated("node", 3, _ON_VOLCANO).replace("template: {", f"template: {{{_OF_THREE}", 1)),
+        "",
+    ),
+    "minimums of Volcano's on all Jobs of a JobSet": (
+        job_set(replicated("node", 1, _ON_VOLCANO, jobs=3).replace("template: {", f"template: {{{_OF_THREE}", 1)),
+        "",
+    ),
+    "a PodGroup of Volcano's that the Jobs of a JobSet name": (
+        job_set(replicated("node", 1, _ON_VOLCANO, jobs=3).replace("metadata: {", f"metadata: {{{_OF_A_GROUP}", 1)),
         "",
     ),
     "a minimum of Volcano's on a Deployment": (

@@ -105,6 +105,7 @@ def _under(scheduler: str) -> str:
     return GPU.replace("{containers", f"{{schedulerName: {scheduler}, containers", 1)
 
 
+_NAMED = _under("kai-scheduler").replace("{", "{restartPolicy: Never, subdomain: w, ", 1)
 _WAITS = "and all known nodes hold 3 such; write fewer, or they wait for nodes"
 _TOO_MANY = f"in one {RACK}: no known domain holds more than 2; write a wider level or fewer pods"
 
@@ -241,9 +242,32 @@ WRONG: tuple[Scene, ...] = (
     ),
     Scene(
         PARTS,
+        job_set(replicated("node", 2, _under("volcano"))),
+        "spec.replicatedJobs[0].template.metadata.annotations[scheduling.volcano.sh/group-min-member]: got none, so "
+        "Volcano starts the 2 pods of this gang one by one; write 2",
+    ),
+    Scene(
+        PARTS,
+        job_set(replicated("node", 1, _under("volcano"), jobs=3)),
+        "spec.replicatedJobs: Volcano makes a group for each Job, so the 3 pods of this gang start in parts; make a "
+        "PodGroup of 3 pods, and name it in annotation scheduling.k8s.io/group-name of the pod templates",
+    ),
+    Scene(
+        PARTS,
         job(pod=_under("kai-scheduler")),
         "metadata.annotations[kai.scheduler/batch-min-member]: got none, so KAI Scheduler starts the 2 pods of this "
         "gang one by one; write 2",
+    ),
+    Scene(
+        PARTS,
+        workload(
+            "batch/v1",
+            "CronJob",
+            "{schedule: '@daily', jobTemplate: {metadata: {annotations: {kai.scheduler/batch-min-member: '2'}}, spec: "
+            f"{{completionMode: Indexed, parallelism: 2, completions: 2, {template(_NAMED)}}}}}}}",
+        ),
+        "spec.schedulerName: got kai-scheduler, which starts the 2 pods of this gang one by one, whatever the CronJob "
+        "states; let another workload make them",
     ),
     Scene(
         PARTS,

@@ -34,13 +34,14 @@ _NO_ADVICE = "nothing: whether it can follow depends on objects that podberth do
 def _parts() -> dict[str, str]:
     return {
         "systems": _table(
-            ("system", "recognised by", "reads from the pod", "written where: on the pod", "proved"),
+            ("system", "recognised by", "reads from the pod", "written where: on the pod", "once run beside", "proved"),
             [
                 (
                     f"{row.title} (`{row.name}`)",
                     _signs(row),
                     _lines(row.reads),
                     row.writes or "nothing of gangs",
+                    row.run or ("by the tests, always" if "scheduler" in proofs.of_system(row) else "no"),
                     proofs.of_system(row),
                 )
                 for row in _SYSTEMS

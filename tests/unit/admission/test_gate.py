@@ -128,6 +128,82 @@ def test_a_group_of_one_is_no_group(scheduler: str, key: str) -> None:
     assert placed({"annotations": {key: "4"}}) == (False, True)
 
 
+def test_volcano_groups_no_pods_of_an_operator_that_names_no_group() -> None:
+    """It reads a minimum of Jobs, StatefulSets, ReplicaSets and DaemonSets; an operator may name its own group."""
+
+    def alone(**annotations: str) -> bool:
+        worker = {"training.kubeflow.org/job-name": "j", "training.kubeflow.org/replica-type": "worker"}
+        pod = gpu_pod(labels=worker, annotations=annotations, schedulerName="volcano")
+        owner = {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob", "name": "j", "uid": "u", "controller": True}
+        pod["metadata"]["ownerReferences"] = [owner]
+        outcome = decide.mutate(decode_review(review(pod)), snapshot(TOGETHER))
+        return "/spec/affinity" in [each["path"] for each in outcome.patch]
+
+    assert alone()
+    assert not alone(**{"scheduling.k8s.io/group-name": "j"})
+
+
+def job_set(jobs: int, annotations: dict[str, str]) -> dict[str, Any]:
+    """Return a JobSet of Jobs of two pods under Volcano."""
+    template = {"spec": gpu_pod(8, schedulerName="volcano")["spec"]}
+    work = {"parallelism": 2, "completions": 2, "template": template}
+    made = {"name": "w", "replicas": jobs, "template": {"metadata": {"annotations": annotations}, "spec": work}}
+    return workload("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": [made]})
+
+
+def test_the_apply_of_a_job_set_tells_which_of_its_pods_volcano_groups() -> None:
+    known = snapshot(TOGETHER, objects=cluster(hgx_h100_8=2))
+
+    def lines(*job: Any) -> str:
+        return "\n".join(validate_workload(decode_review(workload_review(job_set(*job), "jobsets")), known).warnings)
+
+    unsaid, said = lines(1, {}), lines(1, {"scheduling.volcano.sh/group-min-member": "2"})
+    assert "got none, so Volcano starts the 2 pods of this gang one by one; write 2" in unsaid
+    assert "places this pod's group" not in unsaid
+    assert "group-min-member" not in said
+    assert "volcano places this pod's group" in said
+    assert "spec.replicatedJobs: Volcano makes a group for each Job" in lines(3, {})
+
+
+@pytest.mark.parametrize("stated", [False, True])
+def test_the_apply_of_a_cron_job_tells_whether_volcano_groups_its_pods(stated: bool) -> None:
+    _, job = member({}, schedulerName="volcano")
+    spec = {**job["spec"], "completionMode": "Indexed"}
+    spec["template"] = {"spec": {**gpu_pod(8, schedulerName="volcano")["spec"], "subdomain": "s"}}
+    said = {"annotations": {"scheduling.volcano.sh/group-min-member": "4"}} if stated else {}
+    cron = workload("batch/v1", "CronJob", {"schedule": "@daily", "jobTemplate": {"metadata": said, "spec": spec}})
+    lines = validate_workload(decode_review(workload_review(cron, "cronjobs")), snapshot(TOGETHER)).warnings
+    assert any("volcano places this pod's group" in line for line in lines) is stated
+    assert any("got none, so Volcano starts the 4 pods" in line for line in lines) is not stated
+
+
+CHOOSES = policy("chooses", "  mutations:\n  - schedulerName: \"'volcano'\"")
+RING = {"volcano.sh/network-topology-mode": "hard"}
+
+
+@pytest.mark.parametrize(
+    ("pod", "chosen"),
+    [
+        (gpu_pod(annotations=RING), True),
+        (gpu_pod(annotations=RING, schedulerName="default-scheduler"), True),
+        (gpu_pod(annotations=RING, schedulerName="another"), False),
+        (gpu_pod(schedulerName="kai-scheduler"), False),
+        (gpu_pod(**KUEUE), False),  # has no scheduler of its own
+    ],
+)
+def test_a_pod_of_a_system_whose_scheduler_it_does_not_name_may_get_one(pod: dict[str, Any], chosen: bool) -> None:
+    outcome = decide.mutate(decode_review(review(pod)), snapshot(CHOOSES))
+    assert ("/spec/schedulerName" in [each["path"] for each in outcome.patch]) is chosen
+
+
+def test_kai_reads_no_minimum_of_the_jobs_of_a_cron_job() -> None:
+    above = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "c", "uid": "v", "controller": True}
+    stated = {"annotations": {"kai.scheduler/batch-min-member": "4"}, "ownerReferences": [above]}
+    pod, job = member(stated, **KAI)
+    outcome = decide.mutate(decode_review(review(pod)), snapshot(TOGETHER, objects=[job]))
+    assert "/spec/affinity" in [each["path"] for each in outcome.patch]
+
+
 def test_nobody_asks_for_topology_again_where_the_workload_does() -> None:
     asked = {"kai.scheduler/batch-min-member": "4", "kai.scheduler/topology": "t"}
     pod, job = member({"annotations": asked}, **KAI)

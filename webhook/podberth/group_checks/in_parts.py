@@ -4,8 +4,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..kinds.dossiers import DOSSIERS
+from ..kinds.forms import find
 from ..kinds.group_rules import StatedMinimum
-from ..kube.unchecked import at
+from ..kinds.places import Steps
+from ..kube.paths import ELEMENT
+from ..kube.unchecked import at, count
 from ..wellknown import GANG_LABEL
 from ..workload.systems import PLAIN, SYSTEMS
 from .case import GroupCase, Pods, Wrong
@@ -50,7 +53,11 @@ def _one_gang(case: GroupCase, pods: list[Pods], many: int) -> Wrong | None:
     for stated in _STATED:
         system, path = _OF_SCHEDULER[stated.needed_under], stated.needed_at.get(case.kind)
         if path is not None and placed == {(stated.needed_under, system.name)}:
-            return None if _is_stated(case, pods, stated, path) else _unstated(case, stated, path, many)
+            return _unstated(case, pods, stated, path, many)
+    if all(each.gang.alone for each in pods):
+        scheduler = pods[0].scheduler
+        starts_so = f"which starts the {many} pods of this gang one by one, whatever the {case.kind[1]} states"
+        return pods[0].wrong(("spec", "schedulerName"), f"got {scheduler}, {starts_so}; let another workload make them")
     if placed != {(_DEFAULT, PLAIN)} or not case.known.facts.is_groupless:
         return None
     return pods[0].wrong(
@@ -60,12 +67,38 @@ def _one_gang(case: GroupCase, pods: list[Pods], many: int) -> Wrong | None:
     )
 
 
-def _is_stated(case: GroupCase, pods: list[Pods], stated: StatedMinimum, path: tuple[str, ...]) -> bool:
-    """Return whether the annotation is there, or the pods name a group, whose minimum counts instead."""
-    return at(case.document, *path, stated.key) is not None or any(case.groups[each.template.path] for each in pods)
+def _unstated(
+    case: GroupCase, pods: list[Pods], stated: StatedMinimum, path: tuple[str, ...], many: int
+) -> Wrong | None:
+    """Return the problem of a gang without the minimum that its scheduler reads; None if there is one.
 
-
-def _unstated(case: GroupCase, stated: StatedMinimum, path: tuple[str, ...], many: int) -> Wrong:
+    There is one, too, if the pods name a group, whose minimum counts instead.
+    """
+    where = _where(case, pods, path)
+    stateless = [each for each in where if at(find(case.document, each), stated.key) is None]
+    if not stateless or any(case.groups[each.template.path] for each in pods):
+        return None
     title = _OF_SCHEDULER[stated.needed_under].title
+    if sum(_jobs(case, each, path) for each in where) > 1:
+        jobs = path[: path.index(ELEMENT)]
+        parts = f"{title} makes a group for each Job, so the {many} pods of this gang start in parts"
+        where_to = f"name it in annotation {stated.unless} of the pod templates"
+        return case.wrong(jobs, f"{parts}; make a PodGroup of {many} pods, and {where_to}")
     said = f"got none, so {title} starts the {many} pods of this gang one by one; write {many}"
-    return case.wrong((*path, stated.key), said)
+    return case.wrong((*stateless[0], stated.key), said)
+
+
+def _where(case: GroupCase, pods: list[Pods], path: tuple[str, ...]) -> list[Steps]:
+    """Return the paths of the annotations that count for these pods, without repetitions."""
+    if ELEMENT not in path:
+        return [path]
+    place = path.index(ELEMENT)
+    made_by = dict.fromkeys(each.template.path[len(case.base) + place] for each in pods)
+    return [(*path[:place], each, *path[place + 1 :]) for each in made_by]
+
+
+def _jobs(case: GroupCase, where: Steps, path: tuple[str, ...]) -> int:
+    """Return the number of Jobs that get the annotations at ``where``."""
+    if ELEMENT not in path:
+        return 1
+    return count(at(find(case.document, where[: path.index(ELEMENT) + 1]), "replicas"), 1)

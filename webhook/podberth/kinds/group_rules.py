@@ -72,7 +72,11 @@ class StatedMinimum:
     needed_under: str = ""
     """The scheduler that starts the pods one by one without the annotation, if the kind is in ``needed_at``."""
     needed_at: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
-    """The API groups and kinds of workloads whose annotations ``needed_under`` reads, with the path of these."""
+    """The API groups and kinds of workloads whose annotations ``needed_under`` reads, with the path of these.
+
+    A path with ``ELEMENT`` is that of each Job that the workload makes. The scheduler makes a group for each Job, so
+    the annotation can start a whole gang only if one Job makes all of its pods.
+    """
 
 
 NEVER: Final = "the group never starts"

@@ -4,11 +4,15 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..kube.unchecked import at, count, mapping_at, text
+from .group_rules import items
 from .jobs import job_pods, stamp_job
+from .members import Subject
 from .places import PLACEHOLDER_DIGEST, PLACEHOLDER_UID, Found, Steps
 from .stamping import add_annotations, add_labels
 
-JOB_LISTS: Final[tuple[Steps, ...]] = (("spec", "replicatedJobs"), ("spec", "template", "spec", "replicatedJobs"))
+REPLICATED_JOBS: Final = ("spec", "replicatedJobs")
+"""The path from a JobSet to its replicated jobs."""
+JOB_LISTS: Final[tuple[Steps, ...]] = (REPLICATED_JOBS, ("spec", "template", *REPLICATED_JOBS))
 """The paths from an object to the replicated jobs of a JobSet (kubeflow/trainer pkg/apis/trainer/v1alpha1
 JobSetTemplateSpec)."""
 JOB_TEMPLATE: Final = ("template", "spec", "template")
@@ -64,3 +68,20 @@ def jobs_before(jobs: object) -> Mapping[str, int]:
 def replicated_pods(replicated: Found) -> int:
     """Return the number of pods that one replicated job runs at once."""
     return count(replicated.get("replicas"), 1) * job_pods(mapping_at(replicated, "template", "spec"))
+
+
+def annotations_of_job(pod: Subject, owner: Found) -> Found | None:
+    """Return the annotations of the Job that makes the pod; None if they are unknown.
+
+    ``owner`` is the Job, or, for a template, the applied object that makes the Job.
+    """
+    match owner.get("kind"):
+        case "Job":
+            return mapping_at(owner, "metadata", "annotations")
+        case "CronJob":
+            return mapping_at(owner, "spec", "jobTemplate", "metadata", "annotations")
+        case "JobSet":
+            role = pod.labels.get("jobset.sigs.k8s.io/replicatedjob-name")
+            jobs = (each for _, each in items(at(owner, *REPLICATED_JOBS)) if each.get("name") == role)
+            return mapping_at(next(jobs, {}), "template", "metadata", "annotations")
+    return None

@@ -58,6 +58,9 @@ class System:
     not, because the system compares or copies them."""
     starts_alone: Callable[[Subject], bool] = lambda _pod: False
     """Whether the system certainly starts this member of a gang by itself, as a group of one."""
+    run: str = ""
+    """The version of the system's own programs that podberth was once run beside, and which programs they were; empty:
+    only the system's source was read, unless the tests run it."""
     asked_above: tuple[tuple[str, ...], ...] = ()
     """The paths of the fields in which an owner of the pod already asks the system for topology."""
     alone_topology: str = ""

@@ -2,7 +2,8 @@
 
 The grouper reads the top owner of the pods, and takes the queue from the pod if the top owner names none. A pod without
 an owner is a workload by itself (default_grouper.go GetPodGroupMetadata). The scheduler puts no pod with whole GPUs on
-a node whose label ``nvidia.com/mig.strategy`` is ``mixed`` (pkg/scheduler/api/node_info/node_info.go at d5bc503a).
+a node that has MIG slices and whose label ``nvidia.com/mig.strategy`` is ``mixed``
+(pkg/scheduler/api/node_info/node_info.go IsMIGEnabled, PredicateByNodeResourcesType at d5bc503a).
 """
 
 from collections.abc import Mapping
@@ -39,16 +40,23 @@ def _named(pod: Mapping[str, Any]) -> object:
 def _starts_alone(pod: Subject) -> bool:
     """Return whether the group that the pod-grouper makes certainly has a minimum of one pod.
 
-    It is certain of a known Job that nothing owns, without ``batch-min-member``, and of a bare pod that is not Spark's.
-    The groups of operators' jobs have all their pods. Source: pkg/podgrouper/podgrouper/hub/hub.go,
-    plugins/{job/job_grouper,podjob/podjob}.go at d5bc503a.
+    It is certain of a known Job that nothing owns, without ``batch-min-member``, of the Jobs of CronJobs, whatever they
+    state, and of a bare pod that is not Spark's. The groups of operators' jobs have all their pods. Source:
+    pkg/podgrouper/podgrouper/hub/hub.go, plugins/{job/job_grouper,cronjobs/crobjob-grouper,podjob/podjob}.go at
+    d5bc503a.
     """
     if pod.spec.get("schedulerName") != "kai-scheduler" or "pod-group-name" in pod.annotations:
         return False
     if pod.controller is None:
         return GANG_LABEL in pod.labels and "spark-app-selector" not in pod.labels
     job = next(pod.lineage(), None)
-    if job is None or not job.get("kind") == pod.controller.kind == "Job" or controller(job) is not None:
+    if job is None or pod.controller.kind != "Job":
+        return False
+    above = controller(job)
+    # The owner in a template of a CronJob is the CronJob itself.
+    if job.get("kind") == "CronJob" or (above is not None and (above.group, above.kind) == ("batch", "CronJob")):
+        return True
+    if job.get("kind") != "Job" or above is not None:
         return False
     return (number(text_at(job, "metadata", "annotations", _LEAST)) or 1) == 1
 
@@ -100,6 +108,7 @@ DOSSIER: Final = Dossier(
         topology="set annotations kai.scheduler/topology and kai.scheduler/topology-preferred-placement of the "
         "workload",
         starts_alone=_starts_alone,
+        run="d5bc503a: scheduler, binder and pod-grouper, on Kubernetes 1.36.3",
     ),
     # The grouper leaves a pod in the group that its author names if the pod has no owner, or an owner opts out of it;
     # any other gets its workload's (pkg/podgrouper/pod_controller.go isOrphanPodWithPodGroup, shouldSkipAnyOwner).

@@ -15,6 +15,7 @@ from ...kube.unchecked import at, count, list_at, mapping_at, number, text, text
 from ...wellknown import GANG_LABEL
 from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules, StatedMinimum, above, items
+from ..job_sets import REPLICATED_JOBS, annotations_of_job
 from ..members import Member, Membership, Subject, completion_index, index_of, named
 from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, Steps, TemplatePlace, WorkloadKind, item_replicas
 from ..queues import VOLCANO_QUEUE, Queue, QueueForm
@@ -111,17 +112,19 @@ def _names_a_group(pod: Mapping[str, Any]) -> bool:
 def _starts_alone(pod: Subject) -> bool:
     """Return whether the group that Volcano makes of this pod certainly has a minimum of one.
 
-    It is certain of bare pods and of the pods of a known Job, whose annotation has the minimum. Source:
-    pg_controller_handler.go getAnnotationsFromUpperRes, getMinMemberFromUpperRes at ed72c7c8.
+    It is certain of bare pods, of those of a known Job, whose annotation has the minimum, and of those of operators, of
+    whose objects Volcano reads no annotation; but not of operators' templates, for an operator may name a group on its
+    pods. Source: pg_controller_handler.go getAnnotationsFromUpperRes, getMinMemberFromUpperRes at ed72c7c8.
     """
     if pod.spec.get("schedulerName") != "volcano" or _names_a_group({"metadata": _metadata(pod)}):
         return False
     if pod.controller is None:
         return GANG_LABEL in pod.labels
-    job = next(pod.lineage(), None)
-    if job is None or not job.get("kind") == pod.controller.kind == "Job":
-        return False
-    return (number(text_at(job, "metadata", "annotations", _LEAST)) or 1) == 1
+    owner = next(pod.lineage(), None)
+    if pod.controller.kind not in _READ_OWNERS:
+        return not isinstance(owner, Predicted)
+    said = annotations_of_job(pod, owner) if pod.controller.kind == "Job" and owner is not None else None
+    return said is not None and (number(text(said.get(_LEAST))) or 1) == 1
 
 
 def _metadata(pod: Subject) -> Mapping[str, Any]:
@@ -137,6 +140,8 @@ def _queue(document: Mapping[str, Any]) -> Queue:
 _API_GROUP: Final = "scheduling.volcano.sh"
 _JOB_NAME: Final = "volcano.sh/job-name"
 _LEAST: Final = f"{_API_GROUP}/group-min-member"
+_READ_OWNERS: Final = frozenset({"DaemonSet", "Job", "ReplicaSet", "StatefulSet"})
+"""The kinds of owners whose annotations Volcano reads (pg_controller_handler.go getAnnotationsFromUpperRes)."""
 _TYPES: Final = "volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 
@@ -307,6 +312,7 @@ DOSSIER: Final = Dossier(
         tolerates="it sums resources alone. Not with `predicate.CacheEnable` of the plugin predicates, off by default, "
         "which takes what it found for one pod of a task for all of them (pkg/scheduler/plugins/predicates/cache.go)",
         starts_alone=_starts_alone,
+        run="ed72c7c8: scheduler, controllers and webhooks, on Kubernetes 1.36.3",
     ),
     own_topology={("volcano", "VolcanoJob"): "set spec.networkTopology of the Volcano Job"},
     groups=tuple(
@@ -372,6 +378,7 @@ DOSSIER: Final = Dossier(
                 ("apps", "StatefulSet"): ("metadata", "annotations"),
                 ("batch", "Job"): ("metadata", "annotations"),
                 ("batch", "CronJob"): ("spec", "jobTemplate", "metadata", "annotations"),
+                ("jobset.x-k8s.io", "JobSet"): (*REPLICATED_JOBS, ELEMENT, "template", "metadata", "annotations"),
             },
         ),
     ),
