@@ -151,7 +151,7 @@ def job_set(jobs: int, annotations: dict[str, str]) -> dict[str, Any]:
     return workload("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": [made]})
 
 
-def test_the_apply_of_a_job_set_tells_which_of_its_pods_volcano_groups() -> None:
+def test_the_apply_of_a_job_set_says_which_of_its_pods_volcano_groups() -> None:
     known = snapshot(TOGETHER, objects=cluster(hgx_h100_8=2))
 
     def lines(*job: Any) -> str:
@@ -166,7 +166,7 @@ def test_the_apply_of_a_job_set_tells_which_of_its_pods_volcano_groups() -> None
 
 
 @pytest.mark.parametrize("stated", [False, True])
-def test_the_apply_of_a_cron_job_tells_whether_volcano_groups_its_pods(stated: bool) -> None:
+def test_the_apply_of_a_cron_job_says_whether_volcano_groups_its_pods(stated: bool) -> None:
     _, job = member({}, schedulerName="volcano")
     spec = {**job["spec"], "completionMode": "Indexed"}
     spec["template"] = {"spec": {**gpu_pod(8, schedulerName="volcano")["spec"], "subdomain": "s"}}
