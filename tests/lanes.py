@@ -20,8 +20,10 @@ class Lane(NamedTuple):
 # A tenth of the examples of each property (tests/conftest.py), and no program in Go but the control plane.
 _QUICK: Final = ("--hypothesis-profile=quick", "-m", "not go_program")
 
-# Pure code, whole.
+# Pure code.
 _PURE: Final = ("tests/unit", "tests/property", "tests/conformance")
+# The programs of bench/ are no part of podberth, and some of them take long.
+_BENCHES: Final = ("--ignore=tests/unit/bench",)
 
 # The server, as a process or in the event loop of a test: no control plane.
 _SERVER: Final = tuple(
@@ -58,15 +60,13 @@ _CLUSTER: Final = (
             "required",
             "wire",
             "workloads",
-            "cluster_policies",
-            "cluster_workloads",
             "controller",
         )
     ),
     *(f"tests/deployment/test_{name}.py" for name in ("crd", "guards", "overlays", "rights_table")),
 )
 
-CHANGE: Final = (*_CLUSTER, *_SERVER, *_PURE, *_QUICK)
+CHANGE: Final = (*_CLUSTER, *_SERVER, *_PURE, *_BENCHES, *_QUICK)
 ALL: Final = ("tests",)
 
 
