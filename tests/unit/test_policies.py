@@ -7,8 +7,14 @@ from typing import TypeAlias
 
 import pytest
 
+from builders import gpu_pod, review
+from podberth.admission.decide import mutate, validate
+from podberth.admission.review import decode_review
+from podberth.admission.snapshot import load_working
 from podberth.cel.cost import MAX_MICROSECONDS
 from podberth.cel.engine import Environment
+from podberth.conventions import Conventions
+from podberth.facts.cluster import collect
 from podberth.kube.schema import PodSchema
 from podberth.policy.compile import compile_policies
 from podberth.policy.parse import ParsedPolicies, parse_policies
@@ -144,3 +150,12 @@ def test_params_are_read_behind_the_conditions(folder: Path) -> None:
     conditions = [each for policy in parsed(folder).policies for each in policy.policy.spec.match_conditions]
     assert conditions
     assert not any("params" in each.expression for each in conditions)
+
+
+def test_of_policies_that_were_tested_a_review_compiles_what_it_needs(environment: Environment) -> None:
+    snapshot, problems = load_working(parsed(*ON), collect([], now=None), environment, Conventions(), checked=True)
+    assert problems == ()
+    request = decode_review(review(gpu_pod(1)))
+    mutate(request, snapshot)
+    validate(request, snapshot)
+    assert not all(each.is_compiled for each in snapshot.policies)

@@ -57,7 +57,8 @@ class Plan:
     condition_footprints: Mapping[str, Footprint | None]
     """The paths that each policy's matchConditions read, by the policy's name; None if too many."""
     read_of_pod: Tree | None
-    """The paths below the pod that any expression of the policies reads; None if one reads most of the pod."""
+    """The paths below the pod that any expression of the policies reads; None if one reads most of the pod, or if not
+    all are compiled yet, which a check of a few manifests spares itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +187,9 @@ class Snapshot:
             slices=tuple(slices),
             footprints=_Footprints(partial(_reads, phase), policies),
             condition_footprints=_Footprints(_CONDITIONS_READ, policies),
-            read_of_pod=read_of_pod(frozenset().union(*map(_all_reads, policies))),
+            read_of_pod=read_of_pod(frozenset().union(*map(_all_reads, policies)))
+            if all(policy.is_compiled for policy in policies)
+            else None,
         )
 
 

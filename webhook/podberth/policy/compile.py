@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from ..cel.cost import MAX_MICROSECONDS, Cost, too_expensive, total_of
 from ..cel.engine import DYN, CelType, CompileError, Environment, Expression, Late, Room, Want, never
@@ -110,6 +110,7 @@ class CompiledValidation:
 
 
 _Part = TypeVar("_Part")
+_PARTS: Final = ("conditions", "variables", "mutations", "validations", "audit_annotations")
 
 
 class CompiledPolicy:
@@ -220,8 +221,14 @@ class CompiledPolicy:
         self._price()
         return tuple(self._problems)
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether all parts have been compiled."""
+        return all(part in self.__dict__ for part in _PARTS)
+
     def _compile(self) -> None:
-        _ = self.conditions, self.variables, self.mutations, self.validations, self.audit_annotations
+        for part in _PARTS:
+            getattr(self, part)
 
     def _price(self) -> None:
         """Report a problem at the most expensive part of the policy, if it could occupy a worker for too long."""
