@@ -99,6 +99,8 @@ def test_the_smallest_that_fits_is_picked_by_memory_then_slices_then_extras() ->
     assert mig.smallest(0, offered, slices=2) == "nvidia.com/mig-2g.10gb"
     assert mig.smallest(0, offered, slices=3) is None
     assert mig.smallest(1, {}) is None
+    assert mig.smallest(1, {"1g.24gb+me": 24000, "1g.24gb-me": 24000}) == "1g.24gb-me"
+    assert mig.smallest(1, {"1g.24gb+me": 24000, "1g.24gb-me": 24000, "1g.24gb": 24000}) == "1g.24gb"
 
 
 def test_a_name_of_no_model_is_not_known() -> None:

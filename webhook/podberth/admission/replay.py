@@ -70,7 +70,10 @@ class GangAgain:
 
     @classmethod
     def of(cls, under: PodUnderReview, pod: Mapping[str, Any], gang: Gang) -> "GangAgain | None":
-        """Return what was read of ``pod``, the pod under review with some writes; None if more than these count."""
+        """Return ``gang``, as it was read from ``pod``, with the labels and annotations that the pod got meanwhile.
+
+        None if the gang may depend on other changes, too: a label or annotation is gone, or a group field differs.
+        """
         before = under.request.object or {}
         if any(before["spec"].get(field) != pod["spec"].get(field) for field in _GROUP_FIELDS):
             return None

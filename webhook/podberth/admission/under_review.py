@@ -1,6 +1,6 @@
 """The state of one review: the pod with the writes so far, its description and its variables in CEL.
 
-All stages of a decision share this object; only ``writing`` modifies it.
+All parts of a decision share this object; only ``writing`` modifies it.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,7 @@
-"""Replaces the calls whose value in the engine differs from upstream's, by the table of ``cel.corrections``."""
+"""Replaces the calls and field accesses whose value in the engine differs from that in the API server (cel-go).
+
+The table of ``cel.corrections`` lists them.
+"""
 
 from collections.abc import Callable
 from typing import Final, TypeAlias

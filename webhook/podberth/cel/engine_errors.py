@@ -75,7 +75,10 @@ class Vocabulary:
 
 
 def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]:
-    """Return the problems that the engine's compilation error ``text`` reports, sorted; there is at least one."""
+    """Return the problems that the engine's compilation error ``text`` reports, sorted; there is at least one.
+
+    ``words`` are the names that may be suggested for a misspelt one.
+    """
     found: set[CelProblem] = set()
     for match in _ENTRY.finditer(text):
         line, column, said = int(match[1]), int(match[2]), match[3]

@@ -56,10 +56,10 @@ def named_path(text: str) -> Path:
 
 
 def reads_of(policy: CompiledPolicy, phase: str, message: str) -> frozenset[tuple[str, ...]]:
-    """Return the paths that a policy's expressions read to make the decision with ``message`` on a pod.
+    """Return the paths of the pod that a policy read for one decision.
 
-    These are the paths of its mutations, its validations, or its audit annotations if the message is about these; if
-    they read nothing, the paths of its matchConditions.
+    In the ``phase`` "mutate" these are the paths of its mutations; in "validate" those of its validations, or of its
+    audit annotations if ``message`` is about these. If they read nothing: the paths of its matchConditions.
     """
     if phase == "mutate":
         read = [entry.reads for entry in policy.mutations]

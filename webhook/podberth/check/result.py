@@ -61,9 +61,9 @@ class Wrote:
 class Result:
     """The result of checking one pod template, or a document without a template.
 
-    The verdict ``skipped`` means that the document makes no pods that podberth can predict, or none that podberth
-    decides on; a warning says which. The verdict ``error`` means that the document could not be checked; ``errors``
-    says why.
+    The verdict ``skipped`` means that nothing was decided: the document is no Kubernetes object, or makes no pods that
+    podberth can predict and decides on. If pods may be unchecked for that, a warning or a note says why. The verdict
+    ``error`` means that the document could not be checked; ``errors`` says why.
     """
 
     file: str

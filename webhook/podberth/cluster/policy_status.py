@@ -1,10 +1,10 @@
-"""The conditions in the status of GPUPolicies: a policy compiles, gets all its pods, and knows the state of nodes.
+"""The conditions in the status of GPUPolicies: Compiled, Active, EveryPodSent and TopologyFresh.
 
-The first condition follows from the object alone, so all replicas agree, and the first replica writes it. Replicas of
-two versions may differ; each then writes once for a generation, and never in answer to the other. The second condition
-is only for policies of scope All. It follows from the webhook configurations, which are read again before it is
-written. The third is only for policies that ask for nodes; ``Freshness`` explains it. Nothing here is done inside a
-review.
+The first two follow from the object and from the policy files of the replicas, so replicas of one version agree, and
+the first replica writes them. Others may differ; each then writes once for a generation and the file that the object
+replaces, and never in answer to another. EveryPodSent is only for policies of scope All. It follows from the webhook
+configurations, which are read again before it is written. TopologyFresh is only for policies that ask for nodes;
+``Freshness`` explains it. Nothing here is done inside a review.
 """
 
 import asyncio
@@ -130,7 +130,7 @@ class Freshness:
         """The names of the policies that ask for nodes."""
 
     def look(self, at: float) -> None:
-        """Record whether any agent is silent at a time in seconds."""
+        """Record whether the heartbeats of any agent have run out; ``at`` is the present time by ``time.monotonic``."""
         self._fresh.see(not self._stale_nodes(), at)
 
     def keep(self, names: Collection[str]) -> None:

@@ -53,6 +53,11 @@ class Profile:
     """Compute slices of a compute instance that is a part of its GPU instance (``1c.3g.20gb``); 0: it is the whole."""
 
     @property
+    def scarcity(self) -> int:
+        """The order of profiles of one size by how few instances a GPU has: no extensions, then ``-me``, then ``+me``."""
+        return (len(self.attributes) + (not self.without)) if self.attributes else 0
+
+    @property
     def name(self) -> str:
         """The profile's name as the driver spells it: ``1g.10gb+me``."""
         part = f"{self.compute}c." if self.compute else ""
@@ -183,7 +188,8 @@ def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str
     """Return the smallest of the offered profiles with at least ``memory`` MiB and ``slices`` slices; None if none is.
 
     ``offered`` has the MiB of each profile by name; names that are no MIG profiles are skipped. Among profiles of equal
-    memory, fewer slices win, then no media extensions, because a GPU has only one instance with them.
+    memory, fewer slices win, then a profile without extensions, then one whose extensions are removed (``-me``): of the
+    profiles that have extensions a GPU has one instance or two.
     """
     fitting: list[tuple[int, Profile, str]] = []
     for name, size in offered.items():
@@ -196,7 +202,7 @@ def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str
                 fitting.append((size, profile, name))
     if not fitting:
         return None
-    return min(fitting, key=lambda one: (one[0], one[1].slices, len(one[1].attributes), one[1], one[2]))[2]
+    return min(fitting, key=lambda one: (one[0], one[1].slices, one[1].scarcity, one[1], one[2]))[2]
 
 
 def bare(name: str) -> str:

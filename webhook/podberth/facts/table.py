@@ -74,7 +74,10 @@ class Table:
     """The sorted places of the objects that have each key; empty for a kind without keys."""
 
     def changed(self, kind: Kind, changes: Mapping[Place, Any]) -> "Table":
-        """Return the table with these facts at their places; the value None removes a fact."""
+        """Return the table with a new fact for each of these objects, by namespace and name; None removes an object's.
+
+        ``kind`` is the table's own; its ``keys`` are what facts are looked up by.
+        """
         facts = self.facts.changed(changes)
         if kind.keys is None:
             return Table(facts, facts)

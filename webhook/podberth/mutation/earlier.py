@@ -24,7 +24,11 @@ class EarlierChanges:
         return ((name, concerns[concern]) for name, concerns in self.record.items() if concern in concerns)
 
     def writer(self, path: Path, present: object) -> str | None:
-        """Return the first policy that wrote the value ``present`` at a path; None if no policy did."""
+        """Return the name of the first policy that wrote a path; None if no policy did.
+
+        It must have written ``present``, where its mutation compares values. A JSON Patch operation at or above the
+        path counts whatever it wrote.
+        """
         where = pointer(path)
         for name, concerns in self.record.items():
             if any(self.wrote_at[concern](wrote, path, present) for concern, wrote in concerns.items()):

@@ -1,4 +1,4 @@
-"""The fields that no policy may write (docs/rules.md, rules 1 and 11).
+"""The fields that no policy may write (docs/rules.md, rules 1 and 15).
 
 The check is for mutations that can write any field (``operations``); all other mutations write none of these fields.
 """
@@ -40,7 +40,8 @@ def take(draft: Draft, document: dict[str, Any], concern: str) -> Change | None:
         The change as RFC 6902 operations; values of more than _LONGEST_VALUE bytes are omitted.
 
     Raises:
-        EvaluationError: the document is not a valid Pod, or differs in a field that no policy may write.
+        EvaluationError: the document has not the shape of a Pod, lacks ``metadata`` or ``spec``, differs in a field
+            that no policy may write, or newly names a host in its node affinity.
     """
     trial = draft.fork()
     trial.become(document)

@@ -17,7 +17,7 @@ from .match import is_static
 from .model import GPUPolicy, Mutation, Validation, leaves_of
 from .parse import ParsedPolicy
 
-# VAP and MAP give matchConditions no variables and no namespace (apiserver plugin/policy/generic); podberth gives both.
+# As in VAP and MAP, matchConditions have no variables and no namespace (apiserver plugin/policy/generic).
 _CONDITION_NAMES = frozenset(
     {"object", "oldObject", "request", "params", "gpu", "gang", "topology", "mig", "jsonpatch", "shell", "models"}
 )

@@ -48,7 +48,7 @@ class LineWriter:
             self._wake.set()
 
     def close(self, timeout_seconds: float = 1.0) -> None:
-        """Stop the thread after it has written the queued lines, or after the timeout."""
+        """Let the thread end when it has written the queued lines, and wait for that; after the timeout it goes on."""
         self._closing.set()
         self._wake.set()
         self._thread.join(timeout_seconds)

@@ -48,7 +48,8 @@ def lacks(
 
     Without a level, the only domain is "". ``together`` is the wanted number of pods of all kinds. All nodes count as
     empty, transient ones included. Pods that ask for no device, and those that fit no node, are taken as placed. The
-    result itself is None if no known node fits any of the pods: then room is not the problem.
+    result itself is None if no known node fits any of the pods, or none asks for a device: then room is not the
+    problem.
     """
     kinds = _Kinds(wanted)
     machines: dict[int, _Machines] = {}
