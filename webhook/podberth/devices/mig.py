@@ -54,7 +54,7 @@ class Profile:
 
     @property
     def scarcity(self) -> int:
-        """The order of profiles of one size by how few instances a GPU has: no extensions, then ``-me``, then ``+me``."""
+        """The order of equal profiles, by how few instances a GPU has: no extensions, ``-me``, ``+me``."""
         return (len(self.attributes) + (not self.without)) if self.attributes else 0
 
     @property
