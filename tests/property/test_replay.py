@@ -356,6 +356,24 @@ def test_a_gang_that_reads_otherwise_after_the_writes_is_decided_from_the_start(
         assert apply(document, outcome.patch)["metadata"]["annotations"]["seen"] == role
 
 
+def test_an_index_that_is_read_after_the_writes_is_the_pods_own() -> None:
+    joins = """
+  mutations:
+  - labels: {training.kubeflow.org/job-name: "'j'"}
+  - gang: {name: "'j'"}
+"""
+    reads = """
+  mutations:
+  - annotations: {seen: string(gang.index)}
+"""
+    warm = known([policy("joins", joins, order=1), policy("reads", reads, order=2)])
+    for index in ("0", "0", "0", "3"):
+        labels = {"training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/replica-index": index}
+        document = pod(gpu_container(), labels=labels)
+        outcome = mutate(decode_review(review(document)), warm)
+        assert apply(document, outcome.patch)["metadata"]["annotations"]["seen"] == index
+
+
 def test_a_record_of_operations_is_believed_of_one_pod_and_not_of_the_next() -> None:
     claim = {"op": "add", "path": "/spec/hostname", "value": "h"}
     claims = {"another": {"jsonPatch": [claim]}}

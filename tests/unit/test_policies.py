@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 import pytest
 
-from builders import gpu_pod, review
+from builders import gpu_pod, pod, review
 from podberth.admission.decide import mutate, validate
 from podberth.admission.review import decode_review
-from podberth.admission.snapshot import load_working
+from podberth.admission.snapshot import load_snapshot, load_working
 from podberth.cel.cost import MAX_MICROSECONDS
 from podberth.cel.engine import Environment
 from podberth.conventions import Conventions
@@ -159,3 +159,15 @@ def test_of_policies_that_were_tested_a_review_compiles_what_it_needs(environmen
     mutate(request, snapshot)
     validate(request, snapshot)
     assert not all(each.is_compiled for each in snapshot.policies)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_container_that_autopilot_completes_hides_no_other(environment: Environment, order: int) -> None:
+    one = {"name": "a", "resources": {"requests": {"nvidia.com/gpu": "1"}}}
+    other = {"name": "b", "resources": {"requests": {"nvidia.com/gpu": "1"}, "limits": {"nvidia.com/gpu": "2"}}}
+    document = pod(*[one, other][::order], nodeSelector={"cloud.google.com/gke-accelerator": "nvidia-l4"})
+    policies = parsed(ROOT / "policies" / "requests-equal-limits")
+    snapshot = load_snapshot(policies, collect([], now=None), environment, Conventions())
+    outcome = validate(decode_review(review(document)), snapshot)
+    assert outcome.verdict == "denied"
+    assert "container b" in outcome.decisions[0].message

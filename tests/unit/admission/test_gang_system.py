@@ -313,6 +313,37 @@ def test_a_pod_that_only_names_the_systems_scheduler_joins_its_group() -> None:
     assert mutate(document, snapshot(chooses("'native'", size="4"), objects=SERVED)).patch == []
 
 
+def test_a_gang_that_gets_the_name_of_a_group_joins_it_in_the_groups_namespace_alone() -> None:
+    named = policy("named", "  mutations:\n  - gang: {name: \"'x'\"}", order=40)
+    group = {"apiVersion": VERSIONS["coscheduling"], "kind": "PodGroup", "spec": {"minMember": 4}}
+    elsewhere = {**group, "metadata": {"name": "x", "namespace": "other"}}
+    joins = policy(
+        "joins", """  mutations:\n  - gang: {name: gang.name, size: "4", system: "'koordinator'"}""", order=50
+    )
+    known = snapshot(named, joins, objects=[*SERVED, elsewhere])
+    joined = []
+    for namespace in ("default", "default", "other", "default"):
+        document = gpu_pod(8)
+        document["metadata"]["namespace"] = namespace
+        outcome = decide.mutate(decode_review(review(document, namespace=namespace)), known)
+        joined.append(reference(apply(document, outcome.patch)))
+    assert joined == [{"koordinator": "x"}, {"koordinator": "x"}, {"coscheduling": "x"}, {"koordinator": "x"}]
+
+
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("volcano", {"annotations": {"scheduling.k8s.io/group-name": "g"}}),
+        ("kai-scheduler", {"labels": {"kai.scheduler/queue": "q"}}),
+    ],
+)
+def test_a_pod_with_the_keys_of_a_system_gets_that_systems_scheduler_and_no_other(name: str, fields: JSON) -> None:
+    for written in (name, "my-bins"):
+        known = snapshot(policy("names", f"  mutations:\n  - schedulerName: \"'{written}'\""))
+        final = apply(gpu_pod(8, **fields), mutate(gpu_pod(8, **fields), known).patch)
+        assert final["spec"].get("schedulerName") == (name if written == name else None)
+
+
 def test_the_first_policys_system_stays() -> None:
     later = chooses("'koordinator'", order=60).replace("name: chooses", "name: later")
     outcome = mutate(member(), snapshot(chooses("'coscheduling'"), later, objects=[OWNER, *SERVED]))

@@ -99,6 +99,7 @@ def test_of_claims_alone_only_claims_alone_say_that_a_node_has_accelerators() ->
     assert covers(Need(), claim)
     assert not covers(claim, Need())
     assert not covers(claim, need(1))
+    assert not covers(claim, Need(claimed=True, selector=need(1, pool="a").selector))
     assert covers(Need(requests=((GPU, 1),), claimed=True), need(1))
 
 

@@ -31,6 +31,8 @@ from .writing import Writing
 _OF_GPUS = frozenset({("spec", "resourceClaims"), ("spec", "schedulerName")})
 # The inputs of ``gpu`` outside the pod: the requests of the claims that it names, and which claims its group shares.
 _CLAIMS = ("gpu", "claims")
+# The annotation of the record, which nothing about a gang is read from.
+_OWN_KEY = record.PATH[-1]
 # The fields of a pod besides labels and annotations that its gang is read from (``description``).
 _GROUP_FIELDS = ("schedulingGroup", "workloadRef", "schedulerName")
 # The fields of each container in a footprint with containers; a path is ("spec", "containers", 0, "resources", ...) or
@@ -72,21 +74,26 @@ class GangAgain:
     def of(cls, under: PodUnderReview, pod: Mapping[str, Any], gang: Gang) -> "GangAgain | None":
         """Return ``gang``, as it was read from ``pod``, with the labels and annotations that the pod got meanwhile.
 
-        None if the gang may depend on other changes, too: a label or annotation is gone, or a group field differs.
+        None if the gang may depend on other changes, too: a label or annotation is gone, or a group field differs; or
+        if the namespace has a group of its name.
         """
         before = under.request.object or {}
-        if any(before["spec"].get(field) != pod["spec"].get(field) for field in _GROUP_FIELDS):
+        if under.gang_facts.group_of(gang.name) or any(
+            before["spec"].get(field) != pod["spec"].get(field) for field in _GROUP_FIELDS
+        ):
             return None
         written = {}
         for field in ("labels", "annotations"):
             had, has = (each["metadata"].get(field) or {} for each in (before, pod))
             if had.keys() - has.keys():
                 return None
-            written[field] = {key: value for key, value in has.items() if had.get(key) != value}
+            written[field] = {key: each for key, each in has.items() if had.get(key) != each and key != _OWN_KEY}
         return cls(written=written, gang=_without_index(gang))
 
     def holds(self, under: PodUnderReview) -> bool:
         """Return whether another pod has the same gang, but for its index, once ``written`` is put on it."""
+        if under.gang_facts.group_of(self.gang.name):
+            return False
         metadata = under.pod["metadata"]
         written = {field: {**(metadata.get(field) or {}), **values} for field, values in self.written.items()}
         pod = {**under.pod, "metadata": {**metadata, **written}}
@@ -150,7 +157,7 @@ def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writin
     faulty = any(each.action in ("deny", "error", "conflict") for each in outcome.decisions)
     if faulty or not _within(key.inputs.footprint, writing.draft) or not _expected(key.inputs, matching):
         return
-    gangs = [GangAgain.of(matching.under, *each) for each in matching.under.gangs_again]
+    gangs = tuple(GangAgain.of(matching.under, *each) for each in matching.under.gangs_again)
     if None in gangs:
         return
     encoded = outcome.response["response"].get("patch", "")
@@ -240,6 +247,7 @@ def _expected(inputs: Inputs, matching: Matching) -> bool:
     return (
         matching.asking.asked <= inputs.policies
         and (inputs.of_gang or "gang" not in changed)
+        and not (matching.under.gangs_again and "index" in known.gang)
         and (known.containers or "gpu" not in changed)
         and all(read is not None and _covers(known, read) for read in matching.asking.asked_again)
     )

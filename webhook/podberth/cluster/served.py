@@ -215,6 +215,7 @@ class ServedKinds:
         if self._absent.get(kind) == "not served":
             del self._absent[kind]
         sink = self._workloads.sinks[kind]
+        sink.discovered()
         reflector = Reflector(resource, self._clients[kind], sink, self._metrics, self._log, self._timing)
         reflector.known |= self._ended.pop(kind, {})
         task = asyncio.create_task(reflector.run())

@@ -86,7 +86,7 @@ class Filed(Documents):
         self.is_served = False
         """Whether the kind was listed, and discovery has not reported since then that it is gone."""
         self.is_absent = False
-        """Whether discovery has reported that the kind is not served, and it was not listed since then."""
+        """Whether discovery has reported last that the kind is not served."""
         self._kind = kind
         self._notify_readers = notify
         self._count = 0
@@ -120,7 +120,13 @@ class Filed(Documents):
     def served(self) -> None:
         """Note that the kind is served and was listed, even if no object of it exists."""
         if not self.is_served:
-            self.is_served, self.is_absent = True, False
+            self.is_served = True
+            self._notify_readers()
+
+    def discovered(self) -> None:
+        """Note that discovery reports the kind, which was perhaps not served before. It need not be listed yet."""
+        if self.is_absent:
+            self.is_absent = False
             self._notify_readers()
 
     def gone(self) -> None:

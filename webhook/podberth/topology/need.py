@@ -195,14 +195,14 @@ def pods_per_node(capability: Capability, need: Need) -> int:
 
 def covers(need: Need, other: Need) -> bool:
     """Return whether every node that fits ``other`` also fits ``need``; False if that is unknown."""
+    if need.claimed and not need.requests and other != need:
+        return False  # claims alone are wanted of nodes with accelerators, where any of those that are chosen has some
     amounts = dict(other.requests)
     return (
         all(amounts.get(resource, 0) >= amount for resource, amount in need.requests)
         and need.memory_mib <= other.memory_mib
         and need.selector in (None, other.selector)
         and need.tolerations >= other.tolerations
-        # Claims alone are wanted of nodes with accelerators, where there are any.
-        and (not need.claimed or bool(need.requests) or (other.claimed and not other.requests))
     )
 
 

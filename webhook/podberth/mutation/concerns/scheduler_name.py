@@ -1,27 +1,37 @@
 """The mutation ``schedulerName``: sets the scheduler's name if the user has not set one.
 
 A pod may have keys of a group system whose scheduler it does not name: the system then schedules it only once somebody
-writes the scheduler's name, and a policy may.
+writes the name of its scheduler, and a policy may.
 """
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from ...kube.patch import Draft
 from ...workload.systems import BY_NAME
 from .. import names
+from ..change import Change, Proposal
+from ..concern import Surroundings
 from ..membership import GangFacts
 
 # core/v1 DefaultSchedulerName, which the API server fills in
 DEFAULT_SCHEDULER = "default-scheduler"
 
 
-def _awaits_its_scheduler(draft: Draft, facts: GangFacts) -> bool:
-    """Return whether the pod's group system has schedulers of its own, and the pod names no scheduler yet."""
+def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Change | None:
+    """Write the scheduler's name; on the pod of a group system with schedulers of its own, only a name of these."""
+    name = names.wanted(draft, "schedulerName", proposal.leaves[""], DEFAULT_SCHEDULER)
+    own = _schedulers(surroundings.gang())
+    return names.put(draft, "schedulerName", name if not own or name in own else "")
+
+
+def _schedulers(facts: GangFacts) -> Collection[str]:
+    """Return the names of the schedulers of the pod's group system; empty if it has none of its own."""
     row = BY_NAME.get(facts.gang.system)
-    unnamed = draft.get(("spec", "schedulerName")) in (None, "", DEFAULT_SCHEDULER)
-    return unnamed and row is not None and bool(row.schedulers)
+    return () if row is None else row.schedulers
 
 
 CONCERN = replace(
-    names.concern("schedulerName", default=DEFAULT_SCHEDULER, decides="grouping"), in_group=_awaits_its_scheduler
+    names.concern("schedulerName", default=DEFAULT_SCHEDULER, build=_build, decides="grouping"),
+    in_group=lambda _, facts: bool(_schedulers(facts)),
 )
