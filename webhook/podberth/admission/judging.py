@@ -7,6 +7,7 @@ If the params or the namespace that a policy needs are missing, failurePolicy Fa
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from ..errors import EvaluationError
 from ..policy.evaluate import Failure
@@ -16,6 +17,8 @@ from .matching import Fault, Matched, Matching
 from .outcome import Action, Decision
 from .recall import Footprint, footprint
 
+OF_AUDIT: Final = "auditAnnotations: "
+"""What the message about an audit annotation that cannot be evaluated begins with."""
 _ACTIONS: Mapping[str, Action] = {"Deny": "deny", "Warn": "warn", "Audit": "audit"}
 
 
@@ -86,7 +89,7 @@ def _judge(asking: Asking, item: Matched | Fault, audit: dict[str, list[str]]) -
     except EvaluationError as error:
         # Upstream denies, whatever the actions: plugin/policy/validating/dispatcher.go, AuditAnnotationActionError.
         action: Action = "deny" if Fault(policy, "").fatal else "error"
-        yield Decision(policy.name, action, f"auditAnnotations: {error}", fault=True), "Invalid"
+        yield Decision(policy.name, action, f"{OF_AUDIT}{error}", fault=True), "Invalid"
 
 
 def _enforce(failure: Failure, fault: Fault) -> Iterable[tuple[Decision, str]]:

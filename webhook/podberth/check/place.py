@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
+from ..admission.judging import OF_AUDIT
 from ..kinds.forms import POD_SPEC_FIELDS
 from ..kube.patch import Path
 from ..kube.paths import ELEMENT
@@ -29,8 +30,6 @@ _BEGINNING: Final = re.compile(r"(container [a-z0-9][-a-z0-9]*): ")
 _FIELD: Final = re.compile(r"^([a-z][A-Za-z]+)(?=[.:\[ ])")
 # The words of kinds.systems for a field of a group's object
 _OF_GROUP: Final = "places this pod's group"
-# The prefix that admission.judging gives to the error of an audit annotation
-_OF_AUDIT: Final = "auditAnnotations: "
 _LISTS: Final = frozenset((each,) for each in CONTAINER_LISTS)
 _KEYED: Final[tuple[Path, ...]] = (("metadata", "annotations"), ("metadata", "labels"), ("spec", "nodeSelector"))
 
@@ -63,7 +62,7 @@ def reads_of(policy: CompiledPolicy, phase: str, message: str) -> frozenset[tupl
     """
     if phase == "mutate":
         read = [entry.reads for entry in policy.mutations]
-    elif message.startswith(_OF_AUDIT):
+    elif message.startswith(OF_AUDIT):
         read = [bound.reads for _, bound in policy.audit_annotations]
     else:
         read = [entry.reads for entry in policy.validations]

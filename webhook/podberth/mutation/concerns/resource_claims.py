@@ -236,11 +236,10 @@ def _build(draft: Draft, proposal: Proposal, surroundings: Surroundings) -> Chan
 
     wrote = (item for concerns in surroundings.record().values() for item in concerns.get("resourceClaims", ()))
     stood = [item for item in wrote if "instead" in item]
-    if surroundings.is_claimless:
-        # With `instead` the pod would start with neither the claim nor the resource.
-        change = add(draft.fork(), proposal.leaves[""], in_stead, stood)
-        return Skipped("resourceClaims", _CLAIMLESS) if isinstance(change, Change) else change
-    return add(draft, proposal.leaves[""], in_stead, stood)
+    # Without claims a pod with `instead` would start with neither the claim nor the resource.
+    claimless = surroundings.is_claimless
+    change = add(draft.fork() if claimless else draft, proposal.leaves[""], in_stead, stood)
+    return Skipped("resourceClaims", _CLAIMLESS) if claimless and isinstance(change, Change) else change
 
 
 def _is_valid(item: dict[str, Any]) -> bool:
