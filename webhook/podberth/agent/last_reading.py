@@ -92,7 +92,7 @@ class Meter:
         return self._now() - self._sign_of_life
 
     def reading(self) -> NodeReading:
-        """Return the current facts for the metrics; the kubelet is asked for them."""
+        """Return the facts that a scrape shows: the last reading, if it is not too old, and the kubelet's answer."""
         seen = self._look
         look = seen[1] if seen is not None and self._now() - seen[0] <= self.patience_seconds else None
         grants = self._kubelet.grants() if self._kubelet is not None else None

@@ -19,7 +19,7 @@ _PERCENT = 100
 
 
 def usage_of(addresses: Iterable[tuple[int, str]]) -> Usage:
-    """Read the usage of the GPUs with these indexes and PCI addresses.
+    """Read the usage of GPUs; ``addresses`` are their indexes in NVML and their PCI addresses.
 
     Raises:
         Gone: the driver was restarted or is gone.

@@ -111,9 +111,11 @@ class NvmlRound:
         """The faults of a GPU, by its index, in the order in which they were found."""
 
     def ask(self, what: str, gpus: tuple[int, ...], call: Callable[..., T], *arguments: object) -> T | None:
-        """Make a call about some GPUs; return None if the feature does not exist or the call failed.
+        """Return the result of ``call(*arguments)``; None if the GPU lacks the feature or the call failed.
 
-        A failure is noted in ``faults`` if one GPU has caused it, else in ``unseen`` under the name ``what``.
+        A failure is noted. If it is a fault of the GPU, and ``gpus`` (the indexes of the GPUs that the call is about)
+        has only one, it is noted in ``faults``. Other failures are noted in ``unseen``, with ``what`` as the name of
+        what could not be read.
 
         Raises:
             Gone: the driver was restarted or is gone.

@@ -41,7 +41,10 @@ class Backoff:
         self.at = -inf
 
     def fail(self, now: float, *, asked_seconds: float | None = None) -> None:
-        """Record a temporary failure; ``asked_seconds`` is the Retry-After (600 s count at most), before the jitter."""
+        """Record a temporary failure, which postpones the next try by a random pause that grows with each failure.
+
+        ``asked_seconds`` is the server's Retry-After, which is added to the pause; above 600 s it counts as 600 s.
+        """
         most = min(_MOST_SECONDS, _FIRST_SECONDS * 2.0**self._failures)
         self._failures = min(self._failures + 1, _MOST_FAILURES)
         asked = min(asked_seconds or 0.0, _MOST_ASKED_SECONDS)

@@ -91,7 +91,7 @@ class TopologySource(Protocol):
 
 
 class Played:
-    """The source for a simulated machine, whose topology never changes."""
+    """The ``TopologySource`` of a simulated machine, whose topology never changes."""
 
     def __init__(self, topology: NodeTopology) -> None:
         """Keep the topology of the simulated machine."""

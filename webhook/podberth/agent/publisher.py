@@ -118,7 +118,7 @@ class Publisher:
 
     @property
     def settled(self) -> bool:
-        """Whether the ConfigMap has the newest document, its time aside, and the right labels and owner."""
+        """Whether the ConfigMap has the right labels and owner, and equals the newest document except for its time."""
         there = self._there
         return there is not None and there.sound and is_same_but_for_time(there.text, self._wanted or "")
 

@@ -27,7 +27,7 @@ API: Final = "coordination.k8s.io/v1"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """The durations of an election, in seconds: those of kube-scheduler and kube-controller-manager."""
+    """The durations of an election, with the defaults of kube-scheduler and kube-controller-manager."""
 
     lease_seconds: int = 15
     renew_seconds: float = 10.0
@@ -36,7 +36,10 @@ class Term:
 
 
 class Candidate:
-    """One replica's knowledge of a Lease. Times are by the monotonic clock."""
+    """What one replica knows about the Lease that makes a replica the leader; it sends no requests.
+
+    Times are seconds of the replica's monotonic clock.
+    """
 
     def __init__(self, identity: str, term: Term) -> None:
         """Create the candidate; it has not read a Lease yet."""
@@ -46,7 +49,10 @@ class Candidate:
         self._changed_at = 0.0
 
     def may_take(self, lease: Mapping[str, Any], at_seconds: float) -> bool:
-        """Return whether this replica may take the Lease, as just read: it is its own, released or expired."""
+        """Return whether this replica may take the Lease: it is its own, released or expired.
+
+        ``lease`` was read at ``at_seconds``. It is expired if its version has not changed for its duration.
+        """
         version = text_at(lease, "metadata", "resourceVersion")
         if version != self._version:
             self._version, self._changed_at = version, at_seconds

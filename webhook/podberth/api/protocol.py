@@ -430,7 +430,10 @@ class Refusals:
         self._since: float | None = None
 
     def lasting(self, error: ClusterError, at: float) -> bool:
-        """Record a failure at a time in seconds; return whether refusals alone have lasted for ``refused_seconds``."""
+        """Record a failure at the time ``at``, in seconds; return whether the refusals now count as final.
+
+        They do if for ``Timing.refused_seconds`` every failure was a refusal.
+        """
         if error.reason != "refused":
             self._since = None
             return False

@@ -27,7 +27,11 @@ _PODBERTH: Final = "podberth"
 
 
 def suppose(parsed: ParsedPolicies, as_if: Collection[Supposition]) -> ParsedPolicies:
-    """Return the policies, changed as the assumptions ``as_if`` say."""
+    """Return the policies as they would be if the assumptions ``as_if`` held.
+
+    With "deny", the validationActions of every policy with validations are Deny. With "rolled-out", no policy has a
+    rollout.
+    """
     return replace(parsed, policies=tuple(_supposed(each, as_if) for each in parsed.policies)) if as_if else parsed
 
 
@@ -46,7 +50,10 @@ def _supposed(parsed: ParsedPolicy, as_if: Collection[Supposition]) -> ParsedPol
 def check_workload(
     owner: TopOwner, snapshot: Snapshot, settings: CheckSettings, known: Sequence[Document]
 ) -> tuple[Result, ...]:
-    """Return one result for each pod template of a workload, without the changes that a live pod of it already has."""
+    """Return one result for each pod template of a workload, without the changes that a live pod of it already has.
+
+    ``known`` are the other objects that the workload may refer to, such as a TrainingRuntime.
+    """
     found = check_object(owner.source, snapshot, settings, known)
     pods = [Draft(pod) for pod in owner.pods if not shape_problems(pod)]
     return tuple(_settled(each, pods) for each in found)
@@ -93,7 +100,7 @@ def live_report(
     unread: Sequence[Result] = (),
     missing: Sequence[str] = (),
 ) -> Report:
-    """Return the report about all workloads, from the results of each and the numbers of the other objects.
+    """Return the report about all workloads, from each workload's results (``found``) and the counts in ``tops``.
 
     ``policies`` are as written, without assumptions. ``unread`` are results for objects that could not be read, and
     ``missing`` are the kinds that could not be listed.

@@ -67,22 +67,22 @@ def advice(placeholder: str) -> str:
 
 
 def is_filled_in_later(name: str) -> bool:
-    """Return whether a name contains a placeholder, or is one."""
+    """Return whether a name contains a placeholder, or consists of words in capitals, such as ``YOUR-NAMESPACE``."""
     return _IN_A_NAME.fullmatch(name) is not None
 
 
 def holds_placeholder(key: str) -> bool:
-    """Return whether a key contains a placeholder."""
+    """Return whether the name of a field contains a placeholder; words in capitals are none here."""
     return _PART.search(key) is not None
 
 
 def is_placeholder(value: object) -> bool:
-    """Return whether a value consists only of placeholders."""
+    """Return whether a value is a placeholder, also one with a unit behind it, such as ``${MEMORY}Gi``."""
     return isinstance(value, str) and _PLACEHOLDER.fullmatch(value) is not None
 
 
 class Numbers(NamedTuple):
-    """The numbers of a document because of which its pods cannot be decided on, each with its path."""
+    """The placeholders and invalid numbers that prevent a decision on a document's pods, each with its path."""
 
     unfilled: list[tuple[Path, str]]
     """The placeholders that stand for numbers."""
@@ -104,13 +104,16 @@ def numbers_in(document: dict[str, Any]) -> Numbers:
 
 
 def is_of_a_placeholder(message: str) -> bool:
-    """Return whether a message is about a number of pods for which a placeholder stands."""
+    """Return whether an error message of ``workload.gangs`` is about a placeholder instead of a number of pods."""
     quoted = _QUOTED.search(message)
     return quoted is not None and is_placeholder(quoted[1])
 
 
 def place_of_number(document: dict[str, Any], message: str) -> Path:
-    """Return the path in ``document`` of the invalid number that ``message`` quotes; empty if there is none."""
+    """Return the path in ``document`` of the invalid number of pods that an error message quotes.
+
+    The path is empty if the message quotes none, or the document has no such number.
+    """
     quoted = _QUOTED.search(message)
     found = (path for path, value in values(document) if quoted and value == quoted[1] and _is_number(path))
     return next(found, ()) if quoted else ()

@@ -34,7 +34,11 @@ _PATCH_FIELDS: Final = ("patches", "patchesJson6902", "patchesStrategicMerge", "
 
 
 def is_foreign(file: SourceFile) -> bool:
-    """Return whether an unparsable file found in a folder is no manifest: a list, or YAML with a program's own tags."""
+    """Return whether a file that cannot be parsed was never meant as a manifest.
+
+    Such a file was found in a folder, no object could be read from it, and it begins with a list or has YAML tags of
+    another program.
+    """
     if not file.found or not file.problems or file.sources or _OBJECT.search(file.text):
         return False
     return bool(_LIST.match(file.text) or _TAG.search(file.text))
@@ -43,7 +47,8 @@ def is_foreign(file: SourceFile) -> bool:
 def is_other_data(content: Mapping[str, Any]) -> bool:
     """Return whether a document is no Kubernetes object.
 
-    It has no apiVersion, and no kind with the form of one, or nothing else that an object has, as a chart's values.
+    Such a document has no apiVersion. Besides, its kind is absent or has not the form of a Kubernetes kind, or it has
+    neither metadata nor spec. Example: the values of a Helm chart.
     """
     if "apiVersion" in content:
         return False
@@ -53,7 +58,7 @@ def is_other_data(content: Mapping[str, Any]) -> bool:
 
 
 def asserts(file: SourceFile) -> bool:
-    """Return whether a file found in a folder holds what Chainsaw compares objects with, and no objects.
+    """Return whether a file that was found in a folder holds assertions for the test tool Chainsaw, and no objects.
 
     Keys of Kyverno's own policies are no sign of it: their conditional anchors look the same
     (https://kyverno.io/docs/policy-types/cluster-policy/validate/#anchors).
@@ -98,7 +103,10 @@ def only_unexpanded(report: Report) -> bool:
 
 
 def skipped_file(file: str, kind: str = "", line: int = 1) -> Result:
-    """Return the result for one or several files in which nothing can be checked."""
+    """Return a result with the verdict ``skipped``, for a file or a document in which nothing can be checked.
+
+    ``kind`` is a name for the sort of file, such as ``Helm chart``; empty for any other file.
+    """
     return Result(file=file, line=line, api_version="", kind=kind, namespace="", name="", path="", verdict="skipped")
 
 
@@ -119,7 +127,10 @@ def patch_result(file: SourceFile) -> Result:
 
 
 def folded(results: Iterable[Result]) -> Iterator[Result]:
-    """Yield the results, with those of a folder's unexpanded templates combined at the place of the first."""
+    """Yield the results, with those of unexpanded templates in the same folder combined into one.
+
+    The combined result comes where the first of them was.
+    """
     kept = list(results)
     folders: dict[str, list[Result]] = {}
     for each in kept:

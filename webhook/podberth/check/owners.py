@@ -58,7 +58,8 @@ def top_owners(
 ) -> TopOwners:
     """Return the objects among ``sources`` that represent workloads.
 
-    ``namespaces`` are the cluster's Namespaces by name; workloads in exempt ones are only counted.
+    ``known`` are the documents that workloads may refer to. ``namespaces`` are the cluster's Namespaces by name;
+    workloads in exempt ones are only counted.
     """
     return _Owners(sources, settings, known).select(namespaces)
 

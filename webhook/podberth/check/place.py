@@ -57,8 +57,9 @@ def named_path(text: str) -> Path:
 def reads_of(policy: CompiledPolicy, phase: str, message: str) -> frozenset[tuple[str, ...]]:
     """Return the paths of the pod that a policy read for one decision.
 
-    In the ``phase`` "mutate" these are the paths of its mutations; in "validate" those of its validations, or of its
-    audit annotations if ``message`` is about these. If they read nothing: the paths of its matchConditions.
+    If ``phase`` is "mutate", these are the paths that its mutations read. If it is "validate", these are the paths that
+    its validations read, or that its audit annotations read if ``message`` is about an audit annotation. If there are
+    no such paths, the result has the paths that the policy's matchConditions read.
     """
     if phase == "mutate":
         read = [entry.reads for entry in policy.mutations]

@@ -49,7 +49,7 @@ class DocumentChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wrote:
-    """Everything that one policy wrote on a pod, whether or not the document can hold it."""
+    """Everything that one policy wrote on a pod, including writes for which the checked document has no field."""
 
     policy: str
     recorded: Mapping[str, Any] = field(hash=False)
@@ -119,7 +119,10 @@ class PolicyCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Live:
-    """The numbers of a cluster's workloads by verdict; the most severe template of a workload decides."""
+    """The numbers of a cluster's workloads by verdict.
+
+    A workload with several templates has the most severe verdict of these.
+    """
 
     workloads: int
     denied: int

@@ -72,7 +72,10 @@ class Source:
         return self.positions.key((*self.root, *path)).line
 
     def repeated_fields(self) -> list[str]:
-        """Return the path of each key in ``repeated``, in its order; empty for a key whose value is not the last."""
+        """Return the paths of the duplicate keys, one for each entry of ``repeated`` and in the same order.
+
+        A path is empty if another value of the key comes later in the document, because only the last value is kept.
+        """
         if not self.repeated:
             return []
         paths = ((*self.root, *path) for path, _ in values(self.content))
@@ -101,7 +104,10 @@ class SourceFile:
 
 
 def read(name: str, text: str, *, found: bool = False, patch_of: str = "") -> SourceFile:
-    """Return the objects and problems of a file's text; no text raises an error."""
+    """Return the objects and problems in the text of a file with this name; no text raises an error.
+
+    ``found`` and ``patch_of`` are copied to the result, which explains them.
+    """
     documents, problems = load_documents(text, name, last_wins=True)
     sources: list[Source] = []
     for each in documents:

@@ -35,7 +35,10 @@ def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
 
 
 def assumed(name: str) -> Document:
-    """Return a Namespace that has only its name: it must exist, because an object is applied to it."""
+    """Return the Namespace ``name`` as a cluster has it at the least, without labels or annotations of a user.
+
+    It stands for a Namespace that the files do not contain, and that must exist because they put objects into it.
+    """
     labels = {"kubernetes.io/metadata.name": name}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
 
@@ -80,5 +83,5 @@ def _named(source: Source, namespace: str) -> Document:
 
 
 def referred(documents: Iterable[Document]) -> Iterator[Document]:
-    """Yield the documents whose kind is in REFERRED."""
+    """Yield those documents that workloads refer to, such as a TrainingRuntime: those with a kind in REFERRED."""
     return (each for each in documents if each["kind"] in REFERRED)

@@ -1,4 +1,7 @@
-"""Which of an object's templates a path belongs to; templates may be inside one another, and may share a place."""
+"""Finds the pod template of an object that a path belongs to.
+
+A template may be inside another one, and two templates may have the same path.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -9,7 +12,7 @@ from ..workload.templates import Template
 
 
 def apart(found: Sequence[Template]) -> frozenset[Path]:
-    """Return the paths of templates that neither contain another template nor are in one."""
+    """Return the paths of templates that overlap with no other: none has the same path, is inside, or is around."""
     above = Counter(each.path[:length] for each in found for length in range(len(each.path) + 1))
     paths = {each.path for each in found}
     return frozenset(

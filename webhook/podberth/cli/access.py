@@ -87,7 +87,10 @@ def outputs_of(given: Sequence[str], formats: Sequence[str]) -> list[tuple[str, 
 
 
 def flag(parse: Callable[[str], T]) -> Callable[[str], T]:
-    """Return an argparse type from a parser; the parser's ValueError says what it wants, for the flag's error."""
+    """Return an argparse type that parses a flag's text with ``parse``.
+
+    If ``parse`` raises a ValueError, the error message for the user shows the text, then the ValueError's message.
+    """
 
     def parsed(text: str) -> T:
         try:
@@ -109,7 +112,7 @@ def number(least: float, most: float, want: str) -> Callable[[str], float]:
 
 
 def counted(what: str) -> Callable[[str], int]:
-    """Return an argparse type for a whole number from 1 on; ``what`` names the counted things in the error."""
+    """Return an argparse type for a whole number from 1 on; ``what`` is the noun in the error, such as ``nodes``."""
 
     def parse(text: str) -> int:
         if not (text.isascii() and text.isdecimal() and int(text)):

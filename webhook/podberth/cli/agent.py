@@ -77,7 +77,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Publish the node's document until a signal arrives; or print documents, or a single one. Return the exit code."""
+    """Publish the node's topology document, or print it if ``--print`` is set, and return the exit code.
+
+    Both go on with each change until a signal arrives; ``--print --once`` prints one document, and ``--print`` with
+    ``--simulate`` has only one.
+    """
     arguments.node = _node_name(arguments.node)
     if arguments.metrics_listen is not None and (arguments.once or arguments.simulate):
         raise UsageError("--metrics-listen: goes with neither --once nor --simulate; there are no devices to scrape")

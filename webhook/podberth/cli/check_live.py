@@ -143,7 +143,7 @@ def _cluster(arguments: argparse.Namespace) -> "SurveyedCluster":
 
 
 def directory_of(policies: Sequence[str]) -> Path | None:
-    """Return the directory that --policies names; None for the policies that podberth ships."""
+    """Return the first directory in the values of --policies; None if they name none."""
     return next(iter(_directories(policies)), None)
 
 

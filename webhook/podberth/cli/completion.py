@@ -113,7 +113,7 @@ def _filled(script: str, **parts: str) -> str:
 
 
 def bash(grammars: Sequence[Grammar], shell: str = "bash") -> str:
-    """Return the completion script for bash."""
+    """Return the completion script for bash; ``shell`` is the name of the shell in the script's text."""
     return _filled(
         "completion.bash",
         shell=shell,

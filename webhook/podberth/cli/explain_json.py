@@ -13,7 +13,7 @@ VERSION: Final = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedPod:
-    """One explained pod, with the nodes where it could run; the nodes are unknown without a snapshot of them."""
+    """One explained pod, with the nodes where it could run before and after mutations."""
 
     file: str
     line: int

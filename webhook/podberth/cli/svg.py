@@ -69,13 +69,17 @@ def fitted(text: str, room: float, size: float) -> str:
 
 
 def text(x: float, y: float, words: str, look: str = "ink", *, size: float = 13, anchor: str = "start") -> str:
-    """Return the SVG element for one line of text with its baseline at ``y``."""
+    """Return the SVG element for one line of text, ``words``, with its baseline at ``y``.
+
+    ``look`` is the CSS class of the text, ``size`` its font size in pixels. ``anchor`` is SVG's ``text-anchor``: which
+    part of the text is at ``x``.
+    """
     at = "" if anchor == "start" else f' text-anchor="{anchor}"'
     return f'<text x="{x:g}" y="{y:g}" font-size="{size:g}" class="{look}"{at}>{safe(words)}</text>'
 
 
 def box(x: float, y: float, width: float, height: float, look: str, *, tip: str = "") -> str:
-    """Return the SVG element for a rectangle; ``tip`` is its text for pointers and screen readers."""
+    """Return the SVG element for a rectangle of the CSS class ``look``; ``tip`` is its tooltip, empty for none."""
     said = f"<title>{safe(tip)}</title>" if tip else ""
     return (
         f'<rect x="{x:g}" y="{y:g}" width="{max(width, 0):g}" height="{height:g}" rx="3" class="{look}">{said}</rect>'

@@ -82,7 +82,10 @@ class Terminal:
         self.put([Line((Span(text, style),))])
 
     def paragraph(self, text: str, style: str = "", *, first: Sequence[Span] = (), hanging: int | None = None) -> None:
-        """Print ``first`` and then ``text``, wrapped; further lines start below the text, or at column ``hanging``."""
+        """Print ``first`` and then ``text`` as one wrapped line.
+
+        Its continuation lines are indented by ``hanging`` columns; None: to the column where ``text`` begins.
+        """
         lead = sum(len(span.text) for span in first)
         self.put([Line((*first, Span(text, style)), lead if hanging is None else hanging)])
 

@@ -21,7 +21,7 @@ _SIGNS = {"+": "green", "-": "red"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """The cost of a policy in microseconds: the bound from compilation, and the most expensive review of the suite."""
+    """A policy's cost: the upper bound from compilation, and the highest cost measured in a review of its suite."""
 
     policy: str
     bound_microseconds: float

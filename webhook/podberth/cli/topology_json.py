@@ -76,7 +76,11 @@ def cluster_json(cluster: ClusterPicture) -> dict[str, Any]:
 
 
 def difference_json(found: Difference) -> dict[str, Any]:
-    """Return the differences of two snapshots as plain JSON values, by node and once for nodes of one kind."""
+    """Return the differences of two snapshots as plain JSON values.
+
+    ``added``, ``removed`` and ``changed`` have an entry for each node. ``byKind`` has the same differences, with one
+    entry for all equal nodes with the same change.
+    """
     return {
         "schema": _VERSION,
         "same": found.empty,

@@ -106,7 +106,7 @@ def _gpu_row(each: GpuPicture) -> Row:
 
 
 def cuts(node: NodePicture) -> list[tuple[str, GpuPicture]]:
-    """Return the GPUs in MIG mode, grouped: a name for each group of equal GPUs (``GPU 2-7``), and one GPU of it."""
+    """Return the GPUs in MIG mode, one entry for all that are cut alike: their name (``GPU 2-7``) and one of them."""
     alike: dict[tuple[object, ...], list[GpuPicture]] = {}
     for each in node.gpus:
         if each.gpu.mig_enabled:

@@ -99,9 +99,13 @@ class OpenSeries:
         return len(self._series)
 
     def observe(self, notice: Notice, at: float, now: datetime, *, proved: bool = True) -> Fate:
-        """Add a notice, at the monotonic time ``at`` in seconds, and return its fate.
+        """Add a notice to its series, or open a series for it; return what has happened to it.
 
-        The cost is two look-ups. Without ``proved``, any caller may have caused the notice, and all series are counted.
+        "kept": the notice will be sent as part of an Event. "dropped": too many series are open. "limited": there are
+        too many new Events about the object, or from callers whose identity is not proved.
+
+        ``at`` is the time of the monotonic clock in seconds, ``now`` the same moment for the Event's fields. ``proved``
+        is False if any caller may have caused the notice: it then also counts against the limits for such callers.
         """
         limits, series = self.limits, self._series.get(notice)
         if series is not None:
@@ -128,7 +132,7 @@ class OpenSeries:
         return min((each for each in self._series.values() if each.unsent), key=lambda each: each.due, default=None)
 
     def sent(self, series: Series, occurrences: int, at: float) -> None:
-        """Note that ``occurrences`` notices of a series were sent at the time ``at``."""
+        """Note that ``occurrences`` notices of a series were sent at the time ``at``, and postpone the next request."""
         series.unsent -= occurrences
         series.tries = 0
         self.put_off(series, at)
@@ -143,7 +147,7 @@ class OpenSeries:
         del self._series[series.notice]
 
     def end_quiet(self, at: float) -> None:
-        """Remove the series that have had no notice for ``finish_seconds``."""
+        """Remove the series that had no notice for ``finish_seconds`` and have none left to send."""
         over = at - self.limits.finish_seconds
         self._series = {key: each for key, each in self._series.items() if each.unsent or each.heard > over}
 

@@ -74,7 +74,10 @@ class Events:
         self._well = True
 
     def publish(self, notice: Notice, *, proved: bool = True) -> None:
-        """Queue a notice and return at once. Without ``proved``, any caller may have caused the notice."""
+        """Queue a notice and return at once; a notice beyond the limits is only counted.
+
+        ``proved`` is False if any caller who reaches the port may have caused the notice, which then has lower limits.
+        """
         if not notice.regarding.can_exist:
             self.pass_over()
             return

@@ -32,7 +32,7 @@ class ClusterConsumer(Protocol):
         """Return, for each reason, the number of objects of a resource that cannot be used."""
 
     async def hand_on(self) -> None:
-        """Pass on the facts now, and whenever they change, until the task is cancelled.
+        """Pass the facts of all objects to the parts that decide: now, and whenever they change, until cancelled.
 
         This method is called when all objects are listed.
         """

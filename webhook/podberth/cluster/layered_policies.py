@@ -181,7 +181,7 @@ def text(document: Mapping[str, Any]) -> str:
 
 
 def texts_of(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return the texts of GPUPolicies, each with what replaces its file name."""
+    """Return the YAML texts of GPUPolicies as pairs of (``file_of`` the name, text), as if they were files."""
     return tuple((file_of(each["metadata"]["name"]), text(each)) for each in documents)
 
 

@@ -187,9 +187,9 @@ class Documents:
         self._notify()
 
     def lost(self, at: float) -> None:
-        """Keep the last facts while the watch is lost, and stop their clock."""
+        """Note that the watch is lost: the last facts stay, and do not become older until it is regained."""
         self._sight.lose(at)
 
     def regained(self, at: float) -> None:
-        """Start the clock of the facts again."""
+        """Note that the resource is watched again: from ``at`` on, the facts become older as time passes."""
         self._sight.regain(at)

@@ -48,7 +48,7 @@ class LivePolicies:
         self._served = ServedKinds(self._kinds, connect, metrics, log, timing, patient=True)
 
     def unlisted(self) -> list[str]:
-        """Return the name of the resource if it has not been listed yet."""
+        """Return a list with the name of the resource if it has not been listed yet, else an empty list."""
         return list(self._served.unlisted())
 
     def watched(self) -> Mapping[str, WatchFacts]:
@@ -56,7 +56,7 @@ class LivePolicies:
         return self._served.watched()
 
     def states(self) -> Mapping[str, KindState]:
-        """Return whether GPUPolicies are followed, or the reason why they are not."""
+        """Return the state of GPUPolicies, by the name of the kind: followed, listing, not served or refused."""
         return self._served.states()
 
     async def run(self) -> None:

@@ -42,10 +42,12 @@ Entries: TypeAlias = Mapping[str, bool | str]
 
 
 async def entries(client: Client, name: str) -> Entries:
-    """Read the two webhook configurations of that name; a missing configuration has no entry.
+    """Read the two webhook configurations called ``name``, and return which of them has an entry for every pod.
+
+    A configuration that does not exist has none.
 
     Raises:
-        ClusterError: they cannot be read. A missing right is no error, but a text in the result.
+        ClusterError: a configuration cannot be read. A missing right is no error: the result then has its text.
     """
     return {kind: await _entry(client, path.below(name)) for kind, path in KINDS.items()}
 
@@ -62,9 +64,9 @@ async def _entry(client: Client, path: ApiPath) -> bool | str:
 
 
 def entries_condition(document: Document, verdict: Verdict, known: Entries) -> dict[str, Any] | None:
-    """Return the condition about the webhook entries of a policy that needs entries for every pod.
+    """Return the condition EveryPodSent of a policy: whether the webhook configurations send every pod to podberth.
 
-    Returns None if the policy needs no such entries or does not compile.
+    Returns None if the policy does not need every pod, or does not compile. ``known`` is the result of ``entries``.
     """
     wanted = entries_wanted(document)
     if verdict.problems or not wanted:
@@ -93,9 +95,9 @@ def _condition(kind: str, verdict: Verdict, status: str, reason: str, message: s
 
 
 class Settled:
-    """A fact that counts only after it has stayed the same for a time.
+    """A fact, true or false, that counts only after it has stayed the same for some time.
 
-    ``value`` is the last state that has; None if none has yet.
+    ``value`` is the last state that lasted so long; None if no state has lasted so long yet.
     """
 
     def __init__(self, seconds: float) -> None:
@@ -134,13 +136,15 @@ class Freshness:
         self._fresh.see(not self._stale_nodes(), at)
 
     def keep(self, names: Collection[str]) -> None:
-        """Forget the conditions of policies that no longer exist."""
+        """Forget the conditions of all policies but those with these names, because the others no longer exist."""
         self._said = {name: each for name, each in self._said.items() if name in names}
 
     def due(self, document: Document, verdict: Verdict) -> dict[str, Any] | None:
-        """Return the condition that a policy should have: the present one if this replica has none to write.
+        """Return the condition TopologyFresh that a policy's status should have.
 
-        None if the policy does not compile or asks for no nodes, or if there is neither.
+        If this replica has nothing new to write, this is the condition that the status has now.
+
+        None if the policy does not compile or asks for no nodes, or if there is neither a new nor a present condition.
         """
         if verdict.problems or verdict.name not in self.readers:
             return None
@@ -152,7 +156,7 @@ class Freshness:
         return _condition(_TOPOLOGY_FRESH, verdict, *said)
 
     def said(self, document: Document, verdict: Verdict) -> None:
-        """Note that the policy's object now has the due condition, whichever replica wrote it."""
+        """Note that the policy's status has the condition that ``due`` returned, whichever replica wrote it."""
         if self._fresh.value is not None:
             self._said[verdict.name] = self._turn(document, verdict)
 

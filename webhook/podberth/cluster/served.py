@@ -112,7 +112,7 @@ class ServedKinds:
         self._reported: dict[str, str] = {}
 
     def unlisted(self) -> Sequence[str]:
-        """Return the names of the kinds that ``settled`` still waits for; empty once it is set."""
+        """Return the names of the kinds whose first list podberth still waits for; empty once ``settled`` is set."""
         if self.settled.is_set():
             return ()
         return [kind.name for kind in self._workloads.sinks if self._keeps_waiting(kind)]
@@ -148,7 +148,7 @@ class ServedKinds:
         return followed.reflector.resource.path.api_version
 
     def states(self) -> Mapping[str, KindState]:
-        """Return the state of every kind: followed, or the reason why it is not."""
+        """Return the state of every kind, by its name: followed, listing, not served or refused."""
         return {kind.name: self._state(kind) for kind in self._workloads.sinks}
 
     async def run(self) -> None:

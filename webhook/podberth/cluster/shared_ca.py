@@ -65,13 +65,14 @@ class SharedAuthorities:
         self.where = f"Secret {NAMESPACE}/{name}"
 
     async def configurations(self, *, injected: bool = False) -> tuple[ReadConfiguration, ...]:
-        """Read those webhook configurations that exist.
+        """Read the mutating and the validating webhook configuration, as far as they exist.
 
-        ``injected``: the result is for display only, so cert-manager may also set the caBundles.
+        With ``injected``, configurations whose caBundles cert-manager sets are returned too: they may be shown, but
+        podberth must not write them.
 
         Raises:
             ClusterError: the API server does not answer, or refuses the request.
-            CertificateError: another writer sets their caBundles.
+            CertificateError: cert-manager sets their caBundles, and ``injected`` is False.
         """
         found = [await self._read(path.below(self._configuration)) for path in KINDS.values()]
         read = tuple(

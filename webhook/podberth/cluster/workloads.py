@@ -94,7 +94,7 @@ class Filed(Documents):
         self._changes: dict[Place, Any] = {}
 
     def table(self) -> Table:
-        """Return a table of the present facts; later changes make a new table."""
+        """Return the present facts of all objects. The table is never changed: after changes, a new one is returned."""
         if self._changes:
             self._table = self._table.changed(self._kind, self._changes)
             self._changes = {}

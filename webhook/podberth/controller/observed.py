@@ -85,7 +85,7 @@ class ObservedCluster:
         fixed: Mapping[str, int],
         patience_seconds: float,
     ) -> World:
-        """Return the present view, combined with the given facts about owners and groups."""
+        """Return the present input of the makers; the arguments become the fields of ``World`` with the same names."""
         states = self._served.states()
         served = {kind: version for kind in SEEN_KINDS if (version := self._served.version(kind))}
         known: dict[str, Mapping[Place, Made]] = {kind.name: self._objects.sinks[kind].table().facts for kind in served}
@@ -116,7 +116,7 @@ class ObservedCluster:
         return {WAITING_PODS.name: pods, **self._served.watched()}
 
     def kinds(self) -> Mapping[str, KindState]:
-        """Return the state of every kind: followed, or the reason why it is not."""
+        """Return the state of every kind, by its name: followed, listing, not served or refused."""
         return self._served.states()
 
     def _put(self, name: str, document: Document) -> None:

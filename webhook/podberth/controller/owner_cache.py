@@ -40,7 +40,7 @@ class LookedUp:
         self.keep(frozenset())
 
     def keep(self, asked: AbstractSet[Owned]) -> None:
-        """Forget all owners except these."""
+        """Forget all owners except those in ``asked``, which some pod still has."""
         self.controllers = {owned: each for owned, each in self.controllers.items() if owned in asked}
         self.documents = {owned: each for owned, each in self.documents.items() if owned in asked}
         self.gone &= asked
@@ -67,7 +67,10 @@ class LookedUp:
         self._ask_at.pop(owned, None)
 
     def cannot_be_read(self, action: LookUp, at: float) -> bool:
-        """Treat an owner that cannot be read as the topmost owner; return whether that is new."""
+        """Treat an owner that cannot be read as the topmost owner, and schedule its next look-up.
+
+        Return True if it was not treated like this before.
+        """
         owned = action.namespace, action.owner
         new = not self.is_unreadable(action)
         self.controllers[owned] = None

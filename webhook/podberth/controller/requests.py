@@ -37,7 +37,7 @@ class RequestResult:
 
 
 def word(action: Action) -> str:
-    """Return the name of the kind of an action in the metrics."""
+    """Return the verb of an action for metrics and messages: "create", "change" or "look up"."""
     return {Create: "create", GroupChange: "change", LookUp: "look up"}[type(action)]
 
 

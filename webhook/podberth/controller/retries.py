@@ -59,7 +59,7 @@ class Waits:
         self._each.clear()
 
     def keep(self, wanted: Container[Hashable]) -> None:
-        """Forget the requests that are not in ``wanted``."""
+        """Forget the requests whose ``key_of`` is not in ``wanted``, because the plan no longer has their actions."""
         self._each = {key: each for key, each in self._each.items() if key in wanted}
 
     def due(self, action: Action, at: float) -> bool:
@@ -85,20 +85,23 @@ class Waits:
         return min((each.until for each in self._each.values() if each.until > after), default=float("inf"))
 
     def failed(self) -> dict[Subject, str]:
-        """Return the errors of the last failed tries, for ``World.failed``."""
+        """Return the errors of requests that failed, for ``World.failed``; refused writes have a notice instead."""
         return {each.of: each.failed for each in self._each.values() if each.failed}
 
     def notices(self) -> Iterator[Notice]:
-        """Yield the notices about requests that the API server refused."""
+        """Yield the notices about writes that the API server refused."""
         yield from (each.notice for each in self._each.values() if each.notice)
 
     def written(self, action: Action, at: float) -> None:
-        """Record a successful write: its action waits until the watch shows the effect."""
+        """Record a successful write: its action is repeated only if the watch has not shown the effect after 5 s."""
         self._each[key_of(action)] = wait = self._new(action)
         wait.until = at + _SEEN_SECONDS
 
     def overtaken(self, action: Action, answer: RequestResult, at: float) -> None:
-        """Record a conflict: the action waits until the watch shows the other write. Earlier errors are forgotten."""
+        """Record a write that failed without an error: the action waits for its next try, and its errors are forgotten.
+
+        Another writer was faster, or a group's minimum cannot change. Mostly the watch then makes the action needless.
+        """
         wait = self._later(action, answer, at)
         wait.notice, wait.failed, wait.refused = None, "", None
 
@@ -112,9 +115,10 @@ class Waits:
         return said
 
     def unreadable(self, action: LookUp, error: ClusterError | None, at: float) -> bool:
-        """Record the error of a look-up; return whether the owner could not be read for so long that this is final.
+        """Record the error of a look-up; return whether podberth should give up reading the owner.
 
-        An API server that has just started refuses all requests for some seconds.
+        That is so if the API server has forbidden it, or its answer was invalid, for ``Timing.refused_seconds``. A
+        server that has just started refuses all requests for some seconds. Other errors count as temporary.
         """
         wait = self._each.setdefault(key_of(action), self._new(action))
         # Refused, or longer than an object can be.

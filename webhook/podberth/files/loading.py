@@ -201,7 +201,7 @@ class PolicyFiles:
         return parsed
 
     def hold(self, parsed: ParsedPolicies) -> None:
-        """Note that this is the last good set."""
+        """Note that ``parsed`` is the last good set, with which ``read`` compares the files from now on."""
         self._held = _files_of(parsed)
 
 

@@ -101,7 +101,9 @@ def read_given(path: Path, most: int) -> bytes:
 
 
 def in_time(path: Path, read: Callable[[], T], patience_seconds: float = PATIENCE_SECONDS) -> T:
-    """Return or raise the result of ``read``, a function that uses files below ``path``.
+    """Call ``read`` in a thread and wait for it; return its result, or raise its exception.
+
+    ``path`` is the file or directory that ``read`` uses, and is shown in the error.
 
     After a TimeoutError, ``read`` may still run in its abandoned thread, and write if it writes. Until it returns, no
     other thread is started for this path.

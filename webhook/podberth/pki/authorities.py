@@ -63,7 +63,7 @@ class Authorities:
 
     @property
     def trusted(self) -> tuple[x509.Certificate, ...]:
-        """The certificates that the API server must trust; that of the signing authority is first."""
+        """The certificates that the API server must trust: of the current, the next and the previous authorities."""
         signers = (signer.certificate for signer in (self.current, self.next) if signer)
         return (*signers, *(each.certificate for each in self.previous))
 
@@ -108,7 +108,7 @@ def _readable(bundle: bytes) -> Iterator[x509.Certificate]:
 
 
 def encode(authorities: Authorities) -> bytes:
-    """Return the data of the Secret. It includes private keys: never log it."""
+    """Return the data of the Secret that stores the authorities. It includes private keys: never log it."""
     document = {
         "schemaVersion": _SCHEMA,
         "hurried": authorities.hurried,
@@ -134,11 +134,11 @@ def _encode_signer(signer: Signer | None) -> Mapping[str, Any] | None:
 
 
 def decode(data: Mapping[str, bytes], where: str) -> Authorities:
-    """Return the authorities in a Secret's data.
+    """Return the authorities in a Secret's data; ``where`` is the Secret's name for messages.
 
     Raises:
         CertificateError: the data has not the format that ``encode`` writes, or neither a current nor a next authority;
-            the message names ``where``, never the content.
+            the message does not show the content.
     """
     try:
         document = json.loads(data[SECRET_KEY])

@@ -18,7 +18,11 @@ _FINGERPRINT_BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class ShownCertificate:
-    """A certificate as the report shows it. ``role``: current, next, previous, or the place where it was found."""
+    """A certificate as the report shows it.
+
+    ``role`` is "current", "next" or "previous" for podberth's authorities, "trusted" for those in a caBundle, and
+    "presented" for the one that a server has sent.
+    """
 
     role: str
     name: str
@@ -33,7 +37,8 @@ class ShownCertificate:
 class Bundle:
     """The certificates that a webhook configuration trusts.
 
-    ``complete``: each entry trusts exactly podberth's authorities; if podberth keeps none, all entries trust the same.
+    ``complete`` says whether each entry trusts exactly podberth's authorities, no more and no fewer. If podberth keeps
+    no authorities, it says whether all entries trust the same certificates.
     """
 
     where: str
@@ -87,7 +92,10 @@ def inspect(
 
 
 def read_presented(where: str, der: bytes, refusal: str) -> Presented:
-    """Return the facts about the certificate that a server has sent; ``der`` is the certificate.
+    """Return the facts about the certificate that a server has sent.
+
+    ``where`` is the server's name in messages, ``der`` the certificate in DER. ``refusal`` is the reason why the API
+    server would not trust the certificate; empty if it would.
 
     Raises:
         CertificateError: ``der`` is no certificate.
@@ -148,7 +156,7 @@ def _of_presented(presented: Presented, now: datetime) -> Iterator[str]:
 
 
 def expiring(certificate: x509.Certificate, now: datetime) -> str:
-    """Return why a certificate is invalid, or overdue for renewal; empty if it is neither."""
+    """Return why a certificate is a problem: it has expired, or less than a sixth of its life is left; else empty."""
     lives = validity(certificate)
     if now >= lives.not_after:
         return f"expired at {lives.not_after.isoformat()}"

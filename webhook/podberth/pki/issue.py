@@ -35,7 +35,10 @@ class Validity:
 
 
 def clock_tolerance(life: timedelta) -> timedelta:
-    """Return the difference of two clocks that does no harm, for certificates with the lifetime ``life``."""
+    """Return how far two clocks may differ without harm to certificates with the lifetime ``life``.
+
+    This is an hour, or a 24th of the lifetime if that is shorter.
+    """
     return min(CLOCKS, life / CLOCKS_SHARE)
 
 

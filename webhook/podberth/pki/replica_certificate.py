@@ -63,7 +63,10 @@ def signing_due(leaf: SignedLeaf | None, authorities: Authorities, now: datetime
 
 
 def sign(signer: Signer, names: Sequence[str], read_at: datetime, spread: float) -> SignedLeaf:
-    """Create a replica's certificate. ``spread``, random from 0 to 1, spreads the renewals.
+    """Create a replica's certificate for DNS names and IP addresses.
+
+    ``spread`` is a random number from 0 to 1: the larger it is, the earlier the certificate is renewed, so that the
+    replicas do not all renew at once.
 
     ``read_at`` is the time when the authority was read as the current one. The lifetime starts there, so that no
     certificate outlives the time for which a retired authority is trusted.

@@ -33,7 +33,7 @@ STAGES: tuple[Stage, ...] = ("none", "spreading", "draining")
 
 @dataclass(frozen=True, slots=True)
 class Lifetimes:
-    """The lifetimes of an authority and of its leaves, and the time until all API servers use a new caBundle."""
+    """The lifetimes of an authority and its leaves; ``trust`` is the time until all API servers use a new caBundle."""
 
     ca_life: timedelta
     leaf_life: timedelta
@@ -54,7 +54,7 @@ class Registration:
 
     @classmethod
     def of(cls, where: str, document: Mapping[str, Any]) -> Self:
-        """Return the registration that a webhook configuration of the API server describes."""
+        """Return the facts of a webhook configuration, read from its JSON; ``where`` names it in messages."""
         webhooks = document.get("webhooks") or ()
         bundles = tuple(base64.b64decode(each["clientConfig"].get("caBundle") or "") for each in webhooks)
         return cls(where, document["metadata"]["generation"], bundles)
@@ -72,7 +72,11 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The time since when one replica has seen the next authority in every webhook configuration, without a change."""
+    """A replica's observation that every webhook configuration trusts the next authority, and since when.
+
+    ``serial`` is the authority's serial number, ``generations`` are those of the webhook configurations: if one of
+    these changes, the time starts again.
+    """
 
     serial: int
     generations: tuple[tuple[str, int], ...]
@@ -97,7 +101,7 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class RotationPlan:
-    """The one action to take now (None for no action), and the state to keep until the next call."""
+    """The one action to take now (None for no action), and the observation to pass to the next call of ``plan``."""
 
     action: Store | Trust | None
     held: Held | None
@@ -110,7 +114,11 @@ def plan(
     now: datetime,
     profile: Lifetimes,
 ) -> RotationPlan:
-    """Return the next action of a rotation. ``authorities`` is None if there is no Secret."""
+    """Return the next action of a rotation.
+
+    ``authorities`` is None if there is no Secret. ``held`` is the observation that the last call returned, None for the
+    first call. ``profile`` has the durations to comply with.
+    """
     if authorities is None:
         return RotationPlan(Store(_first(registrations, now, profile), "there was no Secret"), None)
     if store := _due(authorities, now, profile):
@@ -127,7 +135,7 @@ def plan(
 
 
 def stage(authorities: Authorities) -> Stage:
-    """Return the stage that a rotation is in."""
+    """Return the stage of the rotation: "spreading", "draining", or "none" if no rotation is in progress."""
     if authorities.next:
         return "spreading"
     return "draining" if authorities.previous else "none"

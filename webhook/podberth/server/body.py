@@ -17,8 +17,8 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 async def read_body(request: web.BaseRequest, deadline: float, hold: Hold) -> bytes:
     """Read and return the body of a request.
 
-    ``deadline`` is a time of ``perf_counter``. The memory for a body that arrives in several parts is charged to
-    ``hold``.
+    ``deadline`` is a time of ``perf_counter``, in seconds. ``hold`` is the request's share of the memory budget: a body
+    that arrives in several parts is charged to it.
 
     Raises:
         ReviewError: the body is too large, too slow or incomplete, or there is no memory for it now.
@@ -62,7 +62,7 @@ async def _read_parts(request: web.BaseRequest, hold: Hold) -> bytes:
 
 
 def keep_body(hold: Hold, size: int) -> None:
-    """Charge the memory of a body that is kept while the event loop serves other requests.
+    """Charge the ``size`` bytes of a body, kept while other requests are served, to the memory budget (``hold``).
 
     Raises:
         ReviewError: there is no memory for the body now.

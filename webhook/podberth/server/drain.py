@@ -28,7 +28,10 @@ class Leaving:
         self._ending: list[asyncio.Task[None]] = []
 
     def begin(self, delay_seconds: float) -> None:
-        """Request the shutdown; a second request shortens the delay."""
+        """Request the shutdown.
+
+        Before connections are refused, the server goes on for ``delay_seconds``. A second request ends this delay.
+        """
         if self._asked.is_set():
             self._hurried.set()
             return
@@ -53,10 +56,10 @@ class Leaving:
             self.begin(0.0)
 
     async def leave(self, state: ServingState, port: ReviewPort, log: Log) -> None:
-        """Wait until shutdown is requested, then drain ``port``.
+        """Wait until shutdown is requested, then shut down ``port`` in the three steps that the module describes.
 
         Raises:
-            BaseException: the error of a task that was passed to ``depend_on``.
+            BaseException: the error of a task that was passed to ``depend_on``, after the shutdown.
         """
         await self._asked.wait()
         state.draining = True

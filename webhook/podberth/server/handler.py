@@ -224,10 +224,10 @@ async def in_time(outcome: Elsewhere, deadline: float) -> Outcome:
 def check_head(request: web.BaseRequest, target: Target, stranger: str) -> None:
     """Check that the client, path, method and media type of a request are those of a review.
 
-    ``stranger`` is the client's name if it is not the expected name.
+    ``stranger`` has the names in the client's certificate if none is the expected name; else it is empty.
 
     Raises:
-        ReviewError: one of them is wrong.
+        ReviewError: the client, path, method or media type is wrong.
     """
     if stranger:
         raise ReviewError(403, f"client certificate: got one of {stranger[:80]!r}, want the API server's")

@@ -124,7 +124,7 @@ class PortTls:
             self.context.sni_callback = self._choose
 
     def show(self, certificate: bytes, key: bytes, where: str) -> None:
-        """Use this certificate and key, both PEM, for new connections.
+        """Use this certificate and key, both PEM, for new connections; ``where`` names their source in messages.
 
         Raises:
             CertificateError: OpenSSL refuses the certificate; the previous certificate stays in use.
@@ -135,7 +135,10 @@ class PortTls:
             self._current = self._built(self._authorities)
 
     def trust(self, authorities: bytes, where: str) -> int:
-        """Accept only clients with certificates that these CA certificates (PEM) have signed; return their number.
+        """Accept only clients with certificates that these CA certificates have signed.
+
+        ``authorities`` are the CA certificates (PEM), and ``where`` names their source in messages. Returns how many CA
+        certificates there are.
 
         Raises:
             CertificateError: the text has no CA certificate; the previous CA certificates stay in use.

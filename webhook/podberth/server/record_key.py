@@ -27,7 +27,10 @@ class RecordKeys:
         self._secrets: tuple[bytes, ...] = ()
 
     def use(self, secret: bytes, where: str) -> None:
-        """Seal with this key from now on; earlier keys stay valid. ``where`` names the source of the key in the log."""
+        """Seal with this key from now on; seals made with the two keys before it stay valid.
+
+        ``where`` names the source of the key in the log.
+        """
         if self._secrets[:1] == (secret,):
             return
         self._secrets = (secret, *(each for each in self._secrets if each != secret))[:_BELIEVED]

@@ -46,7 +46,7 @@ class Watched(Protocol):
         """The name of the watched thing, for errors that do not name a part of it."""
 
     async def refresh(self) -> None:
-        """Load the files if they have changed since the last check. A failed load is repeated only after a change.
+        """Load the watched thing if it has changed since the last call. A failed load is repeated only after a change.
 
         Raises:
             PodberthError: the new version cannot be used; the previous version stays in force.
@@ -85,7 +85,11 @@ class WatchedSnapshot:
         """The function that is called after each load of policies."""
 
     async def refresh(self) -> None:
-        """Load policies and topology if either has changed; a call during a load checks again after that load."""
+        """Load policies and topology if either has changed; a call during a load waits for it, then checks again.
+
+        Raises:
+            PodberthError: they cannot be used; the previous snapshot stays in force.
+        """
         async with self._loading:
             revision = dict(await asyncio.to_thread(self._source.revision))
             changed = [what for what in revision if revision[what] != self._seen.get(what)]
@@ -217,7 +221,7 @@ class WatchedSnapshot:
 def following(
     source: LayeredPolicies, snapshot: WatchedSnapshot, statuses: PolicyStatuses, metrics: Metrics, log: Log
 ) -> TakesPolicies:
-    """Return a function that receives the cluster's policies, compiles them in a thread and reports the verdicts."""
+    """Return a function that compiles the cluster's GPUPolicies in a thread and passes the verdicts to ``statuses``."""
 
     def report() -> None:
         statuses.receive(source.judged(), snapshot.verdicts, snapshot.readers)

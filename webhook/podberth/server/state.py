@@ -12,7 +12,7 @@ from ..admission.snapshot import Snapshot
 
 
 class Elsewhere(Protocol):
-    """A decision that is made outside the event loop; callers await it."""
+    """A decision that is made outside the event loop, in a thread; callers await it."""
 
     def __await__(self) -> Generator[Any, None, Outcome]:
         """Wait for the decision and return it."""
@@ -51,7 +51,7 @@ class ServingState:
         news.set()
 
     def lacks(self, review: AdmissionRequest) -> Sought | None:
-        """Return the unknown objects that a review should wait for; None if it should not wait."""
+        """Return the objects that a review needs, and whose watch event may still come; None if it should not wait."""
         return self.awaited(review, self.snapshot) if self.awaited and self.snapshot else None
 
     async def wait_for(self, sought: Sought, seconds: float) -> None:

@@ -49,7 +49,14 @@ class ControllerMetrics(WatchCounts, Collector):
         watched: Callable[[], Mapping[str, WatchFacts]],
         kinds: Callable[[], Mapping[str, KindState]],
     ) -> None:
-        """Add the metrics whose values these functions return at each scrape."""
+        """Add the metrics whose values are computed at each scrape, by calling these functions.
+
+        Args:
+            leads: whether this replica is the leader.
+            waiting: the number of waiting pods that name a group.
+            watched: the facts about the watch of each resource, by its name.
+            kinds: the state of each kind, by its name.
+        """
         self._leads, self._waiting, self._watched, self._kinds = leads, waiting, watched, kinds
         self.registry.register(self)
 
@@ -67,7 +74,7 @@ class ControllerMetrics(WatchCounts, Collector):
         self._requests.labels(action, result).inc()
 
     def standing(self, counts: Mapping[str, int]) -> None:
-        """Set the number of present problems, by the reason of their Events."""
+        """Set the numbers of problems that last at present, by the reason of their Events."""
         self._standing.clear()
         for reason, count in counts.items():
             self._standing.labels(reason).set(count)

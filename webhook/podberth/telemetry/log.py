@@ -70,9 +70,9 @@ class Spared:
         self._left_out = 0
 
     def pass_on(self) -> dict[str, int] | None:
-        """Return the fields that this line gets: ``left_out``, if lines were left out before it.
+        """Decide whether the next line may be written; return additional fields for it, or None to leave it out.
 
-        None if this line is left out as well.
+        The only additional field is ``left_out``, the number of lines left out since the last one, if there were any.
         """
         if not self._room.take(self._clock()):
             self._left_out += 1

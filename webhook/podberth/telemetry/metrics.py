@@ -146,7 +146,7 @@ class Metrics(Collector):
         self._policy_errors: dict[tuple[str], int] = defaultdict(int)
 
     def request(self, path: str, operation: str, verdict: str, seconds: float) -> None:
-        """Count one answer and its duration in seconds."""
+        """Count one answer on the webhook path ``path``, and its duration in seconds."""
         self._requests[path, operation, verdict] += 1
         self._durations[path][bisect_left(DURATION_BUCKETS, seconds)] += 1
         self._seconds[path] += seconds
@@ -163,11 +163,11 @@ class Metrics(Collector):
         self._policy_errors[(policy,)] += 1
 
     def decision(self, policy: str, verdict: str) -> None:
-        """Count one policy's decision; the number of series is at most policies times verdicts."""
+        """Count one decision of a policy; ``verdict`` is its ``admission.outcome.Action``, such as ``deny``."""
         self._decisions[policy, verdict] += 1
 
     def reloaded(self, what: str, *, ok: bool) -> None:
-        """Count one load of ``what``, and whether it succeeded."""
+        """Count one load of ``what``, such as ``policies`` or ``certificate``; ``ok`` says whether it succeeded."""
         self._reloads.labels(what, "ok" if ok else "error").inc()
 
     def policy_objects(self, states: Sequence[str]) -> None:
@@ -274,7 +274,7 @@ class EventMetrics:
         _begin(self._errors, EVENT_FAULTS)
 
     def notices(self, result: str, count: int = 1) -> None:
-        """Count ``count`` notices with this result."""
+        """Count ``count`` notices by what happened to them, such as ``created`` or ``limited`` (EVENT_RESULTS)."""
         self._notices.labels(result).inc(count)
 
     def error(self, reason: str) -> None:

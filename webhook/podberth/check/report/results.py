@@ -16,12 +16,12 @@ def title(result: Result) -> str:
 
 
 def shown(file: str) -> str:
-    """Return a file's name as messages show it."""
+    """Return a file's name as messages show it: ``<stdin>`` for standard input."""
     return "<stdin>" if file == STDIN else file
 
 
 def place(file: str, line: int) -> str:
-    """Return ``file:line``; if there is no line, only the file."""
+    """Return ``file:line``; only the file if ``line`` is 0."""
     return f"{shown(file)}:{line}" if line else shown(file)
 
 
@@ -59,7 +59,7 @@ def _edited(document: dict[str, Any], changes: Sequence[DocumentChange]) -> dict
 
 
 def reasons(result: Result) -> list[tuple[str, str]]:
-    """Return the policies that change the document with their reasons, each pair once, in the order of the changes."""
+    """Return pairs of (policy, reason) for the changes of a document, each pair once, in the order of the changes."""
     return list(dict.fromkeys((each.policy, each.reason) for each in result.changes))
 
 

@@ -27,7 +27,7 @@ _CONTINUED = 4
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """Yield the lines of the report; a result with more than a verdict has a blank line before and after it.
+    """Yield the lines of the report; a result that takes more than one line has a blank line before and after it.
 
     Skipped documents without a message are only counted, in the last lines.
     """

@@ -76,7 +76,10 @@ def _templates(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def made(document: Mapping[str, Any], minimum: int = 0) -> Made:
-    """Return the facts of an object of a kind that podberth makes; ``minimum`` is the minimum of a PodGroup."""
+    """Return the facts of an object of a kind that podberth makes.
+
+    ``minimum`` is the number of pods that a PodGroup waits for; 0 for an object of another kind.
+    """
     metadata = mapping_at(document, "metadata")
     return Made(
         uid=text(metadata.get("uid")),

@@ -29,9 +29,10 @@ A gang has one owner, but a gang of bare pods has one for each pod, of some 150 
 
 
 def owners(pods: Iterable[WaitingPod], world: World) -> tuple[dict[str, OwnerReference], list[LookUp]]:
-    """Return up to ``MOST_OWNERS`` owners, by uid, of an object for these pods, and the owners to look up first.
+    """Return the owners for an object that podberth makes for these pods, and the look-ups that are still missing.
 
-    Pods whose owner no longer exists are skipped: they are about to be deleted, too.
+    The owners are by uid, and at most ``MOST_OWNERS``. An owner that may have an owner itself, by its kind, counts only
+    after it was looked up. Pods whose owner no longer exists are skipped: they are about to be deleted, too.
     """
     found: dict[str, OwnerReference] = {}
     asked: dict[Owned, LookUp] = {}
@@ -83,7 +84,7 @@ def _asked(owner: OwnerReference) -> bool:
 
 
 def metadata(place: Place, whose: Mapping[str, OwnerReference], labels: Mapping[str, str]) -> dict[str, Any]:
-    """Return the metadata of an object to be made, with these owners and labels."""
+    """Return the metadata of an object to be made at ``place``, with the owners ``whose`` (by uid) and the labels."""
     return {
         "name": place[1],
         "namespace": place[0],
@@ -122,9 +123,9 @@ def _as_reference(owner: OwnerReference) -> dict[str, Any]:
 
 
 def overdue(pod: WaitingPod, world: World, now: float, found: ActionPlan) -> bool:
-    """Return whether a pod without scheduling gates has waited long enough to be reported.
+    """Return whether a pod has waited for so long that this is to be reported; False if it has scheduling gates.
 
-    If it is too early, the plan ``found`` is given the time at which to check again.
+    If it is too early, the function notes in the plan ``found`` when the makers have to be called again.
     """
     due = pod.created + world.patience_seconds
     if due > now:

@@ -10,7 +10,7 @@ MAKERS: Final[tuple[Maker, ...]] = (pod_groups.plan, claim_templates.plan, missi
 
 
 def plan(world: World, now: float, makers: Sequence[Maker] = MAKERS) -> ActionPlan:
-    """Return the combined plan of all makers; ``now`` is in seconds since the epoch."""
+    """Return the actions and notices of all makers together; ``now`` is in seconds since the epoch."""
     found = ActionPlan()
     for each in makers:
         found.add(each(world, now))

@@ -18,7 +18,10 @@ from .world import Place, WaitingPod, World
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """The present statement of one party, an owner or all bare pods, about the size of its gang."""
+    """What one party says about the size of a gang. A party is a topmost owner, or all pods without an owner together.
+
+    The pods of one gang may have several owners, which may disagree.
+    """
 
     size: int
     """The number of pods; 0 if it is unknown."""
@@ -30,7 +33,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Consensus:
-    """The combined statement of several parties about the size of their gang."""
+    """What all parties of a gang together say about its size."""
 
     sizes: frozenset[int]
     """All sizes that parties state; empty if none states a size. A size of 1 means that the pods start one by one."""
@@ -68,12 +71,12 @@ class WaitingGang:
 
 
 def party(owner: OwnerReference) -> str:
-    """Return the party that states the size of a gang: the topmost owner, or all bare pods together."""
+    """Return the key of a pod's party: the uid of its topmost owner; empty if that is the pod itself."""
     return "" if owner.kind == "Pod" else owner.uid
 
 
 def words(members: Iterable[WaitingPod], world: World) -> dict[str, Word]:
-    """Return each party's statement; pods whose owner no longer exists are ignored."""
+    """Return the statement of each party, by ``party``; pods whose owner no longer exists are ignored."""
     parties: dict[str, list[WaitingPod]] = {}
     for pod in sorted(members, key=lambda pod: (pod.created, pod.size)):
         top = on_top(pod, world)
@@ -92,9 +95,10 @@ def _word(pods: Sequence[WaitingPod], world: World) -> Word:
 
 
 def judge(said: Iterable[Word]) -> Consensus:
-    """Return the combined statement of the parties.
+    """Combine the statements of all parties of a gang.
 
-    If the pods of one party start in stages, no group of all pods can reach its minimum.
+    If the pods of one party start in stages, the combined size is 1, so that the pods start one by one: a group of all
+    pods could never reach its minimum. Else the result has every size that a party states.
     """
     said = tuple(said)
     # A known field comes before a possible one.

@@ -135,7 +135,7 @@ class Create(_Write):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupChange(_Write):
-    """An action that merges fields into an object of podberth's, if the object has not changed since it was read."""
+    """An action that changes fields of an object that podberth made, if it has not changed since it was read."""
 
     place: Place
     uid: str
