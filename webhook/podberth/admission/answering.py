@@ -14,7 +14,7 @@ def unchanged(request: AdmissionRequest) -> Outcome:
 
 
 def unread(request: AdmissionRequest, why: str) -> Outcome:
-    """Return an outcome that admits an unread object, with one warning that says ``why`` podberth did not read it."""
+    """Return an outcome that admits an object that podberth did not read; its one warning is ``why``, the reason."""
     return of_warnings(request, [Decision("", "warn", why)], [messages.line("", why)])
 
 
