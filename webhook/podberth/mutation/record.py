@@ -45,7 +45,8 @@ class Found:
     def standing(self) -> Record:
         """The record, if podberth wrote it in this same request, before a reinvocation; else empty.
 
-        A record that the client sent may be a copy from another pod: pods with the same generateName have equal seals.
+        A record that the client sent may be a copy from another pod: in one namespace, a seal is valid for all pods
+        with the same generateName.
 
         https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#reinvocation-policy
         """
