@@ -202,9 +202,9 @@ class Conventions:
     """
 
     def marks_accelerators(self, key: str, value: str, effect: str) -> bool:
-        """Return whether a taint only marks its node as an accelerator node.
+        """Return whether a taint with this key, value and effect only marks its node as an accelerator node.
 
-        For a toleration's key, value and effect, return whether it tolerates only such a taint.
+        For the fields of a toleration, the result is whether it tolerates only such taints.
         """
         tolerable = self.tolerable_taints
         return effect == "NoSchedule" and key in tolerable and tolerable[key] in (None, value)

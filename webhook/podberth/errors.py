@@ -119,9 +119,9 @@ class UnprovedError(PodberthError):
 
 
 def without_extra(error: ImportError, extra: str) -> str:
-    """Return the end of a message about libraries that are not installed: "got ..., want ...; do: ...".
+    """Return the end of a message about a library that is not installed, with the pip command that installs it.
 
-    ``extra`` is one of ``[project.optional-dependencies]``. No index of packages has podberth, so pip installs the
-    extra from a checkout.
+    ``error`` is the failed import, and ``extra`` the name in ``[project.optional-dependencies]``. No index of packages
+    has podberth, so pip installs the extra from a checkout.
     """
     return f"got {error}, want podberth's extra {extra}; do: pip install '.[{extra}]' in a checkout of podberth"

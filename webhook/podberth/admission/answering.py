@@ -14,7 +14,7 @@ def unchanged(request: AdmissionRequest) -> Outcome:
 
 
 def unread(request: AdmissionRequest, why: str) -> Outcome:
-    """Return an outcome that admits an unread object, with one warning that says ``why`` podberth did not read it."""
+    """Return an outcome that admits an object that podberth did not read; its one warning is ``why``, the reason."""
     return of_warnings(request, [Decision("", "warn", why)], [messages.line("", why)])
 
 
@@ -57,9 +57,15 @@ def of_fault(request: AdmissionRequest, decisions: Sequence[Decision], policy: s
 def of_validations(
     request: AdmissionRequest, decisions: Sequence[Decision], reasons: Sequence[str], audit: Mapping[str, str]
 ) -> Outcome:
-    """Return the outcome of /validate; ``reasons`` has the reason of each denial.
+    """Return the outcome of /validate: a denial if there are reasons for one, else the admission with warnings.
 
     The first denial sets the reason and the status code of the answer; the message joins the messages of all denials.
+
+    Args:
+        request: the review.
+        decisions: the decisions of all policies.
+        reasons: the status reason of each denial, such as ``Invalid``; empty if no policy denies.
+        audit: the audit annotations by key.
     """
     lines = {
         action: [messages.line(item.policy, item.message) for item in decisions if item.action == action]

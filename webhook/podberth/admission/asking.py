@@ -21,7 +21,10 @@ _Answer = TypeVar("_Answer")
 
 
 class Asking:
-    """Evaluates the expressions of one ``snapshot.Plan``'s policies for the pod under review, or recalls results."""
+    """Evaluates the expressions of one ``snapshot.Plan``'s policies for the pod under review.
+
+    A result that is cached for a pod with an equal fingerprint is returned instead of a new one.
+    """
 
     def __init__(self, plan: Plan, under: PodUnderReview, watch: Watch | None = None) -> None:
         """Prepare for the evaluation; no expression is evaluated yet."""
@@ -34,7 +37,10 @@ class Asking:
         """The footprints of the matchConditions that were evaluated alone, such as again after a write."""
 
     def all_conditions(self) -> Sequence[bool | EvaluationError]:
-        """Return the results of all matchConditions in the plan's batch, evaluated together; empty without a batch."""
+        """Return the results of the matchConditions of all policies in ``plan.batch``; empty if the plan has no batch.
+
+        ``Plan.slices`` has the range of each policy's results.
+        """
         batch = self.plan.batch
         if batch is None:
             return ()
@@ -42,7 +48,9 @@ class Asking:
         return self._recall(question, self.plan.batch_reads, lambda: batch.evaluate(self._activation(None)))
 
     def still_matches(self, policy: CompiledPolicy, params: Params | None) -> bool:
-        """Return whether the policy's matchConditions are true for the pod in its present state, evaluated alone.
+        """Return whether the policy's matchConditions are true for the pod with the writes so far.
+
+        Only this policy's conditions are evaluated, not the plan's batch.
 
         Raises:
             EvaluationError: no condition is false, and one of them failed.

@@ -19,7 +19,7 @@ _LONGEST_FIELD = 253
 
 @dataclass(frozen=True, slots=True)
 class Sought:
-    """The Namespace and the owner that a review needs; the watch may not have reported them yet."""
+    """The names of the Namespace and of the owner that a review needs, whether or not the snapshot has them yet."""
 
     namespace: str
     owner: OwnerReference | None
@@ -40,7 +40,10 @@ class Awaited:
         return sought if self.is_lacking(sought, snapshot) else None
 
     def is_lacking(self, sought: Sought, snapshot: Snapshot) -> bool:
-        """Return whether the snapshot lacks an object in ``sought`` that is needed and that a watch will report."""
+        """Return whether the review should wait: the snapshot lacks an object in ``sought`` that a watch will report.
+
+        A Namespace counts only if a policy needs it.
+        """
         if sought.namespace and snapshot.lacks_namespace(sought.namespace):
             return True
         owner = sought.owner

@@ -31,10 +31,11 @@ _NOBODY = "00000000-0000-0000-0000-000000000000"
 
 
 def request_of(given: Mapping[str, Any]) -> AdmissionRequest:
-    """Return the request that creates ``given["object"]``; other fields of ``given`` replace fields of the request.
+    """Return the request that the API server would send to create the pod ``given["object"]``.
 
-    ``given`` has fields of an AdmissionReview's ``request``. The namespace is the object's, or ``default`` if it has
-    none.
+    ``given`` has the known fields of an AdmissionReview's ``request``, and they replace the fields of a creation: with
+    ``operation`` and ``oldObject`` it may be another request. The default namespace is the object's, or else
+    ``default``.
 
     Raises:
         ReviewError: the given fields do not make a valid review.

@@ -101,7 +101,10 @@ def undescribed(snapshot: Snapshot) -> Description:
 def describe_again(
     before: Description, pod: dict[str, Any], written: Sequence[Path], namespace: str, snapshot: Snapshot
 ) -> Description:
-    """Return the description of ``pod``; ``before`` describes it as it was without the changes at ``written``."""
+    """Return the description of ``pod`` after a change; parts that the change cannot affect are taken from ``before``.
+
+    ``before`` describes the pod as it was before the change, and ``written`` has the paths that were changed.
+    """
     if not meets(written, _ALL_PARTS) or (
         all(path[:2] == _TOLERATIONS for path in written)
         and own_tolerations(pod["spec"], snapshot.conventions) == before.need.tolerations
@@ -115,7 +118,11 @@ def describe_again(
 
 @cache
 def parts_of(reads: frozenset[tuple[str, ...]]) -> tuple[Path, ...]:
-    """Return the fields of a pod that expressions with the access paths ``reads`` depend on."""
+    """Return the paths in a pod on which expressions depend that read the access paths ``reads``.
+
+    An access path begins with a CEL variable; ``gang`` and ``gpu`` stand for the pod's fields that they are computed
+    from.
+    """
     parts: set[Path] = set()
     for name, *rest in reads:
         # The elements of a list are not distinguished; a path below an object also shows whether the object exists.

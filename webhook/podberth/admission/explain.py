@@ -41,7 +41,7 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyExplained:
-    """The explanation of one policy in one review, /mutate or /validate, of a pod's creation."""
+    """The explanation of one policy's part in one decision on a pod's creation, by /mutate or by /validate."""
 
     phase: Phase
     matched: bool
@@ -60,7 +60,10 @@ class PolicyExplained:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explained:
-    """The explanations of one policy, in /mutate and then in /validate, without reviews for which it has no entries."""
+    """The explanations of one policy: for /mutate, then for /validate.
+
+    A review in which the policy has no entries, such as /mutate for a policy without mutations, is left out.
+    """
 
     policy: str
     description: str

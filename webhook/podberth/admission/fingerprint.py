@@ -54,9 +54,11 @@ def fact_of(description: Description, variable: str, field: str) -> Any:
 def fingerprint(
     pod: dict[str, Any], description: Description, read: Footprint | None
 ) -> tuple[Hashable, Hashable, Hashable, bytes] | None:
-    """Return the pod's values at the paths of a footprint; None without a footprint, or if the values are too large.
+    """Return the values of one pod that a footprint says are read; equal results mean equal answers.
 
-    The last value is JSON of the values at the footprint's paths below the pod.
+    The result has four parts: the fields of ``gpu``; the fields of ``gang``; what the pod and the roles of its gang
+    need of nodes (None if no expression looks for nodes); the JSON of the values at the footprint's paths in the pod.
+    It is None without a footprint, or if the values are too large to be compared.
     """
     if read is None or not description.comparable:
         return None

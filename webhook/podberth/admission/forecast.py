@@ -29,8 +29,13 @@ def forecasts(
 ) -> tuple[Problem, ...]:
     """Return sorted notes, one for each constant that conflicts with an earlier policy's, at the later policy's line.
 
-    ``policies`` are in the order of evaluation. A constant that its mutation refuses as invalid gets no note; the first
-    pod will show the error.
+    A constant that its mutation refuses as invalid gets no note; the first pod will show the error.
+
+    Args:
+        parsed: the policies with their positions in files.
+        policies: the same policies, compiled, in the order of evaluation.
+        environment: evaluates the constant expressions.
+        review: the known nodes, for expressions that use the topology.
     """
     places = {item.policy.name: item for item in parsed}
     constants = [

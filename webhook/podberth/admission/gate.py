@@ -26,7 +26,11 @@ _OF_THE_POD = frozenset({"resources", "resourceClaims", "overhead"})
 
 
 def refusal(policy: CompiledPolicy, mutation: CompiledMutation, draft: Draft, known: GangFacts) -> str | None:
-    """Return why a mutation does not apply to a group system's pod: "" if no message is needed; None if it applies."""
+    """Return why a mutation does not apply to a pod that a group system places; None if it applies.
+
+    The empty text means that it does not apply, and that the user needs no message. ``known`` has the facts about the
+    pod's gang. A mutation of a plain pod always applies.
+    """
     gang, concern = known.gang, CONCERNS[mutation.concern]
     if gang.system == "plain" or concern.in_group(draft, known):
         return None

@@ -18,7 +18,7 @@ def wrong_in_workload(
     namespace: str,
     snapshot: Snapshot,
 ) -> tuple[Wrong, ...]:
-    """Return the problems of a workload's groups; ``made`` has its pod templates, each with the pod made from it."""
+    """Return the problems of a workload's groups; ``made`` has each template, with its pod after policies' writes."""
     found = [
         _pods(template, pod, describe(pod, namespace, snapshot.with_owners(template.owners))) for template, pod in made
     ]
@@ -26,7 +26,11 @@ def wrong_in_workload(
 
 
 def wrong_in_pod(pod: dict[str, Any], description: Description, namespace: str, snapshot: Snapshot) -> list[str]:
-    """Return the problems of a Pod's groups; empty if a controller made the Pod: its workload is checked instead."""
+    """Return the problems of a bare Pod's groups, as text.
+
+    Empty for a Pod that a controller made, because its workload is checked instead; and for a Pod to which policies of
+    scope GPU do not apply, or that names no queue or group.
+    """
     if not (description.concerned and names_a_group(pod)) or pods.controller(pod) is not None:
         return []
     document = {"apiVersion": "v1", "kind": "Pod", **pod}

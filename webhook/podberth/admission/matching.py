@@ -75,7 +75,12 @@ class Matching:
 
     @property
     def question(self) -> Hashable:
-        """A cache key that decides which policies match the unchanged pod; None if the match cannot be cached."""
+        """A cache key for the policies that match the pod before any write; None if they must not be cached.
+
+        It has the results of the matchConditions and the facts about the gang and the GPUs that matter. None if the pod
+        is too large, a watch observes the decision, or a condition failed. Some matches depend on more (see
+        ``policies``).
+        """
         under, answers = self.under, self._answers
         if under.excess or self.asking.watch is not None or not all(isinstance(each, bool) for each in answers):
             return None
@@ -85,9 +90,11 @@ class Matching:
         return id(self.plan), tuple(answers), description.concerned, *facts
 
     def policies(self) -> list[CompiledPolicy] | None:
-        """Return the policies that match the unchanged pod; None if ``question`` alone does not decide the match.
+        """Return the policies that match the unchanged pod; None if pods with equal ``question`` may differ in them.
 
-        The result is also None if a matching policy reads the pod's namespace, or ConfigMaps in that namespace.
+        That is so if a policy has a rollout, params that its conditions read, or constraints on more than the operation
+        and the resource; if a condition failed; or if a matching policy reads the pod's namespace, or ConfigMaps in
+        that namespace.
         """
         found: list[CompiledPolicy] = []
         for policy, span in zip(self.plan.policies, self.plan.slices, strict=True):

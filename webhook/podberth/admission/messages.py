@@ -55,7 +55,7 @@ def changes(decisions: Iterable[Decision], room: int = MAX_LINE) -> str:
     """Return the changes of all policies as one text; empty if nothing changed.
 
     With the prefix that ``line`` adds, the text has at most ``room`` characters, unless the first change alone is
-    longer. It ends with the number of changes that did not fit.
+    longer. If some changes do not fit, it ends with "and N more".
     """
     phrases = list(dict.fromkeys(" ".join(item.message.split()) for item in decisions if item.action == "mutate"))
     room -= len(line("", ""))

@@ -42,7 +42,10 @@ class Regarding:
 
     @property
     def can_exist(self) -> bool:
-        """Whether the API server would accept these names; an ownerReference may contain any text of any length."""
+        """Whether the API server would accept the namespace, apiVersion, kind, name and uid of the object.
+
+        An ownerReference, from which they are read, may contain any text of any length.
+        """
         return (
             (not self.namespace or is_label(self.namespace))
             and is_api_version(self.api_version)
@@ -69,11 +72,11 @@ class Notice:
 def notices(request: AdmissionRequest, outcome: Outcome, distrust: Snapshot | None = None) -> tuple[Notice, ...]:
     """Return the notices about the ``outcome`` of /validate; empty for most reviews.
 
-    A dry run gets no notices, because it must have no side effects. Nor does a pod without a controller, whose author
-    sees the warnings, or an update, because the creation had the same warnings.
+    A dry run gets no notices, because it must have no side effects. A pod without a controller gets none, because its
+    author sees the warnings. An update gets none, because the creation had the same warnings.
 
-    If the sender of the review is unknown, ``distrust`` is the snapshot. The notices then contain only fixed messages
-    of its policies, and no text from the pod.
+    If the sender of the review is unknown, ``distrust`` is the snapshot: the notices then contain only fixed messages
+    of its policies, and no text from the pod. It is None if the sender is known.
     """
     if not outcome.warnings or outcome.verdict == "denied" or request.operation != "CREATE" or request.dry_run:
         return ()

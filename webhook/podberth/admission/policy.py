@@ -29,6 +29,8 @@ _MOST_MISFITS = 5
 def validate_policy(request: AdmissionRequest, environment: Environment, late: Late = never) -> Outcome:
     """Deny a GPUPolicy that is too large or does not compile, and admit any other, whatever other policies exist.
 
+    The expressions of a disabled policy are not compiled, so that any policy can be switched off.
+
     Args:
         request: the review.
         environment: the names and functions that expressions may use; only the calling thread may use it.
@@ -56,7 +58,10 @@ def validate_policy(request: AdmissionRequest, environment: Environment, late: L
 
 
 def replacement(request: AdmissionRequest, policies: Iterable[CompiledPolicy]) -> str:
-    """Return a warning if a new GPUPolicy has the name of a policy in force, which is one of files then; else empty."""
+    """Return a warning if a new GPUPolicy replaces or switches off a policy from a file by its name; else empty.
+
+    ``policies`` are the policies in force.
+    """
     file = next((each.file for each in policies if each.name == request.name), "")
     if not file or request.operation != "CREATE":
         return ""

@@ -21,7 +21,11 @@ _REPELLING = frozenset({"NoSchedule", "NoExecute"})
 
 @dataclass(frozen=True, slots=True)
 class PodReach:
-    """The nodes that could run a pod, and those with the highest preference; the latter is empty if all are equal."""
+    """The names of the nodes that could run a pod, and of the preferred ones among them.
+
+    ``preferred`` has the nodes with the highest weight by the pod's preferred node affinity; it is empty if all nodes
+    have the same weight.
+    """
 
     nodes: tuple[str, ...]
     preferred: tuple[str, ...]

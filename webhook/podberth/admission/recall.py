@@ -147,7 +147,7 @@ class Recall:
         return found
 
     def keep(self, key: Hashable, answer: object) -> None:
-        """Cache an answer, in place of another one of the key; callers must not modify it afterwards."""
+        """Cache an answer under the key, in place of an earlier one; callers must not modify the answer afterwards."""
         self._kept.pop(key, None)
         if len(self._on_trial) >= _ON_TRIAL:
             self._on_trial.popitem(last=False)

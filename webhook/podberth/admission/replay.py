@@ -44,7 +44,7 @@ _LONGEST_DECISION = 16 * 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """The inputs of a decision, which are equal for all pods with the same results of all matchConditions."""
+    """The parts of a pod on which a decision depends; equal for all pods with the same matchConditions' results."""
 
     footprint: Footprint
     policies: frozenset[str]
@@ -63,7 +63,10 @@ class DecisionKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GangAgain:
-    """The gang of a pod as it was read again after a write: from all labels and annotations, which are in no key."""
+    """The gang of a pod after a policy's write, with the labels and annotations that had been written by then.
+
+    A cached decision has it because a gang depends on all labels and annotations, of which its key has only some.
+    """
 
     written: Mapping[str, Mapping[str, str]]
     """The labels and annotations that had been written."""
@@ -72,10 +75,10 @@ class GangAgain:
 
     @classmethod
     def of(cls, under: PodUnderReview, pod: Mapping[str, Any], gang: Gang) -> "GangAgain | None":
-        """Return ``gang``, as it was read from ``pod``, with the labels and annotations that the pod got meanwhile.
+        """Return ``gang``, which was read from the changed ``pod``, with the labels and annotations policies wrote.
 
-        None if the gang may depend on other changes, too: a label or annotation is gone, or a group field differs; or
-        if the namespace has a group of its name.
+        None if more than these may decide another pod's gang: a label or annotation was removed, a field of the spec
+        that names a group was changed, or the namespace has a group with the gang's name.
         """
         before = under.request.object or {}
         if under.gang_facts.group_of(gang.name) or any(
@@ -91,7 +94,10 @@ class GangAgain:
         return cls(written=written, gang=_without_index(gang))
 
     def holds(self, under: PodUnderReview) -> bool:
-        """Return whether another pod has the same gang, but for its index, once ``written`` is put on it."""
+        """Return whether another pod, with the same labels and annotations written on it, is in the same gang.
+
+        The pod's index in the gang may differ. ``under`` is the review of the other pod.
+        """
         if under.gang_facts.group_of(self.gang.name):
             return False
         metadata = under.pod["metadata"]
@@ -114,7 +120,7 @@ class KeptDecision:
     """What was read of the gang in the course of the decision, which has to hold for another pod."""
 
     def holds(self, under: PodUnderReview) -> bool:
-        """Return whether this is the decision for another pod with the same key."""
+        """Return whether the decision is also right for another pod with an equal key: whether the gangs agree."""
         return all(each.holds(under) for each in self.gangs)
 
     def for_pod(self, under: PodUnderReview) -> Outcome:
@@ -153,7 +159,11 @@ def key_of(matching: Matching) -> DecisionKey | None:
 
 
 def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writing) -> None:
-    """Cache a decision, unless it read more than its key has, a policy failed or conflicted, or it is too long."""
+    """Cache a decision for other pods with an equal key, unless the key does not decide it or it is too long.
+
+    A decision is not cached if it read more than its key has, if a policy denied, failed or conflicted, or if the gang
+    after a write cannot be compared (``GangAgain.of``).
+    """
     faulty = any(each.action in ("deny", "error", "conflict") for each in outcome.decisions)
     if faulty or not _within(key.inputs.footprint, writing.draft) or not _expected(key.inputs, matching):
         return

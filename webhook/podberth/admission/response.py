@@ -20,7 +20,10 @@ CODES: Mapping[str, int] = {"Invalid": 422, "Unauthorized": 401, "Forbidden": 40
 
 
 def allowed(uid: str, warnings: Sequence[str] = (), audit: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """Return the response that admits the object unchanged."""
+    """Return the response that admits the object unchanged.
+
+    ``uid`` is that of the request; ``audit`` has the audit annotations by key.
+    """
     return _review(uid, {"allowed": True}, warnings, audit)
 
 
@@ -47,7 +50,11 @@ def denied(
     warnings: Sequence[str] = (),
     audit: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return the response that denies the object, with the message for the user."""
+    """Return the response that denies the object, with the message for the user.
+
+    ``uid`` is that of the request; ``audit`` has the audit annotations by key. ``reason`` is a status reason in CODES,
+    which gives the status code.
+    """
     status = {"status": "Failure", "message": message, "reason": reason, "code": CODES[reason]}
     return _review(uid, {"allowed": False, "status": status}, warnings, audit)
 

@@ -159,7 +159,10 @@ class Snapshot:
         )
 
     def plan(self, phase: Phase, request: AdmissionRequest) -> Plan:
-        """Return the plan for a review's operation and resource; a plan is made once and cached."""
+        """Return the plan for a review: the policies that can match its operation and resource in this phase.
+
+        ``phase`` is ``mutate`` or ``validate``. Each plan is made once and cached.
+        """
         route = (request.operation, request.group, request.version, request.resource, request.sub_resource)
         plan = self.plans.get((phase, route))
         if plan is None:
@@ -194,7 +197,10 @@ class Snapshot:
 
 
 def takes_part(phase: Phase, policy: CompiledPolicy) -> bool:
-    """Return whether a policy has entries for the phase: mutations for /mutate, validations for /validate."""
+    """Return whether a policy has entries for the phase.
+
+    Those are mutations for /mutate, and validations or audit annotations for /validate.
+    """
     spec = policy.source.spec
     return bool(spec.mutations if phase == "mutate" else spec.validations or spec.audit_annotations)
 
@@ -283,7 +289,8 @@ def load_working(
     """Return a snapshot of the policies that compile, and all problems of the policies that do not.
 
     A disabled policy is not compiled, and is not in the snapshot. Checks of manifests use this function, because they
-    continue with the policies that work. The snapshot has no ``notes``. ``checked`` is passed to ``compile_policies``.
+    continue with the policies that work. The snapshot has no ``notes``. ``checked`` says that all policies are known to
+    compile (``compile_policies``).
     """
     policies, problems = compile_policies(_enabled(parsed.policies), environment, checked=checked)
     params = {**parsed.params, **facts.config_maps}

@@ -105,10 +105,10 @@ class PodUnderReview:
         return later
 
     def activation(self, params: Mapping[str, Any] | None, read: Tree | None = None) -> Activation:
-        """Return the values of the CEL variables with these params; cached for each params object.
+        """Return the values of the CEL variables for an evaluation with these params; cached for each params object.
 
-        ``read`` has the paths of the pod that are read at all: the engine converts a whole pod in the time of a
-        hundred comparisons, and most of a pod nobody reads. None: all of it.
+        ``read`` has the paths of the pod that the expressions read; the variable ``object`` then has only these,
+        because the engine takes as long to convert a whole pod as for a hundred comparisons. None: the whole pod.
         """
         known = self._activations.get(id(params))
         if known is not None:

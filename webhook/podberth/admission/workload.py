@@ -141,7 +141,10 @@ def _choice(template: Template) -> bytes:
 def decide_on(
     template: Template, request: AdmissionRequest, snapshot: Snapshot
 ) -> tuple[list[Decision], dict[str, Any]]:
-    """Return the decisions of all policies on a pod made from the template, and the pod after the policies' writes."""
+    """Return the decisions of all policies on a pod made from the template, and the pod after the policies' writes.
+
+    If /mutate denies the pod, the decisions of /validate are left out, and the pod is unchanged.
+    """
     known = snapshot.with_owners(template.owners)
     pod_request = _pod_request(request, template.pod)
     mutated = mutate(pod_request, known)

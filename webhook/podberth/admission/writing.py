@@ -134,12 +134,15 @@ class Writing:
         return None
 
     def fault(self, fault: Fault) -> None:
-        """Record that a policy failed: as a denial under failurePolicy Fail, else as an error that admits the pod."""
+        """Record that a policy failed: as a denial under failurePolicy Fail, else as an error; the pod is admitted."""
         action: Action = "deny" if fault.fatal else "error"
         self.decisions.append(Decision(fault.policy.name, action, fault.message, fault=True))
 
     def finish(self) -> Patch:
-        """Write the record annotation and return the patch of the pod; messages get their final counts of nodes."""
+        """Write the record annotation and return the patch of the pod, after all policies have been applied.
+
+        The messages about node affinity get the numbers of nodes ("12 nodes fit"), which are known only now.
+        """
         self._count_nodes()
         self.record_text = record.write(self.draft, self._final_record(), self.under.found, self.seal)
         return self.draft.patch()

@@ -25,7 +25,7 @@ from .run import Done, Policies
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveRequest:
-    """The inputs of a check of live workloads, apart from the objects and the policies."""
+    """The settings of a check of live workloads: everything but the workloads and the policies."""
 
     settings: CheckSettings
     topology: Path | None
@@ -46,10 +46,10 @@ class Gathered:
 
 
 def read_snapshot(paths: Sequence[str], stdin: BinaryIO) -> Gathered:
-    """Return the objects in the given files or in standard input.
+    """Return the objects in the given files or in standard input, with the problems of reading them.
 
     Raises:
-        UsageError: there is no object in the input.
+        UsageError: there is neither an object nor a problem in the input.
     """
     listing = find_manifests(paths)
     problems = list(listing.problems)
@@ -71,7 +71,7 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
 
     Raises:
         UsageError: a setting is invalid.
-        TopologyError: the snapshot of nodes cannot be used.
+        TopologyError: the file with the nodes (``LiveRequest.topology``) cannot be used.
     """
     settings = request.settings
     objects = _objects(request, gathered)

@@ -1,7 +1,7 @@
-"""Finds the pods that were created while podberth was away: those that ask for accelerators and lack what is written.
+"""Finds the pods that were created while podberth did not answer: those that ask for accelerators and have no record.
 
-A pod that podberth wrote on has a record. Of the others, each is judged as if it were created now, by the policies that
-are served and what is known of nodes: a pod that would be changed or denied was created without podberth, or before the
+A pod that podberth wrote on has a record. Each pod without one is decided on as if it were created now, by the policies
+in force and with the known nodes. If it would be changed or denied, it was created without podberth, or before the
 policy. This module reads policies from files; ``cluster.installation`` has read everything else.
 """
 
@@ -36,7 +36,11 @@ _Texts: TypeAlias = Sequence[tuple[str, str]]
 
 
 def let_through(observed: InstallationState) -> Read[LetThrough] | None:
-    """Return the pods that the policies would change or deny now; None if podberth is not registered."""
+    """Return the pods without a record that the policies would change or deny if they were created now.
+
+    None if podberth's webhook is not registered. If something that is needed could not be read, the result is the
+    ``Unread`` with the reason. Pods from before the webhook's registration are left out.
+    """
     configuration, pods, namespaces = observed.configurations.get(MUTATING), observed.unrecorded, observed.namespaces
     if configuration is None or isinstance(configuration, Unread):
         return configuration

@@ -94,7 +94,9 @@ class ReportWriter:
 
 
 async def dialect_of(lister: Lister) -> tuple[str, str, str]:
-    """Return the API for reports that the cluster serves, PolicyReport's or OpenReports'.
+    """Return the apiVersion, kind and plural of the reports that the cluster serves: PolicyReport's or OpenReports'.
+
+    PolicyReports are preferred if it serves both.
 
     Raises:
         ClusterError: the cluster serves neither.

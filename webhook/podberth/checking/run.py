@@ -49,7 +49,7 @@ class CheckRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """The outcome of a check. ``talk`` has lines for stderr."""
+    """The outcome of a check. ``talk`` has lines for the user, which are written to stderr."""
 
     report: Report
     texts: Mapping[str, str]
@@ -63,7 +63,10 @@ class Done:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policies:
-    """The texts of the policies. ``where`` names their source in messages."""
+    """The texts of the policies, each with its file's name, and the problems of reading them.
+
+    ``where`` says where the policies come from, and is the end of the line "checked with N policies" for the user.
+    """
 
     texts: Sequence[tuple[str, str]]
     problems: Sequence[Problem]
@@ -76,7 +79,15 @@ class Policies:
     def load(
         self, objects: ClusterFacts, as_if: Collection[Supposition], conventions: Path | None
     ) -> tuple[Snapshot, ParsedPolicies, tuple[Problem, ...]]:
-        """Return the snapshot with the compiled policies, the policies as written, and their problems."""
+        """Return the snapshot with the compiled policies, the policies as written, and all problems of the policies.
+
+        Policies that do not compile are not in the snapshot; the file's policy takes the place of a faulty GPUPolicy.
+
+        Args:
+            objects: the facts of the cluster.
+            as_if: the assumptions under which the policies are checked, such as validationActions Deny.
+            conventions: the file with the cluster's conventions; None for the presets.
+        """
         files, over_them = parse_policies(self.texts), {each[0]: parse_policies([each]) for each in self.objects}
         environment, names = new_environment(), conventions_of(conventions)
 

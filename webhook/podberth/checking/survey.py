@@ -19,7 +19,7 @@ from .run import Policies
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """The listed objects, the policies, and lines for the user about both."""
+    """The listed objects, the policies to check with, and lines for the user about the listing."""
 
     gathered: Gathered
     policies: Policies
@@ -41,9 +41,15 @@ class SurveyedCluster:
     async def survey(
         self, extra: frozenset[str], *, nodes: bool, policies: Policies, objects: bool, reports: bool
     ) -> Survey:
-        """List the objects to check; ``extra`` are further kinds.
+        """List the objects to check, and return them with the policies.
 
-        With ``objects``, the GPUPolicies of the cluster are read, too, and replace those of their names.
+        Args:
+            extra: kinds of workloads to list besides those that podberth knows.
+            nodes: whether nodes and their topology are listed.
+            policies: the policies from files.
+            objects: whether the cluster's GPUPolicies are read, too; they replace the policies of their names in
+                ``policies``.
+            reports: whether reports are to be written, so that the cluster has to serve an API for them.
 
         Raises:
             UsageError: the cluster's client is not installed, or no cluster is configured.

@@ -94,8 +94,16 @@ class KnownDevices:
     ) -> int | None:
         """Return the number of a claim's devices that replace an extended resource; None if it cannot be known.
 
-        Only devices of the resource's sort (accelerators or others) count. If no class is known to be of that sort, the
-        devices of the only unknown class count. ``requests`` names the requests of the claim that count; empty: all.
+        For an accelerator resource only accelerators count, for another resource only other devices. If the claim has
+        none that are known to be such, the devices of its only unknown class count; for a resource that is no
+        accelerator, the claim's accelerators count if it has nothing else. None if the claim, the count of a class, or
+        which unknown class counts is unknown.
+
+        Args:
+            namespace: the pod's namespace.
+            claim: the entry of the pod's ``resourceClaims``.
+            resource: the name of the extended resource.
+            requests: the names of the claim's requests that count; empty: all.
         """
         accelerator = recognise(resource) or self.resources.get(resource)
         wanted = accelerator is not None and accelerator.kind in COUNTED_KINDS
@@ -127,7 +135,8 @@ class KnownDevices:
         """Return whether other Pods share the claim in an entry of a Pod's ``resourceClaims``.
 
         Any Pod may use a claim that exists by name. A claim from a template is shared by all pods of a PodGroup if the
-        PodGroup lists the same name and template (core/v1 PodResourceClaim, gate DRAWorkloadResourceClaims).
+        PodGroup lists the same name and template (core/v1 PodResourceClaim, gate DRAWorkloadResourceClaims). ``group``
+        is the name of the Pod's native PodGroup, unchecked; None if it has none.
         """
         if isinstance(claim.get("resourceClaimName"), str):
             return True
@@ -177,7 +186,10 @@ def read_compute_domain(document: Mapping[str, Any]) -> tuple[str, tuple[ClaimRe
 
 
 def shared_claims(pod_group: Mapping[str, Any]) -> ClaimNames:
-    """Return the claims from templates that all pods of a native PodGroup share (scheduling/v1alpha2)."""
+    """Return the claims that all pods of a native PodGroup share (scheduling/v1alpha2).
+
+    Each is a pair: the name of the claim in the pods, and the name of its ResourceClaimTemplate.
+    """
     found = (
         (each.get("name"), each.get("resourceClaimTemplateName"))
         for each in _objects(pod_group, "spec", "resourceClaims")
@@ -228,7 +240,10 @@ def class_resources(device_class: Mapping[str, Any]) -> frozenset[str]:
 
 
 def class_accelerators(device_class: Mapping[str, Any]) -> Accelerators:
-    """Return the extended resources of a DeviceClass that ``devices.resources`` does not list, if it has GPUs."""
+    """Return the accelerators by extended resource of a DeviceClass, for resources that ``devices.resources`` lacks.
+
+    Empty if neither the name of the class nor the driver in its selectors is known to have accelerators.
+    """
     accelerator = _class_accelerator(device_class)
     if accelerator is None:
         return {}
@@ -236,7 +251,10 @@ def class_accelerators(device_class: Mapping[str, Any]) -> Accelerators:
 
 
 def hands_out_others(device_class: Mapping[str, Any]) -> bool:
-    """Return whether the selectors of a DeviceClass name drivers, and none of these has accelerators."""
+    """Return whether a DeviceClass is known to have no accelerators, by its name and the drivers in its selectors.
+
+    False if the selectors name no driver.
+    """
     drivers = {driver for each in _expressions(device_class) for driver in _DRIVER.findall(each)}
     return bool(drivers) and drivers.isdisjoint(_DRIVERS) and _class_accelerator(device_class) is None
 

@@ -54,7 +54,10 @@ class Profile:
 
     @property
     def scarcity(self) -> int:
-        """The order of equal profiles, by how few instances a GPU has: no extensions, ``-me``, ``+me``."""
+        """The rank that orders profiles of equal size: no extensions, removed ones (``-me``), added ones (``+me``).
+
+        A profile with more extensions has a higher rank.
+        """
         return (len(self.attributes) + (not self.without)) if self.attributes else 0
 
     @property
@@ -108,10 +111,12 @@ def parse(name: str) -> Profile:
 
 
 def table_for(product: str, pci_id: str = "") -> MigTable | None:
-    """Return the table of a GPU model, by the device half of its PCI id (``2330``), else by product; None if unknown.
+    """Return the MIG profiles of a GPU model; None if the model is unknown or has no MIG.
 
-    ``product`` may be NVML's name (``NVIDIA H100 80GB HBM3``), the label's with GFD's suffixes (``-MIG-1g.10gb``,
-    ``-SHARED``), or GKE's name (``nvidia-h100-80gb``).
+    Args:
+        product: the model's name, if the PCI id is not known: NVML's (``NVIDIA H100 80GB HBM3``), GFD's label with its
+            suffixes (``-MIG-1g.10gb``, ``-SHARED``), or GKE's (``nvidia-h100-80gb``).
+        pci_id: the device half of the model's PCI id (``2330``), which is looked up first.
     """
     wanted = pci_id.upper().removeprefix("0X")
     for table in TABLES:
@@ -188,8 +193,8 @@ def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str
     """Return the smallest of the offered profiles with at least ``memory`` MiB and ``slices`` slices; None if none is.
 
     ``offered`` has the MiB of each profile by name; names that are no MIG profiles are skipped. Among profiles of equal
-    memory, fewer slices win, then a profile without extensions, then one whose extensions are removed (``-me``): of the
-    profiles that have extensions a GPU has one instance or two.
+    memory, fewer compute slices win, then a profile without extensions, then one whose extensions are removed
+    (``-me``). A profile with added extensions comes last, because one with ``+me`` fits only once on a GPU.
     """
     fitting: list[tuple[int, Profile, str]] = []
     for name, size in offered.items():
@@ -206,7 +211,10 @@ def smallest(memory: int, offered: Mapping[str, int], *, slices: int = 0) -> str
 
 
 def bare(name: str) -> str:
-    """Return a profile name without the prefixes and suffixes that people and tools add to it."""
+    """Return a profile name without the prefixes and the suffix that people and tools add to it.
+
+    They are the resource prefix, ``mig-`` or ``MIG ``, and the suffix of shared resources.
+    """
     for prefix in (RESOURCE_PREFIX, "mig-", "MIG ", "MIG-"):
         name = name.removeprefix(prefix)
     return name.removesuffix(SHARED_SUFFIX)

@@ -56,7 +56,11 @@ def table_of(
     products: Iterable[str] = (),
     gke: Iterable[str] = (),
 ) -> MigTable:
-    """Return a table from rows by canonical name; the first profile with most slices counts as the whole GPU."""
+    """Return the table of the GPU models that share the profiles ``rows``, by the profiles' canonical names.
+
+    The profile with the most slices, the first of several, is taken as the whole GPU. The other arguments identify the
+    models, as in ``MigTable``.
+    """
     whole = max(rows, key=_slices)
     return MigTable(
         name=name,

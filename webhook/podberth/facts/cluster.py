@@ -104,11 +104,14 @@ class ClusterFacts:
         return self._derived(replace(self, tables=_held({**self.tables, **tables}), unusable=unusable), self)
 
     def with_tables(self, tables: Mapping[Kind, Table], **others: Any) -> "ClusterFacts":
-        """Return a copy of the facts in which the tables of some kinds, and the given fields, are replaced."""
+        """Return a copy of the facts with ``tables`` in place of the tables of these kinds.
+
+        ``others`` replaces further fields of ``ClusterFacts`` by name.
+        """
         return self._derived(replace(self, tables=_held({**self.tables, **tables}), **others), self)
 
     def with_workloads(self, known: "ClusterFacts") -> "ClusterFacts":
-        """Return the facts ``known`` instead of these; only the Namespaces and ConfigMaps of these facts are kept."""
+        """Return a copy of the facts ``known`` with the Namespaces and ConfigMaps of this object instead of its own."""
         own = {kind: self.tables.get(kind, _EMPTY) for kind in (NAMESPACE_KIND, CONFIG_MAP)}
         return self._derived(replace(known, tables=_held({**known.tables, **own})), self, known)
 

@@ -96,7 +96,11 @@ class Kind:
         return f"{self.plural}.{self.group}"
 
     def place(self, document: Document) -> Place | None:
-        """Return the place of an object; None if it has no name. An object without a namespace is in ``default``."""
+        """Return the identity of an object within its kind: its name, or its namespace and name.
+
+        An object without a namespace is in ``default``. For an answer of API discovery, it is the groupVersion. None if
+        the object has no name.
+        """
         if self.role == "discovery":  # an answer of the API server, whose name is what it is of
             found = document.get("groupVersion")
             return found if isinstance(found, str) else None
@@ -109,7 +113,10 @@ class Kind:
         return namespace if isinstance(namespace, str) and namespace else "default", name
 
     def place_of(self, name: str) -> Place:
-        """Return the place for the name under which a watch reports an object."""
+        """Return the identity of an object from the ``name`` that a watch reports: ``namespace/name``, or a name alone.
+
+        The name alone identifies an object of a cluster-scoped kind.
+        """
         namespace, _, own = name.rpartition("/")
         return own if self.of_cluster else (namespace, own)
 
@@ -130,14 +137,14 @@ def _where(document: Document) -> str:
 
 
 class PriorityClass(NamedTuple):
-    """The facts of a PriorityClass."""
+    """The fields of a PriorityClass that podberth keeps."""
 
     default_value: int | None
     """The value of the class if it is the global default; else None."""
 
 
 class DeviceClass(NamedTuple):
-    """The facts of a DeviceClass."""
+    """The fields of a DeviceClass that podberth keeps."""
 
     resources: frozenset[str]
     """The extended resources by which a pod can request a device of the class."""
@@ -335,7 +342,7 @@ OWNER_GROUPS: Final = frozenset(each.group for each in OWNER_KINDS if each.group
 
 
 def of_role(*roles: Role) -> tuple[Kind, ...]:
-    """Return the kinds that have one of these roles."""
+    """Return the rows of ``KINDS`` with one of these roles, in the table's order."""
     return tuple(kind for kind in KINDS if kind.role in roles)
 
 

@@ -74,9 +74,11 @@ class Table:
     """The sorted places of the objects that have each key; empty for a kind without keys."""
 
     def changed(self, kind: Kind, changes: Mapping[Place, Any]) -> "Table":
-        """Return the table with a new fact for each of these objects, by namespace and name; None removes an object's.
+        """Return a copy of the table with changed facts.
 
-        ``kind`` is the table's own; its ``keys`` are what facts are looked up by.
+        Args:
+            kind: the table's kind; its ``keys`` returns the keys under which a fact is found.
+            changes: the new fact of each object, by the object's place; None removes the object.
         """
         facts = self.facts.changed(changes)
         if kind.keys is None:

@@ -87,7 +87,12 @@ _KEPT: Final[Mapping[Role, Fields]] = {
 def trim(documents: Iterable[Document], *, is_param: IsParam, namespace: str) -> list[Document]:
     """Return the documents with the kept fields only, sorted by kind, namespace and name; the originals do not change.
 
-    Of two documents with one name, the later counts. ``namespace`` is the namespace of topology ConfigMaps.
+    Of two documents with one name, the later counts.
+
+    Args:
+        documents: the objects, lists included.
+        is_param: returns whether a policy may read a ConfigMap, so that it is kept.
+        namespace: the namespace of topology ConfigMaps.
     """
     found: dict[tuple[str, ...], Document] = {}
     for document in documents:

@@ -63,10 +63,9 @@ class KnownCluster:
     def namespaces_with(self, api_groups: tuple[str, ...], name: str) -> tuple[str, ...]:
         """Return, sorted, the namespaces that have a PodGroup of this name in one of the API groups.
 
-        Empty for a new name after ``_MOST_LOOKED_FOR`` others.
-
-        The search looks into each namespace and not at each group, because a cluster may have 100,000 groups. Files may
-        have groups but no Namespace objects.
+        The search looks into each namespace and not at each group, because a cluster may have 100,000 groups. After
+        ``_MOST_LOOKED_FOR`` names it stops, and the result for any other name is empty. If no namespace is known, as
+        from files without Namespace objects, the namespaces of the groups are used.
         """
         key = api_groups, name
         if key not in self._looked_for and len(self._looked_for) < _MOST_LOOKED_FOR:
@@ -79,7 +78,7 @@ class KnownCluster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pods:
-    """The pods of one template of an object."""
+    """The pods that are made from one template of an object, and what is known about one of them."""
 
     template: Template
     pod: dict[str, Any]
@@ -119,7 +118,10 @@ class Pods:
         return Wrong(self.place(steps), f"{self.role}: {where}" if self.role else where, message)
 
     def place(self, steps: Path) -> Steps:
-        """Return the path in the document for a path in the pod; the template's path if the document has none."""
+        """Return the path in the document for a path in the pod.
+
+        If no part of the document is meant for that part of the pod, it is the template's path.
+        """
         for target, source in sorted(self.template.form.seats, key=lambda seat: -len(seat[0])):
             if steps[: len(target)] == target:
                 return (*self.template.path, *source, *steps[len(target) :])
@@ -168,7 +170,7 @@ class GroupCase:
 
     @cached_property
     def stages(self) -> Mapping[Steps, int]:
-        """The number of jobs that have to end before the pods of a template start, by the template's path."""
+        """The number of jobs that have to end in turn before a template's pods start, by the template's path."""
         return stages(self.document, self.base, [each.template.path for each in self.pods])
 
     def _groups_of(self, pod: Found) -> Groups:

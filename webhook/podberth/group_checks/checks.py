@@ -106,8 +106,14 @@ def wrong_groups(
 ) -> tuple[Wrong, ...]:
     """Return the problems that the checks find in a document, without duplicates.
 
-    ``namespace`` is used if the document names none. Only objects with a pod that asks for devices, and bare Pods in a
-    gang, are checked; with more than ``MOST_ROLES`` templates, only by the checks that look at each by itself.
+    Only objects with a pod that asks for devices, and bare Pods in a gang, are checked. An object with more than
+    ``MOST_ROLES`` templates gets a problem that says so, and only the checks that look at each template by itself.
+
+    Args:
+        document: the document.
+        namespace: the namespace, if the document names none.
+        made: the pods of each template in the document.
+        known: the facts of the cluster.
     """
     found: list[Wrong] = []
     where = text_at(document, "metadata", "namespace") or namespace

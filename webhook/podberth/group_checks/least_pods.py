@@ -25,7 +25,11 @@ def exactly(number_of: int, pods: Pods) -> Start[Pods]:
 
 
 def starts(case: GroupCase) -> Iterator[Start[Pods]]:
-    """Yield, for each stage of each gang of an object, the pods that start together; none if its kind has no rule."""
+    """Yield, for each stage of each gang of an object, the pods that start together.
+
+    Nothing is yielded if the object's kind has no rule, or if the object does not request to be a gang where its kind
+    asks for that.
+    """
     rules = RULES.get(case.kind)
     if rules is None or (rules.on_demand is not None and not rules.on_demand(case.document)):
         return
@@ -35,7 +39,10 @@ def starts(case: GroupCase) -> Iterator[Start[Pods]]:
 
 
 def start_of(case: GroupCase, some: Sequence[Pods]) -> Start[Pods]:
-    """Return which pods of these templates start together; all pods if their kind has no rule."""
+    """Return which of the pods ``some`` start together, by the rules of the object's kind; all if it has no rule.
+
+    ``some`` has the pods of at least one template.
+    """
     rules, first, pods = RULES.get(case.kind), some[0], tuple(some)
     if rules is None or rules.starts is None:
         return all_of(some)

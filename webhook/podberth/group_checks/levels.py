@@ -33,7 +33,7 @@ _KUEUES_OWN: Final = frozenset({("batch", "Job"), ("batch", "CronJob"), ("ray.io
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LevelDemand:
-    """One requirement: one domain of the level ``key`` has to hold the pods of ``start``."""
+    """One requirement on topology: one domain of the level ``key`` has to hold the pods that ``start`` counts."""
 
     pods: Pods
     """The pods about which a problem is reported, if ``case`` is None."""
@@ -60,7 +60,11 @@ class LevelDemand:
 
 
 def exclusive_levels(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the exclusive topology that an object requires of each gang, each Job of a replicated job or all roles."""
+    """Yield the topology that annotations for exclusive placement require: each gang alone in a domain of a level.
+
+    By the object's kind, the pods that share a domain are a group's, those of a Job of a replicated job, or those of
+    all roles without an exemption.
+    """
     rules = _RULES.get(case.kind)
     if rules is None:
         return
@@ -143,10 +147,11 @@ def _groups(case: GroupCase, pods: Pods) -> int:
 
 
 def kueue_levels(case: GroupCase, *, preferred: bool = False) -> Iterator[LevelDemand]:
-    """Yield the topology that annotations of templates ask Kueue for (apis/kueue/v1beta2/topology_types.go).
+    """Yield the topology that annotations of templates request from Kueue (apis/kueue/v1beta2/topology_types.go).
 
-    A pod set has the pods of one template; of one group alone, if each group has pods of all templates. Pod sets with
-    the same annotation ``podset-group-name`` share a domain.
+    Kueue places pod sets. A pod set is all pods of one template; if the object has several groups, each with pods of
+    all templates, it is one group's pods of the template. Pod sets with the same annotation ``podset-group-name`` share
+    a domain. With ``preferred``, preferred levels are yielded, too.
     """
     if case.kind[1] in _SINGLE:
         return
@@ -210,10 +215,10 @@ def native_levels(case: GroupCase) -> Iterator[LevelDemand]:
 
 
 def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the required pod affinity of the pods to their own gang, as it is after policies.
+    """Yield the required pod affinity of the object's pods to pods of their own gang, as policies leave it.
 
-    Each role that a term selects must have such a term itself: a role without one may be placed elsewhere, so nothing
-    is certain. Equal terms count once, for the first role.
+    A term counts only if each role that it selects has such a term: a role without one may be placed elsewhere. For
+    other terms the requirement is on no pods. Equal terms count once, for the first role.
     """
     roles = _Roles(case)
     first: dict[tuple[str, frozenset[int]], tuple[Pods, Path]] = {}
@@ -232,7 +237,7 @@ def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
 
 
 def affinity_keys(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the pod affinity of each role to its own pods, preferred or required, whatever other roles have."""
+    """Yield the pod affinity of each role to pods of its own, preferred or required; other roles do not matter."""
     roles = _Roles(case)
     for place, pods in enumerate(case.pods):
         for steps, term in _terms(pods.pod, preferred=True):

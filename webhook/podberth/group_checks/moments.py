@@ -20,9 +20,10 @@ _OF_ROLES: Final = OF_ROLES | {""}
 
 
 def moments(case: "GroupCase", pods: Sequence["Pods"]) -> Iterator[tuple["Pods", ...]]:
-    """Yield the sets of pods that run at the same time, in the order of their start.
+    """Yield the pods of a gang in sets that run at the same time, in the order of their start.
 
-    If the pods themselves name a group, by a label or a field, all are in one set, because the scheduler counts all.
+    ``pods`` are the gang's. If the pods themselves name a group, by a label or a field, all are in one set, because the
+    scheduler counts all pods of the group.
     """
     found: dict[int, list[Pods]] = {}
     for each in pods:
@@ -32,7 +33,11 @@ def moments(case: "GroupCase", pods: Sequence["Pods"]) -> Iterator[tuple["Pods",
 
 
 def stages(document: Mapping[str, Any], base: Steps, paths: Iterable[Steps]) -> Mapping[Steps, int]:
-    """Return, by a template's path, the number of jobs that end one after another before the template's pods start."""
+    """Return, by a template's path, the number of jobs that end one after another before the template's pods start.
+
+    ``document`` is the object that has the jobs, and ``base`` its path in the whole document. ``paths`` are the paths
+    of the templates in the whole document.
+    """
     found = dict.fromkeys(paths, 0)
     for jobs in JOB_LISTS:
         by_place = _stages(find(document, jobs))

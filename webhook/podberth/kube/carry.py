@@ -27,6 +27,9 @@ class NotCarriedError(ValueError):
 def carry(own: Any, shown: Any, after: Any, at: Path = ()) -> Any:
     """Return ``own`` with the changes that lead from ``shown`` to ``after``; unchanged parts are shared with ``own``.
 
+    The module's docstring explains the three documents. ``at`` is the path of the values in the document: callers leave
+    it out, and the recursion passes it on for messages.
+
     Raises:
         NotCarriedError: ``after`` changes an item of a list that ``own`` does not have.
     """
@@ -135,7 +138,11 @@ def _key(item: Any) -> bytes:
 
 
 def operations(before: Any, after: Any, at: Path = ()) -> Patch:
-    """Return the operations of RFC 6902 that turn ``before`` into ``after``; unchanged parts are not rewritten."""
+    """Return the operations of RFC 6902 that turn ``before`` into ``after``; unchanged parts are not rewritten.
+
+    ``at`` is the path of both values in the document, which the operations' paths begin with; empty for whole
+    documents.
+    """
     if before is after or same(before, after):
         return []
     if isinstance(before, dict) and isinstance(after, dict):

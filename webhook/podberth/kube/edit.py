@@ -27,9 +27,14 @@ _BREAK = re.compile(r"\r\n|\r|\n")
 def edited(
     text: str, file: str, wanted: Sequence[tuple[PositionedDocument, Sequence[Operation]]]
 ) -> tuple[str, list[Problem]]:
-    """Return ``text`` with operations applied to some of its documents; ``wanted`` has documents of ``load_documents``.
+    """Return ``text`` with its documents edited, and a Problem for each document that cannot be edited in place.
 
-    A document that cannot be edited in place is unchanged, and the returned list has a Problem about it.
+    A document with a Problem keeps its text.
+
+    Args:
+        text: the YAML text.
+        file: the name of the file, for the Problems.
+        wanted: the documents to edit, as ``load_documents`` returned them for ``text``, each with its operations.
 
     Raises:
         PatchError: an operation does not apply.
@@ -52,7 +57,7 @@ def edited(
 
 
 def applied(text: str, found: Sequence[Splice]) -> str:
-    """Return ``text`` with the replacements in ``found`` made; they have to be sorted and must not overlap."""
+    """Return ``text`` with the replacements ``found`` made; they have to be sorted by offset and must not overlap."""
     parts: list[str] = []
     at = 0
     for each in found:

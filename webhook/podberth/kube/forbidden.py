@@ -1,6 +1,6 @@
-"""Reads a 403 message of the API server's authorizer: which right is missing, and which file of podberth's grants it.
+"""Reads the message of a 403: which right is missing, and which of podberth's RBAC files grants that right.
 
-The message is in the format of ``ForbiddenErrorMessage``'s (kubernetes apiserver
+The message is that of the API server's authorizer, in the format of ``ForbiddenErrorMessage`` (kubernetes apiserver
 pkg/endpoints/handlers/responsewriters/errors.go). A 403 of an admission plugin has another format; it is about the
 object and not about a right.
 """

@@ -31,7 +31,14 @@ def stripped(value: Any) -> Any:
 
 
 def merge(schema: PodSchema, kind: Schema, live: Any, applied: Any, where: str = "applyConfiguration") -> Any:
-    """Return ``live`` with ``applied`` (stripped of nulls) merged into it; neither is changed, parts are shared.
+    """Return ``live`` with ``applied`` merged into it; neither is changed, parts are shared.
+
+    Args:
+        schema: the definitions that ``kind`` refers to.
+        kind: the type of both values.
+        live: the value to merge into, such as a Pod.
+        applied: the apply configuration, without nulls (``stripped``).
+        where: the path of ``applied`` in messages.
 
     Raises:
         ConfigurationError: ``applied`` does not fit the schema, sets something atomic, or has an item twice.

@@ -26,7 +26,10 @@ def is_template(text: str, line: int) -> bool:
 
 
 def mishap(chunk: Chunk, wrong: Sequence[Wrong]) -> list[Wrong]:
-    """Return the one error of a chunk that explains all errors of the parser; an empty list if there is none."""
+    """Return the one error that explains why a text is no YAML: a Git conflict or a template; empty if it is neither.
+
+    ``wrong`` has the YAML parser's errors, at least one; the message about a template quotes the first.
+    """
     conflict = _CONFLICT.search(chunk.text)
     if conflict is not None:
         message = f"got the mark of a Git conflict, {conflict[0][:7]}; resolve the conflict"

@@ -50,7 +50,11 @@ class Draft:
 
     @property
     def visited(self) -> frozenset[Path]:
-        """The paths read in this draft and its forks and origins, and those written in it or before it was forked."""
+        """The paths that were read or written so far.
+
+        A read counts wherever it happened: in this draft, in the draft that it was forked from, or in a fork of either.
+        A write counts only if it was made in this draft, or in the draft that it was forked from before the fork.
+        """
         return frozenset(self._read | self._before | self._touched)
 
     def get(self, path: Path) -> Any:

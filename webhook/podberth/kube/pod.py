@@ -63,7 +63,7 @@ class OwnerReference:
 
 
 def by_name(kind: str, namespace: str, name: str) -> str:
-    """Return a key for the owner with a kind, namespace and name; its slashes distinguish the key from a uid."""
+    """Return the key under which an owner is found by its names; the slashes distinguish it from a uid."""
     return f"{kind}/{namespace}/{name}"
 
 

@@ -214,14 +214,15 @@ _DEEP: Final = tuple((name, place) for name, place in _SPEC.items() if place.bel
 
 
 def excess(pod: object, at_most_bytes: int | None = None) -> str:
-    """Return the message for the first limit that a pod exceeds, or for a pod that is not JSON; empty if none.
+    """Return the message for the first limit that a pod exceeds; empty if it exceeds none.
 
-    The pod may have any shape. The time is bounded by the limits and not by the pod's size, because no list that is too
-    long is entered.
+    The pod may have any shape. A pod that is no object passes, because the shape check refuses it; for a pod that
+    cannot be written as JSON the message says so. The time depends on the limits and not on the pod's size, because a
+    list above its limit is never iterated over.
 
     Args:
         pod: the pod.
-        at_most_bytes: an upper bound of the pod's size as JSON, where one is known: it saves measuring.
+        at_most_bytes: the size of the pod's JSON, or a larger number; None if unknown, so that the pod is measured.
     """
     if not isinstance(pod, dict):
         return ""  # refused by the shape check
@@ -248,7 +249,7 @@ TOO_LARGE: Final = "the pod is too large to be decided on"
 
 
 def beyond(bound: Bound, got: int) -> str:
-    """Return the message for a pod with ``got`` entries where ``bound`` applies; empty if that is within the limit."""
+    """Return the message for a pod with ``got`` entries or characters where ``bound`` applies; empty if within it."""
     return _said(bound.path, got, bound.most, bound.unit) if got > bound.most else ""
 
 

@@ -33,10 +33,10 @@ class Position(NamedTuple):
 
 
 class PlacedPart(NamedTuple):
-    """An entry of an object or an item of a list: its offsets in the chunk's text, and the place of its value.
+    """An entry of an object or an item of a list: the offsets of its text in the chunk, and the ``Place`` of its value.
 
-    If the value comes from an alias or a merge key, its place is where the value is written; only ``start`` and ``end``
-    refer to this entry.
+    For a value from an alias or a merge key, ``place`` is where the anchor's value is written. ``start`` and ``end``
+    are always the offsets of this entry.
     """
 
     position: Position
@@ -52,7 +52,10 @@ class PlacedPart(NamedTuple):
 
 @dataclass(slots=True, kw_only=True)
 class Place:
-    """The place of a value and of its parts in the text of a chunk; ``documents`` builds it, and it is not changed."""
+    """The position, offsets and style of a value in the text of a chunk, and those of its parts.
+
+    ``yaml_parser`` makes it; nothing changes it afterwards.
+    """
 
     position: Position
     chunk: "Chunk"
@@ -169,7 +172,7 @@ class Positions:
         return key if missing else here.position
 
     def key(self, path: Path) -> Position:
-        """Return where the last key or list item of ``path`` starts; if it is absent, that of its nearest parent."""
+        """Return where the last key or list item of ``path`` starts; if absent, where its nearest parent's key does."""
         return self._find(path)[2]
 
     def problem(self, file: str, path: Path, message: str, *, of_key: bool = False) -> Problem:

@@ -29,10 +29,11 @@ def _tree(branch: Mapping[str, Any]) -> Tree:
 
 
 def pruned(value: Any, tree: Tree) -> Any:
-    """Return the value without what is neither at nor below a path of ``tree``.
+    """Return a copy of ``value`` with only the fields that are at, above or below a path of ``tree``.
 
-    Lists keep their lengths. A value of another type than a path expects is kept whole, so two values that differ at a
-    path of the tree, or in what stands above it, have different results.
+    Lists keep their lengths. If a path has a key or an element where the value has another JSON type, that part of the
+    value is kept whole. So two values have different results if they differ at a path of ``tree``, or in the type of
+    something above such a path.
     """
     first, below = tree[0] if tree else ("", None)
     if isinstance(value, list):

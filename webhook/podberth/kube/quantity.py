@@ -96,10 +96,12 @@ larger."""
 
 
 def reserved(found: Iterable[tuple[str, str, int]]) -> dict[str, int]:
-    """Return the amount of each resource that the scheduler reserves: max(init + sidecars before it, main + sidecars).
+    """Return the amount of each resource that the scheduler reserves for a pod, by the resource's name.
 
-    ``found`` has one entry (kind of container, resource, amount) for each request, in the pod's order. Source:
-    AggregateContainerRequests, component-helpers resource/helpers.go (KEP-753).
+    That is the larger of two sums: an init container with the sidecars before it, or all main containers and sidecars.
+
+    ``found`` has one entry (kind of container, resource, amount) for each request, in the pod's order; ephemeral
+    containers do not count. Source: AggregateContainerRequests, component-helpers resource/helpers.go (KEP-753).
     """
     running: dict[str, int] = {}
     sidecars: dict[str, int] = {}

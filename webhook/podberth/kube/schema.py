@@ -34,10 +34,10 @@ _SCALARS: Mapping[str, Kind] = {"boolean": "boolean", "integer": "integer", "num
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """The type of one value in a document.
+    """The type of one value in a document, such as a field of a Pod.
 
-    A value of kind ``any`` may have several JSON types (Quantity, IntOrString), or its content is not described
-    (fieldsV1).
+    ``kind`` is ``message`` for an object with named fields. It is ``any`` if the value may have several JSON types
+    (Quantity, IntOrString), or if its content is not described (fieldsV1).
     """
 
     kind: Kind
@@ -94,9 +94,10 @@ class PodSchema:
 
 @cache
 def workload_definitions() -> Mapping[str, Definition]:
-    """Return the definitions of WORKLOADS and all those that they refer to, without the ones of ``PodSchema``.
+    """Return the definitions of the kinds that make pods (``WORKLOADS``) and of their parts, by full name.
 
-    The packaged file is read at the first call. The content of a status is not described.
+    Definitions that ``PodSchema`` has are left out. The packaged file is read at the first call. The content of a
+    status is not described.
     """
     found = _packaged(_PACKAGED_WORKLOADS)
     return _definitions(found, {**_packaged(_PACKAGED), **found})

@@ -34,7 +34,7 @@ _NAMES: Final[dict[type, str]] = {
 
 
 def shape_problems(pod: object) -> list[str]:
-    """Return the places of a Pod whose value has another type than podberth's code expects: ``where: got X, want Y``.
+    """Return a message, ``path: got X, want Y``, for each field of a Pod with another JSON type than podberth expects.
 
     If there are more than twenty, the last message says so. If the result is empty, no function that reads or writes
     the Pod raises. Fields that podberth does not read (environment, ports, volumes, probes) are not checked: they are
@@ -44,17 +44,23 @@ def shape_problems(pod: object) -> list[str]:
 
 
 def template_problems(pod: object) -> list[str]:
-    """Return the places of wrong type in a Pod before defaulting; it checks more fields than ``shape_problems``."""
+    """Return the messages of ``shape_problems`` for a Pod made from a template, before defaults are added.
+
+    More fields are checked, because the code that adds the defaults reads them: volumes and environment, for example.
+    """
     return _messages(_TEMPLATE(pod))
 
 
 def envelope_problems(request: object) -> list[str]:
-    """Return each place of wrong type in the ``request`` of an AdmissionReview; its objects are not checked."""
+    """Return a message for each field of an AdmissionReview's ``request`` with a wrong JSON type.
+
+    The objects in the request are not checked.
+    """
     return _messages(_REQUEST(request))
 
 
 def metadata_problems(document: object) -> list[str]:
-    """Return each place of wrong type in the metadata of an object of any kind."""
+    """Return a message for each field with a wrong JSON type in the metadata of an object of any kind."""
     return _messages(_ANY_KIND(document))
 
 

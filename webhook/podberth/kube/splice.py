@@ -20,10 +20,11 @@ from .yaml_text import Flow, Indents, block, entry, flow, flow_key, indented, li
 
 
 def paired(old: Sequence[Any], new: Sequence[Any]) -> dict[int, int]:
-    """Return the index of each old item that is kept or replaced, by the index of the new item in its place.
+    """Pair the items of a changed list with those of the old list: return old indexes by new indexes.
 
-    Equal items are paired first, then items of the same name, else items in their order. The pairs never change the
-    edited document, only the number of its lines that the edit touches.
+    A pair means that the old item's text is kept, or edited, to become the new item. Equal items are paired first, then
+    items with the same ``name``, else items in their order. Other new items are inserted, and other old items removed.
+    The pairs never change the edited document, only the number of its lines that the edit touches.
     """
     before, after = ([json.dumps(item, sort_keys=True) for item in items] for items in (old, new))
     pairs: dict[int, int] = {}
@@ -105,7 +106,10 @@ class _Collection:
 
 
 def splices(place: Place, old: dict[str, Any], new: dict[str, Any]) -> list[Splice]:
-    """Return the splices that turn ``old``, the document at ``place``, into ``new``; offsets count in the chunk."""
+    """Return the sorted text edits that turn the document ``old``, whose text is at ``place``, into ``new``.
+
+    Offsets count in the text of the document's chunk.
+    """
     writer = _Writer(place)
     if not writer.change(place, old, new):
         text = flow(new, writer.flow_style(place)) if place.style else "\n".join(block(new, writer.indents))

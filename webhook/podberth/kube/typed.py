@@ -28,10 +28,18 @@ class MisfitError(ValueError):
 
 
 def check(schema: PodSchema, kind: Schema, value: Any, where: str) -> None:
-    """Check a value and all its parts against a type. Null passes, except as an item of a list, as at the API server.
+    """Check that a value and all its parts have the types that the schema gives them.
+
+    Null passes, except as an item of a list, as at the API server.
+
+    Args:
+        schema: the definitions that ``kind`` refers to.
+        kind: the type that the value should have.
+        value: the value.
+        where: the value's path, for messages.
 
     Raises:
-        MisfitError: the first fault, with its place below ``where``.
+        MisfitError: a part has a wrong type, or a field is unknown; the message has the path of the first one.
     """
     if value is None or kind.kind == "any":
         return
@@ -48,6 +56,8 @@ def check(schema: PodSchema, kind: Schema, value: Any, where: str) -> None:
 def children(schema: PodSchema, kind: Schema, value: Any, where: str) -> Iterator[tuple[str | int, Any, Schema]]:
     """Yield the key or index, the value and the type of each part of an object, map or list; nothing for a scalar.
 
+    ``kind`` is the type of ``value``, and ``where`` its path for messages.
+
     Raises:
         MisfitError: the object has a field that the schema does not have.
     """
@@ -58,7 +68,9 @@ def children(schema: PodSchema, kind: Schema, value: Any, where: str) -> Iterato
 
 
 def step(schema: PodSchema, kind: Schema, key: str, where: str) -> Schema:
-    """Return the type of the value under ``key`` in an object or map of type ``kind``.
+    """Return the type of the part of a value under ``key``; ``kind`` is the value's type.
+
+    In a list, ``key`` may be anything. ``where`` is the value's path, for messages.
 
     Raises:
         MisfitError: a value of type ``kind`` has no such field.

@@ -41,14 +41,14 @@ def text_at(document: object, *path: str) -> str:
 
 
 def count(value: object, default: int = 0) -> int:
-    """Return ``value`` as a replica count: ``default`` for null, as in the API, and 0 if it is no count."""
+    """Return ``value`` as a replica count: ``default`` for null, as in the API; 0 if it is no positive integer."""
     if value is None:
         return default
     return min(value, LARGEST_SIZE) if type(value) is int and value > 0 else 0
 
 
 def unread(*values: object) -> str:
-    """Return the first of ``values`` that is neither null nor a whole number, as text for a message; else empty."""
+    """Return the first of ``values`` that is set but no integer, as text for a message; empty if there is none."""
     for value in values:
         if value is not None and type(value) is not int:
             return f'"{value[:32]}"' if isinstance(value, str) else type(value).__name__
@@ -56,7 +56,7 @@ def unread(*values: object) -> str:
 
 
 def number(text: str | None) -> int | None:
-    """Return the count or index that a label or annotation contains; None if the text is no such number."""
+    """Return the integer that a label or annotation contains; None if it is no decimal number or above LARGEST_SIZE."""
     if not text or not text.isascii() or not text.isdecimal() or len(text) > len(str(LARGEST_SIZE)):
         return None
     value = int(text)

@@ -43,7 +43,10 @@ _COLON = re.compile(r"[ \t]*:")
 
 @dataclass(frozen=True, slots=True)
 class Composed:
-    """One document of a chunk: its value (None if empty or unreadable), its place, its errors and its repeated keys."""
+    """One document of a chunk: its value, its place in the text, its errors and its duplicate keys.
+
+    The value is None if the document is empty or cannot be read.
+    """
 
     value: object
     place: Place

@@ -33,7 +33,7 @@ KUBECTL = Indents()
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """A variant of flow style: the text after a colon and a comma, and whether keys are quoted as in JSON."""
+    """The details of flow style: separators, indentation, and whether keys are quoted as in JSON."""
 
     colon: str = ": "
     comma: str = ", "
@@ -95,7 +95,11 @@ def double_quoted(value: str) -> str:
 
 
 def flow(value: Any, style: Flow, column: int = 0) -> str:
-    """Return a value in flow style; lines after the first are indented relative to ``column``."""
+    """Return a value in flow style.
+
+    ``column`` is the indentation, in columns, of the line on which the text will begin; later lines are indented from
+    it.
+    """
     if isinstance(value, dict):
         items = [
             f"{flow_key(key, style)}{style.colon}{flow(item, style, column + style.indent)}"

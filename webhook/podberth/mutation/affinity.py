@@ -72,7 +72,10 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
 
 
 def known(draft: Draft) -> list[terms.KnownTerm]:
-    """Return the terms that the pod requires, parsed once so that they can be compared with many recorded terms."""
+    """Return the terms that the pod requires, each with its nodeSelector, parsed for many comparisons.
+
+    A pod without required terms has one empty term.
+    """
     return [terms.KnownTerm(term, draft.get(("spec", "nodeSelector")) or {}) for term in draft.get(REQUIRED) or [{}]]
 
 
@@ -126,6 +129,8 @@ def partly_opposed(draft: Draft, value: object) -> Opposition | None:
 
 def opposed(draft: Draft, value: object, where: str = "nodeAffinity.required") -> Opposition | None:
     """Return the first contradiction if every term of ``value`` contradicts the pod's own terms; else None.
+
+    ``where`` is the field of the policy that has ``value``, for messages.
 
     Raises:
         EvaluationError: ``value`` is not a list of terms.
@@ -189,7 +194,7 @@ class _Compared:
 
 
 def phrase(ours: list[dict[str, Any]]) -> str:
-    """Return terms as text for users, such as ``gpu.product in (A, B) or !gpu.clique``."""
+    """Return node selector terms as text for users, such as ``gpu.product in (A, B) or !gpu.clique``."""
     return " or ".join(" and ".join(map(_expression, terms.expressions(term))) for term in ours)
 
 

@@ -128,7 +128,7 @@ class Concern:
 
 
 def for_each(holds: Holds) -> Holds:
-    """Return the function that applies ``holds`` to each item of a recorded change, a list; true if all are held."""
+    """Return a ``Concern.holds`` for changes that are lists: true if ``holds`` is true for each item."""
     return lambda there, wrote: all(holds(there, item) for item in wrote)
 
 

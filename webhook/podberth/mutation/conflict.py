@@ -48,11 +48,14 @@ class ConflictCase:
 
     @property
     def items(self) -> list[Any]:
-        """The items of the proposal's only value; empty if this value is not a list, which ``build`` will refuse."""
+        """The items of the proposal's only value; empty if it is no list, which is an error in ``Concern.build``."""
         return self.value if isinstance(self.value, list) else []
 
     def fields(self, wanted: Mapping[Path, object]) -> list[Conflict]:
-        """Return a conflict for each field in which another policy wrote a value other than the wanted one."""
+        """Return a conflict for each field that has another value than ``wanted`` and that another policy wrote.
+
+        ``wanted`` has the proposal's value of each path; null and the empty string conflict with nothing.
+        """
         found: list[Conflict] = []
         for path, value in wanted.items():
             present = self.draft.get(path)
@@ -62,7 +65,10 @@ class ConflictCase:
         return found
 
     def by_item(self, conflict_of: Callable[[dict[str, Any]], Conflict | None]) -> Answer:
-        """Return the conflicts of the proposal's items, and the proposal with only the items without conflicts."""
+        """Return the conflicts of the proposal's items, and the proposal with only the items without conflicts.
+
+        ``conflict_of`` returns the conflict of one item, or None. The proposal is None if no item remains.
+        """
         found = {
             index: conflict
             for index, item in enumerate(self.items)

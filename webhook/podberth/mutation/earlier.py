@@ -26,8 +26,8 @@ class EarlierChanges:
     def writer(self, path: Path, present: object) -> str | None:
         """Return the name of the first policy that wrote a path; None if no policy did.
 
-        It must have written ``present``, where its mutation compares values. A JSON Patch operation at or above the
-        path counts whatever it wrote.
+        ``present`` is the value that the pod now has there. A mutation of a single field counts only if it wrote this
+        value; a JSON Patch operation at or above the path counts whatever it wrote.
         """
         where = pointer(path)
         for name, concerns in self.record.items():
@@ -38,7 +38,10 @@ class EarlierChanges:
         return None
 
     def patcher(self, path: Path) -> str | None:
-        """Return the first policy that wrote a path of a container's resources by a mutation of any field, or None."""
+        """Return the name of the first policy that wrote a path of a container's resources; None if none did.
+
+        Only mutations that can write any field count, such as ``jsonPatch``, with operations at or above ``path``.
+        """
         where = pointer(path)
         for name in self.record:
             if any("/resources" in each["path"] and _is_below(where, each["path"]) for each in self._anything(name)):
@@ -57,10 +60,12 @@ class EarlierChanges:
         return [(name, each) for name in self.record for each in self._anything(name) if each["op"] == "remove"]
 
     def item_writer(self, path: Path, items: Sequence[Any], item_name: str) -> str | None:
-        """Return the name of the first policy whose recorded operations wrote an item; None if no policy did.
+        """Return the name of the first policy whose recorded operations wrote an item of a list; None if no policy did.
 
-        The item is named ``item_name`` in the list at ``path``, which is now ``items``: an operation that names an
-        index is looked up there.
+        Args:
+            path: the path of the list.
+            items: the list as the pod has it now; if an operation names an index, the item is looked up here.
+            item_name: the item's ``name``.
         """
         for policy in self.record:
             for each in self._anything(policy):

@@ -36,12 +36,14 @@ _LONGEST_VALUE = 256
 def take(draft: Draft, document: dict[str, Any], concern: str) -> Change | None:
     """Make the draft equal to ``document``, and return the change; None if they were equal already.
 
+    ``concern`` is the name of the mutation that made ``document``.
+
     Returns:
         The change as RFC 6902 operations; values of more than _LONGEST_VALUE bytes are omitted.
 
     Raises:
-        EvaluationError: the document has not the shape of a Pod, lacks ``metadata`` or ``spec``, differs in a field
-            that no policy may write, or newly names a host in its node affinity.
+        EvaluationError: a field of the document has a wrong type, ``metadata`` or ``spec`` is gone, a field differs
+            that no policy may write, or the node affinity names a host that it did not name before.
     """
     trial = draft.fork()
     trial.become(document)

@@ -1,7 +1,8 @@
 """Checks the values of a policy's expressions before mutations use them.
 
 The compiler has checked the static types; values of dynamic type are checked here, at review time. Each check raises
-EvaluationError with the name of the field, the value that it has, and the value that it should have.
+EvaluationError with the name of the field, the value that it has, and the value that it should have. The argument
+``leaf`` or ``where`` is the name of the field for that message, such as ``nodeAffinity.required``.
 """
 
 import re
@@ -75,6 +76,6 @@ def is_label_value(text: str) -> bool:
 
 
 def kind(value: object) -> str:
-    """Return a word for messages: the JSON type of a map, a list or null; any other value itself, cut if long."""
+    """Return a value as text for "got ...": "a map", "a list" or "null"; any other value itself, cut if long."""
     names = {dict: "a map", list: "a list", bool: str(value).lower(), type(None): "null"}
     return names.get(type(value)) or repr(value)[:40]

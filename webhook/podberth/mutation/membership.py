@@ -66,12 +66,12 @@ NOTHING_KNOWN: Final = GangFacts()
 
 
 def draws(term: Mapping[str, Any]) -> bool:
-    """Return whether a pod affinity term is one that podberth wrote to attract the pod to its gang."""
+    """Return whether a pod affinity term is podberth's own, which attracts the pod to the other members of its gang."""
     return COLOCATED_LABEL in ((term.get("labelSelector") or {}).get("matchLabels") or {})
 
 
 def is_made_of_members(draft: Draft, known: GangFacts) -> bool:
-    """Return whether the pod is in a native PodGroup that podberth creates from the fields of its members.
+    """Return whether ``podberth controller`` creates the pod's native PodGroup from what its members' fields say.
 
     The group need not exist yet. An existing group counts, too, because it may belong to a deleted owner: then the
     group is deleted as well, and a new workload of the same name needs a new group.

@@ -12,9 +12,12 @@ from .conflict import Answer, ConflictCase
 
 
 def concern(field: str, word: str, check: Callable[[str, object], object] = lambda _key, _value: None) -> Concern:
-    """Return the concern of ``metadata.labels`` or ``metadata.annotations``; ``word`` is ``label`` or ``annotation``.
+    """Return the mutation ``labels`` or ``annotations``.
 
-    ``check`` raises EvaluationError if a key and its value may not be written.
+    Args:
+        field: the field of ``metadata``, ``labels`` or ``annotations``.
+        word: ``label`` or ``annotation``, for messages.
+        check: raises EvaluationError if a key and its value may not be written.
     """
 
     def build(draft: Draft, values: Mapping[str, object]) -> Change | None:

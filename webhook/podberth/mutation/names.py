@@ -17,8 +17,11 @@ PRIORITY_CLASS = ("spec", "priorityClassName")
 def concern(field: str, *, default: str = "", build: Builder | None = None, decides: Decides = "") -> Concern:
     """Return the mutation that writes a name into ``spec.<field>``.
 
-    ``default`` is the name that the API server fills in. ``build`` replaces the standard function, for mutations that
-    write more than the name.
+    Args:
+        field: the name of the field, and of the mutation.
+        default: the name that the API server fills in; empty if none.
+        build: replaces the standard ``Concern.build``, for mutations that write more than the name.
+        decides: the part of scheduling that the mutation decides (``Concern.decides``).
     """
     path = ("spec", field)
 
@@ -38,9 +41,10 @@ def concern(field: str, *, default: str = "", build: Builder | None = None, deci
 
 
 def wanted(draft: Draft, field: str, value: object, default: str) -> str:
-    """Return the name to write; empty if the policy gives none, or the user has set ``spec.<field>``.
+    """Return the name to write; empty if there is nothing to write.
 
-    ``default`` is the name that the API server fills in.
+    That is so if the policy gives no name, or ``spec.<field>`` has this name already, or the user has set another one.
+    ``default`` is the name that the API server fills in; it does not count as set by the user.
 
     Raises:
         EvaluationError: ``value`` is not an object's name.

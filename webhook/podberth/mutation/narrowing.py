@@ -35,10 +35,17 @@ class Rival:
 
 
 def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes: NodeChoice) -> Rival | None:
-    """Return the first policy whose terms, with those before it, exclude all nodes of ``leaves``; None if none.
+    """Return the earlier policy whose node affinity, with the later policy's, excludes every node; None if none.
 
-    ``leaves`` are the terms of the later policy. If they are preferred, only a policy whose required terms contradict
-    all of them is returned.
+    The terms of the earlier policies are added one after the other, and the policy is the first with which no node is
+    left. If the later policy's terms are preferred, nodes are not counted: its terms and the required ones have to
+    contradict each other.
+
+    Args:
+        draft: the pod, with the writes of the earlier policies.
+        leaves: the later policy's terms, under ``required`` or ``preferred``.
+        others: the changes of the earlier policies.
+        nodes: the function that counts nodes, and the record that the pod arrived with.
 
     Raises:
         EvaluationError: the value is not a list of terms.

@@ -43,7 +43,10 @@ class Found:
 
     @property
     def standing(self) -> Record:
-        """The record, if podberth wrote it earlier in this request; else empty, because a sent record may be a copy.
+        """The record, if podberth wrote it in this same request, before a reinvocation; else empty.
+
+        A record that the client sent may be a copy from another pod: in one namespace, a seal is valid for all pods
+        with the same generateName.
 
         https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#reinvocation-policy
         """
@@ -144,7 +147,7 @@ def _size(record: Record) -> int:
 
 
 def held(draft: Draft, record: Record) -> Record:
-    """Return the part of ``record`` whose values the pod of ``draft`` still has."""
+    """Return the changes in ``record`` whose values the pod of ``draft`` still has."""
     there = Present(draft)
     return _only(record, lambda concern, wrote: CONCERNS[concern].holds(there, wrote))
 
@@ -178,10 +181,17 @@ def joined(first: Record, second: Record) -> Record:
 
 
 def write(draft: Draft, record: Record, found: Found, seal: Callable[[str], str]) -> str:
-    """Write ``record`` on the pod in place of the record ``found`` there; an empty record removes that one.
+    """Write ``record`` on the pod and return its text, without the seal; an empty record removes the annotation.
 
-    A record that is too large to be read again is not written. If the client sent the old record, its entry in
-    ``managedFields`` is removed, so that a reinvocation in this request trusts podberth's record.
+    A record that is too large to be read again is not written, and the annotation is removed. If the client sent the
+    old record, its entry in ``managedFields`` is removed, so that a reinvocation in this request trusts podberth's
+    record.
+
+    Args:
+        draft: the pod.
+        record: the record to write.
+        found: what ``find`` returned for the pod.
+        seal: returns the seal of a text for this pod.
 
     Returns:
         The text that was sealed; empty if no record was written, as when the pod has this one already.

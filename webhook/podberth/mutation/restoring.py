@@ -11,9 +11,16 @@ from ..kube.shape import RESOURCED_LISTS
 def resources(
     draft: Draft, before: Draft, changes: Sequence[list[dict[str, Any]]], write: Callable[[Draft, Any], object]
 ) -> bool:
-    """Restore each container's old resources if ``write``, applied with the recorded changes, reproduces them.
+    """Restore the old resources of containers on an updated pod, where only podberth's recorded changes are missing.
 
-    Return whether the draft changed.
+    Args:
+        draft: the updated pod.
+        before: the pod before the update.
+        changes: the recorded changes of one mutation.
+        write: applies a recorded change to a draft. A container's resources are restored only if this reproduces them.
+
+    Returns:
+        Whether the draft changed.
     """
     trial = draft.fork()
     try:

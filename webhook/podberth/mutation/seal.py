@@ -23,7 +23,7 @@ RECORD_KEY: Final = "record.key"
 
 
 class Bearer(NamedTuple):
-    """The identity of the pod that a record is written for, as known when the pod is created."""
+    """The namespace and name of the pod that a record is written for, as known when the pod is created."""
 
     namespace: str
     name: str
@@ -47,7 +47,10 @@ class Sealer:
 
     @classmethod
     def of(cls, *secrets: bytes) -> "Sealer":
-        """Return the sealer of a cluster with these secrets, the newest first; secrets may have any length."""
+        """Return the sealer whose keys are derived from these secrets, of any length.
+
+        The newest secret comes first: it makes seals. Seals made with the others stay valid.
+        """
         return cls(tuple([hashlib.sha256(_PURPOSE + secret).digest() for secret in secrets]))
 
     def seal(self, bearer: Bearer, text: str) -> str:

@@ -28,7 +28,14 @@ class Standing:
 
 
 def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: NodeChoice) -> Standing:
-    """Return the conflicts of a policy's proposal with the record ``known``, and the rest of the proposal.
+    """Return the conflicts of a proposal with earlier policies' changes, and the part of it that may be applied.
+
+    Args:
+        draft: the pod, with the writes so far.
+        proposal: what the policy wants to write.
+        policy: the name of the policy; its own changes in the record conflict with nothing.
+        known: the record so far.
+        nodes: what the search for conflicting node affinity needs.
 
     Raises:
         EvaluationError: a value of the proposal is invalid. Some invalid values are only found later, when the proposal
@@ -43,7 +50,10 @@ def stand(draft: Draft, proposal: Proposal, policy: str, known: Record, nodes: N
 
 
 def undone(before: Draft, after: Draft, change: Change, policy: str, known: Record) -> Conflict | None:
-    """Return a conflict for the first change of an earlier policy that ``change`` undoes; None if it undoes none."""
+    """Return a conflict for the first change of an earlier policy that ``change`` undoes; None if it undoes none.
+
+    ``before`` and ``after`` are the pod without and with ``change``, a change by ``policy``; ``known`` is the record.
+    """
     earlier_held = record.held(before, _by_others(known, policy))
     kept = record.held(after, earlier_held)
     for name, concerns in earlier_held.items():
@@ -54,7 +64,10 @@ def undone(before: Draft, after: Draft, change: Change, policy: str, known: Reco
 
 
 def revived(before: Draft, after: Draft, _: Change, policy: str, known: Record) -> Conflict | None:
-    """Return a conflict for the first field that an earlier policy removed and ``after`` has again; None if none."""
+    """Return a conflict for the first field that an earlier policy removed and ``policy`` restores; None if none.
+
+    ``before`` and ``after`` are the pod without and with the change of ``policy``; ``known`` is the record.
+    """
     for name, each in earlier(_by_others(known, policy)).removals():
         removal: Record = {name: {"jsonPatch": [each]}}
         if record.held(before, removal) and not record.held(after, removal):

@@ -84,7 +84,7 @@ class KnownTerm:
         return [*own, Fact({"key": key, "operator": "In", "values": [self._selector[key]]})]
 
     def says(self, fact: Fact) -> bool:
-        """Return whether a single known expression implies ``fact``."""
+        """Return whether one of the term's expressions, or of the nodeSelector's, implies ``fact``."""
         found = self._implied.get(id(fact))
         if found is None:
             found = self._implied[id(fact)] = (fact, any(_implies(mine, fact) for mine in self.about(fact.key)))

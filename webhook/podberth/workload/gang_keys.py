@@ -32,7 +32,7 @@ An annotation may have 256 KiB, and a label value in a review any length.
 
 
 def with_gang_keys(pod: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of a Pod with only the labels and annotations of its gang, its name and its controller reference.
+    """Return a copy of a Pod with only its name, its controller reference, and the labels and annotations of its gang.
 
     A value longer than any name is left out, so its content counts as unknown.
     """

@@ -64,7 +64,7 @@ class Gang:
 
     @property
     def accelerated(self) -> int:
-        """The number of pods that ask for accelerators: ``apart`` if it is known, else all."""
+        """The number of the gang's pods that ask for accelerators: ``apart``; if that is None, ``size``."""
         return self.size if self.apart is None else self.apart
 
     def as_cel(self) -> dict[str, Any]:
@@ -206,7 +206,10 @@ def own_member_in(
     owners: Mapping[str, Mapping[str, Any]],
     group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES,
 ) -> Member | None:
-    """Return the pod's membership according to its operator, without podberth's own keys; None if a group states it."""
+    """Return the pod's membership in a gang as its operator states it; None if it is in no gang or a group states it.
+
+    The pod's annotation of podberth for the size of the gang is ignored. The arguments are those of ``gang_of``.
+    """
     subject = _subject(pod, namespace, owners, group_sizes)
     others = {key: value for key, value in subject.annotations.items() if key != GANG_SIZE_ANNOTATION}
     return own_member_of(replace(subject, annotations=others))
@@ -215,7 +218,10 @@ def own_member_in(
 def groups_in(
     pod: Mapping[str, Any], namespace: str, group_sizes: Mapping[tuple[str, str, str], int] = NO_SIZES
 ) -> Iterator[tuple[Membership, Member]]:
-    """Yield the pod's membership in each group that the pod itself names, with the rule that read it."""
+    """Yield each group that the pod itself names: the rule that reads it, and the membership that it states.
+
+    Owners are not read. The arguments are those of ``gang_of``.
+    """
     subject = _subject(pod, namespace, {}, group_sizes)
     for row in GROUPS:
         member = row.read(subject) if row.concerns(subject) else None

@@ -167,7 +167,7 @@ def gpu_facts(
 def facts_of(
     asks: Asks, namespace: str = "", devices: KnownDevices = NO_DEVICES, *, believe_claims: bool = True
 ) -> GpuFacts:
-    """Return the accelerators that a pod with the requirements ``asks`` asks for.
+    """Return the facts of a pod of which only ``asks`` is known: the amounts of its resources, and its claims.
 
     The other arguments are those of ``gpu_facts``.
     """
@@ -184,9 +184,9 @@ _NO_GPUS: Final = GpuFacts()
 
 
 def may_ask_for_accelerators(asks: Asks, namespace: str, devices: KnownDevices, *, believe_claims: bool) -> bool:
-    """Return whether the requirements ``asks`` are, or may be, for accelerators; the arguments are as in ``facts_of``.
+    """Return whether ``asks`` has an accelerator resource, or a claim that is or may be for accelerators.
 
-    Each review calls the function for each role.
+    The arguments are those of ``facts_of``. Each review calls the function for each role.
     """
     for name, _ in asks.amounts:
         found = recognise(name) or devices.resources.get(name)

@@ -28,7 +28,10 @@ NOTES: Final[Mapping[str, tuple[KindNote, ...]]] = {
 
 
 def notes_of(membership: Membership) -> tuple[KindNote, ...]:
-    """Return the notes on the kinds whose pods have the membership's key; empty if pods of any kind may have it."""
+    """Return the notes on the kinds of pods that have the label or annotation which the rule ``membership`` reads.
+
+    Empty if pods of any kind may have it.
+    """
     key = membership.label or membership.annotation
     return NOTES[key] if key in NOTES and key else ()
 

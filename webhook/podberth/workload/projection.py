@@ -22,10 +22,10 @@ from .templates import Template
 
 @dataclass(frozen=True, slots=True)
 class Projected:
-    """The operations that one step becomes.
+    """The result of one step: its operations on the document, or the reason why the step is left out.
 
-    ``operations`` (RFC 6902) apply to the document after all earlier steps. ``left`` is the reason why the step is left
-    out; empty: it is not. If both are empty, the document has these values already.
+    ``operations`` (RFC 6902) apply to the document after all earlier steps. ``left`` is the reason; it is empty if the
+    step is not left out. If both are empty, the document has these values already.
     """
 
     operations: Patch
@@ -41,10 +41,14 @@ _PARTS: Final = ((), ("metadata",), ("metadata", "labels"), ("metadata", "annota
 
 
 def project(template: Template, steps: Sequence[Patch], whole: Patch) -> tuple[Projected, ...]:
-    """Return the result for each step, and at the end the result for the record.
+    """Return what each of ``steps`` becomes in the document, and at the end what the writing of the record becomes.
 
-    ``steps`` are applied one after the other to the template's pod. ``whole`` makes the final pod, with its record. If
-    any step is left out, so is the record, because it would name a field that the document lacks.
+    If any step is left out, so is the record, because it would name a field that the document lacks.
+
+    Args:
+        template: the predicted pod, with its document.
+        steps: the patches of the mutations, each for the pod as the earlier steps leave it.
+        whole: the patch from the predicted pod to the final pod, with its record.
     """
     final = apply(template.pod, whole)
     pods = [template.pod]

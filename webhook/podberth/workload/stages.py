@@ -39,5 +39,5 @@ def stages_of(owner: Mapping[str, Any] | None) -> str:
 
 
 def is_guess(staged: str) -> bool:
-    """Return whether a result of ``stages_of`` is no field, because the owner's spec could not be read."""
+    """Return whether a result of ``stages_of`` says that the owner could not be read, and names no field."""
     return staged.startswith(_UNKNOWN)

@@ -54,21 +54,24 @@ _RANKS: Final = {row.name: rank for rank, row in enumerate(SYSTEMS)}
 
 
 def is_accounted(system: str, pod: Mapping[str, Any]) -> bool:
-    """Return whether the system hashes, copies or accounts this pod before it is created."""
+    """Return whether a group system hashes, copies or accounts the pod before the pod is created."""
     return system in ACCOUNTING and BY_NAME[system].keeps_of(pod)
 
 
 def more_decisive(system: str, other: str) -> str:
-    """Return which of two systems places a pod's group; either may be ``NO_SYSTEM``'s name."""
+    """Return that one of two systems that places a pod's group if both are recognised; the order is that of SYSTEMS.
+
+    Either may be the name of ``NO_SYSTEM``, which comes last.
+    """
     return min(system, other, key=lambda each: _RANKS.get(each, len(SYSTEMS)))
 
 
 def system_of(
     spec: Mapping[str, Any], labels: Mapping[str, str], annotations: Mapping[str, str], owner_labels: Iterable[str] = ()
 ) -> str:
-    """Return the name of the system that places the pod's group.
+    """Return the name of the group system that places a pod's group; ``plain`` if none is recognised.
 
-    ``owner_labels`` are the label keys of the pod's owners.
+    If several are recognised, the first in SYSTEMS counts. ``owner_labels`` are the label keys of the pod's owners.
     """
     ranks = [_BY_LABEL[key] for key in labels if key in _BY_LABEL]
     ranks += [_BY_ANNOTATION[key] for key in annotations if key in _BY_ANNOTATION]

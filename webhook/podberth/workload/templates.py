@@ -87,7 +87,7 @@ def objects_in(document: Mapping[str, Any], *, depth: int = 0) -> Iterator[tuple
 
 
 def unread_templates(document: Mapping[str, Any]) -> Iterator[object]:
-    """Yield the unchecked values at the places of pod templates, in a document and in the objects that it wraps."""
+    """Yield the unchecked values where pod templates belong, in a document and the objects that it wraps."""
     for _, each in objects_in(document):
         row = row_for(each)
         for place in row.places if row else ():
@@ -171,7 +171,7 @@ _GIVEN: Final = replace(TEMPLATE, fields=forms.POD_SPEC_FIELDS)
 
 
 def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePlace:
-    """Return the place of the template at a path that a user gave.
+    """Return the place of a pod template at a path that the user of ``podberth check`` gave.
 
     The value at the path is a PodSpec if it has containers, else a PodTemplateSpec. The operator's own fields there, if
     any, are unknown.
