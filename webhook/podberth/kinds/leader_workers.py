@@ -48,7 +48,7 @@ def stamp_group(pod: dict[str, Any], name: str, size: int, *, leader: bool) -> N
 
 
 def group_size(scene: Scene) -> int:
-    """Return the number of pods of one group, from the path of one of its templates."""
+    """Return the number of pods in one group of a LeaderWorkerSet: its ``size``, 1 if absent."""
     return count(at(scene.document, *map(str, scene.path[:-1]), "size"), 1)
 
 
@@ -59,7 +59,10 @@ def _worker_pods(scene: Scene) -> int:
 
 
 def group_places(*base: str, stamp: Stamp, owner: Callable[[Scene], Found] = workload) -> Iterator[TemplatePlace]:
-    """Yield the places of the leader and the worker template below the path ``base``."""
+    """Yield the places of the leader's and the worker's template, which are both in the object at the path ``base``.
+
+    ``stamp`` writes the operator's fields on a pod, and ``owner`` returns the object that gangs are read from.
+    """
     for role, replicas in (("leader", spec_replicas), ("worker", _worker_pods)):
         yield TemplatePlace(
             path=(*base, f"{role}Template"),

@@ -84,7 +84,8 @@ def run_suite(
 ) -> SuiteResult:
     """Run the selected cases against ``policies`` and return the results.
 
-    ``observer`` gets every evaluation but those of the second pass.
+    ``observer`` gets every evaluation except those of the second call of /mutate. ``settings`` None: all cases are run,
+    without golden files.
 
     Raises:
         PolicyError: the policies cannot be used, so there is nothing to test.
@@ -191,7 +192,7 @@ def _request(place: Path, case: Case) -> AdmissionRequest:
 
 
 def written(pod: Document) -> Document:
-    """Return a pod, or a part of one, with quantities in canonical form, as the API server writes them."""
+    """Return a copy of a pod, or of a part of one, with quantities in canonical form, as the API server writes them."""
     made = deepcopy(pod)
     write_quantities(made)
     return made

@@ -173,7 +173,10 @@ def offers_of(node: Node) -> tuple[Offer, ...]:
 
 
 def layout_of(node: Node) -> Mapping[int, str]:
-    """Return the MIG layout of each GPU in MIG mode as text, ordered by placement: ``1g.5gb@0 2g.10gb@2``."""
+    """Return the MIG layout of each GPU in MIG mode as text, by the GPU's index; empty without a topology document.
+
+    The instances are ordered by placement, such as ``1g.5gb@0 2g.10gb@2``. A GPU without instances is ``uncut``.
+    """
     topology = node.topology
     if topology is None:
         return {}
