@@ -268,8 +268,7 @@ def differences(expected: object, actual: object, path: Path = ()) -> Iterator[t
 
     - an object: each of its keys is in the actual object, with a value that matches; further keys do not matter;
     - a list: each of its items matches its own item of the actual list, in the same order; other items do not matter;
-    - an empty object or list: the actual one is empty or absent;
-    - null: the field is absent or null;
+    - null, or an empty object or list: the actual value is absent, null or an empty object or list;
     - anything else: the same value of the same type (``"1"`` is not ``1``).
     """
     if expected in (None, {}, []):

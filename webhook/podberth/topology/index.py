@@ -156,7 +156,7 @@ class TopologyIndex:
     def nodes(self, need: Need) -> NodeSet:
         """Return the nodes that could run a pod with this need.
 
-        Results are cached; of large needs only the last result is.
+        Results are cached; for large needs (``is_small``) only the last one.
         """
         large = self._large
         if large is not None and large[0] is need:  # hashing or comparing it costs as much as its length

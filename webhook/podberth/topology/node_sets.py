@@ -123,7 +123,7 @@ class NodeSet:
     def with_link_domain(self, size: int) -> "NodeSet":
         """Return only the nodes with ``size`` of the requested GPUs in one NVLink domain; all if ``size`` is below 2.
 
-        Cached.
+        The result is cached.
         """
         if size <= 1:
             return self
@@ -147,7 +147,7 @@ class NodeSet:
     def with_instances(self, profile: str) -> "NodeSet":
         """Return only the nodes on which ``nvidia.com/gpu`` is a MIG instance of the profile; none for an empty name.
 
-        Cached.
+        The result is cached.
         """
         # A profile that no node has is answered as an empty name is.
         profile = profile if any(part.node_class.capability.instance == profile for part in self.parts) else ""
