@@ -144,7 +144,7 @@ def copy_of(node: Node) -> Node:
 
 
 def put(checked: Node, node: Node, made: Node) -> None:
-    """Replace the expression ``node`` in its tree by ``made``, which gets the id of ``node``."""
+    """Replace the expression ``node`` in the tree of ``checked`` by ``made``, which gets the id of ``node``."""
     made.id = node.id
     node.CopyFrom(made)
     if node.id in checked.reference_map:
@@ -241,7 +241,10 @@ def _type(node: Node) -> CelType:
 
 
 def position(checked: Node, node_id: int) -> tuple[int, int]:
-    """Return line and column, from 1, of an expression in its source; for a call, those of its parenthesis."""
+    """Return line and column, from 1, of an expression in its source; of a call's parenthesis, if it is a call.
+
+    The position of an unknown id is (1, 1).
+    """
     info = checked.source_info
     offset = info.positions.get(node_id, 0)
     starts = [0, *(each for each in info.line_offsets if each <= offset)]

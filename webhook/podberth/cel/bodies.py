@@ -35,7 +35,10 @@ class Bodies:
         self._known: dict[str, Node] = {}
 
     def apply(self, source: str, operands: list[Node]) -> Node:
-        """Return the expression of a body with these operands; only literals and variables are evaluated repeatedly."""
+        """Return the expression of the body ``source``, with the operands as its arguments ``a``, ``b`` and ``c``.
+
+        An operand is evaluated once, however often the body uses it; only literals and variables are repeated.
+        """
         body = self._known.get(source)
         if body is None:
             body = self._known[source] = self._compile(source)

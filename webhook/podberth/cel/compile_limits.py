@@ -104,7 +104,7 @@ def never() -> bool:
 
 @dataclass(slots=True)
 class Room:
-    """The number of parts that may still be compiled, for one policy, for all policies or for one expression."""
+    """A budget: the number of parts that may still be compiled, for a policy, all policies or one expression."""
 
     left: int
     whole: str
@@ -129,7 +129,10 @@ class Room:
         return cls(MAX_PROGRAM_PARTS, "the expression", MAX_PROGRAM_PARTS)
 
     def take(self, parts: int) -> str:
-        """Take this many parts from the budget; return a message if it has too few left, else an empty text."""
+        """Take this many parts from the budget, and from the larger budget that includes it.
+
+        Return a message if one of them has too few left; else an empty text.
+        """
         if parts > self.left:
             return (
                 f"{self.whole} grows beyond {self.most:,} parts here, with variables written into each expression that "
@@ -148,7 +151,7 @@ def excess(source: str) -> CelProblem | None:
 
 
 def too_many_parts(parts: int) -> str:
-    """Return the message for an expression of at least this many parts; empty if they are within the limit."""
+    """Return the message that an expression of at least this many parts is too large; empty if it is not."""
     if parts <= MAX_EXPRESSION_PARTS:
         return ""
     return (
@@ -158,7 +161,7 @@ def too_many_parts(parts: int) -> str:
 
 
 def too_large(parts: int) -> str:
-    """Return the message for a program of this many parts; empty if they are within the limit."""
+    """Return the message that a program of this many parts, with its variables, is too large; empty if it is not."""
     if parts <= MAX_PROGRAM_PARTS:
         return ""
     return (

@@ -107,7 +107,10 @@ class Correcting:
 
 
 def forget_offsets(node: Node) -> None:
-    """Let ``timestamp(text)`` accept only UTC, in a program that writes times as text and would lose the zone."""
+    """Replace a call ``timestamp(text)`` by one that accepts only UTC; any other expression is left unchanged.
+
+    The caller does so in a program that writes times as text, which would lose the time zone.
+    """
     if ast.kind(node) == "call_expr" and node.call_expr.function == INSTANT:
         node.call_expr.function = INSTANT_OF_UTC
 

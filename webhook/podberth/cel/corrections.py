@@ -61,7 +61,7 @@ def _is_sure_map(kind: CelType) -> bool:
 
 
 def present(call: NativeCall) -> Body:
-    """Return the body for the optional access ``a.?b`` or ``a[?b]``."""
+    """Return the body that replaces the optional access ``a.?b`` or ``a[?b]``; empty if none is needed."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return "" if _is_sure_map(kind.parameters[0]) else _IN_OPTIONAL
@@ -71,7 +71,7 @@ def present(call: NativeCall) -> Body:
 
 
 def item(call: NativeCall) -> Body:
-    """Return the body for ``a[b]``, and for ``a.b``, which is ``a['b']`` on JSON."""
+    """Return the body that replaces ``a[b]``, or ``a.b``, which is ``a['b']`` on JSON; empty if none is needed."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return present(call)
@@ -79,7 +79,7 @@ def item(call: NativeCall) -> Body:
 
 
 def has(call: NativeCall) -> Body:
-    """Return the body for ``has(a.b)``."""
+    """Return the body that replaces ``has(a.b)``; empty if none is needed."""
     kind = call.kinds[0]
     if kind.name == OPTIONAL:
         return f"({_IN_OPTIONAL}).hasValue()" if present(call) else ""

@@ -40,7 +40,7 @@ class Cost:
 
     @property
     def with_result(self) -> "Cost":
-        """The cost that includes converting the value to Python."""
+        """This cost and, in addition, the cost of converting the value to Python."""
         whole = replace(self, microseconds=self.microseconds + self.handed, handed=0.0)
         if self.handed <= self.worst:
             return whole

@@ -51,7 +51,10 @@ def functions(rows: Iterable[Overload] = LIBRARIES) -> list[Any]:
 
 
 def checked(optionals: Mapping[str, CelType]) -> Any:
-    """Return the document for the environment that checks types; ``optionals`` are its variables of optional types."""
+    """Return the engine's configuration document for type checking.
+
+    ``optionals`` has the types of the variables that are optionals, by the variable's name.
+    """
     return _document(
         extensions=[{"name": name} for name in _CHECKED_EXTENSIONS],
         stdlib={"exclude_functions": [{"name": name} for name in _DECLARED_AGAIN]},
@@ -63,7 +66,7 @@ def checked(optionals: Mapping[str, CelType]) -> Any:
 
 
 def run() -> Any:
-    """Return the document for the environment that runs programs."""
+    """Return the engine's configuration document for running programs."""
     return _document(extensions=[{"name": name} for name in _RUN_EXTENSIONS])
 
 

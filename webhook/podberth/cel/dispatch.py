@@ -34,12 +34,15 @@ _KINDS: Mapping[str, Any] = {
 
 
 def run_name(name: str) -> str:
-    """Return the run-time name of a library function, which no function of the engine itself has."""
+    """Return the name under which the engine runs a library function; none of the engine's own functions has it."""
     return name if name.startswith("internal.") else f"library.{name}"
 
 
 def declarations(bind: Bind) -> list[Any]:
-    """Return the declarations of library functions for the run-time environment; ``bind`` makes their callables."""
+    """Return the declarations of library functions for the environment that runs programs.
+
+    ``bind`` returns the callable that the engine calls for a Python function (``Calls.bind``).
+    """
     rows = sorted((row for row in (*LIBRARIES, *INTERNAL) if row.call is not None), key=lambda row: row.name)
     return [
         cel.FunctionDecl(run_name(name), _overloads(run_name(name), list(group), bind))

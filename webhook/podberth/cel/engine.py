@@ -71,7 +71,10 @@ class CompileError(Exception):
 
 
 class Expression:
-    """A compiled expression. The object is immutable; evaluating it changes nothing."""
+    """A compiled expression, which can be evaluated for any number of reviews.
+
+    ``load`` makes its program. If it was not called, the first evaluation makes the program.
+    """
 
     def __init__(self, source: str, want: Want, lowered: Lowered, *, runner: Runner, costs: Mapping[str, Cost]) -> None:
         """Keep the compiled parts; only ``Environment.compile`` calls this."""
@@ -261,10 +264,10 @@ class Environment:
         return Batch(tuple(expressions), self._runner.load(serialized), self._runner)
 
     def activation(self, bindings: Mapping[str, object], review: ReviewContext) -> Activation:
-        """Return the names of an evaluation bound to plain JSON values; a missing name is null.
+        """Return the variables of one review with their values, with which expressions are evaluated.
 
-        ``topology`` and ``mig`` are taken from ``review``. Callers must not modify the values while the activation is
-        in use.
+        ``bindings`` has the values as plain JSON, by name; a missing name is null. ``topology`` and ``mig`` are taken
+        from ``review``. Callers must not modify the values while the activation is in use.
         """
         return self._runner.activation({**bindings, **_OURS, "topology": {"known": review.index.known}}, review)
 

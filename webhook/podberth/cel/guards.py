@@ -20,9 +20,10 @@ _MOST: Mapping[str, int] = {"_<_": -1, "_<=_": 0, "_==_": 0}
 
 
 def longest_texts(checked: Node, condition: Node, *, holds: bool) -> Mapping[str, float]:
-    """Return the most bytes that texts can have, by variable name, if ``condition`` has the value ``holds`` or fails.
+    """Return the most bytes that each text has where ``condition`` has the value ``holds``, or where it fails.
 
-    The names are those of loop variables, and ``variables.<name>`` for a policy's variables.
+    The keys are the names of loop variables, and ``variables.<name>`` for a policy's variables. Texts that the
+    condition does not limit are left out.
     """
     call = condition.call_expr
     match call.function:

@@ -75,7 +75,7 @@ class _Group:
 
 
 def unread(size: float) -> Pattern:
-    """Return the properties of the most expensive pattern of ``size`` bytes."""
+    """Return the properties of the most expensive pattern of ``size`` bytes, for a pattern that is not a literal."""
     return Pattern(size * _UNREAD, size * _UNREAD)
 
 

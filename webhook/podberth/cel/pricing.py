@@ -120,7 +120,10 @@ class Meter:
         return byte * value.bytes_at(times) + _HANDED * times * value.values
 
     def visit(self, node: Node, times: float, scope: Mapping[str, Bounds]) -> Bounds:
-        """Add the price of an expression that is evaluated ``times`` times; return the bounds of its value."""
+        """Add the price of an expression that is evaluated ``times`` times; return the bounds of its value.
+
+        ``scope`` has the bounds of the loop variables by name.
+        """
         found = self._visit(node, times, scope)
         kind = ast.type_of(self._checked, node)
         if kind.name in _PLAIN:

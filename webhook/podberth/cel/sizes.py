@@ -53,7 +53,7 @@ class Bounds:
     """Whether the value is or contains an object or list of the pod, which may have any structure of its size."""
 
     def bytes_at(self, times: float) -> float:
-        """Return the total number of bytes if the value is used ``times`` times."""
+        """Return the maximum number of bytes of the values in ``times`` evaluations together."""
         return self.total if times <= self.times else times * self.size
 
     def whole_at(self, times: float) -> float:
@@ -67,14 +67,17 @@ class Bounds:
 
 
 def rounds(through: Bounds, times: float) -> float:
-    """Return the total number of rounds of a loop that is started ``times`` times."""
+    """Return the maximum number of rounds, in total, of a loop over ``through`` that is started ``times`` times."""
     # Started once for each element of a loop around it, it visits the pod's total and not the product.
     begun = times if through.path is None else min(times, through.whole_at(times))
     return min(begun * through.length, MAX_ITERATIONS)
 
 
 def entry_of(through: Bounds, turns: float, times: float) -> Bounds:
-    """Return the bounds of an element of ``through``, the list or map of a loop that has ``turns`` rounds in total."""
+    """Return the bounds of an element of ``through``, the list or map of a loop.
+
+    The loop is started ``times`` times and has ``turns`` rounds in total.
+    """
     if through.path is None:
         entry = through.element or Bounds(length=ENTRIES, size=through.size)
         total = min(turns * entry.size, through.bytes_at(times))
@@ -105,7 +108,7 @@ def most(path: tuple[str, ...]) -> float:
 
 
 def largest(values: Sequence[Bounds]) -> Bounds | None:
-    """Return bounds that each of several values keeps; None if there are no values."""
+    """Return bounds that hold for each of several values; None if there are no values."""
     if not values:
         return None
     paths = {value.path for value in values}

@@ -71,7 +71,7 @@ class Tracer:
         return None if part is None else self._trace(part, activation)
 
     def reached(self, source: str, activation: Activation) -> dict[str, Answer]:
-        """Return the values of the variables that the evaluation of an expression needed, directly or indirectly."""
+        """Return, by name, the results of the variables that an expression's evaluation needed, even indirectly."""
         found: dict[str, Answer] = {}
         waiting = [source]
         while waiting:
@@ -83,7 +83,10 @@ class Tracer:
         return found
 
     def answer(self, source: str, activation: Activation) -> Answer | None:
-        """Return the result of evaluating a part's source text alone; None if it cannot be evaluated alone."""
+        """Return the result of evaluating a part's source text alone; None if it cannot be compiled alone.
+
+        The result of an expression that is a set of nodes is ``{"nodes": COUNT}``.
+        """
         if source not in self._compiled:
             self._compiled[source] = self._compile(source)
         expression = self._compiled[source]

@@ -113,7 +113,10 @@ _HOW: Final = "docs/install.md, Only the API server may ask"
 
 
 def callers(observed: InstallationState) -> Iterator[Row]:
-    """Yield a line on whether each replica requires client certificates, from its metrics or the Deployment's flags."""
+    """Yield a line on whether each replica requires client certificates, from its metrics or the Deployment's flags.
+
+    There is no line if no replica has reported it and there is no Deployment.
+    """
     said = {each.name: each.value(_METRIC) for each in readable(observed.replicas)}
     known = {name: bool(value) for name, value in said.items() if value is not None}
     if not known:

@@ -119,7 +119,7 @@ class InstallationState:
 
 
 def readable(replicas: Read[tuple[Replica, ...]]) -> tuple[Replica, ...]:
-    """Return the replicas whose metrics could be read."""
+    """Return the replicas whose metrics could be read; empty if the replicas could not be listed."""
     known = () if isinstance(replicas, Unread) else replicas
     return tuple(each for each in known if not isinstance(each.metrics, Unread))
 
@@ -176,9 +176,9 @@ class StatusReport:
 
 
 def as_list(found: Read[tuple[Document, ...]], version: str, kind: str) -> Iterator[dict[str, Any]]:
-    """Yield one List of the objects, with their kind; nothing if they could not be read.
+    """Yield one List of the objects, such as a NodeList, as the API server returns it; nothing if they were not read.
 
-    The List has to have the kind, because the API server leaves it out of the objects in a list.
+    ``version`` and ``kind`` are those of the objects. The List states them, because the objects in a list lack them.
     """
     if not isinstance(found, Unread):
         yield {"apiVersion": version, "kind": f"{kind}List", "items": list(found)}
@@ -191,7 +191,7 @@ def unread(name: str, what: Unread) -> Row:
 
 
 def named(names: tuple[str, ...]) -> str:
-    """Return the first few names, and the number of the others."""
+    """Return the first few names as text, with the number of the others: ``a, b, c and 4 more``."""
     left = len(names) - MOST_NAMED
     return ", ".join(names[:MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
 

@@ -12,7 +12,11 @@ _COMPONENT: Final = "the component fail-closed (docs/install.md)"
 
 
 def outage(observed: InstallationState) -> Iterator[Row]:
-    """Yield a line on the new pods that the API server refuses while podberth is away, and one on those it admitted."""
+    """Yield a line on whether new pods are refused while podberth is away, and one on pods that got past podberth.
+
+    These are the pods without a record that policies would change or deny now. There is no first line without both
+    webhook configurations, and no second one if the pods were not checked.
+    """
     found = {kind: each for kind, each in observed.configurations.items() if each and not isinstance(each, Unread)}
     if found.keys() >= {MUTATING, VALIDATING}:
         yield _fail_closed({kind: [*map(dict, each.get("webhooks") or ())] for kind, each in found.items()})

@@ -30,7 +30,7 @@ _RELOADS: Final = "podberth_reload_total"
 
 
 def policies(observed: InstallationState) -> Iterator[Row]:
-    """Yield the lines about the policies in force, and about those that are not."""
+    """Yield the lines about the policies in force, and about the GPUPolicies that are not in force."""
     files, replicas = option(observed.deployment, "policies"), readable(observed.replicas)
     topology = option(observed.deployment, "topology")
     follows = topology == _CLUSTER

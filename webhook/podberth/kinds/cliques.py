@@ -14,7 +14,10 @@ def _gang_name(scene: Scene) -> str:
 
 
 def stamp_clique(pod: dict[str, Any], scene: Scene, clique: str) -> None:
-    """Write on a pod what Grove's operator writes (ai-dynamo/grove operator/api/common/labels.go and namegen.go)."""
+    """Write on a pod what Grove's operator writes on the first pod of a PodClique; ``clique`` is the clique's name.
+
+    Source: ai-dynamo/grove operator/api/common/labels.go and namegen.go.
+    """
     add_labels(
         pod,
         {

@@ -69,7 +69,10 @@ def _is_index(document: object, step: object) -> bool:
 
 
 def put(document: Any, steps: Steps, value: Any) -> Any:
-    """Return a document with ``value`` at a path; ABSENT removes the value there. Missing parents are created."""
+    """Return a document that has ``value`` at a path; ABSENT removes what is there. ``document`` itself is unchanged.
+
+    Missing parent objects are created. An index at which a list has no item changes nothing.
+    """
     if not steps:
         return value
     step, rest = steps[0], steps[1:]
@@ -83,7 +86,10 @@ def put(document: Any, steps: Steps, value: Any) -> Any:
 
 
 def front_of(form: Form, place: object) -> Steps | None:
-    """Return the path of the pod's first container, from the place; None if it is in the list of containers."""
+    """Return the path at which an object has the pod's first container, if it is outside the list of containers.
+
+    ``place`` is the object, from which the path starts. None if the list has all containers.
+    """
     found = next((steps for steps in form.front if isinstance(find(place, steps), Mapping)), None)
     return form.front[0] if found is None and form.front_always else found
 
@@ -120,7 +126,10 @@ def _misfit(place: object, key: str, form: Form) -> Any:
 
 
 def write(document: Any, path: Steps, form: Form, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
-    """Return the document with the pod ``after`` in place of ``before``, which was read there; equal parts stay."""
+    """Return the document with the changes from the pod ``before`` to the pod ``after`` written into a template.
+
+    ``path`` leads to the template, from which ``read`` made ``before``. Parts that both pods share are not written.
+    """
     front = front_of(form, find(document, path))
     if front is not None:
         first, old, new = (*path, *front), find(before, _FIRST), find(after, _FIRST)

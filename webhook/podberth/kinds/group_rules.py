@@ -95,16 +95,18 @@ def above(got: int, most: int, what: str) -> str:
 
 
 def items(value: object) -> Iterator[tuple[int, Found]]:
-    """Yield the objects in a list, each with its index; nothing if ``value`` is no list."""
+    """Yield each object in a list with its index in the list; nothing if ``value`` is no list."""
     rows = enumerate(value if isinstance(value, list) else ())
     return ((index, each) for index, each in rows if isinstance(each, Mapping))
 
 
 def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[Steps, str]]:
-    """Yield the minimums of a Job above its number of pods: path and message (kubernetes/api batch/v1 JobSpec).
+    """Yield the paths of a Job's counts that contradict its parallelism, each with a message (batch/v1 JobSpec).
 
-    ``path`` leads to the Job's spec. ``mode`` is the default of completionMode. A Job that is not Indexed is a queue of
-    tasks, and may have fewer tasks than can run at once.
+    They are a gang's minimum above the parallelism, and completions below the parallelism of an Indexed Job. A Job that
+    is not Indexed is a queue of tasks, and may have fewer tasks than can run at once.
+
+    ``path`` leads to the Job's spec. ``mode`` is the completionMode of a Job that states none.
     """
     spec = mapping_at(job, *path)
     parallelism, completions = count(spec.get("parallelism"), 1), spec.get("completions")
@@ -124,7 +126,10 @@ def role_type(part: object) -> str:
 
 
 def specs_of(job: object) -> Mapping[str, object]:
-    """Return the replica specs of a Kubeflow job by role; in v1alpha1 they are a list."""
+    """Return the replica specs of a Kubeflow job by role; empty if it has none.
+
+    In v1alpha1 they are a list. The key of an item is then its role with its index, such as ``WORKER1``.
+    """
     spec = mapping_at(job, "spec")
     found: object = next((spec[key] for key in spec if str(key).lower().endswith("replicaspecs")), {})
     if isinstance(found, list):
@@ -133,9 +138,10 @@ def specs_of(job: object) -> Mapping[str, object]:
 
 
 def replica_minimums(job: Found) -> Iterator[tuple[Steps, str]]:
-    """Yield the minimums of a Kubeflow job above its number of pods: path and message.
+    """Yield the minimums that a Kubeflow job cannot reach: the path of each and a message.
 
-    Source: kubeflow/training-operator pkg/apis/kubeflow.org/v1 SchedulingPolicy, ElasticPolicy.
+    They are minReplicas above maxReplicas, and a minimum above the number of the job's pods. Source:
+    kubeflow/training-operator pkg/apis/kubeflow.org/v1 SchedulingPolicy, ElasticPolicy.
     """
     roles = {str(role): count(at(each, "replicas"), 1) for role, each in specs_of(job).items()}
     elastic = mapping_at(job, "spec", "elasticPolicy")

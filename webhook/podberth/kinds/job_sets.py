@@ -53,9 +53,10 @@ def stamp_job_set(pod: dict[str, Any], name: str, uid: str, replicated: Found, b
 
 
 def jobs_before(jobs: object) -> Mapping[str, int]:
-    """Return, by the name of each replicated job, the number of Jobs before its first Job; under EVERY, the total.
+    """Return, by the name of each replicated job, the number of Jobs that the replicated jobs before it make.
 
-    If two replicated jobs have the same name, the number is that of the first.
+    ``jobs`` is the unchecked list ``replicatedJobs``. The key EVERY has the number of all Jobs. If two replicated jobs
+    have the same name, the number is that of the first.
     """
     before: dict[str, int] = {}
     every = 0

@@ -27,7 +27,8 @@ _LWS: Final = "leaderworkerset.sigs.k8s.io"
 def stamp_group(pod: dict[str, Any], name: str, size: int, *, leader: bool) -> None:
     """Write on a pod what LWS writes on the leader, or on a worker, of the first group.
 
-    Source: pkg/controllers/{leaderworkerset_controller,pod_controller}.go.
+    ``name`` is that of the LeaderWorkerSet, and ``size`` the number of pods in a group. Source:
+    pkg/controllers/{leaderworkerset_controller,pod_controller}.go.
     """
     add_labels(
         pod,
@@ -48,7 +49,7 @@ def stamp_group(pod: dict[str, Any], name: str, size: int, *, leader: bool) -> N
 
 
 def group_size(scene: Scene) -> int:
-    """Return the number of pods of one group, from the path of one of its templates."""
+    """Return the number of pods in one group of a LeaderWorkerSet: its ``size``, 1 if absent."""
     return count(at(scene.document, *map(str, scene.path[:-1]), "size"), 1)
 
 
@@ -59,7 +60,10 @@ def _worker_pods(scene: Scene) -> int:
 
 
 def group_places(*base: str, stamp: Stamp, owner: Callable[[Scene], Found] = workload) -> Iterator[TemplatePlace]:
-    """Yield the places of the leader and the worker template below the path ``base``."""
+    """Yield the places of the leader's and the worker's template, which are both in the object at the path ``base``.
+
+    ``stamp`` writes the operator's fields on a pod, and ``owner`` returns the object that gangs are read from.
+    """
     for role, replicas in (("leader", spec_replicas), ("worker", _worker_pods)):
         yield TemplatePlace(
             path=(*base, f"{role}Template"),

@@ -63,7 +63,10 @@ class Subject:
     """The minimum number of pods of each PodGroup, by API group, namespace and name."""
 
     def group_size(self, name: str, *api_groups: str) -> int:
-        """Return the minimum of the PodGroup with this name in the pod's namespace; 0 if it is unknown."""
+        """Return the minimum number of pods of the PodGroup with this name in the pod's namespace; 0 if it is unknown.
+
+        ``api_groups`` are the API groups of the PodGroup, in the order in which they are tried.
+        """
         found = (self.group_sizes.get((each, self.namespace, name), 0) for each in api_groups)
         return next((size for size in found if size), 0)
 
@@ -107,7 +110,11 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Membership:
-    """A rule by which pods name their gang: ``read`` is called if a pod has the label, the annotation or the field."""
+    """A rule by which pods name their gang, in one label, annotation or field.
+
+    ``read`` is called for a pod that has this label, annotation or field. It returns the pod's ``Member``, or None if
+    the value names no gang.
+    """
 
     name: str
     """The name of the operator that makes such pods, as the operator's users know it."""
@@ -159,7 +166,10 @@ def index_of(text: str | None) -> int:
 
 
 def named(kind: str, identity: str) -> str:
-    """Return the name of a gang as a valid label value: a name that is too long is cut, and a digest is added."""
+    """Return the name of a gang, ``<kind>-<identity>``.
+
+    A name that is too long for a label value is cut, and a digest is added.
+    """
     name = f"{kind}-{identity}"
     if len(name) <= _LONGEST_NAME:
         return name

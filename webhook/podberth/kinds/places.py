@@ -56,7 +56,7 @@ class Scene:
 
     @property
     def item(self) -> Found:
-        """The value at the innermost ``ELEMENT`` of the path; empty if it is no object."""
+        """The innermost list item or map entry around the template, such as a worker group; empty if there is none."""
         return mapping_at(self.items[-1] if self.items else {})
 
     @property
@@ -115,17 +115,17 @@ def no_stamp(_pod: dict[str, Any], _scene: Scene) -> None:
 
 
 def workload(scene: Scene) -> Found:
-    """Return the workload itself, for a kind whose gangs are read from it."""
+    """Return the document of the workload itself, for a kind in which it is the object that gangs are read from."""
     return scene.document
 
 
 def nothing(_scene: Scene) -> Iterator[tuple[Steps, str]]:
-    """Yield nothing, for a template without fields from elsewhere."""
+    """Yield nothing, for a template whose pod takes no parts from elsewhere in the object (``TemplatePlace.fixed``)."""
     return iter(())
 
 
 def always(_scene: Scene) -> bool:
-    """Return True, for a template from which pods are always made."""
+    """Return True, for a template from which the controller always makes pods (``TemplatePlace.when``)."""
     return True
 
 
@@ -151,7 +151,7 @@ def item_replicas(scene: Scene) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplatePlace:
-    """One place of a pod template in the objects of a kind."""
+    """A path at which the objects of a kind have a pod template, and the facts about the pods of that template."""
 
     path: tuple[str, ...]
     """The path from the object to the template; ``ELEMENT`` is each item of a list, or each entry of a map."""

@@ -95,7 +95,7 @@ def _stamp_submitter(pod: dict[str, Any], scene: Scene) -> None:
 
 
 def ray_kind(kind: str, submitter: tuple[str, ...] = ()) -> WorkloadKind:
-    """Return the row of a kind that is, or makes, RayClusters.
+    """Return the ``WorkloadKind`` of a kind that is a RayCluster, or from which KubeRay makes RayClusters.
 
     ``submitter`` is the path of the template of the pod that submits a RayJob; empty if the kind has none.
     """

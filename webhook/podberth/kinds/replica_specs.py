@@ -36,7 +36,10 @@ LEFT_ALONE_SOURCE: Final = "kubeflow/training-operator pkg/controller.v1/control
 
 
 def set_restart_policy(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the restart policy of a role; for ExitCode it is Never, because the operator itself restarts the pods."""
+    """Write the restart policy of a role on a pod; nothing if the role has none.
+
+    For ExitCode it is Never, because the operator itself restarts the pods.
+    """
     policy = text(scene.item.get("restartPolicy"))
     if policy:
         pod["spec"]["restartPolicy"] = "Never" if policy == "ExitCode" else policy
@@ -89,7 +92,10 @@ def _launcher_waits(document: Found, _role: object) -> str:
 
 
 def replica_rules(kind: str, fronts: Collection[str], group: str = "kubeflow.org") -> GroupRules:
-    """Return the rules for the gangs of a Kubeflow job kind; ``fronts`` are the roles besides the workers."""
+    """Return the rules for the gangs of a Kubeflow job kind.
+
+    ``fronts`` are the roles, in lower case, that are members besides the workers; ``group`` is the kind's API group.
+    """
     return GroupRules(
         kind=(group, kind),
         minimums=replica_minimums,

@@ -74,7 +74,10 @@ _Read = TypeVar("_Read")
 
 
 def read_once(owner: Mapping[str, Any] | None, read: Callable[..., _Read], *more: str) -> _Read:
-    """Return ``read(owner, *more)``; if the owner is a ``Predicted``, the result is cached in the owner."""
+    """Return ``read(owner, *more)``; if the owner is a ``Predicted``, the result is cached in the owner.
+
+    ``more`` are the further arguments of ``read``.
+    """
     if not isinstance(owner, Predicted):
         return read(owner, *more)
     key = (read, *more)
@@ -85,9 +88,9 @@ def read_once(owner: Mapping[str, Any] | None, read: Callable[..., _Read], *more
 
 
 def asks_of(template: object) -> Asks | None:
-    """Return the requirements of the pods of an unchecked PodTemplateSpec; None as in ``asks_in``.
+    """Return the requirements of the pods of an unchecked PodTemplateSpec; None if they are unknown (``asks_in``).
 
-    A kept owner has ``Asks`` in place of the template, which is then the result.
+    An owner that podberth keeps has ``Asks`` in place of each template. Such an argument is returned unchanged.
     """
     if isinstance(template, Asks):
         return template
@@ -149,7 +152,7 @@ def _shared(asks: Asks) -> Asks:
 
 
 def role_of(part: object) -> Role:
-    """Return the role that a part of an owner describes with its ``replicas`` and its ``template``."""
+    """Return the role that a part of an owner describes: its ``replicas``, 1 if absent, and its ``template``."""
     replicas = at(part, "replicas")
     return Role(count(replicas, 1), asks_of(at(part, "template")), unread(replicas))
 

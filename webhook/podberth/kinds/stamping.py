@@ -23,7 +23,7 @@ def add_annotations(pod: dict[str, Any], annotations: Mapping[str, str]) -> None
 
 
 def own(pod: dict[str, Any], api_version: str, kind: str, name: str, uid: str) -> None:
-    """Write the owner reference and the generateName on a pod.
+    """Write on a pod the owner reference to an object with these fields, and the generateName from the object's name.
 
     Source: GetPodFromTemplate, kubernetes pkg/controller/controller_utils.go.
     """
@@ -41,7 +41,7 @@ def own(pod: dict[str, Any], api_version: str, kind: str, name: str, uid: str) -
 
 
 def owned_by_workload(pod: dict[str, Any], scene: Scene) -> None:
-    """Write the workload itself as the owner, for operators that make pods without a Job or StatefulSet."""
+    """Write on a pod the owner reference to the workload, for operators that make pods without a Job or StatefulSet."""
     version, kind = scene.document.get("apiVersion"), scene.document.get("kind")
     own(pod, str(version), str(kind), scene.name, scene.uid)
 

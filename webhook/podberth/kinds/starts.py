@@ -56,7 +56,7 @@ class Share(Generic[P]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Start(Generic[P]):
-    """The pods of a gang that start together."""
+    """The least number of a gang's pods that start together: of all its pods, and of the pods of each template."""
 
     shares: tuple[Share[P], ...]
     least: int
@@ -65,7 +65,7 @@ class Start(Generic[P]):
     def of(self, some: Sequence[P]) -> "Start[P]":
         """Return the ``Start`` of only the pods ``some``, a part of the gang's pods.
 
-        Its ``least`` is the number of these pods that start together even if all other pods of the gang start, too.
+        Its ``least`` is the number of these pods that are needed even if all other pods of the gang start.
         """
         wanted = {each.template.path for each in some}
         shares = tuple(each for each in self.shares if each.pods.template.path in wanted)
@@ -73,7 +73,10 @@ class Start(Generic[P]):
         return Start(shares=shares, least=max(sum(each.least for each in shares), self.least - others, 0))
 
     def at_least(self, stated: int) -> "Start[P]":
-        """Return this ``Start`` with the minimum ``stated`` if that is lower; then any of the pods may start first."""
+        """Return this ``Start`` with the minimum ``stated`` as its ``least``; unchanged if ``stated`` is not lower.
+
+        With the lower minimum, any of the gang's pods may be the first, so no template has a minimum of its own.
+        """
         if stated >= self.least:
             return self
         return Start(shares=tuple(Share(pods=each.pods, most=each.most, least=0) for each in self.shares), least=stated)
@@ -90,7 +93,11 @@ class StartingGang:
     """The pods of each template; all are of one type with the protocol ``StartingPods``."""
 
     def item(self, pods: StartingPods, end: int | None) -> Found:
-        """Return the task, worker group or clique that has the template; ``end`` cuts the template's path."""
+        """Return the part of the gang's document that has the template, such as a task, worker group or clique.
+
+        ``end`` is the end of a slice: the template's path from the gang's object is cut there; None: it is not cut. The
+        result is empty if there is no object at that path.
+        """
         return mapping_at(find(self.document, pods.template.path[len(self.base) :][:end]))
 
 
@@ -114,7 +121,10 @@ def together(gang: StartingGang) -> Start[Any]:
 
 
 def replica_specs(gang: StartingGang) -> Start[Any]:
-    """Return the ``Start`` of a Kubeflow job; an elastic job, or a TFJob with dynamic workers, starts with any pods."""
+    """Return the ``Start`` of a Kubeflow job: its stated minimum, else all pods.
+
+    In an elastic job, or a TFJob with dynamic workers, no pods have to start together.
+    """
     spec = mapping_at(gang.document, "spec")
     if spec.get("elasticPolicy") is not None or spec.get("enableDynamicWorker") is True:
         return none_of(gang.pods)

@@ -68,13 +68,13 @@ class System:
 
     @property
     def asked_at(self) -> tuple[tuple[str, ...], ...]:
-        """The paths of the annotations ``asked`` in a pod."""
+        """The paths in a pod of the annotations that already ask the system for topology (``asked``), sorted."""
         return tuple(("metadata", "annotations", key) for key in sorted(self.asked))
 
     def places(self, topology: str | None = None) -> str:
-        """Return the text that says why podberth places no pod of the system, and where to ask for topology.
+        """Return the message that the system places this pod's group, with the field that asks the system for topology.
 
-        ``topology`` replaces the system's own advice; empty: no advice.
+        ``topology`` replaces the system's own text about that field. If it is empty, the message leaves the field out.
         """
         where = self.topology if topology is None else topology
         advice = f"; for topology {where}" if where else ""
@@ -123,15 +123,16 @@ ONE_MEMBER: Final[Mapping[str, Any]] = {"minMember": 1}
 
 
 def by_label(key: str) -> Callable[[Mapping[str, Any]], object]:
-    """Return a function that returns the value of a pod's label."""
+    """Return a function that returns the value of the label ``key`` of a Pod manifest; None if the label is absent."""
     return lambda pod: labels(pod).get(key)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """The keys of one system for parts of GPUs. A resource, an annotation or a scheduler shows that a pod uses it.
+    """The resources, annotations and schedulers by which a pod uses one system for sharing GPUs. One of them is enough.
 
-    With ``only_under`` the annotations count only for pods of that scheduler, because other systems use the same keys.
+    If ``only_under`` names a scheduler, the annotations count only for pods of that scheduler, because other systems
+    use the same keys.
     """
 
     name: str

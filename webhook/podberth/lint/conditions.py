@@ -124,11 +124,11 @@ class Conditions:
 
     @property
     def given(self) -> tuple[Formula, ...]:
-        """The statements that are true of every pod for which the conditions are evaluated."""
+        """The statements that podberth guarantees about every pod for which it evaluates the conditions."""
         return (*_KNOWN, _FOR_GPUS) if self.for_gpus else _KNOWN
 
     def can_hold(self, *formulas: Formula) -> bool:
-        """Return whether a pod can exist for which all conditions and the given statements are true."""
+        """Return whether all matchConditions and ``formulas`` can be true of a pod; also True if that is uncertain."""
         return possible(*self.given, *self.formulas, *formulas)
 
     def says(self, tree: Tree, *, wanted: bool = True) -> Formula:  # noqa: PLR0911 - one for each form

@@ -35,7 +35,10 @@ class ExpressionCost:
 
 
 def costs_of(policy: Linted) -> Iterator[ExpressionCost]:
-    """Yield the cost of each expression of a policy."""
+    """Yield the cost of each expression of a policy, except those that are just a scalar field of ``gpu`` or ``gang``.
+
+    These are never evaluated.
+    """
     for placed in policy.expressions:
         if placed.bound is not None:  # else a scalar of gpu or gang: it is never evaluated
             yield ExpressionCost(policy, placed.path, placed.bound.expression.costs[""])

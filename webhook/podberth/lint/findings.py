@@ -105,7 +105,10 @@ class Linted:
         return self._trees[source]
 
     def reached(self, source: str) -> Iterator[tuple[Path | None, Tree]]:
-        """Yield the tree of an expression with None, and the trees of the variables that it needs with their paths."""
+        """Yield the tree of an expression, and the tree of each variable that it needs, directly or indirectly.
+
+        Each tree comes after its path in the policy's document: None for the expression, whose path the caller knows.
+        """
         paths = {item.name: index for index, item in enumerate(self.spec.variables)}
         waiting: list[tuple[Path | None, Tree]] = [(None, self.tree(source))]
         seen: set[str] = set()
@@ -183,7 +186,10 @@ class Library:
             yield from policy.mutations
 
     def parts(self, *concerns: str) -> Iterator[tuple[LintedMutation, Path, Tree]]:
-        """Yield each part of the expressions of some concerns, and of the variables that these need, with its path."""
+        """Yield every subexpression of the mutations of some concerns, and of the variables that these mutations need.
+
+        Each comes after its mutation, and the path of the whole expression in the policy's document.
+        """
         for mutation in self.mutations:
             for leaf in mutation.leaves if mutation.source.concern in concerns else ():
                 for path, tree in mutation.policy.reached(leaf.source):
@@ -203,7 +209,7 @@ class RuleModule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LintRule:
-    """One row of the registry of rules."""
+    """A lint rule, made from the module that implements it."""
 
     module: RuleModule
 

@@ -31,7 +31,10 @@ class Suppression:
 
 
 def suppressions(text: str, file: str, known: Collection[str]) -> tuple[list[Suppression], list[Problem]]:
-    """Return the suppressions in a file's comments, and the problems of those comments."""
+    """Return the suppressions in a file's comments, and the problems of those comments.
+
+    ``file`` is the name of the file in problems; ``known`` has the names of all rules.
+    """
     lines = text.splitlines()
     found: list[Suppression] = []
     problems: list[Problem] = []

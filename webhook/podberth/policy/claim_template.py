@@ -172,7 +172,7 @@ class ClaimTemplate(Model):
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """The spec as the policy's document has it."""
+        """The template's spec as JSON, with only the fields that the policy states."""
         return self.spec.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
     @cached_property

@@ -35,7 +35,7 @@ def clashes(parsed: Iterable[ParsedPolicy]) -> tuple[Problem, ...]:
 
 
 def comes_first(winner: str) -> str:
-    """Return the note for the later of two policies that write one field: the value of ``winner`` stays."""
+    """Return the note for the later of two policies that write one field; ``winner`` is the name of the earlier one."""
     return f"policy {winner} writes it too and comes first; on a pod that both match, its value stays"
 
 

@@ -31,10 +31,11 @@ _SNAPSHOT_NAMES = frozenset({"topology", "mig", "namespaceObject", "params"})
 
 
 def depends_on_snapshot(path: tuple[str, ...]) -> bool:
-    """Return whether the value at a static access path depends on the cluster's state, not on the pod alone.
+    """Return whether the value at a path that an expression reads depends on the cluster, and not on the pod alone.
 
-    A gang's size may come from its owner or PodGroup, and a claim's devices from the claim or its template. The
-    snapshot may not have these objects yet.
+    ``path`` is one of the paths that ``cel.reads`` returns, such as ("gang", "size"). A gang's size may come from its
+    owner or PodGroup, and a claim's devices from the claim or its template. The snapshot may not have these objects
+    yet.
     """
     if path[:2] == ("gpu", "claims"):
         return path[3:] != ("name",)
@@ -80,7 +81,7 @@ class CompiledMutation:
 
     @property
     def reads(self) -> frozenset[tuple[str, ...]]:
-        """The static access paths that the entry's expressions read."""
+        """The paths of the fields that the entry's expressions read (``cel.reads``)."""
         return frozenset().union(*(bound.reads for bound in self.bounds))
 
     @cached_property
@@ -105,7 +106,7 @@ class CompiledValidation:
 
     @property
     def reads(self) -> frozenset[tuple[str, ...]]:
-        """The static access paths that the entry's expressions read."""
+        """The paths of the fields that the entry's expressions read (``cel.reads``)."""
         return self.expression.reads | (self.message_expression.reads if self.message_expression else frozenset())
 
 
@@ -165,7 +166,7 @@ class CompiledPolicy:
 
     @cached_property
     def conditions_read(self) -> frozenset[tuple[str, ...]]:
-        """The static access paths that the matchConditions read."""
+        """The paths of the fields that the matchConditions read (``cel.reads``)."""
         return frozenset().union(*(bound.reads for _, bound in self.conditions))
 
     @cached_property
@@ -214,7 +215,10 @@ class CompiledPolicy:
         )
 
     def check(self, late: Late) -> tuple[Problem, ...]:
-        """Compile all expressions and compute their cost; return the problems. ``late`` is called before each one."""
+        """Compile all expressions and compute their cost; return the policy's problems, empty if there are none.
+
+        ``late`` is called before each expression. Once it returns True, no more is compiled, and a problem says so.
+        """
         self._checking, self._late = True, late
         self._compile()
         self._checking, self._late = False, never

@@ -22,7 +22,7 @@ Params: TypeAlias = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A mutation that applies to this pod: the entry, the values of its expressions, and its reason for the user."""
+    """A mutation that applies to this pod: the entry, its expressions' values by name, and the reason to show users."""
 
     mutation: CompiledMutation
     leaves: Mapping[str, Any]
@@ -31,7 +31,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A validation that is false for this pod; ``error`` is True if the validation could not be evaluated."""
+    """A validation that this pod fails: it is false, or could not be evaluated, and then ``error`` is True."""
 
     message: str
     reason: str
@@ -95,7 +95,9 @@ class Evaluation:
         return combine(self.policy, answers)
 
     def mutations(self) -> list[Asked]:
-        """Return the mutations that apply, in the policy's order, without values of ``CompiledMutation.facts``.
+        """Return the mutations that apply, in the policy's order.
+
+        Expressions in ``CompiledMutation.facts`` have no value in the results, because they are read without CEL.
 
         Raises:
             EvaluationError: an expression of an entry failed; then none of the policy's mutations applies.

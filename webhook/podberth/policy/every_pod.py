@@ -28,7 +28,10 @@ def entries_wanted(policy: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def needs_every_pod(annotations: Mapping[str, str]) -> bool:
-    """Return whether a policy of scope All needs the reviews of all pods: True unless its annotation denies it."""
+    """Return whether a policy of scope All needs the reviews of all pods.
+
+    False only if the value of the policy's annotation ``NEEDS_EVERY_POD_ANNOTATION`` is ``false``.
+    """
     return annotations.get(NEEDS_EVERY_POD_ANNOTATION) != "false"
 
 

@@ -23,7 +23,7 @@ class SetUpError(EvaluationError):
 
 
 class NamespaceUnknownError(SetUpError):
-    """A namespaceSelector cannot be evaluated, because the request's namespace is unknown; this is an error."""
+    """A namespaceSelector cannot be evaluated, because the request's namespace is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -181,7 +181,7 @@ class Gang(Model):
 
 
 class Topology(Model):
-    """One domain of a topology level for the pod's own gang, or for its slice of it."""
+    """Placement of the pod's own gang, or of each slice of the gang, in one domain of a topology level."""
 
     level: StringExpression
     """A node label key; `''`: no change."""
@@ -252,7 +252,10 @@ CONCERNS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One CEL expression of a mutation: its name for ``mutation``, its path in the entry, its source and its type."""
+    """One CEL expression of a mutation: its name, its path in the entry, its source, and the type of its value.
+
+    By the name, ``mutation`` finds the value: a field's name or a key, or "" if the entry has only one expression.
+    """
 
     name: str
     path: Path

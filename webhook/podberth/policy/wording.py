@@ -18,7 +18,10 @@ Finding: TypeAlias = tuple[Path, bool, str]
 
 
 def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]:
-    """Yield the problems for which pydantic refused a document as ``model``."""
+    """Yield the problems for which pydantic refused a document as ``model``.
+
+    Each has its path in the document, whether the key at the path is wrong and not its value, and the message.
+    """
     for details in error.errors(include_url=False):
         path = tuple(step for step in details["loc"] if step != "[key]")
         of_key = path != details["loc"]
@@ -31,7 +34,7 @@ def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]
 
 
 def fields_at(model: type[BaseModel], path: Path) -> tuple[str, ...]:
-    """Return the names of the fields, as documents spell them, of the part of ``model`` at ``path``."""
+    """Return the names of the fields, as documents spell them, of the part of ``model`` at ``path``; empty if none."""
     annotation: Any = model
     for step in path:
         found = _model_in(annotation)
@@ -63,7 +66,11 @@ def _message(details: ErrorDetails) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as text for a message: a scalar as it is, any other value as the name of its type."""
+    """Return a value as text for a message.
+
+    A number or bool is written as in JSON, and a string in quotes with 80 characters at most. Any other value is
+    represented by the name of its type.
+    """
     if isinstance(value, bool | int | float):
         return repr(value).lower()
     return repr(value)[:80] if isinstance(value, str) else kind_of(value)

@@ -61,7 +61,10 @@ class BoundedConnection(web.RequestHandler):
             self._places.prove(self)
 
     def displace(self) -> None:
-        """Close this connection, because another connection needs its place."""
+        """Close this connection, because another connection needs its place.
+
+        If a request has begun, the caller first gets the answer 503.
+        """
         if self.shaking is not None:
             self.shaking.cancel()
         if self._request_in_progress or self._head_bytes:

@@ -56,7 +56,7 @@ class Places:
         return True
 
     def settle(self, guest: Guest) -> None:
-        """Note that a connection's TLS handshake is finished."""
+        """Note that a connection's TLS handshake is finished, and free the bytes that only a handshake needs."""
         if guest in self._shaking:
             self._shaking.discard(guest)
             self._give_back(HANDSHAKE_BYTES - CONNECTION_BYTES)

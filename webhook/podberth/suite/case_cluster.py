@@ -37,7 +37,10 @@ def documents(suite: Suite, case: Case, namespace: str) -> list[Document]:
 
 
 def with_values(suite: Suite, case: Case, params: Params) -> dict[tuple[str, str], Document]:
-    """Return the params in which the values of the case replace single values; missing ConfigMaps are added."""
+    """Return ``params`` with single values replaced by those that the case, else the suite, states.
+
+    A ConfigMap that ``params`` lacks is added. The keys are (namespace, name).
+    """
     values = case.params if case.params is not None else suite.cluster.params or {}
     changed = dict(params)
     for name, data in values.items():

@@ -30,7 +30,10 @@ class Observed:
 
 
 class Observer:
-    """Records which policies apply in the cases of a suite and, if asked, every answer; a ``policy.evaluate.Watch``."""
+    """Records which policies apply in the cases of a suite and, with ``keep_answers``, each expression's result.
+
+    It is a ``policy.evaluate.Watch``.
+    """
 
     def __init__(self, *, keep_answers: bool = False) -> None:
         """Record matched policies; with ``keep_answers``, every answer too, for coverage and cost.

@@ -84,7 +84,8 @@ def run_suite(
 ) -> SuiteResult:
     """Run the selected cases against ``policies`` and return the results.
 
-    ``observer`` gets every evaluation but those of the second pass.
+    ``observer`` gets every evaluation except those of the second call of /mutate. ``settings`` None: all cases are run,
+    without golden files.
 
     Raises:
         PolicyError: the policies cannot be used, so there is nothing to test.
@@ -191,7 +192,7 @@ def _request(place: Path, case: Case) -> AdmissionRequest:
 
 
 def written(pod: Document) -> Document:
-    """Return a pod, or a part of one, with quantities in canonical form, as the API server writes them."""
+    """Return a copy of a pod, or of a part of one, with quantities in canonical form, as the API server writes them."""
     made = deepcopy(pod)
     write_quantities(made)
     return made
@@ -267,8 +268,7 @@ def differences(expected: object, actual: object, path: Path = ()) -> Iterator[t
 
     - an object: each of its keys is in the actual object, with a value that matches; further keys do not matter;
     - a list: each of its items matches its own item of the actual list, in the same order; other items do not matter;
-    - an empty object or list: the actual one is empty or absent;
-    - null: the field is absent or null;
+    - null, or an empty object or list: the actual value is absent, null or an empty object or list;
     - anything else: the same value of the same type (``"1"`` is not ``1``).
     """
     if expected in (None, {}, []):

@@ -39,7 +39,10 @@ MOST_ROWS = 100
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """One nodeSelectorTerm: the wanted rows that it selects, and the indexes of the keys that exclude all others."""
+    """One nodeSelectorTerm: the wanted rows that it selects, and the keys whose values exclude all other rows.
+
+    The keys are indexes in a row.
+    """
 
     rows: tuple[Row, ...]
     keys: tuple[int, ...]

@@ -129,7 +129,10 @@ class Choices:
         self._remembered: dict[NodeSelection, tuple[Part, ...]] = {}
 
     def chosen(self, selection: NodeSelection) -> tuple[Part, ...]:
-        """Return the matching nodes by class. The results for the last two selections are cached."""
+        """Return the nodes that a pod's node selection matches, as parts of node classes.
+
+        The results for the last two selections are cached.
+        """
         found = self._remembered.get(selection)
         if found is None:
             found = tuple(self._choose(selection))

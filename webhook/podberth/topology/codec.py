@@ -102,7 +102,10 @@ def decode_topology(config_map: Mapping[str, Any]) -> NodeTopology:
 
 
 def is_same_but_for_time(text: str, other: str) -> bool:
-    """Return whether two documents, as texts of the ConfigMap, are equal except for ``observed``."""
+    """Return whether two documents, as texts of the ConfigMap, are equal except for ``observed``.
+
+    False if ``text`` is not canonical, as ``encode_topology`` writes it, and differs from ``other``.
+    """
     if text == other:
         return True
     try:

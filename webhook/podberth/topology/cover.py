@@ -57,9 +57,10 @@ class Cover:
 
 
 def cover(wanted: Sequence[LabelledNodes], others: Sequence[LabelledNodes], *, conventions: Conventions) -> Cover:
-    """Return nodeSelectorTerms that select every wanted label set and no label set of ``others``.
+    """Return the terms that select every wanted label set and no label set of ``others``, if labels can do so.
 
-    Label sets that are in neither, such as those of transient nodes, may match or not.
+    If not, ``Cover.exact`` is False. There are no terms if either argument is empty. Label sets that are in neither,
+    such as those of transient nodes, may match or not.
     """
     if not wanted or not others:
         return Cover((), exact=True)

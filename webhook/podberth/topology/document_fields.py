@@ -15,14 +15,18 @@ _SHOWN = 60
 
 
 def bad(where: str, got: object, want: str) -> TopologyError:
-    """Return the error that reports a wrong value: the place of the value, the value, and what was expected."""
+    """Return the error that reports a wrong value: ``where`` names it, ``got`` is it, and ``want`` was expected."""
     shown = repr(got)
     shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
     return TopologyError(f"{where}: got {shown}, want {want}")
 
 
 def take_text(document: Mapping[str, Any], key: str, where: str, *, longest: int) -> str:
-    """Return the string at ``key``, at most ``longest`` printable characters; empty if it is absent or null."""
+    """Return the string at ``key``, at most ``longest`` printable characters; empty if it is absent or null.
+
+    Raises:
+        TopologyError: the value is anything else; ``where`` names the document in the message.
+    """
     value = document.get(key)
     if value is None:
         return ""
@@ -32,7 +36,11 @@ def take_text(document: Mapping[str, Any], key: str, where: str, *, longest: int
 
 
 def take_choice(document: Mapping[str, Any], key: str, where: str, choices: tuple[str, ...]) -> str:
-    """Return the string at ``key``, which has to be one of ``choices``; the first choice if it is absent or null."""
+    """Return the string at ``key``, which has to be one of ``choices``; the first choice if it is absent or null.
+
+    Raises:
+        TopologyError: the value is anything else; ``where`` names the document in the message.
+    """
     value = document.get(key)
     if value is None:
         return choices[0]
@@ -45,7 +53,7 @@ def take_number(document: Mapping[str, Any], key: str, where: str, *, most: int)
     """Return the whole number at ``key``, from 0 to ``most``; None if it is absent or null.
 
     Raises:
-        TopologyError: the value is anything else; ``where`` is the document's place, for the message.
+        TopologyError: the value is anything else; ``where`` names the document in the message.
     """
     value = document.get(key)
     if value is None:
@@ -56,7 +64,11 @@ def take_number(document: Mapping[str, Any], key: str, where: str, *, most: int)
 
 
 def take_flag(document: Mapping[str, Any], key: str, where: str) -> bool:
-    """Return the boolean at ``key``; False if it is absent or null."""
+    """Return the boolean at ``key``; False if it is absent or null.
+
+    Raises:
+        TopologyError: the value is anything else; ``where`` names the document in the message.
+    """
     value = document.get(key)
     if value is not None and not isinstance(value, bool):
         raise bad(f"{where}.{key}", value, "true or false")
@@ -64,7 +76,11 @@ def take_flag(document: Mapping[str, Any], key: str, where: str) -> bool:
 
 
 def take_object(document: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
-    """Return the object at ``key``; an empty object if it is absent or null."""
+    """Return the object at ``key``; an empty object if it is absent or null.
+
+    Raises:
+        TopologyError: the value is anything else; ``where`` names the document in the message.
+    """
     value = document.get(key)
     if value is None:
         return {}
@@ -74,7 +90,12 @@ def take_object(document: Mapping[str, Any], key: str, where: str) -> dict[str, 
 
 
 def take_list(document: Mapping[str, Any], key: str, where: str, *, most: int) -> Iterator[tuple[str, Any]]:
-    """Yield the elements of the list at ``key``, each with its place as text; nothing if the list is absent or null."""
+    """Yield each element of the list at ``key``, after the element's place as text; nothing if it is absent or null.
+
+    Raises:
+        TopologyError: the value is no list, or has more than ``most`` elements; ``where`` names the document in the
+            message.
+    """
     value = document.get(key)
     if value is None:
         return
@@ -91,6 +112,8 @@ def take_objects(
 ) -> tuple[T, ...]:
     """Return the results of ``read(object, place)`` for the objects of the list at ``key``; absent or null is empty.
 
+    ``where`` names the document in messages, and ``place`` the object.
+
     Raises:
         TopologyError: the value is no list of objects, or has more than ``most`` elements.
     """
@@ -103,7 +126,11 @@ def take_objects(
 
 
 def take_strings(document: Mapping[str, Any], key: str, where: str) -> dict[str, str]:
-    """Return the object at ``key``, whose values have to be strings (such as labels); empty if it is absent or null."""
+    """Return the object at ``key``, whose values have to be strings (such as labels); empty if it is absent or null.
+
+    Raises:
+        TopologyError: the value is anything else; ``where`` names the document in the message.
+    """
     strings = take_object(document, key, where)
     for name, value in strings.items():
         if not isinstance(value, str):

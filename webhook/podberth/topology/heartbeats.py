@@ -99,7 +99,8 @@ class Heartbeats:
     def run_out(self, at: float) -> list[str]:
         """Return the names of the nodes whose heartbeat has expired, or become unreadable, since the last call.
 
-        A node is returned again if its Lease was renewed and has expired again.
+        ``at`` is the time now, in seconds, by the clock that decides expiry. A node is returned again if its Lease was
+        renewed and has expired again.
         """
         found = []
         while self._queue and self._queue[0][0] < at:
@@ -120,7 +121,7 @@ class Heartbeats:
             heapq.heappush(self._queue, (due, name))
 
     def stale(self, name: str, at: float) -> bool:
-        """Return whether the heartbeat of a node has expired at the time ``at``."""
+        """Return whether a node's heartbeat has expired at the time ``at``, by the clock that decides expiry."""
         due = self._due.get(name)
         return due is not None and due < at
 
@@ -147,12 +148,18 @@ class WatchClock:
         return (at if self._lost_at is None else self._lost_at) - self._blind_seconds
 
     def lose(self, at: float) -> None:
-        """Stop this clock at the moment ``at``; no effect if it is stopped already."""
+        """Stop this clock when the watch is interrupted; no effect if it is stopped already.
+
+        ``at`` is the monotonic clock's time of the last event before the interruption.
+        """
         if self._lost_at is None:
             self._lost_at = at
 
     def regain(self, at: float) -> None:
-        """Start this clock again at the moment ``at``; no effect if it runs."""
+        """Start this clock again when the watch works again; no effect if it runs.
+
+        ``at`` is the monotonic clock's time of the first event after the interruption.
+        """
         if self._lost_at is not None:
             self._blind_seconds += max(0.0, at - self._lost_at)
             self._lost_at = None

@@ -156,7 +156,7 @@ class TopologyIndex:
     def nodes(self, need: Need) -> NodeSet:
         """Return the nodes that could run a pod with this need.
 
-        Results are cached; of large needs only the last result is.
+        Results are cached; for large needs (``is_small``) only the last one.
         """
         large = self._large
         if large is not None and large[0] is need:  # hashing or comparing it costs as much as its length
@@ -178,10 +178,10 @@ class TopologyIndex:
         return found
 
     def levels(self, roles: Roles) -> tuple[str, str]:
-        """Return two levels for a gang of different roles: the narrowest that can hold it, and the narrowest safe one.
+        """Return two levels for a gang of different roles, as label keys: the narrowest, and the narrowest safe one.
 
-        They are defined as ``NodeSet.narrowest_level`` and ``narrowest_safe_level`` are for equal pods. Results are
-        cached.
+        They are defined as ``NodeSet.narrowest_level`` and ``narrowest_safe_level`` are for equal pods. A level is
+        empty if there is none. ``roles`` has the need of each role with its number of pods. Results are cached.
         """
         found = self._gangs.get(roles)
         if found is None:

@@ -35,7 +35,10 @@ def links_of(observation: Observation) -> Links:
 
 
 def level_between(one: PciPlace, other: PciPlace) -> str:
-    """Return the path between two PCI devices as ``nvidia-smi topo -m`` names it; ``?`` if one place is unknown."""
+    """Return the path between two PCI devices as ``nvidia-smi topo -m`` names it; ``?`` if one position is unknown.
+
+    The paths are ``PIX``, ``PXB``, ``PHB``, ``NODE`` and ``SYS``, the shortest first.
+    """
     if not one.path or not other.path:
         return _UNKNOWN
     if one.root != other.root:

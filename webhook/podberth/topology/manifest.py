@@ -43,10 +43,10 @@ FAULTS: frozenset[str] = frozenset(
 
 
 def judge(node: Node, topology: NodeTopology | None, *, stale: bool) -> Node:
-    """Return the node together with its topology document.
+    """Return a node of ``read_node`` together with its topology document; None: the node has no document.
 
-    The node becomes transient if its devices or a stale document say so. ``node`` is a result of ``read_node``; a
-    watcher learns of the node and its document separately.
+    The node becomes transient if its devices are out of use, or if the document is stale, because the agent's heartbeat
+    has expired. A reason that ``read_node`` found is kept.
     """
     transient = node.transient or _device_state(node.allocatable, node.capacity, topology)
     return replace(node, topology=topology, transient=transient or ("stale" if stale else ""))

@@ -119,9 +119,10 @@ def own_tolerations(pod_spec: Mapping[str, Any], conventions: Conventions) -> To
 
 
 class Reach:
-    """The function that returns whether a pod tolerates a node's taints, once it also tolerates those of GPU nodes.
+    """A function for one pod: called with a node's taints, it returns whether the pod tolerates all of them.
 
-    Each taint is looked up among the tolerations by its key, because a pod may have thousands of tolerations.
+    Taints that mark GPU nodes or a temporary state count as tolerated, as does PreferNoSchedule. Each taint is looked
+    up among the tolerations by its key, because a pod may have thousands of tolerations.
     """
 
     def __init__(self, need: Need, conventions: Conventions) -> None:
@@ -183,9 +184,10 @@ def total(need: Need) -> int:
 
 
 def pods_per_node(capability: Capability, need: Need) -> int:
-    """Return the number of pods with this need that an empty node with this capability holds; 0 without accelerators.
+    """Return the number of pods with this need that an empty node with this capability holds.
 
-    The result for a pod with DRA claims is 1, because a node with such devices holds at least one.
+    The result is 0 if the pod asks for no accelerator, and 1 if it asks by DRA claims alone, because a node with such
+    devices holds at least one pod.
     """
     if need.claimed and not need.requests:
         return 1

@@ -59,7 +59,7 @@ class NodeClass:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
-    """Some of the nodes of a class."""
+    """Some or all of the nodes of a class."""
 
     node_class: NodeClass
     names: frozenset[str] | None = None
@@ -123,7 +123,7 @@ class NodeSet:
     def with_link_domain(self, size: int) -> "NodeSet":
         """Return only the nodes with ``size`` of the requested GPUs in one NVLink domain; all if ``size`` is below 2.
 
-        Cached.
+        The result is cached.
         """
         if size <= 1:
             return self
@@ -147,7 +147,7 @@ class NodeSet:
     def with_instances(self, profile: str) -> "NodeSet":
         """Return only the nodes on which ``nvidia.com/gpu`` is a MIG instance of the profile; none for an empty name.
 
-        Cached.
+        The result is cached.
         """
         # A profile that no node has is answered as an empty name is.
         profile = profile if any(part.node_class.capability.instance == profile for part in self.parts) else ""
@@ -165,7 +165,7 @@ class NodeSet:
 
     @cached_property
     def placement(self) -> Placement:
-        """Label expressions for the durable nodes, and against durable nodes that the pod selects but that do not fit.
+        """The label expressions that select the durable nodes of this set and no durable node that does not fit.
 
         Nodes that the pod's own nodeSelector or affinity excludes may match, because the scheduler applies both.
         """
@@ -259,7 +259,7 @@ class NodeSet:
         return next((level for level, least, _ in self._domain_sizes if least >= wanted), "")
 
     def machines(self, level: str = "") -> Mapping[str, Sequence[tuple[Capability, int]]]:
-        """Return, for each domain of a level, the capabilities of these nodes with the number of nodes that have each.
+        """Return, by domain of a level, the capability of each class of nodes in it, with the number of these nodes.
 
         Without a level, the only key is "". Unlike in ``narrowest_level``, transient nodes count, because the cluster
         could hold pods there later. Empty if no fitting node is in a domain of the level.
@@ -272,7 +272,10 @@ class NodeSet:
 
     @cached_property
     def mig_offers(self) -> Mapping[str, int]:
-        """The MIG resources that the durable nodes offer, each with the least MiB of an instance; 0: unknown."""
+        """The MIG resources that the durable nodes offer, each with the least MiB of an instance.
+
+        The MiB are 0 if they are unknown on any of these nodes.
+        """
         offers: dict[str, int] = {}
         for part in self.durable_parts:
             capability = part.node_class.capability

@@ -143,7 +143,8 @@ def picture_of(node: Node, conventions: Conventions | None = None) -> NodePictur
 def machine_of(node: Node) -> str:
     """Return a node's GPUs as text, such as ``8 x H100``; empty if none is known.
 
-    They come from the topology document, else from the product label and the amount of ``nvidia.com/gpu``.
+    They come from the topology document, else from the product label and the amount of ``nvidia.com/gpu``. If there is
+    a label and no such amount, the text is the product alone.
     """
     if node.topology and node.topology.gpus:
         counts: dict[str, int] = {}
@@ -157,7 +158,10 @@ def machine_of(node: Node) -> str:
 
 
 def shape_of(node: Node) -> str:
-    """Return the links' shape with the size of the largest domain: ``full-mesh of 8``, ``islands of 2``, ``none``."""
+    """Return the links' shape with the size of the largest domain: ``full-mesh of 8``, ``islands of 2``, ``none``.
+
+    If no document has the links, the text is ``8 linked, by labels``, or ``unknown``.
+    """
     links = node.topology.links if node.topology else None
     if links is not None and links.shape != "unknown":
         largest = max(map(len, links.domains), default=0)
@@ -173,7 +177,10 @@ def offers_of(node: Node) -> tuple[Offer, ...]:
 
 
 def layout_of(node: Node) -> Mapping[int, str]:
-    """Return the MIG layout of each GPU in MIG mode as text, ordered by placement: ``1g.5gb@0 2g.10gb@2``."""
+    """Return the MIG layout of each GPU in MIG mode as text, by the GPU's index; empty without a topology document.
+
+    The instances are ordered by placement, such as ``1g.5gb@0 2g.10gb@2``. A GPU without instances is ``uncut``.
+    """
     topology = node.topology
     if topology is None:
         return {}

@@ -25,7 +25,7 @@ _TOO_LONG = f"labels distinguish them from the others only in more than {MAX_TER
 
 @dataclass(frozen=True, slots=True)
 class Unfit:
-    """Nodes that match the pod's own request, but that do not fit."""
+    """Nodes with these labels that have the resources that the pod requests, and still do not fit the pod."""
 
     labels: Mapping[str, str]
     why: frozenset[Trait] | None

@@ -35,7 +35,7 @@ _LARGEST: Final = 2**31 - 1
 
 
 def min_member(api_group: str, document: Mapping[str, Any]) -> int:
-    """Return the smallest number of pods that a PodGroup starts together; 0 if it states none.
+    """Return the smallest number of pods that a PodGroup starts together; 0 if it states none or an invalid number.
 
     A minimum of 1 does not show how many pods there are, so the result is 0.
     """

@@ -14,7 +14,7 @@ from .need import Need, covers, pods_per_node, total
 
 @dataclass(frozen=True, slots=True)
 class PodsWanted:
-    """Pods with equal needs for which room is wanted."""
+    """Pods with equal needs, for which ``lacks`` checks that there is room."""
 
     need: Need
     most: int
@@ -25,9 +25,10 @@ class PodsWanted:
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """Pods that do not all fit: ``pods`` pods of ``kinds`` are wanted, and there is room for ``room``.
+    """Pods that do not all fit into a domain: ``pods`` pods are wanted, and there is room for ``room`` of them.
 
-    ``kinds`` are indexes in the argument ``wanted`` of ``lacks``.
+    If ``resource`` is not empty, ``room`` counts its units, and not pods. ``kinds`` are the pods' indexes in the
+    argument ``wanted`` of ``lacks``.
     """
 
     kinds: tuple[int, ...]

@@ -22,7 +22,10 @@ _ZONES: Mapping[Provider, tuple[str, str]] = {
 
 
 def mig_strategy(row: Shape) -> str:
-    """Return a machine's MIG strategy: single if all GPUs have one profile (k8s-device-plugin internal/rm/rm.go)."""
+    """Return a machine's MIG strategy: ``none`` without MIG, ``single`` if all GPUs have one profile, else ``mixed``.
+
+    Source: k8s-device-plugin internal/rm/rm.go.
+    """
     if not row.cut:
         return "none"
     return "single" if len(row.cut) == 1 and not row.whole else "mixed"

@@ -54,7 +54,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Look:
-    """One reading of a node's devices by the agent."""
+    """The topology and the usage of a node's devices, as the agent has read them at one time."""
 
     topology: NodeTopology
     usage: Usage

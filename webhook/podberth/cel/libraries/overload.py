@@ -33,7 +33,7 @@ class LibraryError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Overload:
-    """A function for one list of argument types.
+    """One signature of a library function, with its implementation.
 
     Either ``call`` or ``body`` implements the function; without both, the engine itself does.
     """
@@ -75,7 +75,7 @@ _COMMA = re.compile(r", (?![^(]*\))")
 
 
 def overload(each: str, signature: str, answer: Callable[..., Any] | str | None = None) -> Overload:
-    """Return the overload with an id and a signature, such as ``.indexOf(list(A), A): int``.
+    """Return the overload with upstream's id ``each`` and a signature, such as ``.indexOf(list(A), A): int``.
 
     A leading dot marks a member function, whose receiver is the first parameter. ``answer`` is the Python function or
     the CEL body; None means that the engine implements the function.

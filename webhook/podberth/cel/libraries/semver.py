@@ -51,7 +51,9 @@ def parse(text: str) -> Version:
 
 
 def normalized(text: str) -> str:
-    """Return a version's text with missing minor and patch numbers added, as upstream's normalizeAndParse does.
+    """Return a version's text in three parts, as upstream's normalizeAndParse does.
+
+    A leading ``v`` and leading zeros are removed, and missing minor and patch numbers are added.
 
     Raises:
         LibraryError: a short version has a prerelease or build metadata.

@@ -38,7 +38,7 @@ _COUNT: Final = ("gpu", "count")
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the claims in place of accelerators whose number of devices is unknown, or asked for by no matched pod."""
+    """Yield the claims in place of a resource whose number of devices is unknown, or is requested by no matched pod."""
     declared = {
         policy.name: KnownDevices(
             declared={each.name: read_claim(each.document) for each in policy.spec.claim_templates}

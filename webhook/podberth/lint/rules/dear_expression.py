@@ -28,5 +28,5 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Return the problems of the most expensive class of expressions, each at its most expensive part."""
+    """Return a problem for each expression of the most expensive class, at its most expensive part."""
     return problems_of(library, "dear")

@@ -31,7 +31,7 @@ LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the conditions that are never true; if a policy never applies, only the condition that prevents it."""
+    """Yield the matchConditions that can never be true; if a policy has none, each ``when`` that can never be true."""
     for policy in library.policies:
         found = list(_conditions(policy))
         yield from found or _whens(policy)
