@@ -60,7 +60,6 @@ _CLUSTER: Final = (
             "required",
             "wire",
             "workloads",
-            "controller",
         )
     ),
     *(f"tests/deployment/test_{name}.py" for name in ("crd", "guards", "overlays", "rights_table")),

@@ -171,6 +171,9 @@ def test_a_kind_that_discovery_no_longer_names_is_gone(tmp_path: Path) -> None:
             next(each for kind, each in seen.workloads.sinks.items() if kind.role == "template").served()
             assert not seen.workloads.facts().is_claimless
             await seen.until("it to be gone", lambda: not sink.is_served)
+            assert seen.workloads.facts().is_groupless
+            sink.discovered()  # served again, and perhaps not to be listed by podberth
+            assert not seen.workloads.facts().is_groupless
 
     run(test)
 

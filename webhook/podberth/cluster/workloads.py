@@ -120,7 +120,7 @@ class Filed(Documents):
     def served(self) -> None:
         """Note that the kind is served and was listed, even if no object of it exists."""
         if not self.is_served:
-            self.is_served = True
+            self.is_served, self.is_absent = True, False
             self._notify_readers()
 
     def discovered(self) -> None:
