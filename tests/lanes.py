@@ -45,7 +45,7 @@ _SERVER: Final = tuple(
     )
 )
 
-# podberth in front of a real API server, and its manifests. Those of e2e, but the last three, share a cluster.
+# podberth in front of a real API server, and its manifests. Those of e2e share a cluster.
 _CLUSTER: Final = (
     *(
         f"tests/e2e/test_{name}.py"
