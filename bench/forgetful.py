@@ -1,4 +1,4 @@
-"""``podberth`` with a memory that finds nothing: what each decision costs from the start (`bench.serve`)."""
+"""A memory that finds nothing, and ``podberth`` with it: what each decision costs from the start (`bench.serve`)."""
 
 from typing import Any
 
@@ -6,10 +6,14 @@ from podberth.__main__ import main
 from podberth.admission.recall import Recall
 
 
-def _forget(_: Recall, _key: Any, default: Any = None) -> Any:
-    return default
+class Forgetful(Recall):
+    """A memory that never finds anything."""
+
+    def find(self, _: Any, default: Any = None) -> Any:
+        """Return the default."""
+        return default
 
 
 if __name__ == "__main__":
-    Recall.find = _forget  # type: ignore[method-assign, assignment]
+    Recall.find = Forgetful.find  # type: ignore[method-assign, assignment]
     main()

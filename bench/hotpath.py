@@ -18,31 +18,23 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 import orjson
 
 from podberth.admission import decide
 from podberth.admission.description import describe
-from podberth.admission.recall import Recall
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.kube.shape import shape_problems
+from snapshots import forgetful
 
 from . import clusters, decisions
 from .figures import table
+from .forgetful import Forgetful
 from .reviews import distinct, numbered, validated
 
 _PODS = 320
 """Pods of a try, whatever the number of a workload's."""
-
-
-class _Forgetful(Recall):
-    """A memory that never finds anything."""
-
-    def find(self, _: Any, default: Any = None) -> Any:
-        """Return the default."""
-        return default
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +68,7 @@ def main() -> None:
     rows = []
     for members in sizes:
         kept = _least(snapshot, members, serials, options.tries)
-        forgotten = _least(_with_memory(snapshot, _Forgetful()), members, serials, options.tries)
+        forgotten = _least(_remembering_nothing(snapshot), members, serials, options.tries)
         rows += [(str(members), part, f"{kept[part]:.0f}", f"{forgotten[part]:.0f}") for part in kept]
     print(table(("pods", "part", "µs", "nothing remembered"), rows))
 
@@ -91,9 +83,9 @@ def _parts(snapshot: Snapshot) -> dict[str, Callable[[_Created], object]]:
     }
 
 
-def _with_memory(snapshot: Snapshot, recall: Recall) -> Snapshot:
+def _remembering_nothing(snapshot: Snapshot) -> Snapshot:
     other = copy(snapshot)
-    object.__setattr__(other, "recall", recall)
+    object.__setattr__(other, "recall", Forgetful())
     return other
 
 
@@ -116,7 +108,7 @@ def _least(snapshot: Snapshot, members: int, serials: Iterator[int], tries: int)
 
 def created(snapshot: Snapshot, members: int, seed: int) -> list[_Created]:
     """Return pods of workloads that no other seed has; their patches are made by a memory of its own."""
-    apart = _with_memory(snapshot, Recall())
+    apart = forgetful(snapshot)
     found = []
     for place, body in enumerate(distinct(_PODS // members, members=members, seed=seed)):
         text = numbered(body, seed * _PODS + place // members)
@@ -126,7 +118,7 @@ def created(snapshot: Snapshot, members: int, seed: int) -> list[_Created]:
 
 
 def _profile(snapshot: Snapshot, members: int, serials: Iterator[int], options: argparse.Namespace) -> None:
-    asked = _with_memory(snapshot, _Forgetful()) if options.forget else snapshot
+    asked = _remembering_nothing(snapshot) if options.forget else snapshot
     _run(asked, created(snapshot, members, next(serials)), options.profile)
     pods = created(snapshot, members, next(serials))
     profile = cProfile.Profile()

@@ -339,39 +339,31 @@ def test_a_pod_of_the_same_gang_is_not_decided_again(texts: list[str]) -> None:
     assert outcome == mutate(second, forgetful(warm))
 
 
-def test_a_gang_that_reads_otherwise_after_the_writes_is_decided_from_the_start() -> None:
+@pytest.mark.parametrize(
+    ("read", "label", "values"),
+    [
+        ("gang.role", "replica-type", ("worker", "worker", "worker", "launcher", "worker")),
+        ("string(gang.index)", "replica-index", ("0", "0", "0", "3")),
+    ],
+)
+def test_what_is_read_of_a_gang_after_the_writes_is_the_pods_own(
+    read: str, label: str, values: tuple[str, ...]
+) -> None:
     joins = """
   mutations:
   - labels: {training.kubeflow.org/job-name: "'j'"}
   - gang: {name: "'j'"}
 """
-    reads = """
+    reads = f"""
   mutations:
-  - annotations: {seen: gang.role}
+  - annotations: {{seen: {read}}}
 """
     warm = known([policy("joins", joins, order=1), policy("reads", reads, order=2)])
-    for role in ("worker", "worker", "worker", "launcher", "worker"):
-        document = pod(gpu_container(), labels={"training.kubeflow.org/replica-type": role})
+    for value in values:
+        labels = {"replica-type": "worker", label: value}
+        document = pod(gpu_container(), labels={f"training.kubeflow.org/{key}": text for key, text in labels.items()})
         outcome = mutate(decode_review(review(document)), warm)
-        assert apply(document, outcome.patch)["metadata"]["annotations"]["seen"] == role
-
-
-def test_an_index_that_is_read_after_the_writes_is_the_pods_own() -> None:
-    joins = """
-  mutations:
-  - labels: {training.kubeflow.org/job-name: "'j'"}
-  - gang: {name: "'j'"}
-"""
-    reads = """
-  mutations:
-  - annotations: {seen: string(gang.index)}
-"""
-    warm = known([policy("joins", joins, order=1), policy("reads", reads, order=2)])
-    for index in ("0", "0", "0", "3"):
-        labels = {"training.kubeflow.org/replica-type": "worker", "training.kubeflow.org/replica-index": index}
-        document = pod(gpu_container(), labels=labels)
-        outcome = mutate(decode_review(review(document)), warm)
-        assert apply(document, outcome.patch)["metadata"]["annotations"]["seen"] == index
+        assert apply(document, outcome.patch)["metadata"]["annotations"]["seen"] == value
 
 
 def test_a_record_of_operations_is_believed_of_one_pod_and_not_of_the_next() -> None:

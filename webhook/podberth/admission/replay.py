@@ -167,9 +167,12 @@ def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writin
     faulty = any(each.action in ("deny", "error", "conflict") for each in outcome.decisions)
     if faulty or not _within(key.inputs.footprint, writing.draft) or not _expected(key.inputs, matching):
         return
-    gangs = tuple(GangAgain.of(matching.under, *each) for each in matching.under.gangs_again)
-    if None in gangs:
-        return
+    gangs = []
+    for pod, gang in matching.under.gangs_again:
+        again = GangAgain.of(matching.under, pod, gang)
+        if again is None:
+            return
+        gangs.append(again)
     encoded = outcome.response["response"].get("patch", "")
     if len(encoded) + sum(len(each.message) for each in outcome.decisions) > _LONGEST_DECISION:
         return
@@ -180,7 +183,7 @@ def keep(key: DecisionKey, outcome: Outcome, matching: Matching, writing: Writin
             record=writing.record_text,
             decisions=outcome.decisions,
             warnings=outcome.warnings,
-            gangs=tuple(each for each in gangs if each is not None),
+            gangs=tuple(gangs),
         ),
     )
 
