@@ -17,7 +17,7 @@ from ..kube.paths import ELEMENT
 from ..kube.pod import spec
 from ..kube.selector import label_selector_matches
 from ..mutation.concerns.scheduler_name import DEFAULT_SCHEDULER
-from ..topology.need import CHOSEN_BY, Need, NodeSelection, is_small, own_tolerations
+from ..topology.need import CHOSEN_BY, Need, NodeSelection, Tolerations, is_small, own_tolerations
 from ..topology.whole_gang import Roles
 from ..workload.gangs import Gang, gang_of
 from ..workload.gpus import GpuFacts, facts_of, gpu_facts
@@ -78,7 +78,8 @@ class Description:
 def describe(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Description:
     """Return the description of a pod before any policy has written on it."""
     gang = gang_in(pod, namespace, snapshot)
-    return _description(pod, _gpu(pod, namespace, snapshot, gang), gang, snapshot)
+    tolerations = own_tolerations(spec(pod), snapshot.conventions)
+    return _description(pod, _gpu(pod, namespace, snapshot, gang), gang, tolerations, snapshot)
 
 
 def undescribed(snapshot: Snapshot) -> Description:
@@ -105,15 +106,17 @@ def describe_again(
 
     ``before`` describes the pod as it was before the change, and ``written`` has the paths that were changed.
     """
-    if not meets(written, _ALL_PARTS) or (
-        all(path[:2] == _TOLERATIONS for path in written)
-        and own_tolerations(pod["spec"], snapshot.conventions) == before.need.tolerations
-    ):
+    if not meets(written, _ALL_PARTS):
         return before
+    tolerations = before.need.tolerations
+    if meets(written, (_TOLERATIONS,)):
+        tolerations = own_tolerations(pod["spec"], snapshot.conventions)
+        if tolerations == before.need.tolerations and all(path[:2] == _TOLERATIONS for path in written):
+            return before
     gang = gang_in(pod, namespace, snapshot) if meets(written, _GANG_PARTS) else before.gang
     same = gang.system == before.gang.system and not meets(written, _GPU_PARTS)
     gpu = before.gpu if same else _gpu(pod, namespace, snapshot, gang)
-    return _description(pod, gpu, gang, snapshot)
+    return _description(pod, gpu, gang, tolerations, snapshot)
 
 
 @cache
@@ -210,10 +213,10 @@ def _gpu(pod: dict[str, Any], namespace: str, snapshot: Snapshot, gang: Gang) ->
     return gpu_facts(pod, namespace, snapshot.devices, believe_claims=gang.system not in ACCOUNTING)
 
 
-def _description(pod: dict[str, Any], gpu: GpuFacts, gang: Gang, snapshot: Snapshot) -> Description:
-    pod_spec = spec(pod)
-    tolerations = own_tolerations(pod_spec, snapshot.conventions)
-    selection = NodeSelection.of(pod_spec)
+def _description(
+    pod: dict[str, Any], gpu: GpuFacts, gang: Gang, tolerations: Tolerations, snapshot: Snapshot
+) -> Description:
+    selection = NodeSelection.of(spec(pod))
     counted, claimed = _counted(gpu, snapshot)
     need = Need(counted, gpu.per_container, gpu.memory_mib, selection, tolerations, claimed=claimed)
     roles = roles_of(gang, snapshot) if gang.roles else ()

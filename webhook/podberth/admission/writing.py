@@ -22,7 +22,6 @@ from ..mutation.standing import revived, stand, undone
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked
 from ..topology.need import NodeSelection, own_tolerations
-from ..topology.node_sets import NodeSet
 from .asking import Asking
 from .checked import excess_after_writes
 from .gate import refusal, refusal_of_writes
@@ -253,13 +252,10 @@ class Writing:
 
     def _nodes_left(self, draft: Draft) -> int:
         """Return the number of known nodes, transient ones left out, that could run the draft's pod."""
-        return self._nodes_of(draft.document["spec"], draft.document["spec"]).count
-
-    def _nodes_of(self, chosen: Mapping[str, Any], tolerated: Mapping[str, Any]) -> NodeSet:
-        """Return the known nodes that fit the pod with ``chosen``'s selection and ``tolerated``'s tolerations."""
-        topology, conventions = self.under.snapshot.topology, self.under.snapshot.conventions
-        selector, tolerations = NodeSelection.of(chosen), own_tolerations(tolerated, conventions)
-        return topology.nodes(replace(self.under.description.need, selector=selector, tolerations=tolerations))
+        spec = draft.document["spec"]
+        tolerations = own_tolerations(spec, self.under.snapshot.conventions)
+        need = replace(self.under.description.need, selector=NodeSelection.of(spec), tolerations=tolerations)
+        return self.under.snapshot.topology.nodes(need).count
 
     def _count_nodes(self) -> None:
         """Append numbers of nodes to node affinity's messages: "prefers 12 of 40 nodes", "12 nodes fit (was 40)".
@@ -269,16 +265,17 @@ class Writing:
         """
         if not self._chosen or not self.under.snapshot.topology.known:
             return
-        spec = self.draft.document["spec"]
-        nodes = self._nodes_of(spec, spec)
+        need, topology = self.under.description.need, self.under.snapshot.topology
+        nodes = topology.nodes(need)
         required = [each for each in self._chosen if "required" in each.change.wrote]
         for each in self._chosen:
             if "preferred" in each.change.wrote:
                 terms = [item["preference"] for item in each.change.wrote["preferred"]]
                 self._add(each, f": prefers {nodes.count_selected(terms)} of {nodes.count} nodes")
             elif each is required[-1]:
+                before = topology.nodes(replace(need, selector=NodeSelection.of(self._own)))
                 fit = "1 node fits" if nodes.count == 1 else f"{nodes.count} nodes fit"
-                self._add(each, f": {fit} (was {self._nodes_of(self._own, spec).count})")
+                self._add(each, f": {fit} (was {before.count})")
 
     def _add(self, chosen: _Chosen, effect: str) -> None:
         decision = self.decisions[chosen.decision]

@@ -12,7 +12,8 @@ LARGEST_SIZE: Final = 2**31 - 1
 def at(document: object, *path: str) -> Any:
     """Return the value at a path of an unchecked document; None if the path leads nowhere."""
     for step in path:
-        if not isinstance(document, Mapping):
+        # The test of the type is for speed: isinstance of an abstract class takes longer than all the rest.
+        if type(document) is not dict and not isinstance(document, Mapping):
             return None
         document = document.get(step)
     return document

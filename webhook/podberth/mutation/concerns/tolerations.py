@@ -32,9 +32,11 @@ def add(draft: Draft, value: object) -> Change | None:
         EvaluationError: an item is not a toleration, or has no key, so that it would tolerate every taint.
     """
     added: list[dict[str, Any]] = []
-    present = list(draft.get(_PATH) or ())
-    for position, item in enumerate(leaf.maps(value, "tolerations")):
-        toleration = _toleration(item, f"tolerations[{position}]")
+    wanted = [_toleration(item, f"tolerations[{at}]") for at, item in enumerate(leaf.maps(value, "tolerations"))]
+    # A pod may have thousands of tolerations; only those of the same key, or of no key, can cover one.
+    keys = {each["key"] for each in wanted} | {"", None}
+    present = [each for each in draft.get(_PATH) or () if each.get("key") in keys]
+    for toleration in wanted:
         if not any(covers(other, toleration) for other in present):
             present.append(toleration)
             added.append(toleration)
