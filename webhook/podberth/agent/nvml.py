@@ -338,7 +338,11 @@ def _fabric(info: Any, clique: int) -> ObservedFabric:
 
 
 def platform(gpu: Any) -> ObservedPlatform:
-    """Return the GPU's position in its rack; only Blackwell and later GPUs report this."""
+    """Return the GPU's position in its rack.
+
+    Raises:
+        pynvml.NVMLError: the driver does not report it, as for GPUs older than Blackwell.
+    """
     try:
         v2 = pynvml.c_nvmlPlatformInfo_v2_t()
         pynvml.nvmlDeviceGetPlatformInfo(gpu, ctypes.byref(v2))

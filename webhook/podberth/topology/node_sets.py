@@ -300,9 +300,10 @@ class NodeSet:
 
     @cached_property
     def memory_mib(self) -> tuple[int, int]:
-        """The least and the most MiB of one unit of a requested resource on these nodes; (0, 0) if any is unknown.
+        """The least and the most MiB of one unit of a requested resource on these nodes.
 
-        Transient nodes are included, because a pod may run there once they are healthy.
+        The result is (0, 0) if any of these sizes is unknown, or if no resource is requested. Transient nodes are
+        included, because a pod may run there once they are healthy.
         """
         sizes = {
             part.node_class.capability.memory_of.get(name, 0) for part in self.parts for name, _ in self.need.requests
