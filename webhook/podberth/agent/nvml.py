@@ -11,8 +11,9 @@ test:
 - Fabric information takes a pointer to a structure of the caller's, and v3's ``state`` is four bytes where nvml.h
   has one and padding.
 
-A call ends with an answer, with None and a note of what could not be read and why, or with ``Gone`` if the driver
-disappeared during the call.
+A function that takes the handle of a GPU raises ``pynvml.NVMLError`` if NVML refuses or fails. ``NvmlRound.ask`` makes
+the call and returns None in that case, with a note of what could not be read and why; it raises ``Gone`` if the driver
+disappeared.
 """
 
 import ctypes
@@ -204,7 +205,11 @@ def mig_mode(gpu: Any) -> tuple[bool, bool]:
 
 
 def profiles(gpu: Any) -> tuple[ObservedProfile, ...]:
-    """Return the MIG profiles of a GPU."""
+    """Return the MIG profiles that a GPU supports, each with the number and the memory of its instances.
+
+    Raises:
+        pynvml.NVMLError: the profiles cannot be read; a profile that the GPU lacks is left out.
+    """
     found = []
     for profile in range(pynvml.NVML_GPU_INSTANCE_PROFILE_COUNT):
         # A profile that this model lacks, or that this driver has never heard of, is left out.

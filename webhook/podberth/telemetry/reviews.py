@@ -51,9 +51,10 @@ class ReviewRecorder:
     def refused(
         self, path: str, status: int, message: str, seconds: float, request: AdmissionRequest | None = None
     ) -> None:
-        """Record the metrics and the log line of a request that was answered with an HTTP error.
+        """Record a request that was answered with an HTTP error: in the metrics, and in the log unless there are too many.
 
-        ``request`` is None if no review could be decoded.
+        ``status`` is the HTTP status, ``message`` the error, ``seconds`` the duration. ``request`` is None if no review
+        could be decoded.
         """
         self.metrics.request(path, request.operation if request else "", "error", seconds)
         if (besides := self.spared.pass_on()) is None:
