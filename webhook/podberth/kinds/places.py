@@ -135,7 +135,7 @@ def one(_scene: Scene) -> int:
 
 
 def unknown(_scene: Scene) -> int:
-    """Return 0, the number of pods of a template for which only the cluster knows the number."""
+    """Return 0: only the cluster knows the number of pods of this template."""
     return 0
 
 
