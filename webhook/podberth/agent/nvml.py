@@ -184,7 +184,7 @@ new_events: Callable[[], Any] = pynvml.nvmlEventSetCreate
 
 
 def pci(gpu: Any) -> tuple[str, str]:
-    """Return the PCI address in the form of sysfs, and the device id in the form that ``topology.node`` uses."""
+    """Return a GPU's PCI address as in sysfs (``0000:17:00.0``), and its PCI device id in hexadecimal (``2330``)."""
     info = pynvml.nvmlDeviceGetPciInfo_v3(gpu)
     return _address(info), f"{info.pciDeviceId >> 16:04X}"
 
@@ -297,7 +297,11 @@ class _UnrepairableMemory(ctypes.Structure):
 
 
 def unrepairable_memory(gpu: Any) -> bool:
-    """Return whether memory is permanently broken; only Hopper and later GPUs report this."""
+    """Return whether a GPU's memory is permanently broken.
+
+    Raises:
+        pynvml.NVMLError: the driver does not report it, as for GPUs older than Hopper.
+    """
     status = _UnrepairableMemory()
     _call("nvmlDeviceGetUnrepairableMemoryFlag_v1", gpu, ctypes.byref(status))
     return bool(status.bUnrepairableMemory)

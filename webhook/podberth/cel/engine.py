@@ -105,8 +105,7 @@ class Expression:
         The compiler of policies does not call this for variables: they are part of the programs that need them.
 
         Args:
-            room: the budget of parts (``cel.compile_limits``). It shrinks by the program's parts before the program is
-            loaded.
+            room: the budget of parts (``cel.compile_limits``), which shrinks by the program's parts.
 
         Raises:
             CompileError: the program would exceed the limit or the budget, or is nested too deeply.

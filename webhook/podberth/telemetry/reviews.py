@@ -51,7 +51,7 @@ class ReviewRecorder:
     def refused(
         self, path: str, status: int, message: str, seconds: float, request: AdmissionRequest | None = None
     ) -> None:
-        """Record the metrics, and the log line unless there are too many, of a request that was answered with an HTTP error.
+        """Count a request that was answered with an HTTP error, and log it unless there are too many such lines.
 
         ``status`` is the HTTP status, ``message`` the error, ``seconds`` the duration. ``request`` is None if no review
         could be decoded.
