@@ -76,8 +76,8 @@ class Events:
     def publish(self, notice: Notice, *, proved: bool = True) -> None:
         """Queue a notice and return at once.
 
-        A notice beyond the limits, or about an object that cannot exist, is only counted. ``proved`` is False if any caller
-        who reaches the port may have caused the notice, which then has lower limits.
+        A notice beyond the limits, or about an object that cannot exist, is only counted. ``proved`` is False if any
+        caller who reaches the port may have caused the notice, which then has lower limits.
         """
         if not notice.regarding.can_exist:
             self.pass_over()

@@ -52,7 +52,11 @@ def number(value: object, leaf: str) -> int:
 
 
 def items(value: object, leaf: str) -> list[Any]:
-    """Return ``value`` as a list, null as an empty one; raise EvaluationError, with the field's name ``leaf``, otherwise."""
+    """Return ``value`` as a list, null as an empty one.
+
+    Raises:
+        EvaluationError: ``value`` is neither; the message begins with ``leaf``, the name of the policy's field.
+    """
     if value is not None and not isinstance(value, list):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a list")
     return value or []

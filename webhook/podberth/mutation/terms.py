@@ -46,7 +46,7 @@ class Fact:
         return value in self._known
 
     def is_met_by(self, value: str) -> bool:
-        """Return whether a label with this value satisfies the expression: In, NotIn, Gt or Lt; False for other operators."""
+        """Return whether a label with this value satisfies the expression; False unless it is an In, NotIn, Gt or Lt."""
         if self.operator in ("In", "NotIn"):
             return self.has(value) == (self.operator == "In")
         if self.operator not in ("Gt", "Lt") or len(self.values) != 1:
