@@ -296,7 +296,7 @@ def status_due(
 
 
 def turn(document: Document, verdict: Verdict) -> Notice | None:
-    """Return the notice that a policy now compiles or no longer does; None if that has not changed.
+    """Return the notice that a policy now compiles, no longer does, or is disabled; None if that has not changed.
 
     ``document`` holds the last status, and ``verdict`` is the new one.
     """
