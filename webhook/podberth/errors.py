@@ -62,7 +62,10 @@ class PolicyError(PodberthError):
 
 
 class EvaluationError(PodberthError):
-    """A CEL expression has no value for this pod, because of a missing key, a wrong type or an exhausted budget."""
+    """A CEL expression has no usable value for this pod.
+
+    A key is missing, the budget is exhausted, or the value has a wrong type or is nothing that a mutation can write.
+    """
 
 
 class ReviewError(PodberthError):

@@ -49,7 +49,10 @@ def mutate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = 
 
 
 def validate(request: AdmissionRequest, snapshot: Snapshot, watch: Watch | None = None) -> Outcome:
-    """Evaluate the validations on the final pod; with a ``watch``, which observes the decision, nothing is cached.
+    """Return the outcome of /validate: the validations of policies, evaluated on the final pod.
+
+    It also warns of values that cannot be read, and, on creation, of problems with a bare Pod's groups. With a
+    ``watch``, which observes the decision, nothing is cached.
 
     Raises:
         ReviewError: an object of the review is not a pod.

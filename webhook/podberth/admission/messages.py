@@ -54,8 +54,8 @@ def of_mutations(decisions: Sequence[Decision], patch: Patch) -> tuple[str, ...]
 def changes(decisions: Iterable[Decision], room: int = MAX_LINE) -> str:
     """Return the changes of all policies as one text; empty if nothing changed.
 
-    With the prefix that ``line`` adds, the text has at most ``room`` characters, unless the first change alone is
-    longer. If some changes do not fit, it ends with "and N more".
+    If some changes do not fit, the text ends with "and N more". With the prefix that ``line`` adds, it has at most
+    ``room`` characters, unless even the first change and that ending are longer.
     """
     phrases = list(dict.fromkeys(" ".join(item.message.split()) for item in decisions if item.action == "mutate"))
     room -= len(line("", ""))

@@ -45,7 +45,10 @@ class ReachableCluster:
         return len(self._nodes)
 
     def reach(self, pod: Mapping[str, Any]) -> PodReach:
-        """Return the names of the nodes that could run a pod, sorted, and the preferred nodes among them."""
+        """Return the names of the nodes that could run a pod, sorted, and the preferred nodes among them.
+
+        Transient nodes are left out, and DRA claims and declared GPU memory are ignored.
+        """
         spec = pod["spec"]
         # Declared GPU memory is left out: the scheduler knows nothing of it.
         need = Need(gpu_facts(pod).totals, selector=NodeSelection.of(spec))

@@ -23,6 +23,8 @@ from .snapshot import Snapshot
 def restored(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     """Return the outcome of an update: a patch that restores podberth's writes, if some are missing.
 
+    For a pod that is too large, the outcome is a warning that nothing is restored.
+
     Raises:
         ReviewError: the object or the old object of the review is missing, or not a pod.
     """

@@ -17,11 +17,14 @@ _POD_TEMPLATE_HASH = "pod-template-hash"
 
 
 def rollout_key(policy: str, pod: dict[str, Any], namespace: str, snapshot: Snapshot, known: Record) -> str:
-    """Return the text to hash for a policy's rollout: the name of the pod's operator object, gang or top owner.
+    """Return the text to hash for a policy's rollout: the name of the pod's operator object, gang or controller.
+
+    A Deployment counts in place of its ReplicaSet, and a CronJob in place of its Job. A pod without any of them has its
+    own name, or the beginning of a generated one.
 
     The text has no uid and no pod-template-hash, so that a new revision gets the same result. It depends only on fields
-    that the policy saw on /mutate, so that /validate gets the same result. So it has no generated name, and no gang
-    that, by the record ``known``, this policy or a later one wrote.
+    that the policy saw on /mutate, so that /validate gets the same result. So it has no gang that, by the record
+    ``known``, this policy or a later one wrote.
     """
     pod = _as_seen_by(policy, pod, snapshot, known)
     group = gang_in(pod, namespace, snapshot)

@@ -133,7 +133,7 @@ class Writing:
         return None
 
     def fault(self, fault: Fault) -> None:
-        """Record that a policy failed: as a denial under failurePolicy Fail, else as an error; the pod is admitted."""
+        """Record that a policy failed: as a denial under failurePolicy Fail, else as an error that admits the pod."""
         action: Action = "deny" if fault.fatal else "error"
         self.decisions.append(Decision(fault.policy.name, action, fault.message, fault=True))
 

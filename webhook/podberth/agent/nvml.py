@@ -11,8 +11,9 @@ test:
 - Fabric information takes a pointer to a structure of the caller's, and v3's ``state`` is four bytes where nvml.h
   has one and padding.
 
-A call ends with an answer, with None and a note of what could not be read and why, or with ``Gone`` if the driver
-disappeared during the call.
+A function that takes the handle of a GPU raises ``pynvml.NVMLError`` if NVML refuses or fails. ``NvmlRound.ask`` makes
+the call and returns None in that case, with a note of what could not be read and why; it raises ``Gone`` if the driver
+disappeared.
 """
 
 import ctypes
@@ -183,7 +184,7 @@ new_events: Callable[[], Any] = pynvml.nvmlEventSetCreate
 
 
 def pci(gpu: Any) -> tuple[str, str]:
-    """Return the PCI address in the form of sysfs, and the device id in the form that ``topology.node`` uses."""
+    """Return a GPU's PCI address as in sysfs (``0000:17:00.0``), and its PCI device id in hexadecimal (``2330``)."""
     info = pynvml.nvmlDeviceGetPciInfo_v3(gpu)
     return _address(info), f"{info.pciDeviceId >> 16:04X}"
 
@@ -204,7 +205,11 @@ def mig_mode(gpu: Any) -> tuple[bool, bool]:
 
 
 def profiles(gpu: Any) -> tuple[ObservedProfile, ...]:
-    """Return the MIG profiles of a GPU."""
+    """Return the MIG profiles that a GPU supports, each with the number and the memory of its instances.
+
+    Raises:
+        pynvml.NVMLError: the profiles cannot be read; a profile that the GPU lacks is left out.
+    """
     found = []
     for profile in range(pynvml.NVML_GPU_INSTANCE_PROFILE_COUNT):
         # A profile that this model lacks, or that this driver has never heard of, is left out.
@@ -292,7 +297,11 @@ class _UnrepairableMemory(ctypes.Structure):
 
 
 def unrepairable_memory(gpu: Any) -> bool:
-    """Return whether memory is permanently broken; only Hopper and later GPUs report this."""
+    """Return whether a GPU's memory is permanently broken.
+
+    Raises:
+        pynvml.NVMLError: the driver does not report it, as for GPUs older than Hopper.
+    """
     status = _UnrepairableMemory()
     _call("nvmlDeviceGetUnrepairableMemoryFlag_v1", gpu, ctypes.byref(status))
     return bool(status.bUnrepairableMemory)
@@ -338,7 +347,11 @@ def _fabric(info: Any, clique: int) -> ObservedFabric:
 
 
 def platform(gpu: Any) -> ObservedPlatform:
-    """Return the GPU's position in its rack; only Blackwell and later GPUs report this."""
+    """Return the GPU's position in its rack.
+
+    Raises:
+        pynvml.NVMLError: the driver does not report it, as for GPUs older than Blackwell.
+    """
     try:
         v2 = pynvml.c_nvmlPlatformInfo_v2_t()
         pynvml.nvmlDeviceGetPlatformInfo(gpu, ctypes.byref(v2))

@@ -178,6 +178,8 @@ Event: TypeAlias = Put | Drop | Bookmark
 def read_event(line: bytes, what: str, after: str, *, of_all_namespaces: bool = False) -> Event:
     """Read one line of a watch of ``what``; ``after`` is the version of the line before it.
 
+    With ``of_all_namespaces``, the name in the event is ``namespace/name``, else the object's name alone.
+
     Raises:
         ClusterError: the line reports an error, is not an event, or has an older version than ``after``.
     """
@@ -231,6 +233,8 @@ class Page:
 
 def read_page(body: bytes, what: str, *, of_all_namespaces: bool = False) -> Page:
     """Read the answer to a list request; ``what`` names the list in messages.
+
+    With ``of_all_namespaces``, the names on the page are ``namespace/name``, else the objects' names alone.
 
     Raises:
         ClusterError: the answer is not a list.

@@ -109,7 +109,7 @@ class Correcting:
 def forget_offsets(node: Node) -> None:
     """Replace a call ``timestamp(text)`` by one that accepts only UTC; any other expression is left unchanged.
 
-    The caller does so in a program that writes times as text, which would lose the time zone.
+    It is for programs that write times as text: the engine forgets a time's zone, so the text would be in UTC.
     """
     if ast.kind(node) == "call_expr" and node.call_expr.function == INSTANT:
         node.call_expr.function = INSTANT_OF_UTC

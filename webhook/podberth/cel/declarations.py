@@ -42,7 +42,10 @@ _IN_DOCUMENT = {name: rows for name, rows in _by_name(LIBRARIES).items() if _nee
 
 
 def functions(rows: Iterable[Overload] = LIBRARIES) -> list[Any]:
-    """Return the Python declarations of the functions that the configuration document does not declare."""
+    """Return the declarations of the functions in ``rows`` that the engine's Python interface can express.
+
+    The engine's configuration document declares the others (``checked``).
+    """
     return [
         cel.FunctionDecl(name, [_overload(row) for row in each])
         for name, each in _by_name(rows).items()

@@ -105,8 +105,7 @@ class Expression:
         The compiler of policies does not call this for variables: they are part of the programs that need them.
 
         Args:
-            room: the budget of parts (``cel.compile_limits``). It shrinks by the program's parts before the program is
-            loaded.
+            room: the budget of parts (``cel.compile_limits``), which shrinks by the program's parts.
 
         Raises:
             CompileError: the program would exceed the limit or the budget, or is nested too deeply.
@@ -203,11 +202,13 @@ class Environment:
                 part of the program, and is evaluated at most once, when it is first needed. The value of a type must be
                 bound as "variables.<key>" in the activation.
             names: the names that it may use, from ``typing.VARIABLES`` and "variables"; None means all.
-            room: the budget from which its parts are taken; ``Expression.load`` makes the program later. None means an
-                expression that is part of no policy.
+            room: the budget of its policy (``compile_limits.Room``), which shrinks by the size of the expression; the
+                caller must call ``load`` before the expression can be evaluated. None: the expression is part of no
+                policy, and can be evaluated at once.
 
         Raises:
-            CompileError: the expression does not compile; the error has every problem that the checker found.
+            CompileError: the expression does not compile or is too large; the error has every problem that the checker
+                found.
         """
         allowed = _NAMES | {_VARIABLES} if names is None else names
         given = dict(variables or {}) if _VARIABLES in allowed else {}

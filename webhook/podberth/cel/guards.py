@@ -20,7 +20,7 @@ _MOST: Mapping[str, int] = {"_<_": -1, "_<=_": 0, "_==_": 0}
 
 
 def longest_texts(checked: Node, condition: Node, *, holds: bool) -> Mapping[str, float]:
-    """Return the most bytes that each text has where ``condition`` has the value ``holds``, or where it fails.
+    """Return the most bytes that each text can have if ``condition`` has the value ``holds``, or if it fails.
 
     The keys are the names of loop variables, and ``variables.<name>`` for a policy's variables. Texts that the
     condition does not limit are left out.

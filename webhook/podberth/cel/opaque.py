@@ -26,7 +26,11 @@ _CLASSES: Mapping[str, Any] = {
 
 
 def wrap(kind: str, value: Any) -> Any:
-    """Return a function's result in the engine's form: the text of an opaque type becomes a message of that type."""
+    """Return the result of a Python function that CEL calls in the form that the CEL engine takes.
+
+    ``kind`` is the CEL type of the result. A result of an opaque type is a text, and becomes a message of that type;
+    any other result is returned as it is.
+    """
     made = _CLASSES.get(kind)
     if made is None:
         return value

@@ -57,11 +57,11 @@ class Bounds:
         return self.total if times <= self.times else times * self.size
 
     def whole_at(self, times: float) -> float:
-        """Return the number of uses of the whole value at ``path`` that ``times`` uses of its elements amount to.
+        """Return how many uses of the whole value at ``path`` cost as much as ``times`` uses of its elements.
 
-        Up to ``self.times`` uses may be of one element each, and together amount to ``self.whole`` uses of the whole.
-        If there are more, all may be of the largest element, which may be nearly the whole, as in
-        ``c.args.all(a, c.env.all(e, …))``.
+        Up to ``self.times`` uses may be of one element each, and together cost ``self.whole`` uses of the whole. If
+        there are more, all may be of the largest element, which may be nearly the whole, as in
+        ``c.args.all(a, c.env.all(e, …))``: each then counts as a use of the whole.
         """
         return self.whole if times <= self.times else times
 
@@ -88,7 +88,7 @@ def entry_of(through: Bounds, turns: float, times: float) -> Bounds:
 
 
 def most_bytes(path: tuple[str, ...]) -> int:
-    """Return the maximum number of bytes of the value at a path, as JSON."""
+    """Return the maximum number of bytes, as JSON, of the value at a path that begins with a CEL variable."""
     below = path[1:] if path[0] in ("object", "oldObject") else ()
     if below[: len(ANNOTATIONS.path)] == ANNOTATIONS.path:
         # Counted in characters. Texts of multi-byte characters have fewer of them where bytes take the time, and the
@@ -98,7 +98,7 @@ def most_bytes(path: tuple[str, ...]) -> int:
 
 
 def most(path: tuple[str, ...]) -> float:
-    """Return the maximum number of entries of the list or map at a path."""
+    """Return the maximum number of entries of the list or map at a path that begins with a CEL variable."""
     if path[0] in ("object", "oldObject"):
         below = LARGEST.get(path[1:])
         if below is not None:

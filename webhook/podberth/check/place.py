@@ -86,7 +86,8 @@ def without_field(message: str, path: Path, pod: dict[str, Any]) -> str:
 def place_in(template: Template, path: Path) -> Path:
     """Return the path in the document that corresponds to a path in the template's pod.
 
-    If the document has no such field, the result is the field from which the operator derives the pod's field.
+    If the document has no such field, the result is the field from which the operator derives the pod's field, or else
+    the nearest path above it that the document has.
     """
     for steps, elsewhere in template.fixed:
         if path[: len(steps)] == steps and (found := _PATH.search(elsewhere)):

@@ -20,9 +20,10 @@ REFERRED: Final = frozenset(
 
 
 def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
-    """Return the documents on which decisions about other documents depend, and an ``assumed`` Namespace for each name.
+    """Return the documents of the files on which decisions about their other documents depend.
 
-    ``namespace`` is the namespace of documents that name none.
+    An ``assumed`` Namespace is added for each namespace that a document is in. ``namespace`` is the namespace of
+    documents that name none.
     """
     found: list[Document] = []
     taken = {namespace: None}

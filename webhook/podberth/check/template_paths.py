@@ -36,7 +36,7 @@ def is_of(path: Path, index: int, found: Sequence[Template]) -> bool:
 
 
 def innermost(path: Path, found: Sequence[Template]) -> int:
-    """Return the index of the innermost template that contains a path; 0 if none contains it."""
+    """Return the index of the innermost template that contains a path; the first template's, 0, if none contains it."""
     return max(range(len(found)), key=lambda index: len(found[index].path) if _inside(path, found[index]) else -1)
 
 

@@ -41,6 +41,9 @@ class ReportWriter:
     async def put(self, report: Report, namespace: str) -> None:
         """Make the reports of a namespace (of all, if it is empty) equal to the findings of ``report``.
 
+        A report that cannot be written is noted in ``refused``. A report without findings is removed, unless some kinds
+        of workloads could not be listed.
+
         Raises:
             ClusterError: the existing reports cannot be listed.
         """

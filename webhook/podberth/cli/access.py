@@ -70,8 +70,12 @@ def add_outputs(parser: argparse.ArgumentParser, formats: Sequence[str]) -> None
 def outputs_of(given: Sequence[str], formats: Sequence[str]) -> list[tuple[str, str]]:
     """Return the wanted output formats, each with its file; an empty file name means stdout.
 
+    Args:
+        given: the values of the flag, each FORMAT or FORMAT=FILE; if there are none, the first format goes to stdout.
+        formats: the formats that the command has.
+
     Raises:
-        UsageError: a format is unknown, or two outputs have the same file.
+        UsageError: a value is not of this form, a format is unknown, or two outputs have the same file.
     """
     found: list[tuple[str, str]] = []
     for each in given or formats[:1]:

@@ -24,7 +24,7 @@ _OF_CLUSTER: Final = "cluster"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the flags for live workloads."""
+    """Add the flags by which ``podberth check`` checks live workloads instead of manifests."""
     add = parser.add_argument
     add(
         "--against",
@@ -88,11 +88,13 @@ def wanted(arguments: argparse.Namespace) -> bool:
 
 
 def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collection[str]) -> tuple[Done, bool]:
-    """Check the live workloads, and return the outcome and whether it covers all workloads.
+    """Check the live workloads, and return the outcome and whether it is complete.
+
+    It is not complete if a kind of objects could not be listed, or a report could not be written.
 
     Raises:
         UsageError: flags contradict each other.
-        ClusterError: the API server does not answer or refuses, or does not store reports.
+        ClusterError: the API server does not answer or refuses, or serves no API for the wanted reports.
     """
     _refuse(arguments, formats)
     request = LiveRequest(

@@ -80,7 +80,7 @@ def show(tests: Tests, terminal: "Terminal") -> None:
 
 
 def lines(tests: Tests) -> Iterator[Line]:
-    """Yield the lines of the results; tables of coverage and costs are not among them."""
+    """Yield the lines of the results, and of the coverage if it was measured; the table of costs is not among them."""
     for tested in tests.tested:
         yield from _suite(tested)
     if tests.coverage is not None:

@@ -74,9 +74,10 @@ class Events:
         self._well = True
 
     def publish(self, notice: Notice, *, proved: bool = True) -> None:
-        """Queue a notice and return at once; a notice beyond the limits is only counted.
+        """Queue a notice and return at once.
 
-        ``proved`` is False if any caller who reaches the port may have caused the notice, which then has lower limits.
+        A notice beyond the limits, or about an object that cannot exist, is only counted. ``proved`` is False if any
+        caller who reaches the port may have caused the notice, which then has lower limits.
         """
         if not notice.regarding.can_exist:
             self.pass_over()
@@ -109,7 +110,10 @@ class Events:
                 await self._try(series)
 
     async def finish(self, running: asyncio.Task[None], patience_seconds: float = FINISH_SECONDS) -> None:
-        """Cancel the task ``running``, then send the remaining notices once; notices that take longer are lost."""
+        """Cancel the task ``running``, then send the remaining notices once.
+
+        Notices that are not sent within ``patience_seconds`` are lost.
+        """
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         with suppress(TimeoutError):

@@ -79,7 +79,8 @@ class LiveCluster:
         """Follow the cluster until the task is cancelled.
 
         Raises:
-            ClusterError: the API server refuses to list a resource that was not listed before.
+            ClusterError: the API server has refused to list a required resource, which was never listed before, for
+                ``Timing.refused_seconds``.
         """
         endless = [each.run() for _, each in self._reflectors()]
         endless += [_hand_on(*followed) for followed in self._followed]

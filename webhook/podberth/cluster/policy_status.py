@@ -271,7 +271,8 @@ def status_due(
 
     Args:
         document: the policy as it is now.
-        verdict: the verdict on the policy, or on an earlier generation of it: then another verdict will follow.
+        verdict: the verdict on the policy. If it is on an earlier generation, nothing is written, because another
+            verdict will follow.
         now: the time for conditions that change.
         again: whether a condition that another writer has set for this generation may be corrected.
         extra: conditions that do not follow from the object; they may always be corrected.
@@ -295,7 +296,7 @@ def status_due(
 
 
 def turn(document: Document, verdict: Verdict) -> Notice | None:
-    """Return the notice that a policy now compiles or no longer does; None if that has not changed.
+    """Return the notice that a policy now compiles, no longer does, or is disabled; None if that has not changed.
 
     ``document`` holds the last status, and ``verdict`` is the new one.
     """

@@ -141,7 +141,7 @@ class ServedKinds:
         }
 
     def version(self, kind: Kind) -> str:
-        """Return the API version in which a kind is followed and was listed; empty if the kind is not followed."""
+        """Return the API version in which a kind is followed; empty if it is not followed, or not listed yet."""
         followed = self._followed.get(kind)
         if followed is None or not followed.reflector.listed.is_set():
             return ""

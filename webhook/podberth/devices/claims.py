@@ -92,12 +92,12 @@ class KnownDevices:
     def in_stead(
         self, namespace: str, claim: Mapping[str, Any], resource: str, requests: Collection[str] = ()
     ) -> int | None:
-        """Return the number of a claim's devices that replace an extended resource; None if it cannot be known.
+        """Return how many devices of a claim take the place of an extended resource; None if that is unknown.
 
-        For an accelerator resource only accelerators count, for another resource only other devices. If the claim has
-        none that are known to be such, the devices of its only unknown class count; for a resource that is no
-        accelerator, the claim's accelerators count if it has nothing else. None if the claim, the count of a class, or
-        which unknown class counts is unknown.
+        If the resource is an accelerator, the claim's accelerators count, else its other devices. If it has none of
+        these, the devices of a class of unknown kind count. If it has none of them either, and the resource is no
+        accelerator, its accelerators count. The result is None if the claim or one of the counts is unknown, or if
+        devices of several classes would count that are not known to be of the resource's kind.
 
         Args:
             namespace: the pod's namespace.

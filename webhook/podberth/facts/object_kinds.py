@@ -365,7 +365,8 @@ def kinds_of(document: Document) -> tuple[Kind, ...]:
 def unlist(document: object) -> Iterator[Document]:
     """Yield the objects of a list, or the object itself if it is no list.
 
-    The items of a raw ``NodeList`` have no kind, so the kind is added.
+    The items of a raw ``NodeList`` have no kind, so the kind is added. In place of a value that is no object, an object
+    with the name of its Python type as the kind is yielded.
     """
     if not isinstance(document, dict):
         yield {"kind": type(document).__name__}

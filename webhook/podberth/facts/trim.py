@@ -85,9 +85,10 @@ _KEPT: Final[Mapping[Role, Fields]] = {
 
 
 def trim(documents: Iterable[Document], *, is_param: IsParam, namespace: str) -> list[Document]:
-    """Return the documents with the kept fields only, sorted by kind, namespace and name; the originals do not change.
+    """Return the documents that decisions can depend on, with only the fields that podberth reads.
 
-    Of two documents with one name, the later counts.
+    They are sorted by API group, kind, namespace and name; the originals do not change. Of two documents of one object,
+    the later counts.
 
     Args:
         documents: the objects, lists included.

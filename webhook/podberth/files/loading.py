@@ -46,13 +46,14 @@ def _is_policy(file: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SuiteFiles:
-    """A suite and the files in its folder, as (file, text); ``problems`` are about files that could not be read."""
+    """A suite, and the policies and golden files in its folder, each as (file, text)."""
 
     suite: tuple[str, str]
     policies: tuple[tuple[str, str], ...]
     goldens: tuple[tuple[str, str], ...]
     """The golden files of the folder: expected pods with which the suite compares whole pods."""
     problems: tuple[Problem, ...]
+    """The problems of files that could not be read."""
 
 
 def find_suites(directory: Path) -> list[SuiteFiles]:

@@ -14,7 +14,7 @@ _RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules
 
 
 def miscounted_launchers(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each size that leaves out the launcher, or counts one that starts after the workers."""
+    """Yield a problem for each group size that leaves out the launcher, or counts one that starts after the workers."""
     rules = _RULES.get(case.kind)
     if rules is None or (rules.workers_alone is not None and rules.workers_alone(case.document)):
         return

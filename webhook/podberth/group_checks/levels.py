@@ -215,10 +215,11 @@ def native_levels(case: GroupCase) -> Iterator[LevelDemand]:
 
 
 def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the required pod affinity of the object's pods to pods of their own gang, as policies leave it.
+    """Yield the required pod affinity of the object's pods to pods of their own gang, after the writes of policies.
 
-    A term counts only if each role that it selects has such a term: a role without one may be placed elsewhere. For
-    other terms the requirement is on no pods. Equal terms count once, for the first role.
+    A term demands one domain for its pods only if each role that it selects has such a term, because a role without one
+    may be placed elsewhere; any other term is yielded as a demand for no pods. Equal terms are yielded once, for the
+    first role.
     """
     roles = _Roles(case)
     first: dict[tuple[str, frozenset[int]], tuple[Pods, Path]] = {}
@@ -237,7 +238,7 @@ def affinity_levels(case: GroupCase) -> Iterator[LevelDemand]:
 
 
 def affinity_keys(case: GroupCase) -> Iterator[LevelDemand]:
-    """Yield the pod affinity of each role to pods of its own, preferred or required; other roles do not matter."""
+    """Yield the pod affinity, preferred or required, of each role's pods to other pods of the same role."""
     roles = _Roles(case)
     for place, pods in enumerate(case.pods):
         for steps, term in _terms(pods.pod, preferred=True):

@@ -13,7 +13,8 @@ def other_namespaces(case: GroupCase) -> Iterator[Wrong]:
 
     A role's template and an object that an AppWrapper wraps may not name another namespace than the object's.
     No controller reads the namespace of a template (kubernetes pkg/controller/controller_utils.go GetPodFromTemplate),
-    and an AppWrapper creates objects in its own namespace (project-codeflare/appwrapper internal/webhook).
+    and an AppWrapper creates objects in its own namespace (project-codeflare/appwrapper internal/webhook). If the
+    object itself states no namespace, those of its templates are not compared.
     """
     said = text_at(case.document, "metadata", "namespace")
     if case.above and said and said != case.namespace:

@@ -14,10 +14,10 @@ _BY_PLUGIN: Final = frozenset(row.name for row in SYSTEMS if row.by_plugin)
 
 
 def mixed_schedulers(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for each role whose scheduler differs from that of most roles, if one of them schedules gangs.
+    """Yield a problem for each role with another scheduler than the gang's other roles, if one of them schedules gangs.
 
-    Two plain schedulers are no problem: they place pod by pod, so no pod waits for a gang. A role that ends before the
-    others start, such as an initializer, is no problem either.
+    Right is the scheduler of gangs that most roles name. Two plain schedulers are no problem: they place pod by pod, so
+    no pod waits for a gang. A role that ends before the others start, such as an initializer, is no problem either.
     """
     for pods in (each for gang in case.gangs() for each in moments(case, gang)):
         schedulers = {each.scheduler for each in pods}

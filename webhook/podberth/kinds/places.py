@@ -135,7 +135,7 @@ def one(_scene: Scene) -> int:
 
 
 def unknown(_scene: Scene) -> int:
-    """Return 0, for a template with a number of pods that only the cluster knows."""
+    """Return 0: only the cluster knows the number of pods of this template."""
     return 0
 
 

@@ -119,9 +119,10 @@ def ray_kind(kind: str, submitter: tuple[str, ...] = ()) -> WorkloadKind:
 
 
 def ray_workers(group: object) -> int:
-    """Return the number of pods of a worker group: its replicas, within their bounds; 0 if it is suspended.
+    """Return the number of pods of a worker group: its replicas, within their bounds, times ``numOfHosts``.
 
-    Source: ray-project/kuberay ray-operator/controllers/ray/utils/util.go GetWorkerGroupDesiredReplicas.
+    The result is 0 if the group is suspended. Source: ray-project/kuberay ray-operator/controllers/ray/utils/util.go
+    GetWorkerGroupDesiredReplicas.
     """
     if at(group, "suspend") is True:
         return 0

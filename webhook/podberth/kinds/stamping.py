@@ -79,7 +79,8 @@ def mount_shared_memory(
 ) -> None:
     """Mount a memory volume at /dev/shm in a container that mounts nothing there; without a limit if ``size`` is None.
 
-    With ``replace``, the volume also replaces the user's own mount at this path and the user's volume of this name.
+    ``name`` is the volume's name. With ``replace``, the volume also replaces the user's own mount at this path and the
+    user's volume of this name.
     """
     mounts = list(container.get("volumeMounts") or ())
     volumes = list(pod["spec"].get("volumes") or ())

@@ -25,10 +25,13 @@ class NotCarriedError(ValueError):
 
 
 def carry(own: Any, shown: Any, after: Any, at: Path = ()) -> Any:
-    """Return ``own`` with the changes that lead from ``shown`` to ``after``; unchanged parts are shared with ``own``.
+    """Return ``own`` with the change that leads from ``shown`` to ``after``; unchanged parts are shared with ``own``.
 
-    The module's docstring explains the three documents. ``at`` is the path of the values in the document: callers leave
-    it out, and the recursion passes it on for messages.
+    Args:
+        own: a value in the author's document.
+        shown: the same value with the fields that others fill in, such as defaults.
+        after: ``shown`` with the change. Each of the three is ABSENT if there is no such value.
+        at: the path of the value in the document, for messages; only the recursion passes it.
 
     Raises:
         NotCarriedError: ``after`` changes an item of a list that ``own`` does not have.

@@ -35,9 +35,9 @@ class ExpressionCost:
 
 
 def costs_of(policy: Linted) -> Iterator[ExpressionCost]:
-    """Yield the cost of each expression of a policy, except those that are just a scalar field of ``gpu`` or ``gang``.
+    """Yield the cost of each expression of a policy.
 
-    These are never evaluated.
+    Expressions that are just a scalar field of ``gpu`` or ``gang`` are left out, because they are never evaluated.
     """
     for placed in policy.expressions:
         if placed.bound is not None:  # else a scalar of gpu or gang: it is never evaluated

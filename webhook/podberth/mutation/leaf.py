@@ -18,7 +18,7 @@ _LABEL_VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?")
 
 
 def maps(value: object, leaf: str) -> list[dict[str, Any]]:
-    """Return ``value`` as a list of maps; raise EvaluationError if it is none."""
+    """Return ``value`` as a list of maps; raise EvaluationError, with the field's name ``leaf``, if it is none."""
     if not isinstance(value, list):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a list of maps")
     for position, item in enumerate(value):
@@ -28,35 +28,46 @@ def maps(value: object, leaf: str) -> list[dict[str, Any]]:
 
 
 def fields(item: Mapping[str, Any], leaf: str, allowed: Collection[str]) -> None:
-    """Raise EvaluationError if ``item`` has a key that is not in ``allowed``."""
+    """Raise EvaluationError, with the field's name ``leaf``, if ``item`` has a key that is not in ``allowed``."""
     for key in item:
         if key not in allowed:
             raise EvaluationError(f"{leaf}: unknown key {key!r}; want one of {', '.join(sorted(allowed))}")
 
 
 def text(value: object, leaf: str) -> str:
-    """Return ``value`` as a non-empty string; raise EvaluationError if it is none."""
+    """Return ``value`` as a non-empty string; raise EvaluationError, with the field's name ``leaf``, if it is none."""
     if not isinstance(value, str) or not value:
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a string that is not empty")
     return value
 
 
 def number(value: object, leaf: str) -> int:
-    """Return ``value`` as a whole number; raise EvaluationError for any other value, a bool included."""
+    """Return ``value`` as a whole number; raise EvaluationError, with the field's name ``leaf``, if it is none.
+
+    A bool is no number.
+    """
     if not isinstance(value, int) or isinstance(value, bool):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a whole number")
     return value
 
 
 def items(value: object, leaf: str) -> list[Any]:
-    """Return ``value`` as a list; null becomes an empty list, and any other value raises EvaluationError."""
+    """Return ``value`` as a list, null as an empty one.
+
+    Raises:
+        EvaluationError: ``value`` is neither; the message begins with ``leaf``, the name of the policy's field.
+    """
     if value is not None and not isinstance(value, list):
         raise EvaluationError(f"{leaf}: got {kind(value)}, want a list")
     return value or []
 
 
 def object_name(value: object, where: str) -> str:
-    """Return ``value`` as an object's name; raise EvaluationError if it is not a DNS-1123 subdomain."""
+    """Return ``value`` as an object's name, a DNS-1123 subdomain.
+
+    Raises:
+        EvaluationError: ``value`` is no such name; the message begins with ``where``, the name of the policy's field.
+    """
     if not isinstance(value, str) or not is_subdomain(value):
         wanted = "lower-case letters, digits, '-' and '.'"
         raise EvaluationError(f"{where}: got {kind(value)}, want an object's name: {wanted}")
@@ -64,7 +75,11 @@ def object_name(value: object, where: str) -> str:
 
 
 def label_value(value: object, where: str) -> str:
-    """Return ``value`` as a label value; raise EvaluationError if it is not a valid one."""
+    """Return ``value`` as a label value.
+
+    Raises:
+        EvaluationError: ``value`` is no valid one; the message begins with ``where``, the name of the policy's field.
+    """
     if not isinstance(value, str) or not is_label_value(value):
         raise EvaluationError(f"{where}: got {kind(value)}, want a label value of at most {MAX_LABEL_VALUE} characters")
     return value

@@ -38,8 +38,9 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
     """Return the earlier policy whose node affinity, with the later policy's, excludes every node; None if none.
 
     The terms of the earlier policies are added one after the other, and the policy is the first with which no node is
-    left. If the later policy's terms are preferred, nodes are not counted: its terms and the required ones have to
-    contradict each other.
+    left. If no recorded terms explain it, the policy is the last one whose operations wrote node affinity, or else the
+    last one with terms. If the later policy's terms are preferred, nodes are not counted: its terms and the required
+    ones have to contradict each other.
 
     Args:
         draft: the pod, with the writes of the earlier policies.

@@ -46,7 +46,10 @@ class Fact:
         return value in self._known
 
     def is_met_by(self, value: str) -> bool:
-        """Return whether a label with this value satisfies the expression."""
+        """Return whether a label with this value satisfies the expression.
+
+        False for operators other than In, NotIn, Gt and Lt: callers decide Exists and DoesNotExist themselves.
+        """
         if self.operator in ("In", "NotIn"):
             return self.has(value) == (self.operator == "In")
         if self.operator not in ("Gt", "Lt") or len(self.values) != 1:

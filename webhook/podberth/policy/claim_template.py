@@ -138,7 +138,7 @@ class Devices(Model):
 
 
 class ResourceClaimSpec(Model):
-    """The spec of the claims (resource.k8s.io/v1)."""
+    """The ``spec`` that the claims of a template get (resource.k8s.io/v1)."""
 
     devices: Devices
     """The devices of the claim."""

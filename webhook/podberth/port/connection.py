@@ -145,7 +145,9 @@ class BoundedConnection(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        """Answer a request that is not valid HTTP or met a bug. Only the bug is logged: anybody may send the other.
+        """Answer a request that is not valid HTTP, or that met a bug.
+
+        A bug is logged; an invalid request is not, because anybody may send one.
 
         Raises:
             ConnectionError: an answer has been sent already.

@@ -57,7 +57,10 @@ class Target:
 
 
 def resolve(deciders: Deciders, target: str) -> Target:
-    """Parse the URL of a request line and look up its decider. An invalid timeout is ignored."""
+    """Return the path, the decider and the time budget that the URL ``target`` of a request line stands for.
+
+    The decider is None if its path is not served. An invalid timeout in the query counts as none.
+    """
     path, _, query = target.partition("?")
     return Target(path, deciders.get(path), timeout_seconds(query) * BUDGET_SHARE)
 

@@ -251,7 +251,11 @@ class WatchedCertificate:
         self._seen: object = None
 
     async def refresh(self) -> None:
-        """Load certificate and key if either file has changed."""
+        """Load certificate and key if either file has changed.
+
+        Raises:
+            CertificateError: a file cannot be used; the previous certificate stays in use.
+        """
         revision = await asyncio.to_thread(self._files.revision)
         if revision != self._seen:
             self._seen = revision

@@ -16,11 +16,11 @@ class Bucket:
 
     @property
     def at(self) -> float:
-        """The earliest time at which a token is available."""
+        """The earliest time at which a token is available, in seconds of the caller's clock."""
         return self._full_at - self._spare_seconds
 
     def take(self, at: float) -> bool:
-        """Take a token at this time and return True; return False if there is none."""
+        """Take a token at the time ``at``, in seconds of the caller's clock; return False if there is none."""
         if self.at > at:
             return False
         self._full_at = max(self._full_at, at) + self._refill_seconds

@@ -19,10 +19,10 @@ _WRITE_BYTES = 32_768
 
 
 class LineWriter:
-    """A bounded queue of lines in front of a file descriptor. ``write`` never blocks.
+    """A bounded queue of lines in front of a file descriptor. ``write`` never blocks: a line beyond the bound is lost.
 
-    Several threads may write at the same time, as the agent's own thread and those of its metrics do: a deque's append
-    is atomic, and each thread may exceed the bound by one line.
+    Several threads may write at the same time: a deque's append is atomic, and each thread may exceed the bound by one
+    line.
     """
 
     def __init__(self, descriptor: int, *, max_lines: int = MAX_LINES) -> None:
@@ -48,7 +48,7 @@ class LineWriter:
             self._wake.set()
 
     def close(self, timeout_seconds: float = 1.0) -> None:
-        """Let the thread end when it has written the queued lines, and wait for that; after the timeout it goes on."""
+        """Write the queued lines and end the thread; return after the timeout even if lines are still queued."""
         self._closing.set()
         self._wake.set()
         self._thread.join(timeout_seconds)

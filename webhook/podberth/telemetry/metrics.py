@@ -278,7 +278,7 @@ class EventMetrics:
         self._notices.labels(result).inc(count)
 
     def error(self, reason: str) -> None:
-        """Count a failed request by its reason."""
+        """Count a request with an Event that the API server did not take, by the reason (EVENT_FAULTS)."""
         self._errors.labels(reason).inc()
 
 

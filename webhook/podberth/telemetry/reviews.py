@@ -51,9 +51,10 @@ class ReviewRecorder:
     def refused(
         self, path: str, status: int, message: str, seconds: float, request: AdmissionRequest | None = None
     ) -> None:
-        """Record the metrics and the log line of a request that was answered with an HTTP error.
+        """Count a request that was answered with an HTTP error, and log it unless there are too many such lines.
 
-        ``request`` is None if no review could be decoded.
+        ``status`` is the HTTP status, ``message`` the error, ``seconds`` the duration. ``request`` is None if no review
+        could be decoded.
         """
         self.metrics.request(path, request.operation if request else "", "error", seconds)
         if (besides := self.spared.pass_on()) is None:

@@ -144,7 +144,10 @@ class WatchClock:
         self._lost_at: float | None = None
 
     def read(self, at: float) -> float:
-        """Return this clock's time when the monotonic clock shows ``at``."""
+        """Return the time of this clock, in seconds, at the moment when the monotonic clock shows ``at`` seconds.
+
+        This clock is behind the monotonic clock by the seconds for which the watch was interrupted.
+        """
         return (at if self._lost_at is None else self._lost_at) - self._blind_seconds
 
     def lose(self, at: float) -> None:

@@ -45,7 +45,10 @@ _SHOWS_AMOUNT = "nvidia.com/gpu.count"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class NodeClass:
-    """Nodes that are equal in everything that a question can ask about, except names and ignored labels."""
+    """Nodes that are equal in everything that a question can ask about.
+
+    Their names may differ, and their values of ``Conventions.ignored_labels``.
+    """
 
     key: Any
     labels: Mapping[str, str]
@@ -71,7 +74,7 @@ class Part:
         return len(self.node_class.members) if self.names is None else len(self.names)
 
     def nodes(self) -> Iterator[tuple[str, OwnLabels]]:
-        """Yield the name and the ignored labels of each node."""
+        """Yield the name of each node with those of its labels that classes ignore (``Conventions.ignored_labels``)."""
         members = self.node_class.members
         return ((name, own) for name, own in members.items() if self.names is None or name in self.names)
 
@@ -300,9 +303,10 @@ class NodeSet:
 
     @cached_property
     def memory_mib(self) -> tuple[int, int]:
-        """The least and the most MiB of one unit of a requested resource on these nodes; (0, 0) if any is unknown.
+        """The least and the most MiB of one unit of a requested resource on these nodes.
 
-        Transient nodes are included, because a pod may run there once they are healthy.
+        The result is (0, 0) if any of these sizes is unknown, or if no resource is requested. Transient nodes are
+        included, because a pod may run there once they are healthy.
         """
         sizes = {
             part.node_class.capability.memory_of.get(name, 0) for part in self.parts for name, _ in self.need.requests

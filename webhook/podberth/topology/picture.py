@@ -42,7 +42,7 @@ class Segment:
     start: int
     size: int
     profile: str = ""
-    """The profile of the MIG instance on these slices; empty: the slices are free."""
+    """The profile of the MIG instance on these slices; empty: no known instance is on them (``GpuPicture.blank``)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

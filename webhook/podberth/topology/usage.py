@@ -89,7 +89,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allocation:
-    """The known containers that hold GPUs or MIG devices of one node."""
+    """The containers that hold GPUs or MIG devices of one node, as far as they are known."""
 
     holders: Mapping[Holder, int]
     """The number of devices for each holder; above 1 if a container has several shares of one GPU."""

@@ -34,10 +34,10 @@ _OPERATORS = frozenset(_CONTROL + _REDIRECTION)
 
 
 def commands(line: Sequence[str]) -> list[list[str]]:
-    """Return the commands that a command line runs, each as a list of words; empty if the line cannot be parsed.
+    """Return the commands that a command line runs, each as a list of words.
 
     ``line`` is a container's command and args in one list. If it runs a shell with ``-c``, the commands are those of
-    the script; else there is one command.
+    the script; else there is one command. The result is empty if the line cannot be parsed or is too long.
     """
     if sum(map(len, line)) > LONGEST or len(line) > MOST_WORDS:
         return []

@@ -45,7 +45,10 @@ _NODE_TROUBLES: Final = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unr
 
 
 def apply_defaults(pod: dict[str, Any]) -> None:
-    """Add the defaults to a Pod in place. The caller has checked the Pod's shape."""
+    """Add to a Pod, in place, the defaults of the API server that are the same in every cluster.
+
+    A field that the Pod has is not replaced. The caller has checked the Pod's shape.
+    """
     spec = pod["spec"]
     _fill(spec, _POD)
     spec["securityContext"] = spec.get("securityContext") or {}

@@ -64,7 +64,7 @@ class Gang:
 
     @property
     def accelerated(self) -> int:
-        """The number of the gang's pods that ask for accelerators: ``apart``; if that is None, ``size``."""
+        """The number of the gang's pods that ask for accelerators; 0 if it is unknown, or if none does."""
         return self.size if self.apart is None else self.apart
 
     def as_cel(self) -> dict[str, Any]:

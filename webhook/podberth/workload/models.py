@@ -45,7 +45,7 @@ _EXPERTS = re.compile(r"(?<![a-z])(?:moe|[0-9]+x[0-9]|[0-9]+e(?![a-z])|a[0-9.]+b
 
 @dataclass(frozen=True, slots=True)
 class NamedModel:
-    """The facts that a model's name states."""
+    """The facts about a machine-learning model that its name states, such as ``Llama-3.3-70B``."""
 
     millions: int = 0
     """The lower bound of the number of parameters, in millions; 0: the name states no size."""
@@ -54,7 +54,10 @@ class NamedModel:
 
 
 def named(name: str) -> NamedModel:
-    """Return the facts in a model's name, path or URL. If the name has several sizes, the smallest counts."""
+    """Return the facts in a machine-learning model's name, path or URL; no facts if it is longer than ``LONGEST``.
+
+    If the name has several sizes, the smallest counts; for some known models, the number in their cards counts instead.
+    """
     if len(name) > LONGEST:
         return NamedModel()
     text = _DIGEST.sub("", name.lower())

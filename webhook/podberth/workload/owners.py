@@ -37,7 +37,7 @@ LOOKED_UP: Final[Mapping[tuple[str, str], OwnerKind]] = {
 
 
 def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return the kept fields of an owner; None if it makes no more pods, or has no uid.
+    """Return the fields of an owner that podberth keeps; None if it makes no more pods, or has no uid.
 
     Raises:
         ValueError: the owner has more parts than any real object of its kind.

@@ -13,7 +13,10 @@ from .styled_lines import inert, visible
 
 
 def render(report: Report) -> str:
-    """Return the workflow commands, grouped by file, and the summary as the last line."""
+    """Return the report as workflow commands of GitHub Actions, grouped by file.
+
+    The last line is the summary, or the list of what was not checked, if there is any.
+    """
     lines: list[str] = []
     for file, results in by_file(report).items():
         commands = [line for result in results for line in _commands(result)]

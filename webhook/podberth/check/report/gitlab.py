@@ -17,7 +17,10 @@ _OWN_CHECK = "podberth"
 
 
 def as_code_quality(report: Report) -> list[dict[str, Any]]:
-    """Return the report as a list of GitLab's issues, as plain JSON; results of standard input have no file to show."""
+    """Return the report as a list of GitLab's issues, as plain JSON.
+
+    Results of standard input are left out, because GitLab has no file to show them in.
+    """
     found = [each for result in report.results if result.file != STDIN for each in _findings(result)]
     seen: Counter[str] = Counter()
     for each in found:

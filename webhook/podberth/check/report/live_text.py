@@ -25,7 +25,11 @@ _KINDS: Final = (("denied", "bold red"), ("changed", "bold green"), ("warned", "
 
 
 def lines(report: Report) -> Iterator[Line]:
-    """Yield the lines of a report about live workloads: the summary, the effects by policy, what was left out."""
+    """Yield the lines of a report about live workloads: the summary, the effects by policy, what was left out.
+
+    Raises:
+        ValueError: the report is about manifests.
+    """
     live = report.live
     if live is None:
         raise ValueError("got a report of manifests, want one of live workloads")

@@ -84,7 +84,10 @@ def _asked(owner: OwnerReference) -> bool:
 
 
 def metadata(place: Place, whose: Mapping[str, OwnerReference], labels: Mapping[str, str]) -> dict[str, Any]:
-    """Return the metadata of an object to be made at ``place``, with the owners ``whose`` (by uid) and the labels."""
+    """Return the metadata of an object to be made at ``place``, with the owners ``whose`` (by uid) and the labels.
+
+    ``place`` is the namespace and the name. A label that names podberth as the manager is added.
+    """
     return {
         "name": place[1],
         "namespace": place[0],

@@ -168,7 +168,7 @@ class ActionPlan:
     """The time at which new notices may become due, in seconds since the epoch."""
 
     def add(self, other: "ActionPlan") -> None:
-        """Add the actions and notices of another maker's plan."""
+        """Add the actions and notices of another maker's plan; ``again_at`` becomes the earlier of the two times."""
         self.actions += other.actions
         self.notices += other.notices
         self.again_at = min(self.again_at, other.again_at)

@@ -29,7 +29,10 @@ LEVEL = Level.ERROR
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the first field of each branch of an apply configuration that cannot be merged."""
+    """Yield a problem for each literal part of an applyConfiguration that cannot be merged into a Pod.
+
+    Such a part is merged only as a whole, has a wrong type, or is no field of a Pod.
+    """
     for mutation in library.mutations:
         if mutation.source.apply_configuration is not None:
             policy, path = mutation.policy, (*mutation.path, "applyConfiguration")

@@ -38,7 +38,10 @@ _COUNT: Final = ("gpu", "count")
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield the claims in place of a resource whose number of devices is unknown, or is requested by no matched pod."""
+    """Yield a problem for each claim that replaces a resource with a number of devices that no matched pod asks for.
+
+    A claim with an unknown number of devices is a problem, too.
+    """
     declared = {
         policy.name: KnownDevices(
             declared={each.name: read_claim(each.document) for each in policy.spec.claim_templates}

@@ -19,7 +19,8 @@ def add(draft: Draft, values: Mapping[str, object]) -> Change | Skipped | None:
     ``envFrom`` gets none: podberth does not know that source, and ``env`` would override it (core/v1 Container).
 
     Returns:
-        The change, by container. Skipped if nothing is added only because of ``envFrom``.
+        The change, by container. None if all containers have the variables; Skipped if nothing is added only because of
+        ``envFrom``.
 
     Raises:
         EvaluationError: a value is not a string.

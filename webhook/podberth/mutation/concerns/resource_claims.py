@@ -51,9 +51,10 @@ def add(
         stood: the items with ``instead`` that earlier policies wrote.
 
     Returns:
-        The change. Skipped, with nothing written, in three cases: a claim would have another number of devices than the
-        resource that it replaces; containers would share it, of which one asked for devices of its own; the pod has
-        another claim of that name, and there is nothing else to write.
+        The change; None if the pod has all claims and uses already. Skipped, with nothing written, in three cases: a
+        claim would have another number of devices than the resource that it replaces; containers would share it, of
+        which one asked for devices of its own; the pod has another claim of that name, and there is nothing else to
+        write.
 
     Raises:
         EvaluationError: an item does not have the form of ``value``.
