@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 from .patch import Path
 from .pod_limits import ENTRIES
 from .shape import shape_problems
-from .unchecked import text_at
+from .unchecked import at, text_at
 
 __all__ = [
     "Container",
@@ -105,10 +105,9 @@ def repeated_names(pod: Mapping[str, Any]) -> tuple[Container, ...]:
 
 def controller(document: object) -> OwnerReference | None:
     """Return the owner reference with the controller flag of an object of unchecked shape; None if there is none."""
-    metadata = document.get("metadata") if isinstance(document, Mapping) else None
-    owners = metadata.get("ownerReferences") if isinstance(metadata, Mapping) else None
+    owners = at(document, "metadata", "ownerReferences")
     for owner in owners[:ENTRIES] if isinstance(owners, list) else ():
-        if isinstance(owner, Mapping) and owner.get("controller") is True:
+        if isinstance(owner, dict) and owner.get("controller") is True:
             version, kind, name, uid = (text_at(owner, key) for key in ("apiVersion", "kind", "name", "uid"))
             return OwnerReference(version, kind, name, uid)
     return None
