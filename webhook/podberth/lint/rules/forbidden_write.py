@@ -15,10 +15,11 @@ Good:
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from ...cel.tree import Entries, Items, Literal, Tree
 from ...errors import Problem
-from ...kube.json_patch import steps_of
+from ...kube.json_patch import PatchError, steps_of
 from ...mutation.forbidden_fields import FORBIDDEN
 from ..findings import Level, Library
 
@@ -59,4 +60,5 @@ def _patched(tree: Tree) -> Iterator[tuple[Tree, tuple[str, ...]]]:
         kind, pointer = operation.get("op"), operation.get("path")
         reads = isinstance(kind, Literal) and kind.value in _READS
         if not reads and isinstance(pointer, Literal) and isinstance(pointer.value, str):
-            yield pointer, tuple(map(str, steps_of(pointer.value)))
+            with suppress(PatchError):  # the rule refused-value reports it
+                yield pointer, steps_of(pointer.value)

@@ -1,0 +1,222 @@
+"""Mistakes that authors make, each in a policy of its own: lint names it, and what to write instead."""
+
+import pytest
+
+from lint_findings import found, spec
+
+_DENIES = "validationActions: [Deny]\n"
+
+
+def validates(expression: str) -> str:
+    return spec(f"validations:\n- message: refused\n  expression: >-\n    {expression}\n{_DENIES}")
+
+
+def mutates(mutation: str) -> str:
+    return spec(f"mutations:\n- {mutation}\n")
+
+
+def tolerates(toleration: str) -> str:
+    return mutates(f'tolerations: "[{toleration}]"')
+
+
+def requires(term: str) -> str:
+    return mutates(f'nodeAffinity: {{required: "[{term}]"}}')
+
+
+def patches(operation: str) -> str:
+    return mutates(f'jsonPatch: "[{operation}]"')
+
+
+REFUSED = {
+    "the operator of a toleration": (tolerates("{'key': 'a', 'operator': 'Exist'}"), "Exists"),
+    "the effect of a toleration": (
+        tolerates("{'key': 'a', 'operator': 'Exists', 'effect': 'Noschedule'}"),
+        "NoSchedule",
+    ),
+    "the value beside Exists": (tolerates("{'key': 'a', 'operator': 'Exists', 'value': 'x'}"), "want none"),
+    "a field of a toleration": (tolerates("{'key': 'a', 'operater': 'Exists'}"), "operater"),
+    "an effect beside what is read": (
+        tolerates("{'key': gpu.vendor + '.com/gpu', 'operator': 'Exists', 'effect': 'Noschedule'}"),
+        "did you mean NoSchedule?",
+    ),
+    "the operator of a term": (
+        requires("{'matchExpressions': [{'key': 'a', 'operator': 'Equals', 'values': ['b']}]}"),
+        "In",
+    ),
+    "an operator beside what is read": (
+        requires("{'matchExpressions': [{'key': 'a', 'operator': 'Notin', 'values': [gpu.vendor]}]}"),
+        "did you mean NotIn?",
+    ),
+    "the field of a term": (
+        requires("{'matchExpression': [{'key': 'a', 'operator': 'In', 'values': ['b']}]}"),
+        "want one of matchExpressions",
+    ),
+    "the value of a label": (mutates("labels: {a: \"'not a label value!'\"}"), "want a label value"),
+    "the name of a class": (mutates("runtimeClassName: \"'Not A Name'\""), "want an object's name"),
+    "a patch's operation": (
+        patches("{'op': 'ad', 'path': '/spec/priorityClassName', 'value': 'x'}"),
+        "did you mean add?",
+    ),
+    "a patch's path": (
+        patches("{'op': 'add', 'path': '/spec/priorityClasName', 'value': 'x'}"),
+        "did you mean priorityClassName?",
+    ),
+    "a patch's pointer": (patches("{'op': 'add', 'path': 'spec/priority', 'value': 1}"), "want a JSON Pointer"),
+    "a patch's field": (patches("{'op': 'add', 'pat': '/spec/priority', 'value': 1}"), "did you mean path?"),
+}
+
+
+@pytest.mark.parametrize("mistake", REFUSED)
+def test_a_literal_that_every_pod_is_refused_for(mistake: str) -> None:
+    text, advice = REFUSED[mistake]
+
+    [finding] = found(text, "refused-value")
+
+    assert (advice in finding.problem.message, finding.problem.where.startswith("spec.mutations[0]")) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    [
+        "tolerations: \"[{'key': 'a', 'operator': 'Exists', 'tolerationSeconds': 5, 'effect': 'NoExecute'}]\"",
+        "jsonPatch: \"[{'op': 'add', 'path': '/spec/containers/0/env/-', 'value': {'name': 'A', 'value': 'B'}}]\"",
+        "jsonPatch: \"[{'op': 'test', 'path': '/metadata/labels/a~1b', 'value': 'x'}]\"",
+        "labels: {a: gpu.vendor}",
+        "env: {A: \"'any value!'\"}",
+        "gang: \"'g'\"",
+    ],
+)
+def test_what_a_pod_may_have_is_left_alone(mutation: str) -> None:
+    assert found(mutates(mutation), "refused-value") == ()
+
+
+def test_maps_of_a_variable_that_are_no_tolerations_are_left_alone() -> None:
+    rows = "{'a': {'key': 'a', 'notice': 'x'}}"
+    variables = f'variables:\n- {{name: rows, expression: "{rows}"}}\n'
+    text = spec(
+        f"{variables}mutations:\n- tolerations: \"[{{'key': variables.rows['a']['key'], 'operator': 'Exists'}}]\"\n"
+    )
+
+    assert found(text, "refused-value") == ()
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "quantity('1KiB').isGreaterThan(quantity('1'))",
+        "object.spec.?nodeName.orValue('').matches('[a')",
+        "object.spec.?nodeName.orValue('').find('(') == ''",
+        "duration('1d') > duration('1h')",
+        "timestamp('not a time') < timestamp('2026-01-01T00:00:00Z')",
+        "semver('1.2').major() > 1",
+        "ip('1.2.3').family() == 4",
+    ],
+)
+def test_an_argument_that_its_function_refuses(expression: str) -> None:
+    assert len(found(validates(expression), "refused-argument")) == 1
+
+
+def test_arguments_that_their_functions_take_are_left_alone() -> None:
+    text = "duration('90s') < duration('1h') && 'a'.matches('^a$')"
+
+    assert (
+        found(validates(f"{text} && quantity('1.5Gi').isGreaterThan(quantity(gpu.vendor))"), "refused-argument") == ()
+    )
+
+
+@pytest.mark.parametrize(
+    ("expression", "advice"),
+    [
+        ("gpu.vendor == 'Nvidia'", "did you mean nvidia?"),
+        ("'NVIDIA' != gpu.vendor", "did you mean nvidia?"),
+        ("gpu.vendor in ['nvidia', 'Amd']", "did you mean amd?"),
+        ("gpu.kind != 'MIG'", "did you mean mig?"),
+        ("gpu.requests.all(r, r.kind == 'MIG')", "did you mean mig?"),
+        ("gpu.claims.exists(c, c.kind == 'shared')", "want one of mig"),
+        ("gang.source == 'Pytorchjob'", "did you mean PyTorchJob?"),
+        ("gang.system == 'Kueue'", "did you mean kueue?"),
+        ("request.operation == 'Create'", "did you mean CREATE?"),
+        ("object.spec.restartPolicy == 'Allways'", "did you mean Always?"),
+        ("object.spec.?restartPolicy.orValue('') == 'Allways'", "did you mean Always?"),
+        ("object.spec.containers.all(c, c.?imagePullPolicy.orValue('') != 'Allways')", "did you mean Always?"),
+        (
+            "object.spec.?tolerations.orValue([]).all(t, t.?effect.orValue('') != 'Noschedule')",
+            "did you mean NoSchedule?",
+        ),
+        ("mig.known('1g.11gb')", "did you mean 1g."),
+    ],
+)
+def test_a_text_that_the_field_never_has(expression: str, advice: str) -> None:
+    [finding] = found(validates(expression), "never-equal")
+
+    assert advice in finding.problem.message
+
+
+def test_a_variable_stands_for_its_field() -> None:
+    text = "variables:\n- {name: vendor, expression: gpu.vendor}\n"
+    validation = f"validations:\n- {{expression: \"variables.vendor != 'Nvidia'\", message: refused}}\n{_DENIES}"
+
+    assert len(found(spec(text + validation), "never-equal")) == 1
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "gpu.vendor in ['nvidia', 'mixed', '']",
+        "gang.source == 'OurOwnJob'",
+        "object.spec.?preemptionPolicy.orValue('none') != 'none'",
+        "object.metadata.?labels[?'effect'].orValue('') == 'anything'",
+        "object.spec.containers.exists(c, c.name == 'Always')",
+        "mig.known('nvidia.com/mig-1g.10gb')",
+    ],
+)
+def test_a_text_that_the_field_may_have_is_left_alone(expression: str) -> None:
+    assert found(validates(expression), "never-equal") == ()
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "object.spec.containers.all(c, c.?resources.?limits[?'memory'].orValue('0') < '8Gi')",
+        "object.spec.containers.all(c, has(c.resources.limits) && c.resources.limits['nvidia.com/gpu'] > '1')",
+        "'8Gi' >= object.spec.?resources.?requests[?'memory'].orValue('0')",
+    ],
+)
+def test_amounts_that_are_compared_as_text(expression: str) -> None:
+    assert len(found(validates(expression), "compares-text")) == 1
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "object.metadata.labels['team'] != ''",
+        "object.spec.nodeName == ''",
+        "object.spec.containers.all(c, c.env.all(e, e.name != ''))",
+        "object.spec.initContainers.size() == 0",
+    ],
+)
+def test_a_field_that_a_pod_may_lack(expression: str) -> None:
+    assert found(validates(expression), "unguarded-field")
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "has(object.metadata.labels) && 'team' in object.metadata.labels && object.metadata.labels['team'] != ''",
+        "object.metadata.?labels[?'team'].orValue('') != ''",
+        "object.spec.containers.all(c, has(c.env) && c.env.all(e, e.name != ''))",
+        "object.spec.containers.all(c, c.name != '' && c.image != '')",
+        "object.spec.restartPolicy == 'Always' && object.metadata.name != 'x'",
+        "!has(object.spec.affinity.nodeAffinity) || has(object.spec.affinity)",
+    ],
+)
+def test_a_field_that_is_asked_for_or_always_there_is_left_alone(expression: str) -> None:
+    assert found(validates(expression), "unguarded-field") == ()
+
+
+def test_a_limit_that_forgets_claims_is_a_note() -> None:
+    assert len(found(validates("gpu.count <= 8"), "forgotten-claims")) == 1
+    assert found(validates("gpu.count <= 8 && gpu.kind != 'claim'"), "forgotten-claims") == ()
+    assert found(validates("gpu.count == 8"), "forgotten-claims") == ()
+    warns = validates("gpu.count <= 8").replace("[Deny]", "[Warn]")
+    assert found(warns, "forgotten-claims") == ()

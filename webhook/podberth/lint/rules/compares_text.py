@@ -1,0 +1,51 @@
+"""An order of quantities that are text: `'16Gi' < '8Gi'` is true, and a number cannot be compared with a text.
+
+The amounts in a pod's `limits` and `requests` are texts, as the API server sends them.
+
+Bad:
+
+    validations:
+    - expression: "object.spec.containers.all(c, c.?resources.?limits[?'memory'].orValue('0') <= '64Gi')"
+      message: at most 64 GiB
+    validationActions: [Deny]
+
+Good:
+
+    validations:
+    - expression: >-
+        object.spec.containers.all(c,
+          quantity(c.?resources.?limits[?'memory'].orValue('0')).compareTo(quantity('64Gi')) <= 0)
+      message: at most 64 GiB
+    validationActions: [Deny]
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ...cel.tree import Call
+from ...errors import Problem
+from ..findings import Level, Library
+from ..places import Where, parts_of, where
+
+LEVEL = Level.WARNING
+
+_ORDERS: Final = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield each comparison by order of an amount in a pod's limits or requests."""
+    for policy in library.policies:
+        for path, part, scope in parts_of(policy):
+            if isinstance(part, Call) and part.function in _ORDERS:
+                amounts = filter(None, (_amount(where(policy, side, scope)) for side in part.operands))
+                for amount in amounts:
+                    yield policy.within(path, part, f"{amount} is text; want quantity(...), with compareTo()")
+
+
+def _amount(found: Where | None) -> str:
+    """Return the path of an amount below limits or requests as text; empty for any other path, or none."""
+    match found:
+        case ("object" | "oldObject", *_, "limits" | "requests" as amounts, name):
+            return f"{amounts}[{name}]"
+        case _:
+            return ""

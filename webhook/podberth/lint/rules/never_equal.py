@@ -1,0 +1,115 @@
+"""A comparison with a text that the field never has, because it is misspelt.
+
+The rule knows the values of podberth's own variables (`gpu.kind`, `gpu.vendor`, `gang.system` ...) and of the fields of
+a Pod that take one of a few words. Of `gang.source` only the case of the letters is compared. The argument of
+`mig.known()`, `offered()`, `capacity()` and `gpuNodes()` has to be a profile of a known GPU.
+
+Bad:
+
+    validations:
+    - {expression: "gpu.vendor != 'Nvidia' || gpu.count < 9", message: at most 8 GPUs}
+    validationActions: [Deny]
+
+Good:
+
+    validations:
+    - {expression: "gpu.vendor != 'nvidia' || gpu.count < 9", message: at most 8 GPUs}
+    validationActions: [Deny]
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final, get_args
+
+from ...cel.tree import Call, Items, Literal, Tree
+from ...devices import mig
+from ...devices.mig_tables import TABLES
+from ...devices.resources import COUNTED_KINDS, DEVICE_CLASSES, TABLE
+from ...errors import Problem, did_you_mean
+from ...kube.paths import ELEMENT
+from ...workload.gpus import Kind
+from ...workload.memberships import MEMBERSHIPS
+from ...workload.systems import PLAIN, SYSTEMS
+from ..findings import Level, Library, Linted
+from ..places import Scope, Where, parts_of, where
+
+LEVEL = Level.WARNING
+
+_VENDORS: Final = frozenset({"", "mixed", *(each.vendor for each in (*TABLE.values(), *DEVICE_CLASSES.values()))})
+_OURS: Final[Mapping[Where, frozenset[str]]] = {
+    ("gpu", "kind"): frozenset(get_args(Kind)),
+    ("gpu", "vendor"): _VENDORS,
+    ("gpu", "requests", ELEMENT, "kind"): frozenset(COUNTED_KINDS),
+    ("gpu", "requests", ELEMENT, "vendor"): _VENDORS,
+    ("gpu", "claims", ELEMENT, "kind"): frozenset({"", "whole", "mig", "passthrough", "none"}),
+    ("gang", "system"): frozenset({PLAIN, *(each.name for each in SYSTEMS)}),
+    ("request", "operation"): frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"}),
+}
+# kubernetes/api core/v1 types.go: the constants of these fields' types, by the field's name below the pod's spec.
+_OF_PODS: Final[Mapping[str, frozenset[str]]] = {
+    "restartPolicy": frozenset({"Always", "OnFailure", "Never"}),
+    "imagePullPolicy": frozenset({"Always", "IfNotPresent", "Never"}),
+    "preemptionPolicy": frozenset({"Never", "PreemptLowerPriority"}),
+    "dnsPolicy": frozenset({"ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"}),
+    "effect": frozenset({"NoSchedule", "PreferNoSchedule", "NoExecute"}),
+    "operator": frozenset({"Exists", "Equal", "Lt", "Gt", "In", "NotIn", "DoesNotExist"}),
+    "whenUnsatisfiable": frozenset({"DoNotSchedule", "ScheduleAnyway"}),
+    "terminationMessagePolicy": frozenset({"File", "FallbackToLogsOnError"}),
+}
+_SOURCES: Final = frozenset({"label", *(kind for row in MEMBERSHIPS for kind in row.sized_by)})
+_COMPARISONS: Final = frozenset({"_==_", "_!=_"})
+_OF_PROFILES: Final = frozenset({"known", "offered", "capacity", "gpuNodes"})
+_PROFILES: Final = sorted({profile for table in TABLES for profile in table.rows})
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield each literal that the field beside it never equals, and each that is no MIG profile where one is wanted."""
+    for policy in library.policies:
+        for path, part, scope in parts_of(policy):
+            if isinstance(part, Call):
+                for literal, message in (*_compared(policy, part, scope), *_profiles(policy, part, scope)):
+                    yield policy.within(path, literal, message)
+
+
+def _compared(policy: Linted, call: Call, scope: Scope) -> Iterator[tuple[Tree, str]]:
+    match call:
+        case Call(function=function, operands=(left, right)) if function in _COMPARISONS:
+            literals = [(left, right), (right, left)]
+        case Call(function="@in", operands=(item, Items(items=items))):
+            literals = [(item, each) for each in items]
+        case _:
+            return
+    for side, literal in literals:
+        if isinstance(literal, Literal) and isinstance(literal.value, str):
+            found = where(policy, side, scope)
+            wrong = _wrong(found, literal.value, _default(side)) if found else ""
+            if wrong:
+                yield literal, wrong
+
+
+def _wrong(found: Where, value: str, default: object) -> str:
+    if found == ("gang", "source"):
+        meant = {each.lower(): each for each in _SOURCES}.get(value.lower(), value)
+        return "" if meant == value else f"gang.source is never {value!r}; did you mean {meant}?"
+    known = _OURS.get(found) or (_OF_PODS.get(found[-1]) if found[:2] == ("object", "spec") else None)
+    if known is None or value in known or value == default:
+        return ""
+    name = ".".join(step for step in found if step != ELEMENT)
+    same = [each for each in known if each.lower() == value.lower()]
+    meant = f"; did you mean {same[0]}?" if same else did_you_mean(value, known)
+    return f"{name} is never {value!r}" + (meant or f"; want one of {', '.join(sorted(filter(None, known)))}")
+
+
+def _default(side: Tree) -> object:
+    """Return the literal that stands for a field that the pod lacks; None if there is none."""
+    match side:
+        case Call(function="orValue", operands=(_, Literal(value=value))):
+            return value
+        case _:
+            return None
+
+
+def _profiles(policy: Linted, call: Call, scope: Scope) -> Iterator[tuple[Tree, str]]:
+    match call:
+        case Call(function=function, operands=(receiver, Literal(value=str() as name) as literal)):
+            if function in _OF_PROFILES and where(policy, receiver, scope) == ("mig",) and not mig.known(name):
+                yield literal, f"no known GPU has the MIG profile {name!r}{did_you_mean(mig.bare(name), _PROFILES)}"
