@@ -89,6 +89,7 @@ def main(output: Path) -> None:
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "podberth" / "images"
     cache.mkdir(parents=True, exist_ok=True)
     origin = _origin()
+    sys.stderr.write("building both images: a few minutes; the first time packages and wheels are downloaded, too\n")
     os.environ["SOURCE_DATE_EPOCH"] = str(origin.epoch)
     with (cache / "lock").open("w") as lock, tempfile.TemporaryDirectory() as work:
         fcntl.flock(lock, fcntl.LOCK_EX)  # apt's folder, and pip's, are for one at a time

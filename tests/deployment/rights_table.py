@@ -47,7 +47,7 @@ CONFIGURATIONS: Final = """
 GUARDS: Final = " ".join(
     f"{kind}.admissionregistration.k8s.io/podberth-{name}"
     for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
-    for name in ("agent", "configurations", "events", "exemption")
+    for name in ("agent", "configurations", "events", "exemption", "shared-ca", "controller", "controller-lease")
 )
 OWN_NAMESPACE: Final = "podberth-system"
 

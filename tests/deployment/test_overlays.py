@@ -57,6 +57,14 @@ def test_applying_it_again_takes_no_replica_away(installed: ControlPlane) -> Non
     assert before["replicas"] == 4
 
 
+def test_applying_it_again_says_of_nothing_that_it_is_configured(installed: ControlPlane) -> None:
+    """Whoever upgrades reads what changed; kubectl says so of each field that the API server spells in another way."""
+    again = ("apply", "--dry-run=server", "-k", f"{MANIFESTS}/overlays/fail-closed")
+    said = [each.split()[:2] for each in installed.kubectl(*again).stdout.splitlines()]
+    # kubectl sends the selector of a disruption budget each time: its patch strategy is "replace".
+    assert {what for what, how in said if how != "unchanged"} == {"poddisruptionbudget.policy/podberth"}
+
+
 def _deployment(control_plane: ControlPlane) -> Any:
     return control_plane.get("deployment", "podberth", "-n", NAMESPACE)["spec"]
 

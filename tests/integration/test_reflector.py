@@ -153,6 +153,9 @@ def test_a_connection_that_has_gone_silent_is_given_up(tmp_path: Path) -> None:
             await follower.until("the event after the silence", lambda: "c" in follower.sink.objects)
             assert follower.count("restarts", "silent") >= 1
             assert follower.sink.sight[:2] == ["lost", "regained"]
+            # A kind that does not change is silent, too.
+            silent = [line["level"] for line in follower.log.lines if line.get("reason") == "silent"]
+            assert set(silent) == {"info"}
 
     run(test)
 
@@ -225,6 +228,7 @@ def test_a_refusal_at_the_start_ends_it_with_a_message_and_a_later_one_does_not(
             await follower.asked(4)
             reported = [line for line in follower.log.lines if line["msg"].startswith("nodes: the watch is lost")]
             assert [line["reason"] for line in reported] == ["lost", "refused"]
+            assert {line["level"] for line in reported} == {"warning"}
             assert follower.sink.objects == {"a": "1"}
 
     run(test)

@@ -100,3 +100,15 @@ def test_without_agents_nobody_misses_their_guard() -> None:
         "ok",
         "podberth-configurations, podberth-events, podberth-exemption",
     )
+
+
+def test_the_guard_of_a_component_is_missed_where_the_component_is() -> None:
+    shared, leases = "podberth-shared-ca", "podberth-controller-lease"
+    kinds = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+    guards = {**observed().guards, **{f"{kind}/{name}": None for kind in kinds for name in (shared, leases)}}
+    assert row("guards", guards=guards)[0] == "ok"
+    sharing = workload(readyReplicas=2, updatedReplicas=2)
+    sharing["spec"]["template"]["spec"]["containers"][0]["env"] = [{"name": "PODBERTH_CA_SECRET", "value": "s"}]
+    for component, name in (({"deployment": sharing}, shared), ({"controller": workload()}, leases)):
+        missing = rows("guards", guards=guards, **component)[0].facts["missing"]
+        assert missing == tuple(f"{kind} {name}" for kind in kinds)

@@ -38,7 +38,7 @@ def test_how_many_are_in_force_is_the_replicas_to_say() -> None:
     differing = (replica(policies_loaded=2.0), replica(policies_loaded=3.0))
     assert row("source", replicas=differing) == (
         "attention",
-        "GPUPolicies; 2 to 3 in force: replicas differ; see their logs",
+        "GPUPolicies; 2 to 3 in force: replicas differ; if it lasts, see their logs",
     )
     silent = (type(replica())("podberth-1", UNREACHED),)
     assert row("source", replicas=silent)[0] == "note"

@@ -105,7 +105,9 @@ class Timing:
     """The longest time without a byte before a watch is given up.
 
     The watch cache sends a bookmark every minute (bookmarkFrequency, apiserver storage/cacher), so a longer silence
-    means a half-open connection.
+    means a half-open connection; or a kind that has not changed since the watch began, because a bookmark then waits
+    for etcd to report progress (cacheWatcher.process), which it does every 10 minutes unless kubeadm has set 5 s
+    (--watch-progress-notify-interval). The next watch begins where this one stood, so nothing is lost in either case.
     """
     resync_seconds: float = 7200.0
     """The longest time between two lists of all objects, and twice the shortest time.

@@ -12,7 +12,7 @@ from http import HTTPStatus
 from typing import Any, Final, Protocol
 
 from ..errors import ClusterError
-from ..telemetry.log import Log
+from ..telemetry.log import Level, Log
 from .opening import Client
 from .protocol import (
     Document,
@@ -148,7 +148,9 @@ class Reflector:
         self.trouble = error.reason
         self._sink.lost(self.contact_at)
         state = "the last known state stays in force" if self.listed.is_set() else "nothing is known yet"
-        self._log.event("warning", f"{name}: the watch is lost; {state}", reason=error.reason, problem=str(error))
+        # Of a kind that does not change, silence is no trouble (Timing.silence_seconds); if it is, the next try fails.
+        level: Level = "info" if error.reason == "silent" else "warning"
+        self._log.event(level, f"{name}: the watch is lost; {state}", reason=error.reason, problem=str(error))
         await self._client.reset()
 
     def _expire(self, why: ListReason) -> None:

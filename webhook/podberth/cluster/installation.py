@@ -53,13 +53,16 @@ _EVENTS: Final = Resource("events", collection_path("v1", "events"), fields="typ
 _ALL_PODS: Final = Resource("pods", collection_path("v1", "pods"))
 _GUARDS: Final = {
     f"{kind}/{name}": collection_path(f"{_ADMISSION}/v1", resource).below(name)
-    for name in ("podberth-agent", "podberth-configurations", "podberth-events", "podberth-exemption")
+    for name in (
+        *("podberth-agent", "podberth-configurations", "podberth-events", "podberth-exemption"),
+        *("podberth-shared-ca", "podberth-controller", "podberth-controller-lease"),
+    )
     for kind, resource in (
         ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
         ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
     )
 }
-"""The API paths of the admission policies in manifests/base and of their bindings, by kind and name."""
+"""The API paths of the admission policies in manifests/base, shared-ca and controller, and of their bindings."""
 _METRICS_PORT: Final = "metrics"
 # Pages of Events: 10,000 are some 10 MB, and more are not worth reading.
 _MOST_PAGES: Final = 20

@@ -1,14 +1,13 @@
 """Judges the installed objects: Deployment, agents, CRD, webhook configurations, admission policies."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from ..wellknown import API_VERSION, NAMESPACE
 from .observation import Document, Fact, Found, InstallationState, Row, Unread, counted, named, option, readable, unread
 
 _INSTALL: Final = "apply what you installed from again (docs/install.md)"
-_AGENT_GUARD: Final = "podberth-agent"
 
 
 def installed(observed: InstallationState) -> Iterator[Row]:
@@ -21,7 +20,7 @@ def installed(observed: InstallationState) -> Iterator[Row]:
     yield _kind(observed)
     for kind, found in observed.configurations.items():
         yield _configuration(kind, found)
-    yield _guards(observed.guards, agents=observed.agents is not None)
+    yield _guards(observed)
 
 
 def _deployment(row: str, name: str, found: Found) -> Row:
@@ -85,8 +84,15 @@ def _configuration(kind: str, found: Found) -> Row:
     return Row(name, "ok", f"{counted(len(webhooks), 'entry')}, failurePolicy {said}", facts)
 
 
-def _guards(guards: Mapping[str, Found], *, agents: bool) -> Row:
-    wanted = {key: found for key, found in guards.items() if agents or not key.endswith(f"/{_AGENT_GUARD}")}
+def _guards(observed: InstallationState) -> Row:
+    # What each of these holds is only part of some installations. Manifests install it together with its guard.
+    there: dict[str, bool] = {
+        "podberth-agent": observed.agents is not None,
+        "podberth-controller": observed.controller is not None,
+        "podberth-controller-lease": observed.controller is not None,
+        "podberth-shared-ca": bool(option(observed.deployment, "ca-secret")),
+    }
+    wanted = {key: found for key, found in observed.guards.items() if there.get(key.partition("/")[2], True)}
     for found in wanted.values():
         if isinstance(found, Unread):
             return unread("guards", found)

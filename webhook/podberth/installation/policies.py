@@ -63,7 +63,7 @@ def _from(source: str, loaded: tuple[int, ...]) -> Row:
     if not loaded:
         return Row("source", "note", f"{where}; the number in force is only in its metrics", facts)
     if len(loaded) > 1:
-        text = f"{where}; {loaded[0]} to {loaded[-1]} in force: replicas differ; see their logs"
+        text = f"{where}; {loaded[0]} to {loaded[-1]} in force: replicas differ; if it lasts, see their logs"
         return Row("source", "attention", text, facts)
     if not loaded[0]:
         return Row("source", "attention", f"{where}; none in force: nothing is decided", facts)
