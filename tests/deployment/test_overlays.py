@@ -15,7 +15,7 @@ from controlplane.kubelet import gpu_node
 from controlplane.wait import wait_for
 from e2e.registration import CLOSED, for_every_pod
 from pages import ROOT
-from podberth.cli import check_live
+from podberth.cli import live_flags
 from podberth.cli.agent import configure
 from podberth.cli.check import configure as configure_check
 from podberth.errors import PolicyError
@@ -269,7 +269,7 @@ def test_the_audit_is_one_at_a_time_understands_its_arguments_and_is_admitted(
     command, *arguments = container["args"]
     parser = argparse.ArgumentParser()
     configure_check(parser)
-    assert (command, check_live.wanted(parser.parse_args(arguments))) == ("check", True)
+    assert (command, live_flags.wanted(parser.parse_args(arguments))) == ("check", True)
     assert spec["concurrencyPolicy"] == "Forbid"
     installed.apply(only(rendered, "ServiceAccount", "podberth-audit"))
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "audit"}, "spec": template["spec"]}

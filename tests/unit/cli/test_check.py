@@ -11,6 +11,7 @@ import pytest
 
 from builders import JSON
 from checking import ROOT
+from podberth.checking.run import processes_for
 from podberth.cli.formats import FORMATS
 from podberth.cli.main import main
 from snapshots import cluster, policy
@@ -158,6 +159,12 @@ def test_several_processes_say_the_same_as_one(tmp_path: Path) -> None:
         texts.append({name: (tmp_path / name).read_text(encoding="utf-8") for name in names})
     assert all(texts[0].values())
     assert (codes[0], texts[0]) == (codes[1], texts[1])
+
+
+def test_many_files_are_checked_by_several_processes() -> None:
+    processors = len(os.sched_getaffinity(0))
+    assert [processes_for(files) for files in (0, 1, 999)] == [1, 1, 1]
+    assert [processes_for(files) for files in (1_000, 100_000)] == [min(processors, 2), min(processors, 8)]
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])

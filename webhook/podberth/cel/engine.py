@@ -8,7 +8,7 @@ never releases the interpreter lock; more processes are. Environments are indepe
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.protobuf.message import DecodeError
 
@@ -20,13 +20,15 @@ from .cost import Cost, cost_of
 from .engine_errors import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
 from .functions import FUNCTIONS, ReviewContext
 from .libraries import LIBRARIES
-from .parts import SubExpression, parts_of
 from .program import VARIABLES_PREFIX, Lowered
 from .runtime import Activation, Checker, Runner, plain
-from .tree import Tree, tree_of
 from .types import BOOL, DYN, INT, LIST, MAP, NODES, NULL, OPTIONAL, POD, STRING, CelType, Want, accepts
 from .typing import VARIABLES, descriptor_pool, messages
 from .value_types import misfit, ordered
+
+if TYPE_CHECKING:
+    from .parts import SubExpression
+    from .tree import Tree
 
 __all__ = [
     "BOOL",
@@ -234,20 +236,24 @@ class Environment:
             expression.load(Room.of_one())
         return expression
 
-    def parts(self, source: str, variables: Mapping[str, CelType | Expression]) -> SubExpression | None:
+    def parts(self, source: str, variables: Mapping[str, CelType | Expression]) -> "SubExpression | None":
         """Return an expression as a tree of its parts, each of which can be compiled alone; None for a literal.
 
         Raises:
             CompileError: the expression does not compile.
         """
+        from .parts import parts_of  # noqa: PLC0415 - decisions need no parts, and importing them takes 5 ms
+
         return parts_of(self._checked(source, variables), source)
 
-    def tree(self, source: str, variables: Mapping[str, CelType | Expression]) -> Tree:
+    def tree(self, source: str, variables: Mapping[str, CelType | Expression]) -> "Tree":
         """Return an expression's syntax tree as plain Python values, for analysis.
 
         Raises:
             CompileError: the expression does not compile.
         """
+        from .tree import tree_of  # noqa: PLC0415 - as above; only lint asks for trees
+
         return tree_of(self._checked(source, variables))
 
     def batch(self, expressions: Sequence[Expression]) -> Batch:

@@ -1,12 +1,15 @@
 """The I/O of a check of manifests: reads policies, snapshot and files, and decides in one process or several."""
 
+import gc
+import os
+import sys
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from ..admission.snapshot import Snapshot, load_working
 from ..check.live_workloads import Supposition, suppose
@@ -29,6 +32,15 @@ from ..policy.parse import ParsedPolicies, parse_policies
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+# A second process costs as much processor time as 150 files, since it compiles for itself and its results are sent. Two
+# need 0.56 of the time of one for 10,000 files (bench/README.md).
+_FILES_OF_A_PROCESS: Final = 500
+# The command disables the collector. A decision leaves 130 objects that refer to each other, 15 KB: those since the
+# last collection are looked through, and no others.
+_FILES_OF_A_COLLECTION: Final = 100
+# More would only wait for the one that reads their results.
+_MOST_PROCESSES: Final = 8
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRequest:
@@ -40,7 +52,8 @@ class CheckRequest:
     """The directory of the policies; None for the policies that podberth ships."""
     topology: Path | None
     conventions: Path | None
-    jobs: int
+    jobs: int | None
+    """The number of processes; None: as many as suit the number of files."""
     sources: bool
     """Whether the results keep the parsed documents, which some formats need."""
     as_if: Collection[Supposition] = ()
@@ -151,10 +164,10 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
     snapshot, _, problems = policies.load(objects, request.as_if, request.conventions)
     templates = charts(request.listing.found)
     items = _items(request.listing, templates, stdin)
-    jobs = max(1, min(request.jobs, len(items)))
+    jobs = max(1, min(request.jobs or processes_for(len(items)), len(items)))
     shares = [items[start::jobs] for start in range(jobs)]
     if jobs == 1:
-        done = _together(shares[0], snapshot, request.settings)
+        done = _together(shares[0], snapshot, request)
     else:
         done = _apart(shares, snapshot, request.settings)
         done = [_with_sources(*each) for each in done] if request.sources else done
@@ -187,6 +200,15 @@ def conventions_of(path: Path | None) -> Conventions:
     from ..files.naming import read_conventions  # noqa: PLC0415 - importing it takes 4 ms
 
     return read_conventions(path)
+
+
+def processes_for(files: int) -> int:
+    """Return the number of processes for a check of so many files: one below 1,000, and one except on Linux.
+
+    Elsewhere the processors that this process may use are not known, and system libraries may not survive a fork.
+    """
+    processors = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
+    return max(1, min(files // _FILES_OF_A_PROCESS, processors, _MOST_PROCESSES))
 
 
 # ---- the files -------------------------------------------------------------------------------------------------------
@@ -229,32 +251,40 @@ class _Share:
 
     def __init__(self, items: Iterable[_Item], settings: CheckSettings) -> None:
         self._settings = settings
-        self._files = [each.read() for each in items]
+        self._files = deque(each.read() for each in items)
 
     def surroundings(self) -> list[Document]:
         """Return the objects in these files on which decisions on other objects depend."""
         files = [each for each in self._files if not isinstance(each, Problem)]
         return surroundings(files, self._settings.namespace)
 
-    def decide(self, snapshot: Snapshot, documents: Sequence[Document]) -> "list[_Done]":
-        """Return the results for all files of the share; ``documents`` are objects of all shares."""
+    def decide(self, snapshot: Snapshot, documents: Sequence[Document], *, sources: bool) -> "list[_Done]":
+        """Return the results for all files of the share, which lets go of them; ``documents`` are of all shares.
+
+        The results keep the files' parsed documents only with ``sources``.
+        """
         known = tuple(referred(documents))
         whole = within(snapshot, documents)
-        return [
-            (Checked(file=each.file, documents=0, results=(unreadable(each),)), "")
-            if isinstance(each, Problem)
-            else (check(each, whole, self._settings, known), each.text)
-            for each in self._files
-        ]
+        done: list[_Done] = []
+        while self._files:
+            file = self._files.popleft()
+            if isinstance(file, Problem):
+                done.append((Checked(file=file.file, documents=0, results=(unreadable(file),)), ""))
+                continue
+            checked = check(file, whole, self._settings, known)
+            done.append((checked if sources else _without_sources(checked), file.text))
+            if len(done) % _FILES_OF_A_COLLECTION == 0:
+                gc.collect(0)
+        return done
 
 
 _Done = tuple[Checked, str]
 """The results for a file, and the file's text."""
 
 
-def _together(items: Sequence[_Item], snapshot: Snapshot, settings: CheckSettings) -> list[_Done]:
-    share = _Share(items, settings)
-    return share.decide(snapshot, share.surroundings())
+def _together(items: Sequence[_Item], snapshot: Snapshot, request: CheckRequest) -> list[_Done]:
+    share = _Share(items, request.settings)
+    return share.decide(snapshot, share.surroundings(), sources=request.sources)
 
 
 def _apart(shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: CheckSettings) -> list[_Done]:
@@ -282,12 +312,12 @@ def _apart(shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: Chec
 def _work(pipe: "Connection", items: Sequence[_Item], snapshot: Snapshot, settings: CheckSettings) -> None:
     share = _Share(items, settings)
     pipe.send(share.surroundings())
-    pipe.send([(_without_sources(each), text) for each, text in share.decide(snapshot, pipe.recv())])
+    pipe.send(share.decide(snapshot, pipe.recv(), sources=False))
     pipe.close()
 
 
 def _without_sources(checked: Checked) -> Checked:
-    """Return a file's results without their documents, to be sent through a pipe: parsing the text again is cheaper."""
+    """Return a file's results without their documents. To send these through a pipe costs more than to parse again."""
     return replace(checked, results=tuple(replace(each, source=None) for each in checked.results))
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from .. import settings
-from ..api.opening import Kubeconfig, find_kubeconfig
 from ..errors import UsageError, without_extra
 
 if TYPE_CHECKING:
     from ..agent.api import Api
+    from ..api.opening import Kubeconfig
 
 T = TypeVar("T")
 
@@ -23,12 +23,14 @@ def add_kubeconfig(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--context", metavar="NAME", default="", help="a context of it (default: the current one)")
 
 
-def kubeconfig_of(arguments: argparse.Namespace) -> Kubeconfig | None:
+def kubeconfig_of(arguments: argparse.Namespace) -> "Kubeconfig | None":
     """Return the kubeconfig that flags and environment name; None for the service account of a pod.
 
     Raises:
         UsageError: a context is given without a kubeconfig.
     """
+    from ..api.opening import find_kubeconfig  # noqa: PLC0415 - most checks ask no cluster
+
     return find_kubeconfig(arguments.kubeconfig, arguments.context, os.environ)
 
 

@@ -15,7 +15,7 @@ from ..check.run import CheckSettings
 from ..checking.run import CheckRequest, Done, run_check
 from ..errors import UsageError
 from ..files.manifests import find_manifests
-from . import check_live
+from . import live_flags
 from .access import add_conventions, add_outputs, counted, outputs_of
 from .exitcodes import ExitCode
 from .formats import FORMATS, write
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the paths and the flags of ``podberth check``."""
     add = parser.add_argument
     add("paths", metavar="PATH", nargs="*", help="a manifest, a directory of them, or - for standard input")
-    check_live.configure(parser)
+    live_flags.configure(parser)
     add(
         "--policies",
         metavar="DIR",
@@ -65,7 +65,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="results besides a denial that make the exit code 1: a warning, a change; repeatable (default deny)",
     )
     add_outputs(parser, _FORMATS)
-    add("--jobs", metavar="N", type=counted("processes"), default=1, help="the number of processes (default 1)")
+    add(
+        "--jobs",
+        metavar="N",
+        type=counted("processes"),
+        help="the number of processes (default: from 1,000 files on, one for each processor)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -82,7 +87,9 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
     settings = CheckSettings(
         namespace=arguments.namespace or DEFAULT_NAMESPACE, template_paths=_template_paths(arguments.template_path)
     )
-    if check_live.wanted(arguments):
+    if live_flags.wanted(arguments):
+        from . import check_live  # noqa: PLC0415 - its asyncio and API are 5 % of a check of one manifest
+
         done, complete = check_live.run(arguments, settings, [name for name, _ in outputs])
         code = _write_all(done, outputs, arguments, ())
         return code if complete else ExitCode.CLUSTER
@@ -91,7 +98,7 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
         CheckRequest(
             listing=listing,
             settings=settings,
-            policies=check_live.directory_of(arguments.policies),
+            policies=live_flags.directory_of(arguments.policies),
             topology=arguments.topology,
             conventions=arguments.conventions,
             jobs=arguments.jobs,

@@ -5,20 +5,20 @@ import asyncio
 import sys
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from ..check.live_workloads import SUPPOSITIONS
 from ..check.run import CheckSettings
 from ..checking.against import LiveRequest, read_snapshot, run_live
 from ..checking.run import Done, Policies, policies_in
 from ..errors import ClusterError, UsageError
-from .access import add_kubeconfig, counted, kubeconfig_of
+from .access import kubeconfig_of
 from .formats import FORMATS
+from .live_flags import OF_CLUSTER, directory_of
 
 if TYPE_CHECKING:
     from ..checking.survey import SurveyedCluster
 
+<<<<<<< HEAD
 _OF_CLUSTER: Final = "cluster"
 """The value of --policies that means the cluster's GPUPolicies; a directory of that name is ``./cluster``."""
 
@@ -86,6 +86,8 @@ def wanted(arguments: argparse.Namespace) -> bool:
         raise UsageError(f"check: got -A and --namespace {arguments.namespace}, want one of them")
     return not arguments.paths
 
+=======
+>>>>>>> startup
 
 def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collection[str]) -> tuple[Done, bool]:
     """Check the live workloads, and return the outcome and whether it is complete.
@@ -112,7 +114,7 @@ def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collect
             frozenset(settings.template_paths),
             nodes=arguments.topology is None,
             policies=_files(arguments.policies),
-            objects=_OF_CLUSTER in arguments.policies or not arguments.policies,
+            objects=OF_CLUSTER in arguments.policies or not arguments.policies,
             reports=arguments.report,
         )
     )
@@ -144,18 +146,9 @@ def _cluster(arguments: argparse.Namespace) -> "SurveyedCluster":
     )
 
 
-def directory_of(policies: Sequence[str]) -> Path | None:
-    """Return the first directory in the values of --policies; None if they name none."""
-    return next(iter(_directories(policies)), None)
-
-
-def _directories(policies: Sequence[str]) -> list[Path]:
-    return [Path(each) for each in policies if each != _OF_CLUSTER]
-
-
 def _files(policies: Sequence[str]) -> Policies:
     """Return the policies of files: none if --policies names nothing but the cluster."""
-    if list(policies) == [_OF_CLUSTER]:
+    if list(policies) == [OF_CLUSTER]:
         return Policies(texts=(), problems=(), where="")
     return policies_in(directory_of(policies))
 
@@ -166,5 +159,5 @@ def _refuse(arguments: argparse.Namespace, formats: Collection[str]) -> None:
             raise UsageError(
                 f"-o: got {each.name} for live workloads, want a format without manifests, as text or json"
             )
-    if arguments.jobs > 1:
+    if (arguments.jobs or 1) > 1:
         raise UsageError(f"--jobs: got {arguments.jobs} for live workloads, want 1")

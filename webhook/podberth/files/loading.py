@@ -16,7 +16,7 @@ from ..kube.documents import load_documents
 from ..kube.openapi import prune
 from ..kube.schema import PodSchema
 from ..policy.parse import ParsedPolicies, parse_policies
-from ..suite.case_file import GOLDEN_SUFFIX
+from ..suite import GOLDEN_SUFFIX
 from .deadline import new_environment
 from .reading import MAX_FILE_BYTES, MAX_POLICIES_BYTES, MAX_POLICY_BYTES, in_time, read_in_time, read_text, reason_of
 from .source import Loaded

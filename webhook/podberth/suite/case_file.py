@@ -32,12 +32,10 @@ from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import Path
 from ..policy.text_fields import Model
 from ..policy.wording import explain
+from . import GOLDEN_SUFFIX
 
 Document: TypeAlias = dict[str, Any]
 Verdict: TypeAlias = Literal["admitted", "mutated", "denied", "unchanged"]
-
-GOLDEN_SUFFIX = ".golden.yaml"
-"""The suffix of a golden file's name; files with it are not read as policies."""
 
 # A suite is a table on a few screens; a cluster above this size is a benchmark
 MAX_COUNT = 1000

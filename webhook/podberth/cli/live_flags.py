@@ -1,0 +1,86 @@
+"""The flags of ``podberth check`` for live workloads. ``check_live``, which needs far more imports, does the check."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from ..check.live_workloads import SUPPOSITIONS
+from ..errors import UsageError
+from .access import add_kubeconfig, counted
+
+OF_CLUSTER: Final = "cluster"
+"""The value of --policies that means the cluster's GPUPolicies; a directory of that name is ``./cluster``."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the flags for live workloads."""
+    add = parser.add_argument
+    add(
+        "--against",
+        metavar="SNAPSHOT",
+        action="append",
+        default=[],
+        help="check the live workloads in what kubectl get deployments,jobs,pods -A -o json prints instead of "
+        "manifests; a file, a directory or -, repeatable",
+    )
+    add("--cluster", action="store_true", help="check the live workloads of a cluster instead of manifests")
+    add_kubeconfig(parser)
+    add("-A", "--all-namespaces", action="store_true", help="those of all namespaces (with --cluster, and its default)")
+    add("--report", action="store_true", help="write the findings as PolicyReports, too (with --cluster)")
+    add(
+        "--page",
+        metavar="N",
+        type=counted("objects"),
+        default=500,
+        help="objects to list at a time (with --cluster; default 500)",
+    )
+    add(
+        "--as",
+        dest="judged_as",
+        choices=SUPPOSITIONS,
+        action="append",
+        default=[],
+        help="check as if every policy denied (deny), or had no rollout (rolled-out); repeatable",
+    )
+
+
+def wanted(arguments: argparse.Namespace) -> bool:
+    """Return whether the flags ask for a check of live workloads.
+
+    Raises:
+        UsageError: flags contradict each other.
+    """
+    given = {"PATH": arguments.paths, "--against": arguments.against, "--cluster": arguments.cluster}
+    named = [name for name, value in given.items() if value]
+    if len(named) != 1:
+        got = " and ".join(named) or "nothing to check"
+        raise UsageError(f"check: got {got}, want one of PATH, --against SNAPSHOT and --cluster")
+    flags = {
+        "--kubeconfig": arguments.kubeconfig,
+        "--context": arguments.context,
+        "-A": arguments.all_namespaces,
+        "--report": arguments.report,
+    }
+    alone = [name for name, value in flags.items() if value and not arguments.cluster]
+    if OF_CLUSTER in arguments.policies and not arguments.cluster:
+        alone.append("--policies cluster")
+    if alone:
+        raise UsageError(f"check: got {', '.join(alone)} without --cluster, want both")
+    if len(arguments.policies) != len(set(arguments.policies)) or len(_directories(arguments.policies)) > 1:
+        got = " and ".join(arguments.policies)
+        raise UsageError(f"--policies: got {got}, want one directory, and with --cluster the word cluster")
+    if arguments.report and arguments.judged_as:
+        raise UsageError("check: got --report and --as, want one of them: reports are about the present policies")
+    if arguments.all_namespaces and arguments.namespace:
+        raise UsageError(f"check: got -A and --namespace {arguments.namespace}, want one of them")
+    return not arguments.paths
+
+
+def directory_of(policies: Sequence[str]) -> Path | None:
+    """Return the first directory in the values of --policies; None if they name none."""
+    return next(iter(_directories(policies)), None)
+
+
+def _directories(policies: Sequence[str]) -> list[Path]:
+    return [Path(each) for each in policies if each != OF_CLUSTER]
