@@ -14,7 +14,7 @@ OF_CLUSTER: Final = "cluster"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the flags for live workloads."""
+    """Add the flags by which ``podberth check`` checks live workloads instead of manifests."""
     add = parser.add_argument
     add(
         "--against",
