@@ -15,7 +15,7 @@ from podberth.cli.main import main
 from podberth.cli.status import configure, show_status
 from podberth.cli.terminal import Terminal
 from podberth.installation.observation import ClusterWarnings, Replica, StatusReport, Unread
-from status_scenes import event, gpu_policy, lease, replica, report, workload
+from status_scenes import event, gpu_policy, lease, observed, replica, report, workload
 
 PAGE = page("docs/status.md")
 SCHEMA = json.loads((ROOT / "docs" / "schema" / "status-v1.json").read_text(encoding="utf-8"))
@@ -47,10 +47,15 @@ def example() -> StatusReport:
         {"name": "PODBERTH_POLICIES", "value": "/etc/podberth/policies"},
         {"name": "PODBERTH_TOPOLOGY", "value": "cluster"},
     ]
+    guards = {
+        f"{kind}/podberth-shared-ca": {"metadata": {"name": "podberth-shared-ca"}}
+        for kind in ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+    }
     return report(
         deployment=deployment,
+        guards={**observed().guards, **guards},
         policies=(),
-        replicas=(replica(policies_loaded=16.0), decided(replica("podberth-2", policies_loaded=16.0))),
+        replicas=(replica(policies_loaded=21.0), decided(replica("podberth-2", policies_loaded=21.0))),
         heartbeats=(lease("gpu-0", timedelta(minutes=9)),),
         events=ClusterWarnings(
             (
