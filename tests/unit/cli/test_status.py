@@ -46,6 +46,7 @@ def example() -> StatusReport:
     container["env"] = [
         {"name": "PODBERTH_POLICIES", "value": "/etc/podberth/policies"},
         {"name": "PODBERTH_TOPOLOGY", "value": "cluster"},
+        {"name": "PODBERTH_CA_SECRET", "value": "podberth-ca"},
     ]
     guards = {
         f"{kind}/podberth-shared-ca": {"metadata": {"name": "podberth-shared-ca"}}
