@@ -1,4 +1,4 @@
-"""``python -m differential``: puts generated policies to a real API server and to podberth, and prints the differences."""
+"""``python -m differential``: puts generated policies to an API server and to podberth, and prints the differences."""
 
 import argparse
 import json

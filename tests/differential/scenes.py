@@ -94,6 +94,8 @@ def scene(random: Random, number: int, batch: int) -> Scene:
     if with_params:
         kinds = ({"apiVersion": "v1", "kind": "ConfigMap"},) * 5 + ({"apiVersion": "v1", "kind": "Namespace"},)
         spec["paramKind"] = random.choice(kinds)
+    if random.random() < 0.02:
+        _break(spec, random)
     if random.random() < 0.4:
         spec["failurePolicy"] = random.choice(("Ignore", "Fail"))
     if random.random() < 0.2:
@@ -102,6 +104,32 @@ def scene(random: Random, number: int, batch: int) -> Scene:
     policy = {"apiVersion": _VERSION, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": spec}
     bindings = [_binding(random, name, index, spec) for index in range(random.choice((1, 1, 1, 2)))]
     return Scene(number, policy, bindings)
+
+
+def _break(spec: Document, random: Random) -> None:
+    """Make a policy that no API server takes."""
+    rule = spec["matchConstraints"]["resourceRules"][0]
+    breaks: Sequence[tuple[Document, str, Any]] = (
+        (spec, "validation", []),
+        (spec, "validations", []),
+        (spec["matchConstraints"], "resourceRules", []),
+        (rule, "operations", ["CREATE", "*"]),
+        (rule, "resources", ["pods", "*"]),
+        (rule, "resourceNames", ["a/b"]),
+        (rule, "scope", "Namespace"),
+        (rule, "apiVersions", [""]),
+        (spec["matchConstraints"], "objectSelector", {"matchLabels": {"a": "b c"}}),
+        (spec["matchConstraints"], "matchPolicy", "Same"),
+        (spec, "failurePolicy", "Deny"),
+        (spec, "variables", [{"name": "for", "expression": "1"}]),
+        (spec, "variables", [{"name": "a-b", "expression": "1"}]),
+        (spec, "matchConditions", [{"name": "a b", "expression": "true"}]),
+        (spec, "matchConditions", [{"name": "a", "expression": "true"}] * 2),
+        (spec, "auditAnnotations", [{"key": "a/b", "valueExpression": "'x'"}]),
+        (spec, "paramKind", {"apiVersion": "v1", "kind": "Config Map"}),
+    )
+    where, field, value = random.choice(breaks)
+    where[field] = value
 
 
 def _expression(words: Words, random: Random) -> str:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 from controlplane.api import Answer as Response
 from controlplane.api import Api
@@ -62,7 +62,7 @@ class Upstream:
         refused: dict[int, str] = {}
         taken = []
         for each in scenes:
-            status, body = self._api.raw("POST", _POLICIES, each.policy)
+            status, body = self._api.raw("POST", f"{_POLICIES}?fieldValidation=Strict", each.policy)
             if status == 201:
                 taken.append(each)
                 for binding in each.bindings:
@@ -72,7 +72,7 @@ class Upstream:
         # What came before it is in force when it is: policies come into force together.
         self._api.request("POST", _POLICIES, _sentinel())
         self._api.request("POST", _BINDINGS, _sentinel_binding())
-        wait_for(lambda: self._sentinel_denies(), what="the policies to be in force")
+        wait_for(self._sentinel_denies, what="the policies to be in force")
         try:
             yield refused
         finally:
@@ -96,7 +96,9 @@ class Upstream:
 
     def _stored(self, path: str, document: Document) -> Document:
         # A namespace of an earlier run may still be on its way out.
-        wait_for(lambda: self._api.raw("POST", f"{path}?dryRun=All", document)[0] == 201, what=document["metadata"]["name"])
+        wait_for(
+            lambda: self._api.raw("POST", f"{path}?dryRun=All", document)[0] == 201, what=document["metadata"]["name"]
+        )
         return {**document, **self._api.request("POST", path, document)}
 
 

@@ -116,7 +116,7 @@ class Words:
             lambda: f"has({random.choice(_FIELDS[4:5] + _PATHS)})",
             lambda: f"has({random.choice(('oldObject.spec', 'object.metadata.labels.team', 'request.name'))})",
             lambda: f"{random.choice(_LITERALS)} in {random.choice(_PATHS)}",
-            lambda: self._of_containers(),
+            self._of_containers,
             lambda: f"object.metadata.labels.{random.choice(('all', 'exists'))}(k, k != {random.choice(_LITERALS)})",
             lambda: f"object.metadata.?labels[?{random.choice(_LITERALS)}].hasValue()",
             lambda: f"{random.choice(('oldObject', 'object', 'object.spec', 'namespaceObject'))} == null",
@@ -125,6 +125,28 @@ class Words:
             lambda: self._variable("bool") or "true",
             lambda: f"{self.number()} / {random.randint(0, 1)} == {random.randint(0, 3)}",
             lambda: f"isQuantity({self.text()})",
+            lambda: (
+                f"{self.text()}.{random.choice(('lowerAscii', 'trim', 'upperAscii'))}() == {random.choice(_LITERALS)}"
+            ),
+            lambda: f"{self.text()}.split('-').size() {random.choice(('==', '>'))} {random.randint(1, 3)}",
+            lambda: f"{self.text()}.find('[a-z]+') == {random.choice(_LITERALS)}",
+            lambda: f"sets.contains([{', '.join(random.sample(_LITERALS, 3))}], [{self.text()}])",
+            lambda: f"quantity('1').isLessThan(quantity({self.text()}))",
+            lambda: f"{self.number()} % 2 == {random.randint(0, 1)}",
+            lambda: f"{self.number()} in [1, 2, 3]",
+            lambda: f"format.dns1123Label().validate({self.text()}).hasValue()",
+            lambda: f"{random.choice(_CONTAINERS)}.map(c, c.name).{random.choice(('isSorted()', 'size() > 1'))}",
+            lambda: f"{random.choice(_CONTAINERS)}.filter(c, has(c.env)).size() == {random.randint(0, 1)}",
+            lambda: f"object.?spec.?replicas.orValue({random.randint(0, 3)}) > {random.randint(0, 3)}",
+            lambda: f"object.?spec.optMap(s, has(s.template)).orValue({random.choice(('true', 'false'))})",
+            lambda: f"object.metadata.?annotations.hasValue() || {self.text()} == {random.choice(_LITERALS)}",
+            lambda: f"object.metadata.labels == {{'team': {random.choice(_LITERALS)}}}",
+            lambda: f"{self.number()} > 1.5 || {self.number()} == 2.0",
+            lambda: f"object.spec.{random.choice(('strategy', 'selector', 'securityContext', 'tolerations'))} == {{}}",
+            lambda: f"isIP({self.text()}) || isSemver({self.text()}) || isURL({self.text()})",
+            lambda: f"string({self.number()}) == {random.choice(_LITERALS)} || dyn({self.number()}) == {self.text()}",
+            lambda: f"[{self.text()}, {self.text()}].join('-').size() > {random.randint(3, 20)}",
+            lambda: f"object.metadata.labels.all(k, v, v.startsWith({random.choice(_LITERALS)}))",
         )
         return random.choice(made)()
 

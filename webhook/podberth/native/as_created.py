@@ -29,9 +29,8 @@ def as_created(document: Mapping[str, Any], kind: ResourceKind, namespace: str) 
     default = _DEFAULTS.get((kind.api_version, kind.kind))
     if kind.built_in:
         made = _as_decoded(made)
-    if default is not None:
-        if not isinstance(made.setdefault("spec", {}), dict):
-            return made, [f"spec: got {type(made['spec']).__name__}, want an object"]
+    if default is not None and not isinstance(made.setdefault("spec", {}), dict):
+        return made, [f"spec: got {type(made['spec']).__name__}, want an object"]
     metadata = made.get("metadata") or {}
     made["metadata"] = {key: value for key, value in metadata.items() if value not in (None, {}, [], "")}
     _name(made["metadata"], kind, namespace)
@@ -115,9 +114,8 @@ def _daemon_set(made: dict[str, Any]) -> None:
     if spec["updateStrategy"]["type"] == "RollingUpdate":
         _fill(spec["updateStrategy"], {"rollingUpdate": {}})
         _fill(spec["updateStrategy"]["rollingUpdate"], {"maxUnavailable": 1, "maxSurge": 0})
-    made["status"] = {
-        key: 0 for key in ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
-    }
+    counts = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
+    made["status"] = dict.fromkeys(counts, 0)
 
 
 def _replica_set(made: dict[str, Any]) -> None:

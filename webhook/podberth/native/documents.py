@@ -13,10 +13,13 @@ from pydantic import ValidationError
 from ..errors import Problem
 from ..kube.documents import PositionedDocument
 from ..kube.positions import Positions
+from ..kube.unchecked import text_at
 from ..policy.compile import Names
 from ..policy.model import GPUPolicy, MatchConstraints, Spec
 from ..policy.parse import ParsedPolicy
 from ..policy.wording import explain
+from ..wellknown import API_VERSION as GPU_API_VERSION
+from ..wellknown import POLICY_KIND
 from .model import (
     API_VERSION,
     VALIDATING,
@@ -85,6 +88,13 @@ def is_native(content: Mapping[str, Any]) -> bool:
     return content.get("kind") in KINDS and isinstance(version, str) and version.startswith(f"{GROUP}/")
 
 
+def param_kinds(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the kind of a policy's params, as its API group and kind; nothing for a policy without params."""
+    kind, version = text_at(content, "spec", "paramKind", "kind"), text_at(content, "spec", "paramKind", "apiVersion")
+    if kind:
+        yield version.rpartition("/")[0], kind
+
+
 def read(documents: Iterator[Located] | list[Located]) -> Read:
     """Return the policies and bindings of native documents; of two of one name the last counts, as when applied."""
     policies: dict[str, Policy] = {}
@@ -128,6 +138,8 @@ def _read(document: Located) -> tuple[Policy | ValidatingAdmissionPolicyBinding 
 def _policy(model: ValidatingAdmissionPolicy, document: Located) -> Policy:
     spec = model.spec
     source = GPUPolicy.model_construct(
+        api_version=GPU_API_VERSION,
+        kind=POLICY_KIND,
         metadata=model.metadata,
         spec=Spec.model_construct(
             scope="All",

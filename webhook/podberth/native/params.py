@@ -48,7 +48,9 @@ class Objects:
         if kind.namespaced:
             where = reference.namespace or namespace
             if not where:
-                raise SetUpFault("cannot use namespaced paramRef in policy binding that matches cluster-scoped resources")
+                raise SetUpFault(
+                    "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+                )
         elif reference.namespace:
             raise SetUpFault("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
         known = self._known.get((kind.group, kind.kind), {})

@@ -20,7 +20,7 @@ from .params import Objects, SetUpFault
 from .request import Creation, matched_kind
 from .resources import ResourceKind
 
-Action: TypeAlias = Literal["deny", "warn", "audit", "unjudged"]
+Action: TypeAlias = Literal["deny", "warn", "audit", "unjudged", "note"]
 Document = Mapping[str, Any]
 _ACTIONS: Final[Mapping[str, Action]] = {"Deny": "deny", "Warn": "warn", "Audit": "audit"}
 CODES: Final[Mapping[str, int]] = {"Forbidden": 403, "Invalid": 422, "RequestEntityTooLarge": 413}
@@ -29,7 +29,11 @@ CODES: Final[Mapping[str, int]] = {"Forbidden": 403, "Invalid": 422, "RequestEnt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativeDecision:
-    """One decision of a policy: a denial, a warning, an entry of the audit log, or that it could not be judged."""
+    """One decision of a policy: a denial, a warning, an entry of the audit log, or a word about how it was judged.
+
+    The action ``unjudged`` means that podberth cannot say what the API server would do, ``note`` that the given files
+    may lack something.
+    """
 
     policy: str
     binding: str = ""
@@ -45,10 +49,9 @@ class NativeDecision:
         whose += f" with binding '{self.binding}'" if self.binding else ""
         if self.action == "deny":
             return f"{whose} denied request: {self.message}"
-        return f"{whose} is not judged: {self.message}" if self.action == "unjudged" else self._failed(whose)
-
-    def _failed(self, whose: str) -> str:
-        return f"Validation failed for {whose}: {self.message}"
+        if self.action == "unjudged":
+            return f"{whose} is not judged: {self.message}"
+        return f"{whose}: {self.message}" if self.action == "note" else f"Validation failed for {whose}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +133,22 @@ class NativePolicies:
             if any(path[:2] == ("request", "userInfo") for path in _reads(each.compiled))
         ]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the policies that judge: those with a binding and without a problem."""
+        return tuple(each.policy.name for each in self._bound if each.bindings)
+
+    def may_match(self, api_version: str) -> bool:
+        """Return whether a policy with a binding may match objects of an apiVersion, whatever their resource."""
+        group, _, version = api_version.rpartition("/")
+        return any(
+            ({"*", group} & set(rule.api_groups)) and ({"*", version} & set(rule.api_versions))
+            for each in self._bound
+            if each.bindings
+            for rule in each.policy.constraints.resource_rules
+            if {"*", "CREATE"} & set(rule.operations)
+        )
+
     def concern(self, kind: ResourceKind) -> bool:
         """Return whether any policy can match the creation of objects of a kind, whatever they are."""
         return kind.group != "admissionregistration.k8s.io" or kind.kind.endswith("WebhookConfiguration")
@@ -182,8 +201,11 @@ class NativePolicies:
         try:
             params = self._params(policy, case)
         except SetUpFault as fault:
+            yield from _lacking(case)
             yield from _misconfigured(policy, case.binding.metadata.name, str(fault))
             return
+        if not params:
+            yield from _lacking(case)
         audit: dict[str, list[str]] = {}
         for each in params:
             yield from self._evaluate(case, each, audit)
@@ -224,6 +246,16 @@ class NativePolicies:
             else:
                 values = audit.setdefault(key, [])
                 values += [value] if value not in values else []
+
+
+def _lacking(case: _Case) -> Iterator[NativeDecision]:
+    """Yield a note that params were not found, which a cluster may have."""
+    kind, reference = case.bound.policy.model.spec.param_kind, case.binding.spec.param_ref
+    if kind is not None and reference is not None:
+        wanted = f"{kind.kind} {reference.name}" if reference.name else f"{kind.kind} that its paramRef selects"
+        action = reference.parameter_not_found_action
+        message = f"no {wanted} is in the given files; judged as if there were none (parameterNotFoundAction {action})"
+        yield case.decision("note", message)
 
 
 def _of_conditions(case: _Case, error: ConditionsError) -> Iterator[NativeDecision]:
@@ -299,9 +331,10 @@ def _notes(read: Read) -> Iterator[str]:
         yield f"ValidatingAdmissionPolicy {name} has no binding in the given files, so it judges nothing"
     for each in read.bindings:
         if each.spec.policy_name not in names:
+            name, policy = each.metadata.name, each.spec.policy_name
             yield (
-                f"ValidatingAdmissionPolicyBinding {each.metadata.name}: policy {each.spec.policy_name} is not among the "
-                "given files, or has a problem, so it judges nothing"
+                f"ValidatingAdmissionPolicyBinding {name}: policy {policy} is not in the given files, or has a "
+                "problem, so it judges nothing"
             )
 
 

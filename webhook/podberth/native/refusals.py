@@ -25,8 +25,8 @@ Refusals = Iterator[tuple[Path, str]]
 
 # celReserved, same file
 _RESERVED: Final = frozenset(
-    "true false null in as break const continue else for function if import let loop package namespace return var "
-    "void while".split()
+    {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"}
+    | {"let", "loop", "package", "namespace", "return", "var", "void", "while"}
 )
 
 
@@ -142,5 +142,3 @@ def _no_segment(name: str) -> str:
     if name in {".", ".."} or any(each in name for each in "/%"):
         return f"got {name!r}, want the name of an object"
     return ""
-
-

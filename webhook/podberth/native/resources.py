@@ -15,14 +15,18 @@ from ..workload.kinds import KINDS
 # Kubernetes 1.36 as it is served by default: namespaced kinds, and kinds of the cluster.
 _SERVED: Final[Mapping[str, tuple[str, str]]] = {
     "v1": (
-        "Binding ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController "
-        "ResourceQuota Secret Service ServiceAccount",
+        (
+            "Binding ConfigMap Endpoints Event LimitRange PersistentVolumeClaim Pod PodTemplate ReplicationController "
+            "ResourceQuota Secret Service ServiceAccount"
+        ),
         "Namespace Node PersistentVolume",
     ),
     "admissionregistration.k8s.io/v1": (
         "",
-        "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration "
-        "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration",
+        (
+            "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding MutatingWebhookConfiguration "
+            "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration"
+        ),
     ),
     "apiextensions.k8s.io/v1": ("", "CustomResourceDefinition"),
     "apiregistration.k8s.io/v1": ("", "APIService"),
@@ -101,7 +105,10 @@ BUILT_IN: Final = tuple(
 )
 # Operators whose CustomResourceDefinitions are seldom beside the manifests; their plurals are regular.
 _OF_OPERATORS: Final = tuple(
-    _kind(version, row.kind, namespaced=True, built_in=False) for row in KINDS for version in row.api_versions if "/" in version
+    _kind(version, row.kind, namespaced=True, built_in=False)
+    for row in KINDS
+    for version in row.api_versions
+    if "/" in version
 )
 
 
