@@ -42,7 +42,8 @@ def _print(tally: Tally, *, verbose: bool) -> None:
         say(f"  {count:6,} {outcome}\n")
     for differs, count in Counter(each.differs for each in tally.differing).most_common():
         say(f"differ in {differs}: {count}\n")
-    for each in tally.differing[:_SHOWN]:
+    once = {(each.policy["metadata"]["name"], each.differs): each for each in tally.differing}
+    for each in sorted(once.values(), key=lambda pair: pair.differs)[:_SHOWN]:
         say(f"\n{each.differs}: {each.policy['metadata']['name']}, {each.object['kind']}\n")
         say(f"  ours   {each.ours}\n  theirs {each.theirs}\n")
         if verbose:

@@ -31,7 +31,7 @@ class Ours:
         self._namespaces = {each["metadata"]["name"]: each for each in namespaces}
         self._resources = Resources()
         self._objects = Objects([*params, *self._namespaces.values()], self._resources, "default")
-        self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES)
+        self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, mixes_types=False)
         self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need())
         self._user = user
 

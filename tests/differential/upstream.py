@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 from controlplane.api import Answer as Response
@@ -35,13 +36,14 @@ class Upstream:
         """Create namespaces and params, and keep them as they are stored."""
         self._api = api
         self.namespaces = [self._stored("/api/v1/namespaces", each) for each in namespaces]
-        self.params = [
-            self._stored(f"/api/v1/namespaces/{each['metadata']['namespace']}/configmaps", each) for each in params
-        ]
+        for each in params:
+            self._stored(f"/api/v1/namespaces/{each['metadata']['namespace']}/configmaps", each)
 
-        for each in namespaces:  # without it no pod can be created
-            path = f"/api/v1/namespaces/{each['metadata']['name']}/serviceaccounts/default"
-            wait_for(lambda path=path: self._api.raw("GET", path)[0] == 200, what=path)
+        for each in namespaces:  # without the first no pod can be created, and the second is params for a selector
+            path = f"/api/v1/namespaces/{each['metadata']['name']}"
+            for made in (f"{path}/serviceaccounts/default", f"{path}/configmaps/kube-root-ca.crt"):
+                wait_for(partial(self._is_there, made), what=made)
+        self.params = [document for each in namespaces for document in self._config_maps(each["metadata"]["name"])]
 
     @property
     def user(self) -> Document:
@@ -93,6 +95,13 @@ class Upstream:
         path = f"/api/v1/namespaces/{namespace_name(0)}/configmaps?dryRun=All"
         status, body = self._api.raw("POST", path, document)
         return status != 201 and _SENTINEL in json.loads(body)["message"]
+
+    def _is_there(self, path: str) -> bool:
+        return self._api.raw("GET", path)[0] == 200
+
+    def _config_maps(self, namespace: str) -> list[Document]:
+        items: list[Document] = self._api.read(f"/api/v1/namespaces/{namespace}/configmaps")["items"]
+        return [{"apiVersion": "v1", "kind": "ConfigMap", **each} for each in items]
 
     def _stored(self, path: str, document: Document) -> Document:
         # A namespace of an earlier run may still be on its way out.

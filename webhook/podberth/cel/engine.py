@@ -20,6 +20,7 @@ from .cost import Cost, cost_of
 from .engine_errors import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
 from .functions import FUNCTIONS, ReviewContext
 from .libraries import LIBRARIES
+from .literals import mixed_literals
 from .parts import SubExpression, parts_of
 from .program import VARIABLES_PREFIX, Lowered
 from .runtime import Activation, Checker, Runner, plain
@@ -177,6 +178,7 @@ class Environment:
         *,
         deadline: Callable[[], Late] = lambda: never,
         names: Mapping[str, str] = VARIABLES,
+        mixes_types: bool = True,
     ) -> None:
         """Declare the types of the Pod schema, podberth's own types, and the functions.
 
@@ -185,10 +187,13 @@ class Environment:
             deadline: starts the time limit for compiling one set of policies, and returns the check of that limit.
             names: the variables that expressions may use, besides ``variables``, with their types
                 (``typing.VARIABLES`` or ``typing.NATIVE_VARIABLES``).
+            mixes_types: whether the elements of a literal may be of several types; native policies with such a literal
+                are refused (``literals``).
         """
         self.schema = schema
         self.deadline = deadline
         self._names = names
+        self._mixes_types = mixes_types
         self._types = messages(schema)
         pool = descriptor_pool(self._types)
         self._checker = Checker(pool)
@@ -222,10 +227,12 @@ class Environment:
         given = dict(variables or {}) if _VARIABLES in allowed else {}
         declared = self._declared(given, allowed)
         checked = self._check(source, declared, self._every_name - allowed)
+        mixed = () if self._mixes_types else tuple(mixed_literals(checked))
         expressions = {name: each for name, each in given.items() if isinstance(each, Expression)}
         costs = {"": cost_of(checked, {name: each.costs[""].value for name, each in expressions.items()})}
         inlined = {name: each._lowered for name, each in expressions.items()}  # noqa: SLF001
         lowered, problems = program.lower(checked, inlined, self._checker.bodies.apply)
+        problems += mixed
         if not accepts(want, lowered.type):
             problems.append(unwanted(lowered.type, want))
         if problems:

@@ -20,6 +20,7 @@ from .bodies import Bodies
 from .calls import Calls
 from .engine_errors import failure, is_of_the_budget
 from .functions import CARRIED, FUNCTIONS, NODES_FIELDS, Function, ReviewContext
+from .libraries.native import ORDERS
 from .types import INT, NODES, OPTIONAL, STRING, CelType
 
 # A program's operands and results: a value that is no int, string or bool is JSON; a node set is its number.
@@ -153,7 +154,11 @@ class Checker:
         """Declare the functions under their names in policies; ``pool`` holds the message types."""
         self._pool = pool
         self._engines: dict[frozenset[tuple[str, CelType]], Any] = {}
-        self._functions = [*declarations.functions(FUNCTIONS), *declarations.functions()]
+        self._functions = [
+            *declarations.functions(FUNCTIONS),
+            *declarations.functions(),
+            *declarations.functions(ORDERS),
+        ]
         self._document = declarations.checked({})
         self.bodies = Bodies(declarations.run())
         """The compiler of the library functions that are written in CEL."""

@@ -83,7 +83,7 @@ class Natives:
         facts = snapshot.facts
         self.namespace = namespace
         self._resources = Resources(every)
-        self._environment = Environment(snapshot.environment.schema, names=NATIVE_VARIABLES)
+        self._environment = Environment(snapshot.environment.schema, names=NATIVE_VARIABLES, mixes_types=False)
         self._review = ReviewContext(TopologyIndex.build([], snapshot.conventions), Need())
         self._objects = Objects(
             [*facts.config_maps.values(), *facts.namespaces.values(), *every], self._resources, namespace

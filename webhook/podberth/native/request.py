@@ -32,9 +32,7 @@ class Creation:
 
     @property
     def namespace(self) -> str:
-        """The request's namespace: empty for an object of the cluster, and for a Namespace its own name."""
-        if self.is_namespace:
-            return self.name
+        """The request's namespace; empty for an object of the cluster."""
         return str(self.object["metadata"].get("namespace") or "") if self.kind.namespaced else ""
 
     @property
