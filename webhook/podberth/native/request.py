@@ -22,6 +22,8 @@ class Creation:
     """The other groups and versions under which the API server serves the object."""
     object: Mapping[str, Any]
     """The object as validation sees it (``as_created``)."""
+    stated_name: str
+    """The name in the document; empty if the API server makes one of generateName."""
     user: Mapping[str, Any]
     """``request.userInfo``."""
 
@@ -32,7 +34,9 @@ class Creation:
 
     @property
     def namespace(self) -> str:
-        """The request's namespace; empty for an object of the cluster."""
+        """The request's namespace; empty for an object of the cluster, but for a Namespace the name that it states."""
+        if self.is_namespace:
+            return self.stated_name
         return str(self.object["metadata"].get("namespace") or "") if self.kind.namespaced else ""
 
     @property
@@ -78,7 +82,14 @@ def creation_of(
     made, problems = as_created(document, known, namespace)
     if problems:
         return None, problems
-    return Creation(kind=known, equivalents=resources.equivalents(known), object=made, user=user), []
+    creation = Creation(
+        kind=known,
+        equivalents=resources.equivalents(known),
+        object=made,
+        stated_name=text_at(document, "metadata", "name"),
+        user=user,
+    )
+    return creation, []
 
 
 def matched_kind(
