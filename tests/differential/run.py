@@ -63,14 +63,18 @@ def compare(api: Api, *, policies: int, seed: int) -> Tally:
 
 
 def _batch(upstream: Upstream, ours: Ours, seed: int, start: int, count: int) -> Iterator[Pair]:
-    scenes = [scene(Random(f"{seed} {start + each}"), each, start) for each in range(count)]
+    scenes = [scene(_random(seed, start + each), each, start) for each in range(count)]
     with upstream.in_force(scenes) as refused:
         for each in scenes:
-            given = objects(Random(f"{seed} objects {start + each.number}"), each.number)
+            given = objects(_random(f"{seed} objects", start + each.number), each.number)
             for document, own in zip(given, ours.answers(each, given), strict=True):
                 why = refused.get(each.number)
                 theirs = Answer(refused=why) if why else upstream.answer(document)
                 yield Pair(each.policy, document, own, theirs, difference(own, theirs))
+
+
+def _random(of: object, number: int) -> Random:
+    return Random(f"{of} {number}")  # noqa: S311 - the same in each run
 
 
 def _outcome(answer: Answer) -> str:

@@ -31,7 +31,10 @@ def namespace_name(number: int) -> str:
 
 def namespaces(count: int) -> list[Document]:
     """Return the namespaces of a world; their labels depend on their numbers alone."""
-    return [_namespace(Random(f"namespace {number}"), number) for number in range(count)]
+    return [
+        _namespace(Random(f"namespace {number}"), number)  # noqa: S311 - the same in each run
+        for number in range(count)
+    ]
 
 
 def _namespace(random: Random, number: int) -> Document:
@@ -48,7 +51,7 @@ def params(count: int) -> list[Document]:
     """Return the ConfigMaps that may be params: up to three in each namespace."""
     found = []
     for number in range(count):
-        random = Random(f"params {number}")
+        random = Random(f"params {number}")  # noqa: S311 - the same in each run
         for index in range(random.randint(0, 3)):
             labels = {"set": random.choice(("x", "y"))}
             data = {"text": random.choice(("a", "web", "7")), "number": random.choice(("0", "3", "nine"))}

@@ -3,7 +3,7 @@
 They are well typed for the most part. Many fail on some of the objects, and a few do not compile.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence  # noqa: TC003 - annotations are evaluated
 from random import Random
 from typing import Final
 

@@ -1,4 +1,6 @@
-"""Native policies come to what a real API server makes of them: a part of the differential run, and the table of kinds."""
+"""Native policies come to what a real API server makes of them: a part of the differential run; the table of kinds."""
+
+from collections.abc import Iterator
 
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
@@ -25,12 +27,10 @@ def test_the_table_of_kinds_is_what_the_api_server_serves(control_plane: Control
     assert {kind for _, kind, _, _ in own} - {each.kind for each in BUILT_IN} <= left_out
 
 
-def _served(api: Api) -> list[tuple[str, str, str, bool]]:
+def _served(api: Api) -> Iterator[tuple[str, str, str, bool]]:
     versions = ["v1", *(each["groupVersion"] for group in api.read("/apis")["groups"] for each in group["versions"])]
-    found = []
     for version in versions:
         path = f"/apis/{version}" if "/" in version else f"/api/{version}"
         for each in api.read(path)["resources"]:
             if "/" not in each["name"]:
-                found.append((version, each["kind"], each["name"], each["namespaced"]))
-    return found
+                yield version, each["kind"], each["name"], each["namespaced"]

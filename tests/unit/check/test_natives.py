@@ -1,4 +1,4 @@
-"""Native policies beside manifests: what is judged, where findings stand, and what is said of what is not judged."""
+"""Native policies beside manifests: what is judged, where findings stand, and what is named as not judged."""
 
 import json
 from pathlib import Path
@@ -134,8 +134,8 @@ def test_a_kind_of_no_definition_is_an_error_where_a_rule_may_match_it(place: Pl
 
 def test_a_pod_in_an_exempt_namespace_is_judged_all_the_same(place: Place) -> None:
     place.put("policies/p.yaml", policy("false", matchConstraints=_PODS), binding())
-    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: kube-system}\nspec: {containers: [{name: c, image: i}]}\n"
-    place.put("manifests/a.yaml", pod)
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "kube-system"}}
+    place.put("manifests/a.yaml", {**pod, "spec": {"containers": [{"name": "c", "image": "i"}]}})
     code, [result], _ = place.check()
     assert (code, result["verdict"]) == (1, "denied")
 

@@ -1,4 +1,4 @@
-"""The object that validation sees; tests/e2e/test_native_policies.py compares policies over it with a real API server."""
+"""The object that validation sees; tests/e2e/test_native_policies.py compares it, by policies, with a real one."""
 
 from typing import Any
 

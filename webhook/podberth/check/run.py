@@ -4,7 +4,7 @@ The functions take the texts of files and a snapshot, and return results and pat
 problem becomes a result.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -25,8 +25,8 @@ from .decided import Decided, decide
 from .natives import Natives
 from .numbers import advice, is_of_a_placeholder, is_placeholder, numbers_in, place_of_number, refused
 from .other_files import asserts, folded, is_foreign, is_other_data, is_part_of_a_tool, patch_result, skipped_file
-from .place import field_of, named_path, place_in, reads_of, steps_of, without_field
-from .result import DocumentChange, Finding, Report, Result, Verdict
+from .place import field_of, named_path, place_in, reads_of, steps_of, value_at, without_field
+from .result import DocumentChange, Finding, Report, Result, Verdict, skips_once
 from .sources import Document, Source, SourceFile
 from .template_paths import all_inside, apart, innermost, is_of
 from .unknown_fields import UnknownField, unknown_fields_in
@@ -289,7 +289,9 @@ class _Object:
         self._made.append((template, decided.pod))
         if not any(phase == "mutate" and each.action == "deny" for phase, each in decided.decisions):
             self.pods[template.path] = decided.pod
-        found = list(_once(self._about(template, phase, each) for phase, each in decided.decisions if _is_said(each)))
+        found = list(
+            skips_once(self._about(template, phase, each) for phase, each in decided.decisions if _is_said(each))
+        )
         changes, notes = self._changes(template, decided)
         patch = [operation for each in decided.projected for operation in each.operations]
         verdict: Verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
@@ -315,7 +317,7 @@ class _Object:
         for problem in template.problems:
             where, _, message = problem.partition(": ")
             path = place_of(template, steps_of(where))
-            value = _at(template.own, steps_of(where))
+            value = value_at(template.own, steps_of(where))
             if is_placeholder(value):
                 unfilled.setdefault(f"{value!s:.60}", path)
             else:
@@ -390,26 +392,6 @@ def _is_said(decision: Decision) -> bool:
     return decision.action in _FINDINGS and not is_of_a_placeholder(decision.message)
 
 
-def _once(found: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings; if several policies are kept from writing in the same words, only the first says them."""
-    said: set[tuple[str, int]] = set()
-    for each in found:
-        if each.action != "skip" or (each.message, each.line) not in said:
-            yield each
-        if each.action == "skip":
-            said.add((each.message, each.line))
-
-
 def _shown(names: Sequence[str], separator: str = ", ") -> str:
     """Return the first few names, joined, and an ellipsis if there are more."""
     return separator.join([*names[:_MOST_NAMED], *["…"][: len(names) > _MOST_NAMED]])
-
-
-def _at(document: Any, path: Path) -> object:
-    """Return the value at a path; None if the path leads nowhere."""
-    for step in path:
-        try:
-            document = document[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return document

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ..admission.snapshot import Snapshot, load_working
 from ..check.live_workloads import Supposition, suppose
+from ..check.natives import Beside, Natives, is_beside, kinds_of_params, natives_of, params_in
 from ..check.other_files import chart_result
 from ..check.result import Report
-from ..check.natives import Beside, Natives, is_beside, kinds_of_params, natives_of, params_in
 from ..check.run import Checked, CheckSettings, check, report, unreadable
 from ..check.sources import Document, SourceFile, read
 from ..check.surroundings import referred, surroundings, within
@@ -309,7 +309,7 @@ def _apart(
         found = [pipe.recv() for pipe in pipes]
     dealt = [iter(each) for each in found]
     done = [next(dealt[at % len(dealt)]) for at in range(sum(map(len, found)))]
-    # What is said of them is the same in every share.
+    # Their problems and notes are the same in every share.
     return done, _Share((), settings, beside).decide(snapshot, documents, params)[1]
 
 

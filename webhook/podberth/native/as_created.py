@@ -141,15 +141,20 @@ def _job_spec(spec: dict[str, Any]) -> None:
 def _job(made: dict[str, Any]) -> None:
     spec = made["spec"]
     _template(spec)
-    _labels_of_template(spec, made["metadata"])
+    has_labels = bool(made["metadata"].get("labels"))
     _job_spec(spec)
     uid, name = made["metadata"]["uid"], made["metadata"].get("name", "")
     if not spec.get("manualSelector"):  # generateSelector, pkg/registry/batch/job/strategy.go
         labels = {"controller-uid": uid, "job-name": name}
         labels |= {f"batch.kubernetes.io/{key}": value for key, value in labels.items()}
         template = spec["template"]["metadata"]
-        template["labels"] = {**labels, **(template.get("labels") or {})}
+        own = template.get("labels") or {}
+        template["labels"] = {**labels, **own}
+        if own and not has_labels:  # the defaults take the template's map itself, which these labels are added to
+            made["metadata"]["labels"] = template["labels"]
         spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    else:
+        _labels_of_template(spec, made["metadata"])
     made["status"] = {}
 
 
