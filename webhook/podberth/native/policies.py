@@ -14,7 +14,7 @@ from ..errors import BudgetError, EvaluationError, Problem
 from ..policy.compile import BoundExpression, CompiledPolicy
 from ..policy.evaluate import ConditionsError, Evaluation, Failure
 from ..policy.match import NamespaceUnknownError
-from .documents import Policy, Read
+from .documents import GROUP, Policy, Read
 from .model import ValidatingAdmissionPolicyBinding
 from .params import Objects, SetUpFault
 from .request import Creation, matched_kind
@@ -149,14 +149,10 @@ class NativePolicies:
             if {"*", "CREATE"} & set(rule.operations)
         )
 
-    def concern(self, kind: ResourceKind) -> bool:
-        """Return whether any policy can match the creation of objects of a kind, whatever they are."""
-        return kind.group != "admissionregistration.k8s.io" or kind.kind.endswith("WebhookConfiguration")
-
     def judge(self, creation: Creation) -> tuple[bool, list[NativeDecision]]:
         """Return whether any policy with a binding matched the creation, and all decisions, in order."""
         matched, decisions = False, list[NativeDecision]()
-        for each in self._bound if self.concern(creation.kind) else ():
+        for each in () if _is_exempt(creation.kind) else self._bound:
             found = self._cases(each, creation)
             for item in found:
                 if isinstance(item, NativeDecision):
@@ -246,6 +242,11 @@ class NativePolicies:
             else:
                 values = audit.setdefault(key, [])
                 values += [value] if value not in values else []
+
+
+def _is_exempt(kind: ResourceKind) -> bool:
+    """Return whether no native policy is asked: about native policies themselves (generic/plugin.go)."""
+    return kind.group == GROUP and not kind.kind.endswith("WebhookConfiguration")
 
 
 def _lacking(case: _Case) -> Iterator[NativeDecision]:
