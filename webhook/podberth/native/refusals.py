@@ -65,13 +65,31 @@ def _match_resources(resources: MatchResources, path: Path) -> Refusals:
         ("resourceRules", resources.resource_rules),
         ("excludeResourceRules", resources.exclude_resource_rules),
     ):
-        yield from refused_rules(rules, (*path, field))
+        yield from refused_rules(rules, (*path, field), _resources)
         for index, rule in enumerate(rules):
             for at, name in enumerate(rule.resource_names):
                 if wrong := _no_segment(name):
                     yield (*path, field, index, "resourceNames", at), wrong
     yield from refused_label_selector(resources.namespace_selector, (*path, "namespaceSelector"))
     yield from refused_label_selector(resources.object_selector, (*path, "objectSelector"))
+
+
+def _resources(resources: tuple[str, ...], path: Path) -> Refusals:
+    """Yield the problems of a rule's resources in upstream's order, in which a later ``*`` covers no earlier name."""
+    last_plain, of_resource, of_sub_resource = "*", set[str](), set[str]()
+    for index, item in enumerate(resources):
+        name, slash, sub = item.partition("/")
+        if not slash:
+            last_plain = item
+            continue
+        if name in of_resource or sub in of_sub_resource:
+            yield (*path, index), f"got {item!r} behind a wildcard that covers it"
+        of_resource |= {name} if sub == "*" else set()
+        of_sub_resource |= {sub} if name == "*" else set()
+    if "*/*" in resources and len(resources) > 1:
+        yield path, "got '*/*' and more, want '*/*' alone"
+    if "*" in resources and last_plain != "*":
+        yield path, "got '*' and more without subresources, want '*' alone"
 
 
 def _param_kind(kind: AnyParamKind | None) -> Refusals:

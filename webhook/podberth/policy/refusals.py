@@ -228,13 +228,15 @@ def _constraints(spec: Spec) -> Iterator[Refusal]:
     yield from refused_selector(constraints.object_selector, (*path, "objectSelector"))
 
 
-def refused_rules(rules: Iterable[Rule], path: Path) -> Iterator[Refusal]:
-    """Yield the problems of the rules in the list at ``path``."""
+def refused_rules(
+    rules: Iterable[Rule], path: Path, resources: Callable[[tuple[str, ...], Path], Iterator[Refusal]] | None = None
+) -> Iterator[Refusal]:
+    """Yield the problems of the rules in the list at ``path``; ``resources`` checks a rule's resources otherwise."""
     for index, rule in enumerate(rules):
-        yield from _rule(rule, (*path, index))
+        yield from _rule(rule, (*path, index), resources or _resources)
 
 
-def _rule(rule: Rule, path: Path) -> Iterator[Refusal]:
+def _rule(rule: Rule, path: Path, resources: Callable[[tuple[str, ...], Path], Iterator[Refusal]]) -> Iterator[Refusal]:
     lists = (("operations", rule.operations), ("apiGroups", rule.api_groups), ("apiVersions", rule.api_versions))
     for field, values in (*lists, ("resources", rule.resources)):
         if not values:
@@ -250,7 +252,7 @@ def _rule(rule: Rule, path: Path) -> Iterator[Refusal]:
             yield (*path, field), "got an empty string, want a name or '*'"
     if len(set(rule.resource_names)) != len(rule.resource_names):
         yield (*path, "resourceNames"), "got a name twice; want each once"
-    yield from _resources(rule.resources, (*path, "resources"))
+    yield from resources(rule.resources, (*path, "resources"))
 
 
 def _resources(resources: tuple[str, ...], path: Path) -> Iterator[Refusal]:
