@@ -1,10 +1,13 @@
 """What came of one pair of policy and object, in the words of both sides, and where two such answers differ."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 _ERROR: Final = "resulted in error: "
+# apimachinery pkg/util/rand: five characters of this alphabet. podberth writes zeros.
+_GENERATED: Final = re.compile(r"-([bcdfghjklmnpqrstvwxz2456789]{5}|00000)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,6 @@ def _sorted(lines: Sequence[str]) -> list[str]:
 
 
 def _plain(line: str) -> str:
-    """Return a line without the words of an expression's error, which are the engine's own."""
-    lead, found, _ = line.partition(_ERROR)
+    """Return a line without what cannot be equal: an error's own words, and the end of a generated name."""
+    lead, found, _ = _GENERATED.sub("-", line).partition(_ERROR)
     return lead + found

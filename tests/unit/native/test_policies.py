@@ -69,6 +69,14 @@ def test_a_false_condition_skips_the_policy_even_where_another_fails() -> None:
     assert texts(judged(policy("false", matchConditions=conditions[:1]), binding())) == [("deny", ERROR)]
 
 
+def test_errors_of_several_conditions_are_one_message_equal_ones_once() -> None:
+    other = "object.data.absent == 'a'"
+    conditions = [{"name": name, "expression": each} for name, each in zip("abc", (FAILS, FAILS, other), strict=True)]
+    assert texts(judged(policy("true", matchConditions=conditions[:2]), binding())) == [("deny", ERROR)]
+    second = f"expression '{other}' resulted in error: no such key: absent"
+    assert texts(judged(policy("true", matchConditions=conditions), binding())) == [("deny", f"[{ERROR}, {second}]")]
+
+
 def test_a_condition_sees_no_namespace_and_no_variables() -> None:
     conditions = [{"name": "c", "expression": "namespaceObject == null"}]
     validations = "namespaceObject.metadata.labels.team == 'b'"

@@ -260,11 +260,12 @@ def _lacking(case: _Case) -> Iterator[NativeDecision]:
 
 
 def _of_conditions(case: _Case, error: ConditionsError) -> Iterator[NativeDecision]:
-    causes = [f"{_expression(bound)}{cause}" for _, bound, cause in error.failed]
+    # Equal errors count once (Aggregate, apimachinery pkg/util/errors).
+    causes = list(dict.fromkeys(f"{_expression(bound)}{cause}" for _, bound, cause in error.failed))
     if any(isinstance(cause, BudgetError) for _, _, cause in error.failed):
         yield case.decision("unjudged", causes[0])
     elif case.is_fatal:
-        yield from case.enforced(causes[0] if len(causes) == 1 else f"[{', '.join(dict.fromkeys(causes))}]", "Invalid")
+        yield from case.enforced(causes[0] if len(causes) == 1 else f"[{', '.join(causes)}]", "Invalid")
 
 
 def _of_failure(case: _Case, failure: Failure, activation: Activation) -> Iterator[NativeDecision]:
