@@ -122,6 +122,14 @@ def test_a_broken_policy_is_an_error_at_its_line_wherever_it_is(place: Place) ->
     assert "policies/p.yaml:4" in talk
 
 
+def test_a_mutating_policy_among_the_manifests_is_named(place: Place) -> None:
+    place.put("policies/own.yaml", gpu_policy("own", "\n  mutations:\n  - labels: {a: \"'b'\"}"))
+    place.put("manifests/m.yaml", {**policy("true"), "kind": "MutatingAdmissionPolicy"})
+    code, [result], _ = place.check()
+    assert (code, result["verdict"]) == (0, "skipped")
+    assert "does not judge yet" in result["warnings"][0]["message"]
+
+
 def test_a_kind_of_no_definition_is_an_error_where_a_rule_may_match_it(place: Place) -> None:
     place.put("policies/p.yaml", policy("true", matchConstraints=_DEPLOYMENTS), binding())
     place.put("manifests/a.yaml", "apiVersion: example.com/v1\nkind: Unknown\nmetadata: {name: a}\n")

@@ -15,7 +15,7 @@ from ..errors import Problem
 from ..kube.documents import PositionedDocument
 from ..kube.positions import Path
 from ..kube.unchecked import text_at
-from ..native.documents import Located, is_native, param_kinds, read
+from ..native.documents import NOT_YET, Located, is_native, param_kinds, read
 from ..native.params import Objects
 from ..native.policies import NativeDecision, NativePolicies
 from ..native.request import creation_of
@@ -187,8 +187,11 @@ def _finding(source: Source, path: Path, message: str, decision: NativeDecision 
 
 
 def _refused(result: Result, problems: Sequence[Problem]) -> Result:
-    errors = (Finding(policy="", message=each.message, field=each.where, line=each.line) for each in problems)
-    return replace(result, verdict="error", errors=tuple(errors)) if problems else result
+    """Return the result for a native policy with its problems; one of a kind that is not judged yet is no error."""
+    found = tuple(Finding(policy="", message=each.message, field=each.where, line=each.line) for each in problems)
+    if result.kind in NOT_YET:
+        return replace(result, warnings=(*result.warnings, *found))
+    return replace(result, verdict="error", errors=found) if found else result
 
 
 def _bare(result: Result) -> Result:

@@ -30,8 +30,9 @@ from .model import (
 from .refusals import of_binding, of_policy
 
 GROUP: Final = "admissionregistration.k8s.io"
-_NOT_YET: Final = frozenset({"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"})
-KINDS: Final = frozenset({VALIDATING, VALIDATING_BINDING, *_NOT_YET})
+NOT_YET: Final = frozenset({"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"})
+"""The kinds that podberth names and does not judge."""
+KINDS: Final = frozenset({VALIDATING, VALIDATING_BINDING, *NOT_YET})
 """The kinds of native policies and bindings."""
 # The API server reads an empty text in these fields as none.
 _MAY_BE_EMPTY: Final = frozenset({"message", "messageExpression"})
@@ -116,7 +117,7 @@ def read(documents: Iterator[Located] | list[Located]) -> Read:
 
 def _read(document: Located) -> tuple[Policy | ValidatingAdmissionPolicyBinding | None, list[Problem]]:
     content, positions, file = document.content, document.positions, document.file
-    if content.get("kind") in _NOT_YET:
+    if content.get("kind") in NOT_YET:
         message = f"got {content['kind']}, which podberth does not judge yet; the API server does"
         return None, [positions.problem(file, ("kind",), message)]
     if content.get("apiVersion") != API_VERSION:
