@@ -103,6 +103,37 @@ def test_an_error_of_an_audit_annotation_denies_under_fail_whatever_the_actions(
     assert judge("  - {expression: 'true'}", "Warn", more=annotation).verdict == "denied"
 
 
+def test_an_audit_annotation_that_fails_drops_no_other() -> None:
+    failing = "  - {key: bad, valueExpression: \"object.metadata.labels['no']\"}\n"
+    annotations = f"  failurePolicy: Ignore\n  auditAnnotations:\n{failing}  - {{key: good, valueExpression: \"'x'\"}}"
+    outcome = judge("  - {expression: 'true'}", "Warn", more=annotations)
+
+    assert outcome.response["response"]["auditAnnotations"] == {"p.good": "x"}
+
+
+def test_an_error_has_the_reason_invalid_whatever_the_validation_states() -> None:
+    validation = "  - {expression: \"object.metadata.labels['no'] == 'x'\", reason: Forbidden}"
+    status = judge(validation, "Deny").response["response"]["status"]
+
+    assert (status["reason"], status["code"]) == ("Invalid", 422)
+
+
+def test_under_ignore_an_error_hides_no_failure_in_the_audit_log() -> None:
+    outcome = judge(f"{ERROR}\n{FALSE}", "Audit", more="  failurePolicy: Ignore")
+
+    assert outcome.response["response"]["auditAnnotations"] == {"p.validation_failure": "too few"}
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [("' padded ' + '\\\\n'", "padded"), ("lists.range(600).map(i, 'ten letters').join()", "fixed")],
+)
+def test_a_computed_message_is_trimmed_and_falls_back_where_it_is_too_long(expression: str, message: str) -> None:
+    validation = f'  - {{expression: gpu.count > 4, message: fixed, messageExpression: "{expression}"}}'
+
+    assert judge(validation, "Deny").denial == f"podberth p: {message}"
+
+
 def test_an_unreadable_gang_size_gives_a_warning() -> None:
     document = gpu_pod(labels={"podberth.io/gang": "g"}, annotations={"podberth.io/gang-size": "many"})
 

@@ -68,3 +68,15 @@ def test_a_name_of_the_policys_is_not_caught_by_a_correction(evaluate: Evaluate)
     # The corrections' own loops are over x and v.
     source = "[dyn({'b': 1})].map(x, [dyn('b')].map(v, x[?v].hasValue() && optional.of(x)[v].hasValue()))"
     assert evaluate(source) == [[True]]
+
+
+@pytest.mark.parametrize(
+    "loop", ["{'a': 1, 'b': 2}.exists(k, k == 'b')", "[1, 2].exists(x, x == 1)", "!['a', 'b'].all(x, x == 'b')"]
+)
+@pytest.mark.parametrize(
+    "body", ["dyn(['a', 'b']).isSorted()", "dyn({'b': 3}).?b.orValue(0) > 2", "'a-b'.split('-')[1] == 'b'"]
+)
+def test_a_body_behind_a_loop_that_ended_early_has_its_own_operands(evaluate: Evaluate, loop: str, body: str) -> None:
+    # The loop's slot was left full, and the body read it: a denial, or none, of the wrong pod.
+    assert evaluate(f"{loop} && {body}") is True
+    assert evaluate(f"{loop} ? {body} : false") is True

@@ -87,12 +87,8 @@ class Asking:
         question, read = ("validations", policy.name, id(params)), self.plan.footprints[policy.name]
         return self._recall(question, read, lambda: self._evaluation(policy, params).failures())
 
-    def audit_annotations(self, policy: CompiledPolicy, params: Params | None) -> Mapping[str, str]:
-        """Return the policy's audit annotations: the values by key.
-
-        Raises:
-            EvaluationError: the expression of an annotation failed.
-        """
+    def audit_annotations(self, policy: CompiledPolicy, params: Params | None) -> Mapping[str, str | EvaluationError]:
+        """Return the policy's audit annotations by key: the value, or the error of one that failed."""
         return self._evaluation(policy, params).audit_annotations() if policy.audit_annotations else {}
 
     def _evaluation(self, policy: CompiledPolicy, params: Params | None) -> Evaluation:

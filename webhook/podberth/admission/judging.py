@@ -74,22 +74,23 @@ def _judge(asking: Asking, item: Matched | Fault, audit: dict[str, list[str]]) -
     policy = item.policy
     audits = "Audit" in policy.source.spec.validation_actions
     if isinstance(item, Fault):
-        yield from _enforce(Failure(item.message, "Invalid", error=True), item)
+        yield from _enforce(Failure(item.message, "Invalid", EvaluationError(item.message)), item)
         if item.fatal and not item.of_set_up and audits:
             audit.setdefault(f"{policy.name}.validation_failure", [item.message])
         return
     for failure in asking.failures(policy, item.params):
-        yield from _enforce(failure, Fault(policy, failure.message))
-        if audits:
+        fault = Fault(policy, failure.message)
+        yield from _enforce(failure, fault)
+        if audits and (fault.fatal or not failure.error):
             audit.setdefault(f"{policy.name}.validation_failure", [failure.message])
-    try:
-        for key, value in asking.audit_annotations(policy, item.params).items():
-            values = audit.setdefault(f"{policy.name}.{key}", [])
-            values += [value] if value not in values else []
-    except EvaluationError as error:
-        # Upstream denies, whatever the actions: plugin/policy/validating/dispatcher.go, AuditAnnotationActionError.
-        action: Action = "deny" if Fault(policy, "").fatal else "error"
-        yield Decision(policy.name, action, f"{OF_AUDIT}{error}", fault=True), "Invalid"
+    for key, value in asking.audit_annotations(policy, item.params).items():
+        if isinstance(value, EvaluationError):
+            # Upstream denies, whatever the actions: plugin/policy/validating/dispatcher.go, AuditAnnotationActionError.
+            action: Action = "deny" if Fault(policy, "").fatal else "error"
+            yield Decision(policy.name, action, f"{OF_AUDIT}{value}", fault=True), "Invalid"
+            continue
+        values = audit.setdefault(f"{policy.name}.{key}", [])
+        values += [value] if value not in values else []
 
 
 def _enforce(failure: Failure, fault: Fault) -> Iterable[tuple[Decision, str]]:

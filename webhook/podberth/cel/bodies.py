@@ -14,6 +14,7 @@ FOLD = "internal.fold"
 """The name of the macro ``internal.fold(list, initial, step)`` of bodies. Its value is ``r``, which starts as
 ``initial`` and becomes ``step`` for each element ``v``. CEL has no such macro."""
 _RESULT, _ELEMENT = "r", "v"
+_UNUSED = "@unused"
 
 
 class Bodies:
@@ -95,10 +96,15 @@ def _fold(items: Node, initial: Node, step: Node) -> Node:
 
 
 def _bind(name: str, value: Node, body: Node) -> Node:
-    """Return the expansion of the macro ``cel.bind``: a loop over an empty list whose result is the body."""
+    """Return a loop over an empty list whose result is the body, as the macro ``cel.bind`` expands to.
+
+    The macro's own name of the loop variable, ``#unused``, would make the engine evaluate the value when it is first
+    read, and only if the variable's slot is empty. A loop that ended early (``exists``) leaves its slot full, so that a
+    body behind it got the value of that loop (cel-cpp eval/eval/comprehension_step.cc, lazy_init_step.cc).
+    """
     made = ast.new_expression()
     loop = made.comprehension_expr
-    loop.iter_var, loop.accu_var = "#unused", name
+    loop.iter_var, loop.accu_var = _UNUSED, name
     loop.iter_range.list_expr.SetInParent()
     loop.accu_init.CopyFrom(value)
     loop.loop_condition.const_expr.bool_value = False

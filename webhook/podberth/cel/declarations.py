@@ -13,6 +13,7 @@ from typing import Any
 from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed in 0.1.3
 
 from .libraries import LIBRARIES, Overload
+from .libraries.native import ORDERS
 from .types import OPTIONAL, CelType, parse
 
 # The engine's own extensions. Those of upstream are checked. podberth declares strings itself, because it adds
@@ -20,7 +21,7 @@ from .types import OPTIONAL, CelType, parse
 _CHECKED_EXTENSIONS = ("optional", "lists", "sets", "two-var-comprehensions")
 _RUN_EXTENSIONS = (*_CHECKED_EXTENSIONS, "strings", "regex")
 # The engine takes a function from one declaration only.
-_DECLARED_AGAIN = ("string",)
+_DECLARED_AGAIN = ("string", *sorted({row.name for row in ORDERS}))
 
 
 def _needs_document(rows: Iterable[Overload]) -> bool:

@@ -20,6 +20,7 @@ from .cost import Cost, cost_of
 from .engine_errors import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
 from .functions import FUNCTIONS, ReviewContext
 from .libraries import LIBRARIES
+from .literals import mixed_literals
 from .program import VARIABLES_PREFIX, Lowered
 from .runtime import Activation, Checker, Runner, plain
 from .types import BOOL, DYN, INT, LIST, MAP, NODES, NULL, OPTIONAL, POD, STRING, CelType, Want, accepts
@@ -55,7 +56,6 @@ __all__ = [
 ]
 
 _VARIABLES = VARIABLES_PREFIX.rstrip(".")
-_NAMES = frozenset(VARIABLES)
 _OURS: Mapping[str, Mapping[str, object]] = {"mig": {}, "jsonpatch": {}, "shell": {}, "models": {}}
 """Variables that have no fields: expressions use them only to call their functions."""
 _WORD = re.compile(r"\w+")
@@ -173,14 +173,28 @@ class Batch:
 class Environment:
     """The names and functions that expressions may use. It takes 30 ms to make, and only one thread may use it."""
 
-    def __init__(self, schema: PodSchema, *, deadline: Callable[[], Late] = lambda: never) -> None:
+    def __init__(
+        self,
+        schema: PodSchema,
+        *,
+        deadline: Callable[[], Late] = lambda: never,
+        names: Mapping[str, str] = VARIABLES,
+        mixes_types: bool = True,
+    ) -> None:
         """Declare the types of the Pod schema, podberth's own types, and the functions.
 
-        A call of ``deadline`` starts the time limit for compiling one set of policies, and returns the check of that
-        limit.
+        Args:
+            schema: the types of pods and of what belongs to them.
+            deadline: starts the time limit for compiling one set of policies, and returns the check of that limit.
+            names: the variables that expressions may use, besides ``variables``, with their types
+                (``typing.VARIABLES`` or ``typing.NATIVE_VARIABLES``).
+            mixes_types: whether the elements of a literal may be of several types; native policies with such a literal
+                are refused (``literals``).
         """
         self.schema = schema
         self.deadline = deadline
+        self._names = names
+        self._mixes_types = mixes_types
         self._types = messages(schema)
         pool = descriptor_pool(self._types)
         self._checker = Checker(pool)
@@ -203,7 +217,7 @@ class Environment:
             variables: an expression or a type for each ``variables.<key>``. An expression of this Environment becomes
                 part of the program, and is evaluated at most once, when it is first needed. The value of a type must be
                 bound as "variables.<key>" in the activation.
-            names: the names that it may use, from ``typing.VARIABLES`` and "variables"; None means all.
+            names: the names that it may use, of those of the Environment and "variables"; None means all.
             room: the budget of its policy (``compile_limits.Room``), which shrinks by the size of the expression; the
                 caller must call ``load`` before the expression can be evaluated. None: the expression is part of no
                 policy, and can be evaluated at once.
@@ -212,14 +226,16 @@ class Environment:
             CompileError: the expression does not compile or is too large; the error has every problem that the checker
                 found.
         """
-        allowed = _NAMES | {_VARIABLES} if names is None else names
+        allowed = self._every_name if names is None else names
         given = dict(variables or {}) if _VARIABLES in allowed else {}
-        declared = _declared(given, allowed)
-        checked = self._check(source, declared, (_NAMES | {_VARIABLES}) - allowed)
+        declared = self._declared(given, allowed)
+        checked = self._check(source, declared, self._every_name - allowed)
+        mixed = () if self._mixes_types else tuple(mixed_literals(checked))
         expressions = {name: each for name, each in given.items() if isinstance(each, Expression)}
         costs = {"": cost_of(checked, {name: each.costs[""].value for name, each in expressions.items()})}
         inlined = {name: each._lowered for name, each in expressions.items()}  # noqa: SLF001
         lowered, problems = program.lower(checked, inlined, self._checker.bodies.apply)
+        problems += mixed
         if not accepts(want, lowered.type):
             problems.append(unwanted(lowered.type, want))
         if problems:
@@ -279,14 +295,26 @@ class Environment:
         return self._runner.activation({**bindings, **_OURS, "topology": {"known": review.index.known}}, review)
 
     def _checked(self, source: str, variables: Mapping[str, CelType | Expression]) -> ast.Node:
-        return self._check(source, _declared(variables, _NAMES | {_VARIABLES}), frozenset())
+        return self._check(source, self._declared(variables, self._every_name), frozenset())
+
+    @property
+    def _every_name(self) -> frozenset[str]:
+        return frozenset((*self._names, _VARIABLES))
+
+    def _declared(self, variables: Mapping[str, CelType | Expression], names: frozenset[str]) -> dict[str, CelType]:
+        """Return the types of all names that an expression may use."""
+        types = {name: each if isinstance(each, CelType) else each.type for name, each in variables.items()}
+        return {
+            **{name: CelType(kind) for name, kind in self._names.items() if name in names},
+            **{f"{VARIABLES_PREFIX}{name}": kind for name, kind in types.items()},
+        }
 
     def _check(self, source: str, declared: Mapping[str, CelType], forbidden: frozenset[str]) -> ast.Node:
         if problem := excess(source):
             raise CompileError((problem,))
         # An environment for each set of names is expensive, so expressions that use the same variables share one.
         used = set(_WORD.findall(source))
-        named = {name: each for name, each in declared.items() if name in _NAMES or name.partition(".")[2] in used}
+        named = {name: each for name, each in declared.items() if name in self._names or name.partition(".")[2] in used}
         try:
             source.encode()
             return ast.decode(self._parsed(source, named))
@@ -316,15 +344,6 @@ class Environment:
             if _ABORTED not in str(error):
                 raise
         return self._checker.check(source, named)
-
-
-def _declared(variables: Mapping[str, CelType | Expression], names: frozenset[str]) -> dict[str, CelType]:
-    """Return the types of all names that an expression may use."""
-    types = {name: each if isinstance(each, CelType) else each.type for name, each in variables.items()}
-    return {
-        **{name: CelType(kind) for name, kind in VARIABLES.items() if name in names},
-        **{f"{VARIABLES_PREFIX}{name}": kind for name, kind in types.items()},
-    }
 
 
 def _answer(expression: Expression, activation: Activation) -> bool | EvaluationError:

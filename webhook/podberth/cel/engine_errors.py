@@ -168,6 +168,7 @@ def _find(text: str, index: int, name: str) -> int:
 _STATUS = re.compile(r"^[A-Z_]+: |\s*\[[A-Z_]+\]$")
 # Run-time names of library functions: cel.dispatch.
 _OURS = re.compile(r"\b(?:library|internal)\.(?=\w)")
+_BUDGET = re.compile(r"Iteration budget exceeded")
 _FAILURES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"Key not found in map : \"?(.*?)\"?$"), r"no such key: \1"),
     (re.compile(r"Index error: index=(-?\d+) size=(\d+)"), r"index out of bounds: \1, size \2"),
@@ -177,8 +178,13 @@ _FAILURES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"No matching overloads found : <iter_range>"), "no such overload: a loop over what is no list or map"),
     (re.compile(r"No matching overloads found : (.*)"), r"no such overload: \1"),
     (re.compile(r"Applying SELECT to non-message type"), "no such field: a field of null or of a scalar was asked for"),
-    (re.compile(r"Iteration budget exceeded"), "out of budget: more than 10,000 iterations"),
+    (_BUDGET, "out of budget: more than 10,000 iterations"),
 )
+
+
+def is_of_the_budget(text: str) -> bool:
+    """Return whether the engine's error of an evaluation says that it exceeded its iterations."""
+    return _BUDGET.search(text) is not None
 
 
 def failure(text: str) -> str:

@@ -14,12 +14,13 @@ from typing import Any
 from cel_expr_python import cel  # type: ignore[import-untyped]  # no py.typed in 0.1.3
 from google.protobuf.descriptor_pool import DescriptorPool
 
-from ..errors import EvaluationError
+from ..errors import BudgetError, EvaluationError
 from . import declarations, dispatch, opaque, program
 from .bodies import Bodies
 from .calls import Calls
-from .engine_errors import failure
+from .engine_errors import failure, is_of_the_budget
 from .functions import CARRIED, FUNCTIONS, NODES_FIELDS, Function, ReviewContext
+from .libraries.native import ORDERS
 from .types import INT, NODES, OPTIONAL, STRING, CelType
 
 # A program's operands and results: a value that is no int, string or bool is JSON; a node set is its number.
@@ -96,15 +97,17 @@ class Runner:
         """Evaluate a program and return the engine's value object, which may be a CEL error.
 
         Raises:
-            EvaluationError: the engine stopped, because it exceeded its iterations or got a value that CEL does not
-                have; or one of podberth's functions failed, which is a bug.
+            BudgetError: the engine stopped, because it exceeded its iterations.
+            EvaluationError: it got a value that CEL does not have; or one of podberth's functions failed, which is a
+                bug.
         """
         self._calls.review = activation.review
         try:
             value = loaded.eval(activation.engine)
         except RuntimeError as error:
             self._raise_fault()
-            raise EvaluationError(failure(str(error))) from error
+            kind = BudgetError if is_of_the_budget(str(error)) else EvaluationError
+            raise kind(failure(str(error))) from error
         finally:
             self._calls.settle()
         if self._calls.fault is not None:
@@ -151,7 +154,11 @@ class Checker:
         """Declare the functions under their names in policies; ``pool`` holds the message types."""
         self._pool = pool
         self._engines: dict[frozenset[tuple[str, CelType]], Any] = {}
-        self._functions = [*declarations.functions(FUNCTIONS), *declarations.functions()]
+        self._functions = [
+            *declarations.functions(FUNCTIONS),
+            *declarations.functions(),
+            *declarations.functions(ORDERS),
+        ]
         self._document = declarations.checked({})
         self.bodies = Bodies(declarations.run())
         """The compiler of the library functions that are written in CEL."""

@@ -18,11 +18,19 @@ from .libraries.overload import OPAQUE
 Fields = Mapping[str, str]
 
 
-DECLARED: dict[str, Fields] = json.loads(resources.files(__package__).joinpath("data", "types.json").read_bytes())
+def _types_of(file: str) -> dict[str, Fields]:
+    found: dict[str, Fields] = json.loads(resources.files(__package__).joinpath("data", file).read_bytes())
+    return found
+
+
+DECLARED: dict[str, Fields] = _types_of("types.json")
 """podberth's own message types, each with its fields and their types. A type is bool, int, double, string, dyn, a
 message's name, list(...) or map(string, ...) of one of these.
 
 Upstream's ``request`` has no uid, object or oldObject: apiserver pkg/admission/plugin/cel/compile.go."""
+
+_NATIVE: dict[str, Fields] = _types_of("native_types.json")
+"""The types of ``NATIVE_VARIABLES`` that are not among ``DECLARED``."""
 
 # The namespace as upstream's expressions see it: no managedFields, no ownerReferences (apiserver
 # pkg/admission/plugin/cel/compile.go, whose declaration spells `UID`, which no object has).
@@ -48,7 +56,21 @@ VARIABLES: Mapping[str, str] = MappingProxyType(
 )
 """The variables that an expression may use, besides ``variables``, with their message types."""
 
-NULLABLE: frozenset[str] = frozenset({"k8s.Pod", "k8s.Namespace", "k8s.ConfigMap"})
+NATIVE_VARIABLES: Mapping[str, str] = MappingProxyType(
+    {
+        "object": "dyn",
+        "oldObject": "dyn",
+        "request": "podberth.Request",
+        "namespaceObject": "podberth.Namespace",
+        "params": "dyn",
+    }
+)
+"""The variables of ValidatingAdmissionPolicy with their types; ``authorizer`` is missing.
+
+Source: createEnvForOpts, BuildRequestType and BuildNamespaceType, apiserver pkg/admission/plugin/cel/compile.go. The
+times of a namespace are dyn here: upstream declares timestamps, but their values are strings."""
+
+NULLABLE: frozenset[str] = frozenset({"k8s.Pod", "k8s.Namespace", "k8s.ConfigMap", "podberth.Namespace"})
 """The message types of variables that may be null: a created object has no ``oldObject``, and a policy without a
 paramRef no ``params``. Every other value of a message type is a map."""
 
@@ -80,7 +102,7 @@ def messages(schema: PodSchema) -> dict[str, Fields]:
     Raises:
         ValueError: two definitions would share a name, or one of Pod, Namespace and ConfigMap is missing.
     """
-    found: dict[str, Fields] = DECLARED | {name: {} for name in OPAQUE}
+    found: dict[str, Fields] = DECLARED | _NATIVE | {name: {} for name in OPAQUE}
     for name, definition in schema.definitions.items():
         short = _short(name)
         if short in found:

@@ -1,6 +1,6 @@
 """Decides on the pod of one template as the cluster would: /mutate, then /validate on its result."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -17,7 +17,9 @@ from ..workload.projection import Projected, project
 from ..workload.templates import Template
 from .result import Wrote
 
-_ASKED: Final = {"userInfo": {"username": "podberth:check", "groups": ["system:authenticated"]}, "dryRun": True}
+REQUESTER: Final[Mapping[str, Any]] = {"username": "podberth:check", "groups": ["system:authenticated"]}
+"""The user of every request; the one who will apply the document is not known."""
+_ASKED: Final = {"userInfo": REQUESTER, "dryRun": True}
 """The fields of podberth's own review besides the created pod; the user who will create the pod is not known."""
 
 

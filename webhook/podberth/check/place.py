@@ -192,6 +192,16 @@ def _resolve(document: object, path: tuple[str, ...]) -> Path | None:
     return None
 
 
+def value_at(document: Any, path: Path) -> object:
+    """Return the value at a path; None if the path leads nowhere."""
+    for step in path:
+        try:
+            document = document[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return document
+
+
 def _asking(pod: dict[str, Any], gpu: GpuFacts) -> Path:
     """Return the path of the pod's first request for an accelerator, or of its resourceClaims; else empty."""
     for request in gpu.requests:

@@ -4,7 +4,7 @@ Field names here are those of the JSON, in snake case. The JSON's format is vers
 incompatible change.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeAlias
 
@@ -33,6 +33,16 @@ class Finding:
     """The policy's decision (``admission.outcome.Action``); empty for podberth's own findings. Not in JSON."""
     rule: str = ""
     """The part of the policy that made the decision: ``mutations`` or ``validations``. Not in JSON."""
+
+
+def skips_once(found: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield the findings; if several policies are kept from writing in the same words, only the first says them."""
+    said: set[tuple[str, int]] = set()
+    for each in found:
+        if each.action != "skip" or (each.message, each.line) not in said:
+            yield each
+        if each.action == "skip":
+            said.add((each.message, each.line))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

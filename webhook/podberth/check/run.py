@@ -4,7 +4,7 @@ The functions take the texts of files and a snapshot, and return results and pat
 problem becomes a result.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -22,10 +22,11 @@ from ..workload.kinds import is_known
 from ..workload.projection import place_of
 from ..workload.templates import Template, templates
 from .decided import Decided, decide
+from .natives import Natives
 from .numbers import advice, is_of_a_placeholder, is_placeholder, numbers_in, place_of_number, refused
 from .other_files import asserts, folded, is_foreign, is_other_data, is_part_of_a_tool, patch_result, skipped_file
-from .place import field_of, named_path, place_in, reads_of, steps_of, without_field
-from .result import DocumentChange, Finding, Report, Result, Verdict
+from .place import field_of, named_path, place_in, reads_of, steps_of, value_at, without_field
+from .result import DocumentChange, Finding, Report, Result, Verdict, skips_once
 from .sources import Document, Source, SourceFile
 from .template_paths import all_inside, apart, innermost, is_of
 from .unknown_fields import UnknownField, unknown_fields_in
@@ -54,6 +55,8 @@ class CheckSettings:
     """The namespace of documents that name no namespace."""
     template_paths: Mapping[str, Sequence[tuple[str, ...]]] = field(default_factory=dict)
     """The paths of further pod templates by kind, in the format of ``workload.templates``."""
+    natives: Natives | None = None
+    """The native policies beside the manifests; None: there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +101,7 @@ def check(file: SourceFile, snapshot: Snapshot, settings: CheckSettings, known: 
                 # The place of a document in its own file is known, and a search for it in JSON takes long
                 results.append(skipped_file(file.name, line=source.line() if len(file.documents) > 1 else 1))
             else:
-                first, *others = _Object(source, snapshot, settings, known, named=not file.found).results()
+                first, *others = _judged(_Object(source, snapshot, settings, known, named=not file.found))
                 repeated = [
                     Finding(policy="", message=at.message, field=field, line=at.line)
                     for at, field in zip(source.repeated, source.repeated_fields(), strict=True)
@@ -116,6 +119,12 @@ def unreadable(problem: Problem) -> Result:
     """Return the result for a document that could not be read."""
     error = Finding(policy="", message=problem.message, field=problem.where, line=problem.line)
     return replace(skipped_file(problem.file, line=problem.line), verdict="error", errors=(error,))
+
+
+def _judged(item: "_Object") -> list[Result]:
+    """Return the results for an object, with those of native policies."""
+    results, natives = list(item.results()), item.settings.natives
+    return results if natives is None else natives.added(results, item.source, item.pods)
 
 
 def check_object(
@@ -152,6 +161,8 @@ class _Object:
         """The changes that policies make to the earlier templates."""
         self._made: list[tuple[Template, dict[str, Any]]] = []
         """The templates that were decided on so far, with the pods after the mutations."""
+        self.pods: dict[Path, dict[str, Any]] = {}
+        """The pods that validation sees, by the paths of their templates."""
 
     def results(self) -> Iterator[Result]:
         """Yield the result for each template of the object; one result for the object if it has no template."""
@@ -260,6 +271,7 @@ class _Object:
         self, template: Template, unfilled: Sequence[Finding], refused: Sequence[Finding]
     ) -> tuple[Result, Patch]:
         if is_exempt(self.namespace, self.snapshot.facts.namespaces):
+            self.pods[template.path] = template.pod
             note = f"what is in {self.namespace} never reaches podberth, so nothing of it is checked"
             return self._result(template.path, "skipped", notes=(self._finding(note, ("metadata", "namespace")),)), []
         errors = [*(unfilled or self._misshapen(template)), *refused]
@@ -275,7 +287,11 @@ class _Object:
         except ReviewError as error:
             return self._result(template.path, "error", errors=(self._finding(str(error), template.path),)), []
         self._made.append((template, decided.pod))
-        found = list(_once(self._about(template, phase, each) for phase, each in decided.decisions if _is_said(each)))
+        if not any(phase == "mutate" and each.action == "deny" for phase, each in decided.decisions):
+            self.pods[template.path] = decided.pod
+        found = list(
+            skips_once(self._about(template, phase, each) for phase, each in decided.decisions if _is_said(each))
+        )
         changes, notes = self._changes(template, decided)
         patch = [operation for each in decided.projected for operation in each.operations]
         verdict: Verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
@@ -301,7 +317,7 @@ class _Object:
         for problem in template.problems:
             where, _, message = problem.partition(": ")
             path = place_of(template, steps_of(where))
-            value = _at(template.own, steps_of(where))
+            value = value_at(template.own, steps_of(where))
             if is_placeholder(value):
                 unfilled.setdefault(f"{value!s:.60}", path)
             else:
@@ -376,26 +392,6 @@ def _is_said(decision: Decision) -> bool:
     return decision.action in _FINDINGS and not is_of_a_placeholder(decision.message)
 
 
-def _once(found: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield the findings; if several policies are kept from writing in the same words, only the first says them."""
-    said: set[tuple[str, int]] = set()
-    for each in found:
-        if each.action != "skip" or (each.message, each.line) not in said:
-            yield each
-        if each.action == "skip":
-            said.add((each.message, each.line))
-
-
 def _shown(names: Sequence[str], separator: str = ", ") -> str:
     """Return the first few names, joined, and an ellipsis if there are more."""
     return separator.join([*names[:_MOST_NAMED], *["…"][: len(names) > _MOST_NAMED]])
-
-
-def _at(document: Any, path: Path) -> object:
-    """Return the value at a path; None if the path leads nowhere."""
-    for step in path:
-        try:
-            document = document[step]
-        except (KeyError, IndexError, TypeError):
-            return None
-    return document

@@ -10,6 +10,7 @@ from typing import Final
 from ..admission.snapshot import Snapshot
 from ..facts.object_kinds import KINDS, OF_NODES, Kind, kinds_of, of_role
 from ..topology.queues import QUEUE_KINDS
+from .natives import is_beside
 from .sources import Document, Source, SourceFile
 
 _COLLECTED: Final = frozenset(KINDS) - frozenset((*OF_NODES, *of_role("discovery", "owner")))
@@ -30,7 +31,9 @@ def surroundings(files: Iterable[SourceFile], namespace: str) -> list[Document]:
     for file in files:
         for source in file.sources:
             taken[source.namespace(namespace)] = None
-            if (source.kind in REFERRED or _kinds(source.content)) and source.name and _is_sound(source):
+            if is_beside(source.content):
+                found.append(source.content)
+            elif (source.kind in REFERRED or _kinds(source.content)) and source.name and _is_sound(source):
                 found.append(_named(source, namespace))
     return [*found, *(assumed(name) for name in taken if name)]
 

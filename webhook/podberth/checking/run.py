@@ -8,11 +8,13 @@ from collections import Counter, deque
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from ..admission.snapshot import Snapshot, load_working
 from ..check.live_workloads import Supposition, suppose
+from ..check.natives import Beside, Natives, is_beside, kinds_of_params, natives_of, params_in
 from ..check.other_files import chart_result
 from ..check.result import Report
 from ..check.run import Checked, CheckSettings, check, report, unreadable
@@ -74,7 +76,7 @@ class Done:
     """Whether a policy of files is broken; in place of a broken GPUPolicy of the cluster its file's was checked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Policies:
     """The texts of the policies, each with its file's name, and the problems of reading them.
 
@@ -88,6 +90,8 @@ class Policies:
     """The texts of the cluster's GPUPolicies, which replace the policies of their names in ``texts``."""
     tested: bool = False
     """Whether all are shipped policies, which the tests of every release compile."""
+    natives: bool = False
+    """Whether native policies, definitions and params are read beside the policies; if not, they are problems."""
 
     def load(
         self, objects: ClusterFacts, as_if: Collection[Supposition], conventions: Path | None
@@ -101,7 +105,8 @@ class Policies:
             as_if: the assumptions under which the policies are checked, such as validationActions Deny.
             conventions: the file with the cluster's conventions; None for the presets.
         """
-        files, over_them = parse_policies(self.texts), {each[0]: parse_policies([each]) for each in self.objects}
+        files = parse_policies(self.texts, self._is_beside)
+        over_them = {each[0]: parse_policies([each]) for each in self.objects}
         environment, names = new_environment(), conventions_of(conventions)
 
         def compiled() -> tuple[ParsedPolicies, Snapshot, tuple[Problem, ...]]:
@@ -114,10 +119,18 @@ class Policies:
             parsed, snapshot, others = compiled()
             broken = (*broken, *others)
         problems = tuple(sorted({*self.problems, *broken}))
-        if not snapshot.policies and not problems:
+        if not snapshot.policies and not problems and not parsed.others:
             where = self.where.partition(" in ")[2] or self.where.strip()
             problems = (Problem(where, 0, 0, "", "got no policy, want GPUPolicy documents"),)
         return snapshot, parsed, problems
+
+    def _is_beside(self, document: Mapping[str, Any]) -> bool:
+        return self.natives and is_beside(document, self._kinds_of_params)
+
+    @cached_property
+    def _kinds_of_params(self) -> set[tuple[str, str]]:
+        texts = ((file, text) for file, text in self.texts if "paramKind" in text)
+        return kinds_of_params(each.document for file, text in texts for each in load_documents(text, file)[0])
 
     def counted(self, snapshot: Snapshot) -> str:
         """Return a line for the user about the number of policies and their source."""
@@ -137,7 +150,7 @@ def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPoli
         policies |= {each.policy.name: each for each in parsed.policies}
         problems += parsed.problems
     enabled = (each for each in policies.values() if not each.policy.spec.disabled)
-    return ParsedPolicies(tuple(enabled), files.params, tuple(sorted(problems)))
+    return ParsedPolicies(tuple(enabled), files.params, tuple(sorted(problems)), files.others)
 
 
 def policies_in(directory: Path | None) -> Policies:
@@ -159,18 +172,20 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
         UsageError: a setting is invalid.
         TopologyError: the snapshot cannot be used.
     """
-    policies = policies_in(request.policies)
+    policies = replace(policies_in(request.policies), natives=True)
     objects = read_topology(request.topology) if request.topology is not None else ClusterFacts()
-    snapshot, _, problems = policies.load(objects, request.as_if, request.conventions)
+    snapshot, parsed, problems = policies.load(objects, request.as_if, request.conventions)
+    beside = Beside(parsed.others)
     templates = charts(request.listing.found)
     items = _items(request.listing, templates, stdin)
     jobs = max(1, min(request.jobs or processes_for(len(items)), len(items)))
     shares = [items[start::jobs] for start in range(jobs)]
     if jobs == 1:
-        done = _together(shares[0], snapshot, request)
+        done, natives = _together(_Share(shares[0], request.settings, beside), snapshot, sources=request.sources)
     else:
-        done = _apart(shares, snapshot, request.settings)
+        done, natives = _apart(shares, snapshot, request.settings, beside)
         done = [_with_sources(*each) for each in done] if request.sources else done
+    problems = tuple(sorted([*problems, *(natives.problems if natives else ())]))
     refused = [Checked(file=each.file, documents=0, results=(unreadable(each),)) for each in request.listing.problems]
     refused += [
         Checked(file=folder, documents=0, results=(chart_result(folder, count),))
@@ -182,6 +197,7 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
         descriptions={each.name: each.source.spec.description for each in snapshot.policies},
         talk=(
             policies.counted(snapshot),
+            *(natives.talk() if natives else ()),
             *(() if request.topology else ("no node is known: placement is not checked; give --topology",)),
             *map(str, problems),
             *objects.problems,
@@ -249,45 +265,63 @@ def _items(listing: Listing, templates: Container[str], stdin: BinaryIO) -> list
 class _Share:
     """Some of the files to check, already read; one process decides on them once all files are read."""
 
-    def __init__(self, items: Iterable[_Item], settings: CheckSettings) -> None:
+    def __init__(self, items: Iterable[_Item], settings: CheckSettings, beside: Beside) -> None:
         self._settings = settings
+        self._beside = beside
         self._files = deque(each.read() for each in items)
 
     def surroundings(self) -> list[Document]:
         """Return the objects in these files on which decisions on other objects depend."""
-        files = [each for each in self._files if not isinstance(each, Problem)]
-        return surroundings(files, self._settings.namespace)
+        return surroundings(self._read(), self._settings.namespace)
 
-    def decide(self, snapshot: Snapshot, documents: Sequence[Document], *, sources: bool) -> "list[_Done]":
-        """Return the results for all files of the share, which lets go of them; ``documents`` are of all shares.
+    def params(self, documents: Sequence[Document]) -> list[Document]:
+        """Return the objects in these files that native policies of any file may have as params.
 
-        The results keep the files' parsed documents only with ``sources``.
+        ``documents`` are the surroundings of all shares, with all native policies; ConfigMaps are among them.
+        """
+        kinds = kinds_of_params([*self._beside.contents, *documents]) - {("", "ConfigMap")}
+        return list(params_in(self._read(), kinds)) if kinds else []
+
+    def decide(
+        self, snapshot: Snapshot, documents: Sequence[Document], params: Sequence[Document], *, sources: bool
+    ) -> "tuple[list[_Done], Natives | None]":
+        """Return the results for all files of the share, which lets go of them.
+
+        ``documents`` and ``params`` are objects of all shares. The results keep the files' parsed documents only with
+        ``sources``.
         """
         known = tuple(referred(documents))
         whole = within(snapshot, documents)
+        natives = natives_of(self._beside, [*documents, *params], whole, self._settings.namespace)
+        settings = replace(self._settings, natives=natives)
         done: list[_Done] = []
         while self._files:
             file = self._files.popleft()
             if isinstance(file, Problem):
                 done.append((Checked(file=file.file, documents=0, results=(unreadable(file),)), ""))
                 continue
-            checked = check(file, whole, self._settings, known)
+            checked = check(file, whole, settings, known)
             done.append((checked if sources else _without_sources(checked), file.text))
             if len(done) % _FILES_OF_A_COLLECTION == 0:
                 gc.collect(0)
-        return done
+        return done, natives
+
+    def _read(self) -> list[SourceFile]:
+        return [each for each in self._files if not isinstance(each, Problem)]
 
 
 _Done = tuple[Checked, str]
 """The results for a file, and the file's text."""
 
 
-def _together(items: Sequence[_Item], snapshot: Snapshot, request: CheckRequest) -> list[_Done]:
-    share = _Share(items, request.settings)
-    return share.decide(snapshot, share.surroundings(), sources=request.sources)
+def _together(share: _Share, snapshot: Snapshot, *, sources: bool) -> "tuple[list[_Done], Natives | None]":
+    documents = share.surroundings()
+    return share.decide(snapshot, documents, share.params(documents), sources=sources)
 
 
-def _apart(shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: CheckSettings) -> list[_Done]:
+def _apart(
+    shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: CheckSettings, beside: Beside
+) -> "tuple[list[_Done], Natives | None]":
     """Decide on each share in its own process, forked so that it inherits the compiled policies; return all results."""
     import multiprocessing  # noqa: PLC0415 - most checks do without
 
@@ -296,23 +330,36 @@ def _apart(shares: Sequence[Sequence[_Item]], snapshot: Snapshot, settings: Chec
         pipes: list[Connection] = []
         for share in shares:
             ours, theirs = context.Pipe()
-            worker = context.Process(target=_work, args=(theirs, share, snapshot, settings))
+            worker = context.Process(target=_work, args=(theirs, share, snapshot, settings, beside))
             worker.start()
             stack.callback(worker.join)
             theirs.close()
             pipes.append(stack.enter_context(ours))
-        documents = [document for pipe in pipes for document in pipe.recv()]
-        for pipe in pipes:
-            pipe.send(documents)
+        documents, params = _gathered(pipes), _gathered(pipes)
         found = [pipe.recv() for pipe in pipes]
     dealt = [iter(each) for each in found]
-    return [next(dealt[at % len(dealt)]) for at in range(sum(map(len, found)))]
+    done = [next(dealt[at % len(dealt)]) for at in range(sum(map(len, found)))]
+    # Their problems and notes are the same in every share.
+    return done, _Share((), settings, beside).decide(snapshot, documents, params, sources=False)[1]
 
 
-def _work(pipe: "Connection", items: Sequence[_Item], snapshot: Snapshot, settings: CheckSettings) -> None:
-    share = _Share(items, settings)
+def _gathered(pipes: "Sequence[Connection]") -> list[Document]:
+    """Return what all shares send, after it has been sent to each of them."""
+    found = [document for pipe in pipes for document in pipe.recv()]
+    for pipe in pipes:
+        pipe.send(found)
+    return found
+
+
+def _work(
+    pipe: "Connection", items: Sequence[_Item], snapshot: Snapshot, settings: CheckSettings, beside: Beside
+) -> None:
+    share = _Share(items, settings, beside)
     pipe.send(share.surroundings())
-    pipe.send(share.decide(snapshot, pipe.recv(), sources=False))
+    documents = pipe.recv()
+    pipe.send(share.params(documents))
+    done, _ = share.decide(snapshot, documents, pipe.recv(), sources=False)
+    pipe.send(done)
     pipe.close()
 
 

@@ -23,6 +23,19 @@ _CONDITION_NAMES = frozenset(
 )
 _ALL_NAMES = _CONDITION_NAMES | {"namespaceObject", "variables"}
 
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names that the expressions of a policy may use."""
+
+    conditions: frozenset[str] = _CONDITION_NAMES
+    """Those of matchConditions."""
+    others: frozenset[str] = _ALL_NAMES
+    """Those of all other expressions; ``variables`` among them."""
+
+
+OF_GPU_POLICIES: Final = Names()
+
 _LATE = "not compiled: the time for compiling was over; make the policies smaller, or try again"
 
 _WORD = re.compile(r"\w+")
@@ -102,7 +115,7 @@ class CompiledValidation:
     @property
     def fixed_message(self) -> str:
         """The message of a failure if there is no messageExpression; it is the same for all pods."""
-        return self.message or f"failed expression: {self.expression.expression.source.strip()}"
+        return self.message.strip() or f"failed expression: {self.expression.expression.source.strip()}"
 
     @property
     def reads(self) -> frozenset[tuple[str, ...]]:
@@ -121,9 +134,12 @@ class CompiledPolicy:
     that does not compile raises PolicyError at its first use.
     """
 
-    def __init__(self, parsed: ParsedPolicy, environment: Environment, room: Room) -> None:
-        """Compile nothing yet; only ``compile_policies`` calls this. Compiled expressions are charged to ``room``."""
+    def __init__(
+        self, parsed: ParsedPolicy, environment: Environment, room: Room, names: Names = OF_GPU_POLICIES
+    ) -> None:
+        """Compile nothing yet. Compiled expressions are charged to ``room``."""
         self.source: GPUPolicy = parsed.policy
+        self._names = names
         self._parsed = parsed
         self._environment = environment
         self._room = room
@@ -158,7 +174,9 @@ class CompiledPolicy:
         found = (
             (
                 item.name,
-                self._bound(("matchConditions", index, "expression"), item.expression, Want.BOOL, _CONDITION_NAMES),
+                self._bound(
+                    ("matchConditions", index, "expression"), item.expression, Want.BOOL, self._names.conditions
+                ),
             )
             for index, item in enumerate(self.source.spec.match_conditions)
         )
@@ -214,15 +232,17 @@ class CompiledPolicy:
             for phase in phases
         )
 
-    def check(self, late: Late) -> tuple[Problem, ...]:
+    def check(self, late: Late, *, priced: bool = True) -> tuple[Problem, ...]:
         """Compile all expressions and compute their cost; return the policy's problems, empty if there are none.
 
         ``late`` is called before each expression. Once it returns True, no more is compiled, and a problem says so.
+        Without ``priced``, the cost is no problem: no webhook has to answer in time.
         """
         self._checking, self._late = True, late
         self._compile()
         self._checking, self._late = False, never
-        self._price()
+        if priced:
+            self._price()
         return tuple(self._problems)
 
     @property
@@ -299,7 +319,10 @@ class CompiledPolicy:
     def _optional(self, path: Path, source: str | None, want: Want) -> BoundExpression | None:
         return None if source is None else self._bound(path, source, want)
 
-    def _bound(self, path: Path, source: str, want: Want, names: frozenset[str] = _ALL_NAMES) -> BoundExpression | None:
+    def _bound(
+        self, path: Path, source: str, want: Want, names: frozenset[str] | None = None
+    ) -> BoundExpression | None:
+        names = self._names.others if names is None else names
         if self._late():
             if self._in_time:
                 self._problems.append(self._parsed.problem(("spec", *path), 1, 1, _LATE))

@@ -15,6 +15,8 @@ from .compile import BoundExpression, CompiledMutation, CompiledPolicy, Compiled
 # "If the result of the valueExpression is more than 10kb in length, it will be truncated to 10kb."
 # (kubernetes/api admissionregistration/v1/types.go AuditAnnotation)
 MAX_AUDIT_VALUE_BYTES = 10 * 1024
+# MaxEvaluatedMessageExpressionSizeBytes (apiserver pkg/apis/cel/config.go)
+MAX_MESSAGE_BYTES = 5 * 1024
 
 Params: TypeAlias = Mapping[str, Any]
 """A params object of a policy: a ConfigMap."""
@@ -31,11 +33,30 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A validation that this pod fails: it is false, or could not be evaluated, and then ``error`` is True."""
+    """A validation that this pod fails: it is false, or could not be evaluated."""
 
     message: str
     reason: str
-    error: bool = False
+    """The status reason; ``Invalid`` for an error, whatever the validation states (as upstream, validator.go)."""
+    cause: EvaluationError | None = None
+    """The error; None if the validation is false."""
+    index: int = 0
+    """The index of the validation in the policy."""
+
+    @property
+    def error(self) -> bool:
+        """Whether the validation could not be evaluated."""
+        return self.cause is not None
+
+
+class ConditionsError(EvaluationError):
+    """No matchCondition is false, and at least one failed."""
+
+    def __init__(self, failed: Sequence[tuple[str, BoundExpression, EvaluationError]]) -> None:
+        """Keep the conditions that failed, each with its name and its error; the message is about the first."""
+        name, _, error = failed[0]
+        super().__init__(f"matchConditions {name}: {error}")
+        self.failed = tuple(failed)
 
 
 class Watch(Protocol):
@@ -84,7 +105,7 @@ class Evaluation:
         """Return whether all matchConditions are true; they are evaluated one by one.
 
         Raises:
-            EvaluationError: no condition is false, and one of them failed.
+            ConditionsError: no condition is false, and one of them failed.
         """
         answers: list[bool | EvaluationError] = []
         for _, bound in self.policy.conditions:
@@ -121,36 +142,46 @@ class Evaluation:
 
     def failures(self) -> list[Failure]:
         """Return the validations that are false or failed; all of them are evaluated, as upstream does."""
-        return [failure for item in self.policy.validations if (failure := self._fail(item)) is not None]
+        found = (self._fail(index, item) for index, item in enumerate(self.policy.validations))
+        return [failure for failure in found if failure is not None]
 
-    def audit_annotations(self) -> dict[str, str]:
-        """Return the audit annotations by key; long values are truncated, and null or blank ones are omitted.
+    def audit_annotations(self) -> dict[str, str | EvaluationError]:
+        """Return the audit annotations by key, or the error of one that failed.
 
-        Raises:
-            EvaluationError: a value expression failed.
+        Long values are truncated, and null or blank ones are omitted.
         """
-        values = {key: (self.value(bound) or "").strip().encode() for key, bound in self.policy.audit_annotations}
-        return {key: value[:MAX_AUDIT_VALUE_BYTES].decode(errors="ignore") for key, value in values.items() if value}
+        found: dict[str, str | EvaluationError] = {}
+        for key, bound in self.policy.audit_annotations:
+            try:
+                value = (self.value(bound) or "").strip().encode()
+            except EvaluationError as error:
+                found[key] = error
+            else:
+                found |= {key: value[:MAX_AUDIT_VALUE_BYTES].decode(errors="ignore")} if value else {}
+        return found
 
-    def _fail(self, item: CompiledValidation) -> Failure | None:
+    def _fail(self, index: int, item: CompiledValidation) -> Failure | None:
         try:
             if self.value(item.expression):
                 return None
         except EvaluationError as error:
-            return Failure(f"cannot be decided: {item.expression.expression.source}: {error}", item.reason, error=True)
-        return Failure(self._message(item), item.reason)
+            # A new one: the traceback of the one raised holds the activation, and failures are cached.
+            cause = type(error)(str(error))
+            source = item.expression.expression.source
+            return Failure(f"cannot be decided: {source}: {error}", "Invalid", cause, index)
+        return Failure(self._message(item), item.reason, None, index)
 
     def _message(self, item: CompiledValidation) -> str:
         """Return the message of a failure.
 
-        If messageExpression fails, is blank or has a line break, it is the fixed message, as upstream.
+        If messageExpression fails, is blank, too long or has a line break inside, it is the fixed message, as upstream.
         """
         if item.message_expression is not None:
             try:
-                text = self.value(item.message_expression)
+                text = (self.value(item.message_expression) or "").strip()
             except EvaluationError:
-                text = None
-            if text and text.strip() and "\n" not in text:
+                text = ""
+            if text and "\n" not in text and len(text.encode(errors="replace")) <= MAX_MESSAGE_BYTES:
                 return str(text)
         return item.fixed_message
 
@@ -161,13 +192,17 @@ def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -
     Source: apiserver pkg/admission/plugin/webhook/matchconditions/matcher.go
 
     Raises:
-        EvaluationError: no condition is false, and one of them failed.
+        ConditionsError: no condition is false, and one of them failed.
     """
     if False in answers:  # an error is equal to nothing but itself
         return False
-    for (name, _), answer in zip(policy.conditions, answers, strict=True):
-        if isinstance(answer, EvaluationError):
-            raise EvaluationError(f"matchConditions {name}: {answer}")
+    failed = [
+        (name, bound, answer)
+        for (name, bound), answer in zip(policy.conditions, answers, strict=True)
+        if isinstance(answer, EvaluationError)
+    ]
+    if failed:
+        raise ConditionsError(failed)
     return True
 
 

@@ -5,13 +5,13 @@ Source: the apiserver's pkg/admission/plugin/policy/matching/matching.go and pkg
 its policies once. Expressions, scope and params are not read here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..errors import EvaluationError
 from ..kube.selector import label_selector_matches
-from .model import GPUPolicy, LabelSelector, Rule
+from .model import GPUPolicy, LabelSelector, MatchConstraints, Rule
 
 Route: TypeAlias = tuple[str, str, str, str, str]
 """A request's operation, API group, version, resource and subresource: the fields that a rule without names and scope
@@ -71,10 +71,26 @@ def mismatch(policy: GPUPolicy, request: MatchRequest, namespaces: Mapping[str, 
         NamespaceUnknownError: all other constraints match, and the labels that the namespaceSelector needs are unknown.
     """
     constraints = policy.spec.match_constraints
-    if any(_rule_matches(rule, request) for rule in constraints.exclude_resource_rules):
+    if any_matches(constraints.exclude_resource_rules, request):
         return "excludeResourceRules"
-    if not any(_rule_matches(rule, request) for rule in constraints.resource_rules):
+    if not any_matches(constraints.resource_rules, request):
         return "resourceRules"
+    return unselected(constraints, request, namespaces)
+
+
+def any_matches(rules: Iterable[Rule], request: MatchRequest) -> bool:
+    """Return whether one of the rules matches the request."""
+    return any(_rule_matches(rule, request) for rule in rules)
+
+
+def unselected(
+    constraints: MatchConstraints, request: MatchRequest, namespaces: Mapping[str, Mapping[str, Any]]
+) -> str:
+    """Return the name of the selector that does not select the request; empty if both do.
+
+    Raises:
+        NamespaceUnknownError: the labels that the namespaceSelector needs are unknown.
+    """
     if not _object_matches(constraints.object_selector, request):
         return "objectSelector"
     return "" if _namespace_matches(constraints.namespace_selector, request, namespaces) else "namespaceSelector"

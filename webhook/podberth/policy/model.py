@@ -304,7 +304,8 @@ class Validation(Model):
     """The message where it is false; needed with an expression of several lines, unless there is a messageExpression.
     """
     message_expression: StringExpression | None = None
-    """The message, computed. An error, a blank or a line break falls back to `message`, as upstream."""
+    """The message, computed. An error, a blank, a line break within it or more than 5 KiB falls back to `message`, as
+    upstream."""
     reason: Literal["Unauthorized", "Forbidden", "Invalid", "RequestEntityTooLarge"] = "Invalid"
     """Reason of the denial, with status code 401, 403, 422 or 413. The first denial sets it."""
 

@@ -4,7 +4,7 @@ A file holds GPUPolicy documents and the ConfigMaps that are their default param
 and uses the positions in ParsedPolicy. This module opens no file.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -44,15 +44,20 @@ class ParsedPolicies:
     policies: tuple[ParsedPolicy, ...] = ()
     params: Mapping[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    others: tuple[tuple[str, PositionedDocument], ...] = ()
+    """The documents that the caller reads itself, each with its file."""
 
 
-def parse_policies(texts: Iterable[tuple[str, str]]) -> ParsedPolicies:
+def parse_policies(
+    texts: Iterable[tuple[str, str]], others: Callable[[Mapping[str, Any]], bool] = lambda _: False
+) -> ParsedPolicies:
     """Parse policy files, given as pairs of file name and text.
 
     A policy with a problem is omitted, and so is a second policy of the same name; both are reported as problems. A
-    file without any document is a problem, too.
+    file without any document is a problem, too. ``others`` returns whether the caller reads a document of another kind
+    itself; any other document is a problem.
     """
-    reader = _Reader()
+    reader = _Reader(others)
     for file, text in texts:
         if message := excess_of_text(text):
             reader.problems.append(Problem(file, 1, 1, "", message))
@@ -63,7 +68,7 @@ def parse_policies(texts: Iterable[tuple[str, str]]) -> ParsedPolicies:
         for document in documents:
             reader.read(file, document)
     policies = tuple(parsed for _, parsed in sorted(reader.policies.items()))
-    return ParsedPolicies(policies, reader.params, _capped(reader.problems))
+    return ParsedPolicies(policies, reader.params, _capped(reader.problems), tuple(reader.others))
 
 
 def excess_of_text(text: str) -> str:
@@ -101,7 +106,9 @@ def excess_of_document(document: object) -> str:
 class _Reader:
     """Collects the policies, ConfigMaps and problems of the documents in several files."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_other: Callable[[Mapping[str, Any]], bool]) -> None:
+        self.others: list[tuple[str, PositionedDocument]] = []
+        self._is_other = is_other
         self.policies: dict[str, ParsedPolicy] = {}
         self.params: dict[tuple[str, str], dict[str, Any]] = {}
         self.problems: list[Problem] = []
@@ -114,6 +121,8 @@ class _Reader:
             self._read_policy(file, content, positions)
         elif content.get("kind") == "ConfigMap" and content.get("apiVersion") == "v1":
             self._read_params(file, content, positions)
+        elif self._is_other(content):
+            self.others.append((file, document))
         else:
             self._refuse_kind(file, content, positions)
 

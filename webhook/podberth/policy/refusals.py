@@ -114,7 +114,7 @@ def _params(spec: Spec) -> Iterator[Refusal]:
     if spec.param_ref and (spec.param_ref.name is None) == (spec.param_ref.selector is None):
         yield (*_SPEC, "paramRef"), "want exactly one of name and selector"
     if spec.param_ref and spec.param_ref.label_selector:
-        yield from _selector(spec.param_ref.label_selector, (*_SPEC, "paramRef", "selector"))
+        yield from refused_selector(spec.param_ref.label_selector, (*_SPEC, "paramRef", "selector"))
 
 
 def _validations(spec: Spec) -> Iterator[Refusal]:
@@ -222,17 +222,21 @@ def _constraints(spec: Spec) -> Iterator[Refusal]:
             (*path, "resourceRules"),
             "got no rules, which match nothing; want one, or leave the field out for pods on CREATE",
         )
-    for field, rules in (
-        ("resourceRules", constraints.resource_rules),
-        ("excludeResourceRules", constraints.exclude_resource_rules),
-    ):
-        for index, rule in enumerate(rules):
-            yield from _rule(rule, (*path, field, index))
-    yield from _selector(constraints.namespace_selector, (*path, "namespaceSelector"))
-    yield from _selector(constraints.object_selector, (*path, "objectSelector"))
+    yield from refused_rules(constraints.resource_rules, (*path, "resourceRules"))
+    yield from refused_rules(constraints.exclude_resource_rules, (*path, "excludeResourceRules"))
+    yield from refused_selector(constraints.namespace_selector, (*path, "namespaceSelector"))
+    yield from refused_selector(constraints.object_selector, (*path, "objectSelector"))
 
 
-def _rule(rule: Rule, path: Path) -> Iterator[Refusal]:
+def refused_rules(
+    rules: Iterable[Rule], path: Path, resources: Callable[[tuple[str, ...], Path], Iterator[Refusal]] | None = None
+) -> Iterator[Refusal]:
+    """Yield the problems of the rules in the list at ``path``; ``resources`` checks a rule's resources otherwise."""
+    for index, rule in enumerate(rules):
+        yield from _rule(rule, (*path, index), resources or _resources)
+
+
+def _rule(rule: Rule, path: Path, resources: Callable[[tuple[str, ...], Path], Iterator[Refusal]]) -> Iterator[Refusal]:
     lists = (("operations", rule.operations), ("apiGroups", rule.api_groups), ("apiVersions", rule.api_versions))
     for field, values in (*lists, ("resources", rule.resources)):
         if not values:
@@ -248,7 +252,7 @@ def _rule(rule: Rule, path: Path) -> Iterator[Refusal]:
             yield (*path, field), "got an empty string, want a name or '*'"
     if len(set(rule.resource_names)) != len(rule.resource_names):
         yield (*path, "resourceNames"), "got a name twice; want each once"
-    yield from _resources(rule.resources, (*path, "resources"))
+    yield from resources(rule.resources, (*path, "resources"))
 
 
 def _resources(resources: tuple[str, ...], path: Path) -> Iterator[Refusal]:
@@ -265,7 +269,8 @@ def _resources(resources: tuple[str, ...], path: Path) -> Iterator[Refusal]:
             yield (*path, index), f"got {item!r} beside {other!r}, which covers it"
 
 
-def _selector(selector: LabelSelector, path: Path) -> Iterator[Refusal]:
+def refused_selector(selector: LabelSelector, path: Path) -> Iterator[Refusal]:
+    """Yield the problems of the label selector at ``path``."""
     for index, item in enumerate(selector.match_expressions):
         if (item.operator in ("In", "NotIn")) != bool(item.values):
             wanted = "at least one value" if item.operator in ("In", "NotIn") else "no values"

@@ -9,12 +9,15 @@ from typing import Any, Final
 
 from ..kinds.stamping import containers
 
-# SetDefaults_PodSpec and SetDefaults_Pod, kubernetes pkg/apis/core/v1/defaults.go
-_POD: Final[dict[str, Any]] = {
+# SetDefaults_PodSpec, kubernetes pkg/apis/core/v1/defaults.go
+_SPEC: Final[dict[str, Any]] = {
     "restartPolicy": "Always",
     "terminationGracePeriodSeconds": 30,
     "dnsPolicy": "ClusterFirst",
     "schedulerName": "default-scheduler",
+}
+_POD: Final[dict[str, Any]] = {
+    # SetDefaults_Pod, same file
     "enableServiceLinks": True,
     # ServiceAccount plugin, kubernetes plugin/pkg/admission/serviceaccount
     "serviceAccountName": "default",
@@ -50,22 +53,33 @@ def apply_defaults(pod: dict[str, Any]) -> None:
     A field that the Pod has is not replaced. The caller has checked the Pod's shape.
     """
     spec = pod["spec"]
+    apply_template_defaults(pod)
     _fill(spec, _POD)
-    spec["securityContext"] = spec.get("securityContext") or {}
     spec.setdefault("serviceAccount", spec["serviceAccountName"])
     if not spec.get("priorityClassName"):
         # Priority plugin, kubernetes plugin/pkg/admission/priority; without a class and a global default
         _fill(spec, {"priority": 0, "preemptionPolicy": "PreemptLowerPriority"})
     for container in containers(pod):
+        container["resources"] = _resources(container["resources"])
+    spec["tolerations"] = [*(spec.get("tolerations") or ()), *_missing_tolerations(spec)]
+
+
+def apply_template_defaults(template: dict[str, Any]) -> None:
+    """Add the defaults of a pod template to it in place. The caller has checked its shape."""
+    spec = template["spec"]
+    _fill(spec, _SPEC)
+    spec["securityContext"] = spec.get("securityContext") or {}
+    if spec.get("serviceAccountName"):
+        spec.setdefault("serviceAccount", spec["serviceAccountName"])
+    for container in containers(template):
         _default_container(container, host_network=spec.get("hostNetwork") is True)
     for volume in spec.get("volumes") or ():
         _default_volume(volume)
-    spec["tolerations"] = [*(spec.get("tolerations") or ()), *_missing_tolerations(spec)]
 
 
 def _default_container(container: dict[str, Any], *, host_network: bool) -> None:
     _fill(container, {**_CONTAINER, "imagePullPolicy": _pull_policy(container.get("image") or "")})
-    container["resources"] = _resources(container.get("resources") or {})
+    container["resources"] = container.get("resources") or {}
     for port in container.get("ports") or ():
         _fill(port, {"protocol": "TCP"})
         if host_network and "containerPort" in port:

@@ -2,8 +2,8 @@
 
 The tables are in ``data/native.json``: the signature of each overload, by the engine's id for it. A test compares each
 signature with the engine's checker. The tables are used for docs/cel.md and for suggestions after a misspelt name; only
-``STRINGS`` is declared to the engine. Sources: cel-spec doc/langdef.md (list of standard definitions); cel-cpp
-runtime/optional_types, extensions/lists, sets, strings, comprehensions_v2.
+``STRINGS`` and ``ORDERS`` are declared to the engine. Sources: cel-spec doc/langdef.md (list of standard definitions);
+cel-cpp runtime/optional_types, extensions/lists, sets, strings, comprehensions_v2.
 """
 
 import json
@@ -25,6 +25,9 @@ def _table(name: str) -> tuple[Overload, ...]:
 
 OPERATORS = _table("operators")
 """The operators, under their names in a checked expression, such as ``_+_`` for a + b."""
+ORDERS = tuple(row for row in OPERATORS if row.name in {"_<_", "_<=_", "_>_", "_>=_"})
+"""The order of values. The engine's checker does not declare that of two types of number, so podberth's declaration
+takes its place (cel-go CrossTypeNumericComparisons)."""
 FUNCTIONS = _table("functions")
 CONVERSIONS = _table("conversions")
 """The type conversion functions, except ``string``."""

@@ -1,0 +1,57 @@
+"""``python -m differential``: puts generated policies to an API server and to podberth, and prints the differences."""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from controlplane.api import Api
+from controlplane.cluster import ControlPlane
+
+from .run import Tally, compare
+
+_SHOWN = 20
+
+
+def main() -> int:
+    """Compare and print; the exit code is 1 where any pair differs."""
+    parser = argparse.ArgumentParser(prog="python -m differential", description=__doc__)
+    parser.add_argument("--policies", type=int, default=1000, help="how many policies; each is put with 13 objects")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kubeconfig", type=Path, help="of a control plane of tests/controlplane that runs already")
+    parser.add_argument("--verbose", action="store_true", help="print the documents of the pairs that differ")
+    options = parser.parse_args()
+    if options.kubeconfig:
+        tally = compare(Api.from_kubeconfig(options.kubeconfig), policies=options.policies, seed=options.seed)
+    else:
+        with (
+            tempfile.TemporaryDirectory(prefix="podberth-differential-") as folder,
+            ControlPlane.start(Path(folder)) as plane,
+        ):
+            tally = compare(plane.api, policies=options.policies, seed=options.seed)
+    _print(tally, verbose=options.verbose)
+    return 1 if tally.differing else 0
+
+
+def _print(tally: Tally, *, verbose: bool) -> None:
+    say = sys.stdout.write
+    say(f"{tally.pairs:,} pairs of policy and object, {len(tally.differing)} differ\n")
+    for outcome, count in tally.outcomes.most_common():
+        say(f"  {count:6,} {outcome}\n")
+    for differs, count in Counter(each.differs for each in tally.differing).most_common():
+        say(f"differ in {differs}: {count}\n")
+    once = {(each.policy["metadata"]["name"], each.differs): each for each in tally.differing}
+    for each in sorted(once.values(), key=lambda pair: pair.differs)[:_SHOWN]:
+        say(f"\n{each.differs}: {each.policy['metadata']['name']}, {each.object['kind']}\n")
+        say(f"  ours   {each.ours}\n  theirs {each.theirs}\n")
+        if verbose:
+            say(f"  {json.dumps(each.policy['spec'])}\n  {json.dumps(each.object)}\n")
+    if tally.worded:
+        say(f"\nerrors in other words: {sum(tally.worded.values())}\n")
+    for (ours, theirs), count in tally.worded.most_common(_SHOWN):
+        say(f"  {count:5} {ours!r} / {theirs!r}\n")
+
+
+sys.exit(main())

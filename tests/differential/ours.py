@@ -1,0 +1,71 @@
+"""podberth's answers: the documents of a scene read, compiled and judged as ``podberth check`` does."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from podberth.cel.engine import Environment, ReviewContext
+from podberth.cel.typing import NATIVE_VARIABLES
+from podberth.conventions import Conventions
+from podberth.kube.positions import Chunk, Place, Position, Positions
+from podberth.kube.schema import PodSchema
+from podberth.native.documents import Located, read
+from podberth.native.params import Objects
+from podberth.native.policies import CODES, NativeDecision, NativePolicies
+from podberth.native.request import creation_of
+from podberth.native.resources import Resources
+from podberth.topology.index import TopologyIndex
+from podberth.topology.need import Need
+from podberth.workload.templates import templates
+
+from .answers import Answer
+from .scenes import Document, Scene
+
+_NOWHERE = Positions(lambda: Place(position=Position(0, 0), chunk=Chunk("", 0), index=0))
+
+
+class Ours:
+    """A world of namespaces and params in which scenes are judged, for one requester."""
+
+    def __init__(self, namespaces: Iterable[Document], params: Iterable[Document], user: Document) -> None:
+        """Take the namespaces and params as the API server has stored them."""
+        self._namespaces = {each["metadata"]["name"]: each for each in namespaces}
+        self._resources = Resources()
+        self._objects = Objects([*params, *self._namespaces.values()], self._resources, "default")
+        self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, mixes_types=False)
+        self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need())
+        self._user = user
+
+    def answers(self, scene: Scene, objects: Sequence[Document]) -> list[Answer]:
+        """Return the answer for each object."""
+        policies = self._policies(scene)
+        if policies.problems:
+            return [Answer(refused="; ".join(map(str, policies.problems)))] * len(objects)
+        return [self._answer(policies, each) for each in objects]
+
+    def _policies(self, scene: Scene) -> NativePolicies:
+        located = [Located("scene", each, _NOWHERE) for each in (scene.policy, *scene.bindings)]
+        return NativePolicies(read(located), self._environment, self._review, self._objects, self._namespaces)
+
+    def _answer(self, policies: NativePolicies, document: Document) -> Answer:
+        given: Any = document
+        if document["kind"] == "Pod":
+            given = templates(document, namespace=document["metadata"]["namespace"])[0].pod
+        creation, problems = creation_of(given, self._resources, namespace="default", user=self._user)
+        if creation is None:
+            return Answer(unjudged="; ".join(problems))
+        return _answer(policies.judge(creation)[1])
+
+
+def _answer(decisions: Sequence[NativeDecision]) -> Answer:
+    unjudged = [each.text for each in decisions if each.action == "unjudged"]
+    denials = [each for each in decisions if each.action == "deny"]
+    warnings = tuple(each.text for each in decisions if each.action == "warn")
+    if not denials:
+        return Answer(warnings=warnings, unjudged="; ".join(unjudged))
+    return Answer(
+        code=CODES[denials[0].reason],
+        reason=denials[0].reason,
+        messages=tuple(each.text for each in denials),
+        warnings=warnings,
+        unjudged="; ".join(unjudged),
+    )

@@ -1,0 +1,85 @@
+"""Puts scenes to both sides and gathers the pairs in which they differ."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from random import Random
+
+from controlplane.api import Api
+
+from .answers import Answer, difference, worded_apart
+from .ours import Ours
+from .scenes import Document, namespaces, objects, params, scene
+from .upstream import Upstream
+
+BATCH = 40
+"""The policies that are in force together, each in a namespace of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A policy and an object, with both answers and in what they differ."""
+
+    policy: Document
+    object: Document
+    ours: Answer
+    theirs: Answer
+    differs: str
+
+
+@dataclass(slots=True)
+class Tally:
+    """What came of a run."""
+
+    pairs: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """The pairs by what the API server did."""
+    differing: list[Pair] = field(default_factory=list)
+    worded: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """The errors of expressions that the two say in other words, as (ours, theirs)."""
+
+    def add(self, pair: Pair) -> None:
+        """Count a pair."""
+        self.pairs += 1
+        self.outcomes[_outcome(pair.theirs)] += 1
+        if pair.differs:
+            self.differing.append(pair)
+        self.worded.update(worded_apart(pair.ours, pair.theirs))
+
+
+def compare(api: Api, *, policies: int, seed: int) -> Tally:
+    """Return what came of that many policies, each with a dozen objects, put to an API server and to podberth."""
+    tally = Tally()
+    count = min(BATCH, policies)
+    upstream = Upstream(api, namespaces(count), params(count))
+    try:
+        ours = Ours(upstream.namespaces, upstream.params, upstream.user)
+        for start in range(0, policies, count):
+            for pair in _batch(upstream, ours, seed, start, min(count, policies - start)):
+                tally.add(pair)
+    finally:
+        upstream.remove()
+    return tally
+
+
+def _batch(upstream: Upstream, ours: Ours, seed: int, start: int, count: int) -> Iterator[Pair]:
+    scenes = [scene(_random(seed, start + each), each, start) for each in range(count)]
+    with upstream.in_force(scenes) as refused:
+        for each in scenes:
+            given = objects(_random(f"{seed} objects", start + each.number), each.number)
+            for document, own in zip(given, ours.answers(each, given), strict=True):
+                why = refused.get(each.number)
+                theirs = Answer(refused=why) if why else upstream.answer(document)
+                yield Pair(each.policy, document, own, theirs, difference(own, theirs))
+
+
+def _random(of: object, number: int) -> Random:
+    return Random(f"{of} {number}")  # noqa: S311 - the same in each run
+
+
+def _outcome(answer: Answer) -> str:
+    if answer.refused:
+        return "policy refused"
+    if answer.messages:
+        return "denied, with an error" if "resulted in error" in answer.messages[0] else "denied"
+    return "warned" if answer.warnings else "allowed"

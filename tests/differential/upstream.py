@@ -1,0 +1,147 @@
+"""The API server's answers: scenes put to it in batches, and objects created there without being stored."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Final
+
+from controlplane.api import Answer as Response
+from controlplane.api import Api
+from controlplane.wait import wait_for
+
+from .answers import Answer
+from .scenes import CASE, Document, Scene, namespace_name
+
+_GROUP: Final = "/apis/admissionregistration.k8s.io/v1"
+_POLICIES: Final = f"{_GROUP}/validatingadmissionpolicies"
+_BINDINGS: Final = f"{_GROUP}/validatingadmissionpolicybindings"
+_COLLECTIONS: Final = {
+    "Pod": "/api/v1/namespaces/{}/pods",
+    "ConfigMap": "/api/v1/namespaces/{}/configmaps",
+    "Namespace": "/api/v1/namespaces",
+    "Deployment": "/apis/apps/v1/namespaces/{}/deployments",
+    "StatefulSet": "/apis/apps/v1/namespaces/{}/statefulsets",
+    "Job": "/apis/batch/v1/namespaces/{}/jobs",
+    "CronJob": "/apis/batch/v1/namespaces/{}/cronjobs",
+}
+_SENTINEL: Final = "differential-sentinel"
+_LEADS: Final = ("Validation failed for ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy")
+
+
+class Upstream:
+    """A real API server with the namespaces and params of a world."""
+
+    def __init__(self, api: Api, namespaces: Sequence[Document], params: Sequence[Document]) -> None:
+        """Create namespaces and params, and keep them as they are stored."""
+        self._api = api
+        self.namespaces = [self._stored("/api/v1/namespaces", each) for each in namespaces]
+        for each in params:
+            self._stored(f"/api/v1/namespaces/{each['metadata']['namespace']}/configmaps", each)
+
+        for each in namespaces:  # without the first no pod can be created, and the second is params for a selector
+            path = f"/api/v1/namespaces/{each['metadata']['name']}"
+            for made in (f"{path}/serviceaccounts/default", f"{path}/configmaps/kube-root-ca.crt"):
+                wait_for(partial(self._is_there, made), what=made)
+        self.params = [document for each in namespaces for document in self._config_maps(each["metadata"]["name"])]
+
+    @property
+    def user(self) -> Document:
+        """The requester, as ``request.userInfo``."""
+        path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        found: Document = self._api.request("POST", path, review)["status"]["userInfo"]
+        return found
+
+    def remove(self) -> None:
+        """Delete the namespaces."""
+        for each in self.namespaces:
+            self._api.raw("DELETE", f"/api/v1/namespaces/{each['metadata']['name']}")
+
+    @contextmanager
+    def in_force(self, scenes: Sequence[Scene]) -> Iterator[Mapping[int, str]]:
+        """Have the policies in force; yield why each one that the API server refuses was refused, by its number."""
+        refused: dict[int, str] = {}
+        taken = []
+        for each in scenes:
+            status, body = self._api.raw("POST", f"{_POLICIES}?fieldValidation=Strict", each.policy)
+            if status == 201:
+                taken.append(each)
+                for binding in each.bindings:
+                    self._api.request("POST", _BINDINGS, binding)
+            else:
+                refused[each.number] = str(json.loads(body)["message"])
+        # What came before it is in force when it is: policies come into force together.
+        self._api.request("POST", _POLICIES, _sentinel())
+        self._api.request("POST", _BINDINGS, _sentinel_binding())
+        wait_for(self._sentinel_denies, what="the policies to be in force")
+        try:
+            yield refused
+        finally:
+            names = [each["metadata"]["name"] for scene in taken for each in scene.bindings]
+            for name in (*names, _SENTINEL):
+                self._api.raw("DELETE", f"{_BINDINGS}/{name}")
+            for name in (*(scene.policy["metadata"]["name"] for scene in taken), _SENTINEL):
+                self._api.raw("DELETE", f"{_POLICIES}/{name}")
+            wait_for(lambda: not self._sentinel_denies(), what="the policies to be gone")
+
+    def answer(self, document: Document) -> Answer:
+        """Return what comes of creating an object, which is not stored."""
+        path = _COLLECTIONS[document["kind"]].format(document["metadata"].get("namespace", ""))
+        return _answer(self._api.ask("POST", f"{path}?dryRun=All", document))
+
+    def _sentinel_denies(self) -> bool:
+        document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": _SENTINEL}}
+        path = f"/api/v1/namespaces/{namespace_name(0)}/configmaps?dryRun=All"
+        status, body = self._api.raw("POST", path, document)
+        return status != 201 and _SENTINEL in json.loads(body)["message"]
+
+    def _is_there(self, path: str) -> bool:
+        return self._api.raw("GET", path)[0] == 200
+
+    def _config_maps(self, namespace: str) -> list[Document]:
+        items: list[Document] = self._api.read(f"/api/v1/namespaces/{namespace}/configmaps")["items"]
+        return [{"apiVersion": "v1", "kind": "ConfigMap", **each} for each in items]
+
+    def _stored(self, path: str, document: Document) -> Document:
+        # A namespace of an earlier run may still be on its way out.
+        wait_for(
+            lambda: self._api.raw("POST", f"{path}?dryRun=All", document)[0] == 201, what=document["metadata"]["name"]
+        )
+        return {**document, **self._api.request("POST", path, document)}
+
+
+def _answer(response: Response) -> Answer:
+    warnings = tuple(each for each in response.warnings if each.startswith(_LEADS[0]))
+    if response.status == 201:
+        return Answer(warnings=warnings)
+    document = response.document
+    _, found, denial = str(document["message"]).partition(" is forbidden: ")
+    assert found, document
+    assert denial.startswith(_LEADS[1]), document
+    return Answer(code=response.status, reason=document["reason"], messages=(denial,), warnings=warnings)
+
+
+def _sentinel() -> Document:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": _SENTINEL},
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [{**rule, "resourceNames": [_SENTINEL]}],
+                "namespaceSelector": {"matchLabels": {CASE: "0"}},
+            },
+            "validations": [{"expression": "false", "message": _SENTINEL}],
+        },
+    }
+
+
+def _sentinel_binding() -> Document:
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": _SENTINEL},
+        "spec": {"policyName": _SENTINEL, "validationActions": ["Deny"]},
+    }

@@ -1,0 +1,36 @@
+"""Native policies come to what a real API server makes of them: a part of the differential run; the table of kinds."""
+
+from collections.abc import Iterator
+
+from controlplane.api import Api
+from controlplane.cluster import ControlPlane
+from differential.run import compare
+from podberth.native.resources import BUILT_IN
+
+_POLICIES = 40
+
+
+def test_generated_policies_are_judged_alike(control_plane: ControlPlane) -> None:
+    tally = compare(control_plane.api, policies=_POLICIES, seed=20)
+    assert not [(each.differs, each.policy, each.object, each.ours, each.theirs) for each in tally.differing]
+    assert tally.pairs > _POLICIES
+    # A run in which nothing is denied, warned of or refused would prove little.
+    assert {"allowed", "denied", "denied, with an error", "warned", "policy refused"} == set(tally.outcomes)
+
+
+def test_the_table_of_kinds_is_what_the_api_server_serves(control_plane: ControlPlane) -> None:
+    served = set(_served(control_plane.api))
+    assert {(each.api_version, each.kind, each.plural, each.namespaced) for each in BUILT_IN} <= served
+    # What is served besides is of a gate of this control plane's, or of an operator's.
+    own = {each for each in served if "." not in each[0].partition("/")[0] or each[0].endswith("k8s.io/v1")}
+    left_out = {"ComponentStatus"}
+    assert {kind for _, kind, _, _ in own} - {each.kind for each in BUILT_IN} <= left_out
+
+
+def _served(api: Api) -> Iterator[tuple[str, str, str, bool]]:
+    versions = ["v1", *(each["groupVersion"] for group in api.read("/apis")["groups"] for each in group["versions"])]
+    for version in versions:
+        path = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        for each in api.read(path)["resources"]:
+            if "/" not in each["name"]:
+                yield version, each["kind"], each["name"], each["namespaced"]

@@ -1,0 +1,22 @@
+"""Literals of several types are refused where upstream refuses them: in new native policies."""
+
+import pytest
+
+from natives import environment
+from podberth.cel.engine import CompileError, Want
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["[1, 'a']", "[object.a, 'a']", "{'a': 1, 'b': 'c'}", "{'a': 1, 2: 3}", "[[1], ['a']]", "[1, 2.0].size() > 1"],
+)
+def test_a_mixed_literal_is_refused_at_its_element(source: str) -> None:
+    with pytest.raises(CompileError, match="expected type"):
+        environment().compile(source, want=Want.ANY)
+
+
+@pytest.mark.parametrize(
+    "source", ["[1, 2]", "[]", "{'a': dyn(1), 'b': dyn('c')}", "'%s %d'.format(['a', 1])", "[dyn(1), dyn('a')]"]
+)
+def test_other_literals_are_taken(source: str) -> None:
+    environment().compile(source, want=Want.ANY)

@@ -1,0 +1,161 @@
+"""Native policies beside manifests: what is judged, where findings stand, and what is named as not judged."""
+
+import json
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from natives import binding, policy, rule
+from podberth.cli.main import main
+from snapshots import policy as gpu_policy
+
+Results = list[dict[str, Any]]
+
+DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: shop}
+spec:
+  template:
+    spec:
+      containers:
+      - {name: web, image: nginx}
+"""
+_PODS = {"resourceRules": [rule(apiGroups=[""], resources=["pods"])]}
+_DEPLOYMENTS = {"resourceRules": [rule(apiGroups=["apps"], resources=["deployments"])]}
+
+
+class Place:
+    """A folder with policies and one with manifests."""
+
+    def __init__(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self._folder, self._capsys = folder, capsys
+        for name in ("policies", "manifests"):
+            (folder / name).mkdir()
+
+    def put(self, name: str, *documents: Any) -> None:
+        text = "---\n".join(each if isinstance(each, str) else json.dumps(each) + "\n" for each in documents)
+        (self._folder / name).write_text(dedent(text), encoding="utf-8")
+
+    def check(self, *arguments: str) -> tuple[int, Results, str]:
+        """Return exit code, results and talk."""
+        folders = ("--policies", str(self._folder / "policies"), str(self._folder / "manifests"))
+        code = main(["check", "-o", "json", *folders, *arguments])
+        printed = self._capsys.readouterr()
+        return code, json.loads(printed.out)["results"], printed.err
+
+
+@pytest.fixture
+def place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Place:
+    """Return the folders, without files."""
+    return Place(tmp_path, capsys)
+
+
+def messages(result: dict[str, Any], key: str) -> list[str]:
+    return [each["message"].rpartition(": ")[2] for each in result[key]]
+
+
+def test_a_document_and_its_pods_are_judged_each_by_what_matches(place: Place) -> None:
+    place.put("policies/p.yaml", policy("object.spec.replicas > 1", matchConstraints=_DEPLOYMENTS), binding())
+    pods = {**binding("Warn", name="pods"), "spec": {"policyName": "pods", "validationActions": ["Warn"]}}
+    place.put("policies/pods.yaml", policy("has(object.spec.nodeName)", name="pods", matchConstraints=_PODS), pods)
+    place.put("manifests/web.yaml", DEPLOYMENT)
+    code, [document, template], talk = place.check()
+    assert (code, document["verdict"], document["path"], document["line"]) == (1, "denied", "", 2)
+    assert messages(document, "denials") == ["failed expression: object.spec.replicas > 1"[19:]]
+    assert (template["verdict"], template["path"]) == ("unchanged", "spec.template")
+    assert messages(template, "warnings") == ["has(object.spec.nodeName)"]
+    assert "2 ValidatingAdmissionPolicies: p, pods" in talk
+
+
+def test_an_object_without_pods_is_judged_and_counts_as_skipped_only_where_nothing_matches(place: Place) -> None:
+    place.put(
+        "policies/p.yaml",
+        policy("object.data.key == 'b'", matchConstraints={"resourceRules": [rule(resources=["configmaps"])]}),
+        binding(),
+    )
+    place.put("manifests/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {key: b}\n")
+    place.put("manifests/b.yaml", "apiVersion: v1\nkind: Secret\nmetadata: {name: b}\n")
+    code, results, _ = place.check()
+    assert (code, [each["verdict"] for each in results]) == (0, ["unchanged", "skipped"])
+
+
+@pytest.mark.parametrize("jobs", ["1", "3"])
+def test_policies_params_and_namespaces_may_be_among_the_manifests(place: Place, jobs: str) -> None:
+    kind = {"apiVersion": "v1", "kind": "LimitRange"}
+    constraints = {**_DEPLOYMENTS, "namespaceSelector": {"matchLabels": {"team": "a"}}}
+    place.put("policies/own.yaml", gpu_policy("own", "\n  mutations:\n  - labels: {a: \"'b'\"}"))
+    place.put("manifests/p.yaml", policy("params.metadata.name == 'x'", paramKind=kind, matchConstraints=constraints))
+    place.put("manifests/b.yaml", binding(paramRef={"name": "limits", "parameterNotFoundAction": "Allow"}))
+    place.put("manifests/params.yaml", "apiVersion: v1\nkind: LimitRange\nmetadata: {name: limits, namespace: shop}\n")
+    labels = "metadata: {name: shop, labels: {team: a}}\n"
+    place.put("manifests/shop.yaml", f"apiVersion: v1\nkind: Namespace\n{labels}")
+    place.put("manifests/web.yaml", DEPLOYMENT)
+    code, results, _ = place.check("--jobs", jobs)
+    denied = [each for each in results if each["verdict"] == "denied"]
+    assert (code, [each["name"] for each in denied]) == (1, ["web"])
+
+
+def test_params_that_are_not_given_are_noted(place: Place) -> None:
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    missing = binding(paramRef={"name": "limits", "parameterNotFoundAction": "Allow"})
+    place.put("policies/p.yaml", policy("false", paramKind=kind, matchConstraints=_DEPLOYMENTS), missing)
+    place.put("manifests/web.yaml", DEPLOYMENT)
+    code, [document, _], _ = place.check()
+    assert (code, document["verdict"]) == (0, "unchanged")
+    assert "no ConfigMap limits is in the given files" in document["notes"][0]["message"]
+
+
+def test_a_broken_policy_is_an_error_at_its_line_wherever_it_is(place: Place) -> None:
+    broken = (
+        "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingAdmissionPolicy\nmetadata: {name: p}\nspec: {}\n"
+    )
+    place.put("manifests/p.yaml", broken)
+    place.put("policies/own.yaml", gpu_policy("own", "\n  mutations:\n  - labels: {a: \"'b'\"}"))
+    code, [result], _ = place.check()
+    assert (code, result["verdict"], result["errors"][0]["line"]) == (2, "error", 4)
+    place.put("policies/p.yaml", broken)
+    code, _, talk = place.check()
+    assert code == 2
+    assert "policies/p.yaml:4" in talk
+
+
+def test_a_mutating_policy_among_the_manifests_is_named(place: Place) -> None:
+    place.put("policies/own.yaml", gpu_policy("own", "\n  mutations:\n  - labels: {a: \"'b'\"}"))
+    place.put("manifests/m.yaml", {**policy("true"), "kind": "MutatingAdmissionPolicy"})
+    code, [result], _ = place.check()
+    assert (code, result["verdict"]) == (0, "skipped")
+    assert "does not judge yet" in result["warnings"][0]["message"]
+
+
+def test_a_kind_of_no_definition_is_an_error_where_a_rule_may_match_it(place: Place) -> None:
+    place.put("policies/p.yaml", policy("true", matchConstraints=_DEPLOYMENTS), binding())
+    place.put("manifests/a.yaml", "apiVersion: example.com/v1\nkind: Unknown\nmetadata: {name: a}\n")
+    assert place.check()[0] == 0
+    place.put("policies/p.yaml", policy("true"), binding())
+    code, [result], _ = place.check()
+    assert (code, result["verdict"]) == (2, "error")
+    assert "CustomResourceDefinition" in result["errors"][0]["message"]
+
+
+def test_a_pod_in_an_exempt_namespace_is_judged_all_the_same(place: Place) -> None:
+    place.put("policies/p.yaml", policy("false", matchConstraints=_PODS), binding())
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "kube-system"}}
+    place.put("manifests/a.yaml", {**pod, "spec": {"containers": [{"name": "c", "image": "i"}]}})
+    code, [result], _ = place.check()
+    assert (code, result["verdict"]) == (1, "denied")
+
+
+def test_podberths_writes_are_seen_by_native_policies(place: Place) -> None:
+    place.put("policies/own.yaml", gpu_policy("own", "\n  scope: All\n  mutations:\n  - labels: {a: \"'b'\"}"))
+    place.put("policies/p.yaml", policy("object.metadata.labels.a == 'b'", matchConstraints=_PODS), binding())
+    place.put("manifests/web.yaml", DEPLOYMENT)
+    code, results, _ = place.check()
+    assert (code, [each["verdict"] for each in results]) == (0, ["mutated"])
+
+
+def test_serve_and_the_others_refuse_native_policies_in_their_folder(place: Place, tmp_path: Path) -> None:
+    place.put("policies/p.yaml", policy("false"), binding())
+    assert main(["lint", str(tmp_path / "policies")]) == 1

@@ -1,0 +1,47 @@
+"""The object that validation sees; tests/e2e/test_native_policies.py compares it, by policies, with a real one."""
+
+from typing import Any
+
+import pytest
+
+from podberth.native.as_created import as_created
+from podberth.native.resources import Resources
+
+
+def made(version: str, kind: str, **fields: Any) -> dict[str, Any]:
+    known = Resources().of(version, kind)
+    assert known is not None
+    document = {"apiVersion": version, "kind": kind, "metadata": {"name": "a"}, **fields}
+    found, problems = as_created(document, known, "default")
+    assert not problems
+    return found
+
+
+def test_a_deployment_has_its_defaults_and_those_of_its_template() -> None:
+    container = {"name": "c", "image": "i", "resources": {"limits": {"cpu": "1000m"}, "requests": None}}
+    found = made("apps/v1", "Deployment", spec={"template": {"spec": {"containers": [container]}}, "paused": None})
+    spec = found["spec"]
+    assert (spec["replicas"], spec["strategy"]["type"], spec["progressDeadlineSeconds"]) == (1, "RollingUpdate", 600)
+    assert "paused" not in spec
+    template = spec["template"]["spec"]
+    assert (template["restartPolicy"], template["containers"][0]["imagePullPolicy"]) == ("Always", "Always")
+    # Only a pod's requests follow from its limits, and only a pod has tolerations and priority of admission.
+    assert template["containers"][0]["resources"] == {"limits": {"cpu": "1"}}
+    assert not {"tolerations", "priority", "enableServiceLinks"} & template.keys()
+    assert (found["metadata"]["namespace"], found["metadata"]["generation"]) == ("default", 1)
+
+
+def test_an_object_of_the_cluster_has_no_namespace_and_an_empty_map_is_not_written() -> None:
+    found = made("v1", "Namespace")
+    assert "namespace" not in found["metadata"]
+    assert found["metadata"]["labels"] == {"kubernetes.io/metadata.name": "a"}
+    assert "data" not in made("v1", "ConfigMap", data={})
+
+
+@pytest.mark.parametrize(
+    "document", [{"metadata": []}, {"metadata": {"labels": []}}, {"spec": "text"}, {"spec": {"template": "text"}}]
+)
+def test_a_wrong_shape_is_a_problem(document: dict[str, Any]) -> None:
+    known = Resources().of("apps/v1", "Deployment")
+    assert known is not None
+    assert as_created({"apiVersion": "apps/v1", "kind": "Deployment", **document}, known, "default")[1]

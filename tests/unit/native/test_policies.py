@@ -1,0 +1,231 @@
+"""What ValidatingAdmissionPolicies decide, in the API server's words and order."""
+
+from typing import Any
+
+import pytest
+
+from natives import binding, compiled, config_map, judged, policy, rule, texts
+
+PARAMS = {"apiVersion": "v1", "kind": "ConfigMap"}
+FAILS = "object.data.missing == 'a'"
+ERROR = f"expression '{FAILS}' resulted in error: no such key: missing"
+
+
+def with_params(expression: str = "object.data.key == params.data.key", **spec: Any) -> dict[str, Any]:
+    return policy(expression, paramKind=PARAMS, **spec)
+
+
+def param_ref(action: str = "Allow", **fields: Any) -> dict[str, Any]:
+    return {"paramRef": {"parameterNotFoundAction": action, **fields}}
+
+
+def limits(name: str, value: str, **labels: str) -> dict[str, Any]:
+    return {**config_map(name, namespace="default", labels=labels), "data": {"key": value}}
+
+
+def test_a_denial_is_in_the_api_servers_words_with_its_reason() -> None:
+    validation = {"expression": "false", "message": "no", "reason": "Forbidden"}
+    [denial] = judged(policy(validations=[validation]), binding())
+    assert denial.text == "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no"
+    assert (denial.action, denial.reason) == ("deny", "Forbidden")
+
+
+def test_a_warning_is_in_the_api_servers_words() -> None:
+    [warning] = judged(policy("1 == 2"), binding("Warn"))
+    said = "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': failed expression: 1 == 2"
+    assert (warning.action, warning.text) == ("warn", said)
+
+
+def test_every_validation_and_every_binding_is_judged() -> None:
+    found = judged(policy("1 == 2", "true", "3 == 4"), binding("Deny", "Audit"), binding("Warn", name="c"))
+    assert [(each.action, each.binding, each.message[-6:]) for each in found] == [
+        (action, name, expression)
+        for name, actions in (("b", ("deny", "audit")), ("c", ("warn",)))
+        for expression in ("1 == 2", "3 == 4")
+        for action in actions
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failure_policy", "actions", "expected"),
+    [
+        ("Fail", ("Deny",), [("deny", ERROR)]),
+        ("Fail", ("Warn",), [("warn", ERROR)]),
+        ("Ignore", ("Deny",), []),
+    ],
+)
+def test_an_error_goes_by_the_failure_policy_and_the_actions(
+    failure_policy: str, actions: tuple[str, ...], expected: list[tuple[str, str]]
+) -> None:
+    validations = [{"expression": FAILS, "reason": "Forbidden"}]
+    found = judged(policy(validations=validations, failurePolicy=failure_policy), binding(*actions))
+    assert texts(found) == expected
+    assert {each.reason for each in found} <= {"Invalid"}
+
+
+def test_a_false_condition_skips_the_policy_even_where_another_fails() -> None:
+    conditions = [{"name": "fails", "expression": FAILS}, {"name": "false", "expression": "false"}]
+    assert not judged(policy("false", matchConditions=conditions), binding())
+    assert texts(judged(policy("false", matchConditions=conditions[:1]), binding())) == [("deny", ERROR)]
+
+
+def test_errors_of_several_conditions_are_one_message_equal_ones_once() -> None:
+    other = "object.data.absent == 'a'"
+    conditions = [{"name": name, "expression": each} for name, each in zip("abc", (FAILS, FAILS, other), strict=True)]
+    assert texts(judged(policy("true", matchConditions=conditions[:2]), binding())) == [("deny", ERROR)]
+    second = f"expression '{other}' resulted in error: no such key: absent"
+    assert texts(judged(policy("true", matchConditions=conditions), binding())) == [("deny", f"[{ERROR}, {second}]")]
+
+
+def test_a_condition_sees_no_namespace_and_no_variables() -> None:
+    conditions = [{"name": "c", "expression": "namespaceObject == null"}]
+    validations = "namespaceObject.metadata.labels.team == 'b'"
+    assert judged(policy(validations, matchConditions=conditions), binding())
+    problems = compiled(
+        policy(
+            "true",
+            variables=[{"name": "v", "expression": "1"}],
+            matchConditions=[{"name": "c", "expression": "variables.v == 1"}],
+        )
+    ).problems
+    assert [each.where for each in problems] == ["spec.matchConditions[0].expression"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("'  got ' + object.data.key + '\\n'", "got a"),
+        ("' '", "fixed"),
+        ("'a\\nb'", "fixed"),
+        ("object.data.missing", "fixed"),
+        ("lists.range(300).map(i, 'twenty characters...').join()", "fixed"),
+    ],
+)
+def test_a_message_expression_is_trimmed_or_falls_back(expression: str, message: str) -> None:
+    validation = {"expression": "false", "messageExpression": f"string({expression})", "message": " fixed "}
+    assert texts(judged(policy(validations=[validation]), binding())) == [("deny", message)]
+
+
+def test_an_error_of_a_variable_names_it() -> None:
+    variables = [{"name": "a", "expression": "object.data.missing"}, {"name": "b", "expression": "variables.a + 'x'"}]
+    [denial] = judged(policy("variables.b == 'x'", variables=variables), binding())
+    assert denial.message == (
+        "expression 'variables.b == 'x'' resulted in error: composited variable \"b\" fails to evaluate: "
+        'composited variable "a" fails to evaluate: no such key: missing'
+    )
+
+
+def test_each_params_object_is_judged_by_itself() -> None:
+    objects = [limits("one", "a", set="x"), limits("two", "b", set="x"), limits("other", "c")]
+    selected = binding(**param_ref(selector={"matchLabels": {"set": "x"}}))
+    message = "'want ' + params.data.key"
+    validations = [{"expression": "object.data.key == params.data.key", "messageExpression": message}]
+    made = policy(validations=validations, paramKind=PARAMS)
+    assert texts(judged(made, selected, objects=objects)) == [("deny", "want b")]
+
+
+def test_params_are_null_without_a_param_ref() -> None:
+    assert not judged(with_params("params == null"), binding())
+
+
+@pytest.mark.parametrize("failure_policy", ["Fail", "Ignore"])
+def test_missing_params_deny_whatever_the_actions(failure_policy: str) -> None:
+    missing = binding("Warn", **param_ref("Deny", name="limits"))
+    found = judged(with_params(failurePolicy=failure_policy), missing)
+    said = "failed to configure binding: no params found for policy binding with `Deny` parameterNotFoundAction"
+    assert texts(found) == ([("deny", said)] if failure_policy == "Fail" else [])
+    assert not judged(with_params(), binding(**param_ref("Allow", name="limits")))
+
+
+def test_params_of_no_namespace_are_those_of_the_requests_own() -> None:
+    named = binding(**param_ref("Deny", name="limits"))
+    assert not judged(with_params(), named, objects=[limits("limits", "a")])
+    definition = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "r"}}
+    [denial] = judged(with_params(), named, on=definition)
+    assert "cannot use namespaced paramRef" in denial.message
+
+
+def test_an_unknown_param_kind_is_not_judged() -> None:
+    unknown = policy("true", paramKind={"apiVersion": "example.com/v1", "kind": "Limits"})
+    [unjudged] = judged(unknown, binding(**param_ref(name="limits")))
+    assert unjudged.action == "unjudged"
+    assert "Limits" in unjudged.text
+
+
+def test_params_may_be_of_a_kind_that_the_files_define() -> None:
+    names = {"kind": "Limits", "plural": "limits"}
+    spec = {"group": "example.com", "scope": "Cluster", "names": names, "versions": [{"name": "v1", "served": True}]}
+    definition = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
+    given = {"apiVersion": "example.com/v1", "kind": "Limits", "metadata": {"name": "one"}, "most": 3}
+    made = policy("params.most > 3", paramKind={"apiVersion": "example.com/v1", "kind": "Limits"})
+    found = judged(made, binding(**param_ref(name="one")), objects=[definition, given])
+    assert texts(found) == [("deny", "failed expression: params.most > 3")]
+
+
+def test_what_exceeds_the_engines_iterations_is_not_judged() -> None:
+    loop = "lists.range(200).all(x, lists.range(200).all(y, x + y >= 0))"
+    [unjudged] = judged(policy(loop, failurePolicy="Ignore"), binding())
+    assert unjudged.action == "unjudged"
+
+
+def test_audit_annotations_are_entries_and_their_errors_deny_whatever_the_actions() -> None:
+    annotations = [
+        {"key": "good", "valueExpression": "object.data.key"},
+        {"key": "blank", "valueExpression": "''"},
+        {"key": "bad", "valueExpression": "string(object.data.missing)"},
+    ]
+    found = judged(policy(auditAnnotations=annotations), binding("Warn"))
+    error = "expression 'string(object.data.missing)' resulted in error: no such key: missing"
+    assert texts(found) == [("deny", error), ("audit", "p/good: a")]
+
+
+@pytest.mark.parametrize(
+    ("constraints", "matches"),
+    [
+        ({"resourceRules": [rule(apiGroups=["apps"])]}, False),
+        ({"resourceRules": [rule(resources=["configmaps"])]}, True),
+        ({"resourceRules": [rule(resources=["*/*"], scope="Cluster")]}, False),
+        ({"resourceRules": [rule(operations=["UPDATE"])]}, False),
+        ({"resourceRules": [rule(resourceNames=["object"])]}, True),
+        ({"resourceRules": [rule()], "excludeResourceRules": [rule(resources=["configmaps"])]}, False),
+        ({"resourceRules": [rule()], "namespaceSelector": {"matchLabels": {"team": "a"}}}, True),
+        ({"resourceRules": [rule()], "namespaceSelector": {"matchLabels": {"team": "b"}}}, False),
+        ({"resourceRules": [rule()], "objectSelector": {"matchLabels": {"team": "a"}}}, False),
+    ],
+)
+def test_a_policy_and_a_binding_both_have_to_match(constraints: dict[str, Any], matches: bool) -> None:
+    assert bool(judged(policy("false", matchConstraints=constraints), binding())) is matches
+    assert bool(judged(policy("false"), binding(matchResources=constraints))) is matches
+
+
+def test_native_policies_never_judge_native_policies() -> None:
+    assert not judged(policy("false"), binding(), on=policy("true", name="other"))
+
+
+def test_an_equivalent_resource_in_another_version_is_not_judged_but_matched() -> None:
+    scaler = {"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler", "metadata": {"name": "s"}}
+    constraints = {"resourceRules": [rule(apiGroups=["autoscaling"], apiVersions=["v2"])]}
+    [unjudged] = judged(policy("false", matchConstraints=constraints), binding(), on=scaler)
+    assert unjudged.action == "unjudged"
+    assert not judged(policy("false", matchConstraints={**constraints, "matchPolicy": "Exact"}), binding(), on=scaler)
+
+
+def test_a_policy_that_does_not_compile_is_a_problem_and_judges_nothing() -> None:
+    policies = compiled(policy("object.spec >", "authorizer.path('/').check('get').allowed()"), binding())
+    assert [each.where for each in policies.problems] == ["spec.validations[0].expression"] + [
+        "spec.validations[1].expression"
+    ] * (len(policies.problems) - 1)
+    assert not policies.names
+
+
+def test_what_judges_nothing_is_said() -> None:
+    assert len(compiled(policy("true")).notes) == 1
+    assert len(compiled(binding()).notes) == 1
+    assert not compiled(policy("true"), binding()).notes
+
+
+def test_a_reader_of_the_requester_is_named() -> None:
+    made = policy("request.userInfo.username == 'someone'")
+    assert compiled(made, binding()).reads_user() == ["p"]
+    assert not judged(made, binding())
+    assert compiled(policy("true"), binding()).reads_user() == []

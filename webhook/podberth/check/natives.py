@@ -1,0 +1,219 @@
+"""Native policies beside the manifests: those of the policies' folder and of the checked files, and what they decide.
+
+The API server asks them after podberth's webhook (mutation first, then validation), and about every object: a workload
+itself, and each of its pods.
+"""
+
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..admission.snapshot import Snapshot
+from ..cel.engine import Environment, ReviewContext
+from ..cel.typing import NATIVE_VARIABLES
+from ..errors import Problem
+from ..kube.documents import PositionedDocument
+from ..kube.positions import Path
+from ..kube.unchecked import text_at
+from ..native.documents import NOT_YET, Located, is_native, param_kinds, read
+from ..native.params import Objects
+from ..native.policies import NativeDecision, NativePolicies
+from ..native.request import creation_of
+from ..native.resources import Resources
+from ..topology.index import TopologyIndex
+from ..topology.need import Need
+from .decided import REQUESTER
+from .other_files import is_part_of_a_tool
+from .result import Finding, Result
+from .sources import Document, Source, SourceFile, without_place
+
+Kinds = Container[tuple[str, str]]
+
+
+def is_beside(document: Mapping[str, Any], kinds: Kinds = ()) -> bool:
+    """Return whether a document is a native policy or what one needs: a definition, or an object of ``kinds``.
+
+    ``kinds`` are the kinds of params, each as its API group and kind.
+    """
+    version, kind = text_at(document, "apiVersion"), text_at(document, "kind")
+    return is_native(document) or kind == "CustomResourceDefinition" or (version.rpartition("/")[0], kind) in kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The documents of the policies' folder that are no GPUPolicies and no ConfigMaps, each with its file."""
+
+    documents: tuple[tuple[str, PositionedDocument], ...] = ()
+
+    @property
+    def contents(self) -> list[Document]:
+        """The documents without their places."""
+        return [each.document for _, each in self.documents]
+
+    def located(self) -> list[Located]:
+        """Return the native policies among them."""
+        return [Located.of(file, each) for file, each in self.documents if is_native(each.document)]
+
+
+def kinds_of_params(documents: Iterable[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    """Return the kinds of the params of all policies among documents, each as its API group and kind."""
+    return {each for document in documents if is_native(document) for each in param_kinds(document)}
+
+
+def params_in(files: Iterable[SourceFile], kinds: Kinds) -> Iterator[Document]:
+    """Yield the objects of ``kinds`` in files."""
+    for file in files:
+        yield from (each.content for each in file.sources if is_beside(each.content, kinds))
+
+
+class Natives:
+    """The native policies of one check, compiled."""
+
+    def __init__(self, beside: Beside, documents: Sequence[Document], snapshot: Snapshot, namespace: str) -> None:
+        """Read and compile them.
+
+        Args:
+            beside: those of the policies' folder, with what they need.
+            documents: those of the checked files, with params and definitions.
+            snapshot: the cluster's Namespaces and ConfigMaps.
+            namespace: the namespace of documents that name none.
+        """
+        every = [*beside.contents, *documents]
+        located = [*beside.located(), *(_nowhere(each) for each in documents if is_native(each))]
+        facts = snapshot.facts
+        self.namespace = namespace
+        self._resources = Resources(every)
+        self._environment = Environment(snapshot.environment.schema, names=NATIVE_VARIABLES, mixes_types=False)
+        self._review = ReviewContext(TopologyIndex.build([], snapshot.conventions), Need())
+        self._objects = Objects(
+            [*facts.config_maps.values(), *facts.namespaces.values(), *every], self._resources, namespace
+        )
+        self._namespaces = facts.namespaces
+        self._policies = self._compiled(located)
+        folder = {file for file, _ in beside.documents}
+        self.problems = tuple(each for each in self._policies.problems if each.file in folder)
+        """The problems of those in the policies' folder; a problem of another is at its document."""
+
+    def talk(self) -> Iterator[str]:
+        """Yield lines for the user about what was judged, and how."""
+        if names := self._policies.names:
+            count = len(names)
+            yield f"and with {count} ValidatingAdmissionPolic{'y' if count == 1 else 'ies'}: {', '.join(names)}"
+        yield from self._policies.notes
+        for name in self._policies.reads_user():
+            user = REQUESTER["username"]
+            yield f"ValidatingAdmissionPolicy {name} reads request.userInfo: judged for the user {user}"
+
+    def problems_of(self, source: Source) -> list[Problem]:
+        """Return what the API server refuses of a native policy in a checked file, or podberth cannot compile."""
+        place = source if not source.root else without_place(source.file, source.content)
+        located = Located(source.file, source.content, place.positions)
+        return [replace(each, line=each.line or source.line()) for each in self._compiled([located]).problems]
+
+    def added(self, results: Sequence[Result], source: Source, pods: Mapping[Path, Document]) -> list[Result]:
+        """Return the results for one object with what native policies decide.
+
+        Args:
+            results: those of podberth's own policies, one for each template.
+            source: the object.
+            pods: the pods that validation sees, by the paths of their templates.
+        """
+        if is_native(source.content):
+            return [_refused(results[0], self.problems_of(source))]
+        if is_part_of_a_tool(source) or not (source.api_version and source.kind):
+            return list(results)
+        if (source.api_version, source.kind) == ("v1", "Pod"):
+            return [self._added(each, source, (), pods.get((), None)) for each in results]
+        paths = {source.field(path) if path else "": path for path in pods}
+        made = [
+            self._added(each, source, paths[each.path], pods[paths[each.path]]) if each.path in paths else each
+            for each in results
+        ]
+        if any(each.errors for each in results):  # the API server refuses it before any policy is asked
+            return made
+        if not results[0].path:
+            return [self._added(made[0], source, (), source.content), *made[1:]]
+        own = replace(_bare(results[0]), line=source.line())
+        judged = self._added(own, source, (), source.content)
+        return made if judged == own else [judged, *made]
+
+    def _added(self, result: Result, source: Source, path: Path, document: Document | None) -> Result:
+        """Return a result with what native policies decide on the creation of ``document``, at ``path`` of the file."""
+        if document is None:
+            return result
+        creation, problems = creation_of(document, self._resources, namespace=self.namespace, user=REQUESTER)
+        matched, decisions = False, list[NativeDecision]()
+        if creation is not None:
+            matched, decisions = self._policies.judge(creation)
+        elif not self._policies.may_match(source.api_version):
+            return result
+        found = [_finding(source, path, each.text, each) for each in decisions]
+        errors = [*(each for each in found if each.action == "unjudged")]
+        errors += [_finding(source, path, f"not judged by native policies: {each}") for each in problems]
+        denials = (*(each for each in found if each.action == "deny"), *result.denials)
+        verdict = "unchanged" if matched and result.verdict == "skipped" else result.verdict
+        verdict = "denied" if denials else verdict
+        return replace(
+            result,
+            verdict="error" if errors else verdict,
+            denials=denials,
+            warnings=(*(each for each in found if each.action == "warn"), *result.warnings),
+            notes=(*result.notes, *(each for each in found if each.action == "note")),
+            audits=(*result.audits, *(each for each in found if each.action == "audit")),
+            errors=(*result.errors, *errors),
+            changes=() if denials else result.changes,
+        )
+
+    def _compiled(self, located: list[Located]) -> NativePolicies:
+        return NativePolicies(read(located), self._environment, self._review, self._objects, self._namespaces)
+
+
+def natives_of(beside: Beside, documents: Sequence[Document], snapshot: Snapshot, namespace: str) -> Natives | None:
+    """Return the native policies of a check; None if there are none."""
+    if not any(map(is_native, (*beside.contents, *documents))):
+        return None
+    return Natives(beside, documents, snapshot, namespace)
+
+
+def _finding(source: Source, path: Path, message: str, decision: NativeDecision | None = None) -> Finding:
+    return Finding(
+        policy=decision.policy if decision else "",
+        message=" ".join(message.split()),
+        field=source.field(path),
+        line=source.line(path),
+        action=decision.action if decision else "",
+        rule="validations",
+    )
+
+
+def _refused(result: Result, problems: Sequence[Problem]) -> Result:
+    """Return the result for a native policy with its problems; one of a kind that is not judged yet is no error."""
+    found = tuple(Finding(policy="", message=each.message, field=each.where, line=each.line) for each in problems)
+    if result.kind in NOT_YET:
+        return replace(result, warnings=(*result.warnings, *found))
+    return replace(result, verdict="error", errors=found) if found else result
+
+
+def _bare(result: Result) -> Result:
+    """Return a result about the whole object of another result, without findings."""
+    none: tuple[Finding, ...] = ()
+    return replace(
+        result,
+        path="",
+        verdict="skipped",
+        denials=none,
+        warnings=none,
+        errors=none,
+        notes=none,
+        changes=(),
+        audits=none,
+        held_back=(),
+        in_force=(),
+        wrote=(),
+        earlier=(),
+    )
+
+
+def _nowhere(document: Document) -> Located:
+    source = without_place("", document)
+    return Located(source.file, document, source.positions)

@@ -1,0 +1,232 @@
+"""The object of a document as validation sees it when it is created: with the API server's defaults.
+
+Kubernetes' workloads, Pods and Namespaces get all defaults that are the same in every cluster; objects of other kinds
+get those of metadata alone. What only a cluster knows (creationTimestamp, managedFields, a Service's address) is left
+out.
+"""
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from typing import Any, Final
+
+from ..kinds.places import PLACEHOLDER_HASH, PLACEHOLDER_UID
+from ..kube.quantity import write_quantities
+from ..kube.shape import metadata_problems, template_problems
+from ..workload.defaults import apply_template_defaults
+from .resources import ResourceKind
+
+_Defaults = Callable[[dict[str, Any]], None]
+
+
+def as_created(document: Mapping[str, Any], kind: ResourceKind, namespace: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the object that validation sees, and what is wrong with its shape, in which case it is unchanged.
+
+    ``namespace`` is that of a namespaced object that names none.
+    """
+    made = deepcopy(dict(document))
+    if problems := metadata_problems(made):
+        return made, problems
+    default = _DEFAULTS.get((kind.api_version, kind.kind))
+    if kind.built_in:
+        made = _as_decoded(made)
+    if default is not None and not isinstance(made.setdefault("spec", {}), dict):
+        return made, [f"spec: got {type(made['spec']).__name__}, want an object"]
+    metadata = made.get("metadata") or {}
+    made["metadata"] = {key: value for key, value in metadata.items() if value not in (None, {}, [], "")}
+    _name(made["metadata"], kind, namespace)
+    if default is not None:
+        try:
+            default(made)
+        except (TypeError, AttributeError, KeyError):
+            return made, ["spec: got a value of another type than the API has there"]
+    return made, []
+
+
+def _name(metadata: dict[str, Any], kind: ResourceKind, namespace: str) -> None:
+    """Write the metadata that BeforeCreate writes (apiserver pkg/registry/rest/create.go)."""
+    if kind.namespaced:
+        metadata["namespace"] = metadata.get("namespace") or namespace
+    else:
+        metadata.pop("namespace", None)
+    if not metadata.get("name") and metadata.get("generateName"):
+        metadata["name"] = f"{metadata['generateName']}{PLACEHOLDER_HASH[:5]}"
+    metadata.setdefault("uid", PLACEHOLDER_UID)
+    if (kind.api_version, kind.kind) in _GENERATED or not kind.built_in:
+        metadata.setdefault("generation", 1)
+
+
+# ---- defaults of Kubernetes' kinds, pkg/apis/*/v1/defaults.go of kubernetes ------------------------------------------
+
+
+def _fill(part: dict[str, Any], defaults: Mapping[str, Any]) -> None:
+    for key, value in defaults.items():
+        if part.get(key) is None:
+            part[key] = deepcopy(value)
+
+
+def _template(holder: dict[str, Any]) -> None:
+    template = holder.setdefault("template", {})
+    template.setdefault("metadata", {})
+    template.setdefault("spec", {})
+    if not template_problems(template):
+        apply_template_defaults(template)
+        write_quantities(template)
+
+
+def _labels_of_template(spec: dict[str, Any], metadata: dict[str, Any]) -> None:
+    labels = spec["template"]["metadata"].get("labels")
+    if labels and not metadata.get("labels"):
+        metadata["labels"] = deepcopy(labels)
+
+
+_ROLLING: Final = {"maxUnavailable": "25%", "maxSurge": "25%"}
+
+
+def _deployment(made: dict[str, Any]) -> None:
+    spec = made["spec"]
+    _template(spec)
+    _fill(spec, {"replicas": 1, "strategy": {}, "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600})
+    _fill(spec["strategy"], {"type": "RollingUpdate"})
+    if spec["strategy"]["type"] == "RollingUpdate":
+        _fill(spec["strategy"], {"rollingUpdate": {}})
+        _fill(spec["strategy"]["rollingUpdate"], _ROLLING)
+    made["status"] = {}
+
+
+def _stateful_set(made: dict[str, Any]) -> None:
+    spec = made["spec"]
+    _template(spec)
+    _fill(spec, {"podManagementPolicy": "OrderedReady", "updateStrategy": {}, "replicas": 1, "serviceName": ""})
+    _fill(spec, {"revisionHistoryLimit": 10, "persistentVolumeClaimRetentionPolicy": {}})
+    _fill(spec["updateStrategy"], {"type": "RollingUpdate"})
+    if spec["updateStrategy"]["type"] == "RollingUpdate":
+        _fill(spec["updateStrategy"], {"rollingUpdate": {}})
+        _fill(spec["updateStrategy"]["rollingUpdate"], {"partition": 0})
+    _fill(spec["persistentVolumeClaimRetentionPolicy"], {"whenDeleted": "Retain", "whenScaled": "Retain"})
+    made["status"] = {"replicas": 0, "availableReplicas": 0}
+
+
+def _daemon_set(made: dict[str, Any]) -> None:
+    spec = made["spec"]
+    _template(spec)
+    _fill(spec, {"updateStrategy": {}, "revisionHistoryLimit": 10})
+    _fill(spec["updateStrategy"], {"type": "RollingUpdate"})
+    if spec["updateStrategy"]["type"] == "RollingUpdate":
+        _fill(spec["updateStrategy"], {"rollingUpdate": {}})
+        _fill(spec["updateStrategy"]["rollingUpdate"], {"maxUnavailable": 1, "maxSurge": 0})
+    counts = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
+    made["status"] = dict.fromkeys(counts, 0)
+
+
+def _replica_set(made: dict[str, Any]) -> None:
+    spec = made["spec"]
+    _template(spec)
+    _labels_of_template(spec, made["metadata"])
+    _fill(spec, {"replicas": 1})
+    made["status"] = {"replicas": 0}
+
+
+def _job_spec(spec: dict[str, Any]) -> None:
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec["completions"] = spec["parallelism"] = 1
+    _fill(spec, {"parallelism": 1, "completionMode": "NonIndexed", "suspend": False})
+    if spec.get("backoffLimitPerIndex") is None:
+        _fill(spec, {"backoffLimit": 6})
+    else:
+        _fill(spec, {"backoffLimit": 2**31 - 1})
+    replaced = "Failed" if spec.get("podFailurePolicy") is not None else "TerminatingOrFailed"
+    _fill(spec, {"podReplacementPolicy": replaced})
+
+
+def _job(made: dict[str, Any]) -> None:
+    spec = made["spec"]
+    _template(spec)
+    has_labels = bool(made["metadata"].get("labels"))
+    _job_spec(spec)
+    uid, name = made["metadata"]["uid"], made["metadata"].get("name", "")
+    if not spec.get("manualSelector"):  # generateSelector, pkg/registry/batch/job/strategy.go
+        labels = {"controller-uid": uid, "job-name": name}
+        labels |= {f"batch.kubernetes.io/{key}": value for key, value in labels.items()}
+        template = spec["template"]["metadata"]
+        own = template.get("labels") or {}
+        template["labels"] = {**labels, **own}
+        if own and not has_labels:  # the defaults take the template's map itself, which these labels are added to
+            made["metadata"]["labels"] = template["labels"]
+        spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    else:
+        _labels_of_template(spec, made["metadata"])
+    made["status"] = {}
+
+
+def _cron_job(made: dict[str, Any]) -> None:
+    spec = made["spec"]
+    _fill(spec, {"concurrencyPolicy": "Allow", "suspend": False})
+    _fill(spec, {"successfulJobsHistoryLimit": 3, "failedJobsHistoryLimit": 1})
+    template = spec.setdefault("jobTemplate", {})
+    template.setdefault("metadata", {})
+    template.setdefault("spec", {})
+    _template(template["spec"])
+    # A JobTemplate gets no defaults of a Job but those of its pods (SetDefaults_CronJob).
+    made["status"] = {}
+
+
+def _pod(made: dict[str, Any]) -> None:
+    write_quantities(made)
+    made["status"] = {"phase": "Pending", "qosClass": _qos_class(made["spec"])}
+
+
+def _qos_class(spec: Mapping[str, Any]) -> str:
+    """Return the class of a pod (ComputePodQOS, kubernetes pkg/apis/core/helper/qos)."""
+    every = [each.get("resources") or {} for key in ("containers", "initContainers") for each in spec.get(key) or ()]
+    amounts = [
+        [(field.get(name)) for field in (each.get("limits") or {}, each.get("requests") or {})]
+        for each in every
+        for name in ("cpu", "memory")
+    ]
+    if not any(any(each) for each in amounts):
+        return "BestEffort"
+    return "Guaranteed" if all(limit and limit == request for limit, request in amounts) else "Burstable"
+
+
+def _namespace(made: dict[str, Any]) -> None:
+    metadata = made["metadata"]
+    labels = metadata.get("labels") or {}
+    metadata["labels"] = {**labels, "kubernetes.io/metadata.name": metadata.get("name", "")}
+    _fill(made["spec"], {"finalizers": ["kubernetes"]})
+    made["status"] = {"phase": "Active"}
+
+
+_DEFAULTS: Final[Mapping[tuple[str, str], _Defaults]] = {
+    ("v1", "Pod"): _pod,
+    ("v1", "Namespace"): _namespace,
+    ("apps/v1", "Deployment"): _deployment,
+    ("apps/v1", "StatefulSet"): _stateful_set,
+    ("apps/v1", "DaemonSet"): _daemon_set,
+    ("apps/v1", "ReplicaSet"): _replica_set,
+    ("batch/v1", "Job"): _job,
+    ("batch/v1", "CronJob"): _cron_job,
+}
+_GENERATED: Final = frozenset(
+    {
+        *(each for each in _DEFAULTS if each != ("v1", "Namespace")),
+        ("networking.k8s.io/v1", "Ingress"),
+        ("networking.k8s.io/v1", "NetworkPolicy"),
+        ("policy/v1", "PodDisruptionBudget"),
+    }
+)
+"""The kinds of Kubernetes whose objects have a generation."""
+
+
+_MAPS: Final = frozenset({"labels", "annotations", "matchLabels", "nodeSelector", "limits", "requests", "data"})
+"""The fields that are maps; a field that is an empty object, such as ``emptyDir``, is written."""
+
+
+def _as_decoded(value: Any) -> Any:
+    """Return a copy without null fields, empty lists and empty maps, which Kubernetes' own types do not write."""
+    if isinstance(value, dict):
+        return {
+            key: _as_decoded(each)
+            for key, each in value.items()
+            if each is not None and each != [] and not (each == {} and key in _MAPS)
+        }
+    return [_as_decoded(each) for each in value] if isinstance(value, list) else value

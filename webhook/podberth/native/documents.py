@@ -1,0 +1,168 @@
+"""Reads native policies and bindings as the API server does at their creation: strictly, field by field.
+
+A policy becomes the form that ``policy.compile`` compiles; its paths are those of the document, so problems of its
+expressions have their place.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from ..errors import Problem
+from ..kube.documents import PositionedDocument
+from ..kube.positions import Positions
+from ..kube.unchecked import text_at
+from ..policy.compile import Names
+from ..policy.model import GPUPolicy, MatchConstraints, Spec
+from ..policy.parse import ParsedPolicy
+from ..policy.wording import explain
+from ..wellknown import API_VERSION as GPU_API_VERSION
+from ..wellknown import POLICY_KIND
+from .model import (
+    API_VERSION,
+    VALIDATING,
+    VALIDATING_BINDING,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+)
+from .refusals import of_binding, of_policy
+
+GROUP: Final = "admissionregistration.k8s.io"
+NOT_YET: Final = frozenset({"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"})
+"""The kinds that podberth names and does not judge."""
+KINDS: Final = frozenset({VALIDATING, VALIDATING_BINDING, *NOT_YET})
+"""The kinds of native policies and bindings."""
+# The API server reads an empty text in these fields as none.
+_MAY_BE_EMPTY: Final = frozenset({"message", "messageExpression"})
+_CONDITIONS: Final = frozenset({"object", "oldObject", "request", "namespaceObject"})
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """A document with its place in a file."""
+
+    file: str
+    content: Mapping[str, Any]
+    positions: Positions
+
+    @classmethod
+    def of(cls, file: str, document: PositionedDocument) -> "Located":
+        """Return a whole document of a file."""
+        return cls(file, document.document, document.positions)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A ValidatingAdmissionPolicy that the API server accepts, apart from its expressions."""
+
+    model: ValidatingAdmissionPolicy
+    parsed: ParsedPolicy
+    """The policy in the form that ``policy.compile`` compiles."""
+    names: Names
+    """The names that its expressions may use."""
+
+    @property
+    def name(self) -> str:
+        """The policy's name."""
+        return self.model.metadata.name
+
+    @property
+    def constraints(self) -> MatchConstraints:
+        """The requests that the policy sees."""
+        return self.model.spec.match_constraints
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What documents hold: policies and bindings by name, and the problems of those that the API server refuses."""
+
+    policies: tuple[Policy, ...]
+    bindings: tuple[ValidatingAdmissionPolicyBinding, ...]
+    problems: tuple[Problem, ...]
+
+
+def is_native(content: Mapping[str, Any]) -> bool:
+    """Return whether a document is a native policy or a binding of one."""
+    version = content.get("apiVersion")
+    return content.get("kind") in KINDS and isinstance(version, str) and version.startswith(f"{GROUP}/")
+
+
+def param_kinds(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the kind of a policy's params, as its API group and kind; nothing for a policy without params."""
+    kind, version = text_at(content, "spec", "paramKind", "kind"), text_at(content, "spec", "paramKind", "apiVersion")
+    if kind:
+        yield version.rpartition("/")[0], kind
+
+
+def read(documents: Iterator[Located] | list[Located]) -> Read:
+    """Return the policies and bindings of native documents; of two of one name the last counts, as when applied."""
+    policies: dict[str, Policy] = {}
+    bindings: dict[str, ValidatingAdmissionPolicyBinding] = {}
+    problems: list[Problem] = []
+    for each in documents:
+        found, wrong = _read(each)
+        problems += wrong
+        if isinstance(found, Policy):
+            policies[found.name] = found
+        elif found is not None:
+            bindings[found.metadata.name] = found
+    return Read(
+        policies=tuple(policies[name] for name in sorted(policies)),
+        bindings=tuple(bindings[name] for name in sorted(bindings)),
+        problems=tuple(problems),
+    )
+
+
+def _read(document: Located) -> tuple[Policy | ValidatingAdmissionPolicyBinding | None, list[Problem]]:
+    content, positions, file = document.content, document.positions, document.file
+    if content.get("kind") in NOT_YET:
+        message = f"got {content['kind']}, which podberth does not judge yet; the API server does"
+        return None, [positions.problem(file, ("kind",), message)]
+    if content.get("apiVersion") != API_VERSION:
+        message = f"got {content.get('apiVersion')}, want {API_VERSION}, the version that podberth judges"
+        return None, [positions.problem(file, ("apiVersion",), message)]
+    kind = ValidatingAdmissionPolicy if content["kind"] == VALIDATING else ValidatingAdmissionPolicyBinding
+    try:
+        model = kind.model_validate(_as_decoded(content))
+    except ValidationError as error:
+        found = explain(error, kind)
+        return None, [positions.problem(file, path, message, of_key=of_key) for path, of_key, message in found]
+    if isinstance(model, ValidatingAdmissionPolicyBinding):
+        wrong = [positions.problem(file, path, message) for path, message in of_binding(model)]
+        return (None if wrong else model), wrong
+    wrong = [positions.problem(file, path, message) for path, message in of_policy(model)]
+    return (None if wrong else _policy(model, document)), wrong
+
+
+def _policy(model: ValidatingAdmissionPolicy, document: Located) -> Policy:
+    spec = model.spec
+    source = GPUPolicy.model_construct(
+        api_version=GPU_API_VERSION,
+        kind=POLICY_KIND,
+        metadata=model.metadata,
+        spec=Spec.model_construct(
+            scope="All",
+            match_constraints=spec.match_constraints,
+            match_conditions=spec.match_conditions,
+            variables=spec.variables,
+            validations=spec.validations,
+            audit_annotations=spec.audit_annotations,
+            failure_policy=spec.failure_policy,
+        ),
+    )
+    conditions = _CONDITIONS | ({"params"} if spec.param_kind else set())
+    names = Names(conditions, conditions | {"variables"})
+    return Policy(model, ParsedPolicy(source, document.file, document.positions), names)
+
+
+def _as_decoded(value: Any) -> Any:
+    """Return a copy without null fields and empty messages, which the API server reads as absent."""
+    if isinstance(value, Mapping):
+        return {
+            key: _as_decoded(each)
+            for key, each in value.items()
+            if each is not None and not (each == "" and key in _MAY_BE_EMPTY)
+        }
+    return [_as_decoded(each) for each in value] if isinstance(value, list) else value

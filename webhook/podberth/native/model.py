@@ -1,0 +1,102 @@
+"""ValidatingAdmissionPolicy and its binding (admissionregistration.k8s.io/v1) as frozen models.
+
+Parts that GPUPolicy shares are those of ``policy.model``. A model refuses invalid values of single fields;
+``refusals`` refuses invalid combinations.
+"""
+
+from typing import Any, Final, Literal
+
+from pydantic import Field
+
+from ..policy.model import (
+    AuditAnnotation,
+    LabelSelector,
+    MatchCondition,
+    MatchConstraints,
+    Metadata,
+    Rule,
+    Validation,
+    Variable,
+)
+from ..policy.text_fields import Model, Subdomain
+
+API_VERSION: Final = "admissionregistration.k8s.io/v1"
+VALIDATING: Final = "ValidatingAdmissionPolicy"
+VALIDATING_BINDING: Final = "ValidatingAdmissionPolicyBinding"
+
+
+class NativeMetadata(Metadata):
+    """The object's metadata; of a cluster's object only the name is read."""
+
+    generate_name: Any = None
+    namespace: Any = None
+    self_link: Any = None
+
+
+class MatchResources(MatchConstraints):
+    """The requests that a policy or a binding sees. Without rules, a binding sees all that its policy sees."""
+
+    resource_rules: tuple[Rule, ...] = ()
+
+
+class AnyParamKind(Model):
+    """The kind of the params: any that the cluster serves."""
+
+    api_version: str
+    kind: str
+
+
+class BindingParamRef(Model):
+    """The params of a binding: one by name, or all that a selector selects."""
+
+    name: str = ""
+    label_selector: LabelSelector | None = Field(default=None, alias="selector")
+    namespace: str = ""
+    parameter_not_found_action: Literal["Allow", "Deny"]
+
+
+class NativeValidation(Validation):
+    """An expression that must be true. Upstream trims the message, and has one reason less than GPUPolicy."""
+
+    message: str | None = None
+    reason: Literal["Forbidden", "Invalid", "RequestEntityTooLarge"] = "Invalid"
+
+
+class ValidatingSpec(Model):
+    """The content of a ValidatingAdmissionPolicy."""
+
+    param_kind: AnyParamKind | None = None
+    match_constraints: MatchResources
+    match_conditions: tuple[MatchCondition, ...] = ()
+    variables: tuple[Variable, ...] = ()
+    validations: tuple[NativeValidation, ...] = ()
+    audit_annotations: tuple[AuditAnnotation, ...] = ()
+    failure_policy: Literal["Fail", "Ignore"] = "Fail"
+
+
+class ValidatingAdmissionPolicy(Model):
+    """A ValidatingAdmissionPolicy."""
+
+    api_version: Literal["admissionregistration.k8s.io/v1"]
+    kind: Literal["ValidatingAdmissionPolicy"]
+    metadata: NativeMetadata
+    spec: ValidatingSpec
+    status: Any = None
+
+
+class ValidatingBindingSpec(Model):
+    """The content of a ValidatingAdmissionPolicyBinding."""
+
+    policy_name: Subdomain
+    param_ref: BindingParamRef | None = None
+    match_resources: MatchResources = MatchResources()
+    validation_actions: tuple[Literal["Deny", "Warn", "Audit"], ...]
+
+
+class ValidatingAdmissionPolicyBinding(Model):
+    """A ValidatingAdmissionPolicyBinding."""
+
+    api_version: Literal["admissionregistration.k8s.io/v1"]
+    kind: Literal["ValidatingAdmissionPolicyBinding"]
+    metadata: NativeMetadata
+    spec: ValidatingBindingSpec

@@ -1,0 +1,71 @@
+"""The params objects of a binding, found among the given objects.
+
+Source: CollectParams, apiserver pkg/admission/plugin/policy/generic/policy_dispatcher.go.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from ..kube.selector import label_selector_matches
+from ..kube.unchecked import mapping_at, text_at
+from .model import AnyParamKind, BindingParamRef
+from .resources import ResourceKind, Resources
+
+Document = Mapping[str, Any]
+
+
+class SetUpFault(Exception):  # noqa: N818 - it is upstream's error of configuration, and no bug
+    """Params cannot be had; the API server then applies failurePolicy, whatever the actions."""
+
+
+class Objects:
+    """The given objects that may be params, by kind and place."""
+
+    def __init__(self, documents: Iterable[Document], resources: Resources, namespace: str) -> None:
+        """Index the objects; of two of one name the last counts. ``namespace`` is that of objects that name none."""
+        self._resources = resources
+        self._known: dict[tuple[str, str], dict[tuple[str, str], Document]] = {}
+        for each in documents:
+            kind = resources.of(text_at(each, "apiVersion"), text_at(each, "kind"))
+            name = text_at(each, "metadata", "name")
+            if kind is None or not name:
+                continue
+            where = (text_at(each, "metadata", "namespace") or namespace) if kind.namespaced else ""
+            metadata = {**mapping_at(each, "metadata"), **({"namespace": where} if where else {})}
+            self._known.setdefault((kind.group, kind.kind), {})[where, name] = {**each, "metadata": metadata}
+
+    def kind_of(self, param_kind: AnyParamKind) -> ResourceKind | None:
+        """Return the resource of a paramKind; None if it is unknown."""
+        return self._resources.of(param_kind.api_version, param_kind.kind)
+
+    def collect(self, kind: ResourceKind, reference: BindingParamRef, namespace: str) -> Sequence[Document]:
+        """Return the params of a binding for a request in a namespace, sorted by name; empty if there are none.
+
+        Raises:
+            SetUpFault: the reference does not fit the kind, or there are none and parameterNotFoundAction is Deny.
+        """
+        where = ""
+        if kind.namespaced:
+            where = reference.namespace or namespace
+            if not where:
+                raise SetUpFault(
+                    "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+                )
+        elif reference.namespace:
+            raise SetUpFault("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+        known = self._known.get((kind.group, kind.kind), {})
+        found = [
+            {**each, "apiVersion": kind.api_version}
+            for (within, name), each in sorted(known.items(), key=lambda item: item[0])
+            if within == where and _is_meant(reference, name, each)
+        ]
+        if not found and reference.parameter_not_found_action == "Deny":
+            raise SetUpFault("no params found for policy binding with `Deny` parameterNotFoundAction")
+        return found
+
+
+def _is_meant(reference: BindingParamRef, name: str, document: Document) -> bool:
+    if reference.label_selector is None:
+        return name == reference.name
+    labels = {key: str(value) for key, value in mapping_at(document, "metadata", "labels").items()}
+    return label_selector_matches(reference.label_selector.document, labels)

@@ -1,0 +1,162 @@
+"""Refuses native policies and bindings whose fields are valid one by one but not together, as the API server does.
+
+Source: pkg/apis/admissionregistration/validation/validation.go of kubernetes. Each check yields the path of a field,
+with the problem there.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from ..kube.object_names import is_api_version, is_kind
+from ..kube.positions import Path
+from ..policy.model import AuditAnnotation, MatchCondition, Variable
+from ..policy.refusals import MAX_AUDIT_ANNOTATIONS, MAX_AUDIT_EXPRESSION_BYTES, MAX_MATCH_CONDITIONS, refused_rules
+from ..policy.refusals import refused_selector as refused_label_selector
+from .model import (
+    AnyParamKind,
+    BindingParamRef,
+    MatchResources,
+    NativeValidation,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+)
+
+Refusals = Iterator[tuple[Path, str]]
+
+# celReserved, same file
+_RESERVED: Final = frozenset(
+    {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"}
+    | {"let", "loop", "package", "namespace", "return", "var", "void", "while"}
+)
+
+
+def of_policy(policy: ValidatingAdmissionPolicy) -> Refusals:
+    """Yield the problems of a ValidatingAdmissionPolicy."""
+    spec = policy.spec
+    if not spec.match_constraints.resource_rules:
+        yield ("spec", "matchConstraints", "resourceRules"), "got no rules, want at least one"
+    yield from _match_resources(spec.match_constraints, ("spec", "matchConstraints"))
+    yield from _param_kind(spec.param_kind)
+    yield from _conditions(spec.match_conditions)
+    yield from _variables(spec.variables)
+    if not spec.validations and not spec.audit_annotations:
+        yield ("spec", "validations"), "got neither validations nor auditAnnotations, want at least one"
+    for index, each in enumerate(spec.validations):
+        yield from _validation(each, ("spec", "validations", index))
+    yield from _audit_annotations(spec.audit_annotations)
+
+
+def of_binding(binding: ValidatingAdmissionPolicyBinding) -> Refusals:
+    """Yield the problems of a ValidatingAdmissionPolicyBinding."""
+    spec = binding.spec
+    yield from _match_resources(spec.match_resources, ("spec", "matchResources"))
+    yield from _param_ref(spec.param_ref)
+    actions, path = spec.validation_actions, ("spec", "validationActions")
+    if not actions:
+        yield path, "got no action, want at least one"
+    if {"Deny", "Warn"} <= set(actions):
+        yield path, "got Deny and Warn, which would report everything twice; want one of them"
+    if len(set(actions)) != len(actions):
+        yield path, "got an action twice; want each once"
+
+
+def _match_resources(resources: MatchResources, path: Path) -> Refusals:
+    for field, rules in (
+        ("resourceRules", resources.resource_rules),
+        ("excludeResourceRules", resources.exclude_resource_rules),
+    ):
+        yield from refused_rules(rules, (*path, field), _resources)
+        for index, rule in enumerate(rules):
+            for at, name in enumerate(rule.resource_names):
+                if wrong := _no_segment(name):
+                    yield (*path, field, index, "resourceNames", at), wrong
+    yield from refused_label_selector(resources.namespace_selector, (*path, "namespaceSelector"))
+    yield from refused_label_selector(resources.object_selector, (*path, "objectSelector"))
+
+
+def _resources(resources: tuple[str, ...], path: Path) -> Refusals:
+    """Yield the problems of a rule's resources in upstream's order, in which a later ``*`` covers no earlier name."""
+    last_plain, of_resource, of_sub_resource = "*", set[str](), set[str]()
+    for index, item in enumerate(resources):
+        name, slash, sub = item.partition("/")
+        if not slash:
+            last_plain = item
+            continue
+        if name in of_resource or sub in of_sub_resource:
+            yield (*path, index), f"got {item!r} behind a wildcard that covers it"
+        of_resource |= {name} if sub == "*" else set()
+        of_sub_resource |= {sub} if name == "*" else set()
+    if "*/*" in resources and len(resources) > 1:
+        yield path, "got '*/*' and more, want '*/*' alone"
+    if "*" in resources and last_plain != "*":
+        yield path, "got '*' and more without subresources, want '*' alone"
+
+
+def _param_kind(kind: AnyParamKind | None) -> Refusals:
+    if kind is None:
+        return
+    if not is_api_version(kind.api_version):
+        yield ("spec", "paramKind", "apiVersion"), f"got {kind.api_version!r}, want an apiVersion, as in v1 or group/v1"
+    if not is_kind(kind.kind):
+        yield ("spec", "paramKind", "kind"), f"got {kind.kind!r}, want the name of a kind, as in ConfigMap"
+
+
+def _conditions(conditions: tuple[MatchCondition, ...]) -> Refusals:
+    path = ("spec", "matchConditions")
+    if len(conditions) > MAX_MATCH_CONDITIONS:
+        yield path, f"got {len(conditions)} entries, want at most {MAX_MATCH_CONDITIONS}"
+    yield from _unique([each.name for each in conditions], path, "name")
+
+
+def _variables(variables: tuple[Variable, ...]) -> Refusals:
+    for index, each in enumerate(variables):
+        if each.name in _RESERVED:
+            yield ("spec", "variables", index, "name"), f"got {each.name!r}, a reserved word of CEL; want another name"
+
+
+def _validation(validation: NativeValidation, path: Path) -> Refusals:
+    message = validation.message
+    if message and not message.strip():
+        yield (*path, "message"), "got a blank message; remove it, or say what is wrong"
+    elif message and any(each in message.strip() for each in "\n\r"):
+        yield (*path, "message"), "got a message with a line break, want one line"
+
+
+def _audit_annotations(annotations: tuple[AuditAnnotation, ...]) -> Refusals:
+    path = ("spec", "auditAnnotations")
+    if len(annotations) > MAX_AUDIT_ANNOTATIONS:
+        yield path, f"got {len(annotations)} entries, want at most {MAX_AUDIT_ANNOTATIONS}"
+    yield from _unique([each.key for each in annotations], path, "key")
+    for index, each in enumerate(annotations):
+        if "/" in each.key:
+            yield (*path, index, "key"), f"got {each.key!r}, want a name without '/'; the policy's name is put in front"
+        size = len(each.value_expression.strip().encode(errors="replace"))
+        if size > MAX_AUDIT_EXPRESSION_BYTES:
+            yield (*path, index, "valueExpression"), f"got {size} bytes, want at most {MAX_AUDIT_EXPRESSION_BYTES}"
+
+
+def _param_ref(reference: BindingParamRef | None) -> Refusals:
+    if reference is None:
+        return
+    path = ("spec", "paramRef")
+    if bool(reference.name) == (reference.label_selector is not None):
+        yield path, "want exactly one of name and selector"
+    if reference.name and (wrong := _no_segment(reference.name)):
+        yield (*path, "name"), wrong
+    if reference.label_selector is not None:
+        yield from refused_label_selector(reference.label_selector, (*path, "selector"))
+
+
+def _unique(names: Iterable[str], path: Path, key: str) -> Refusals:
+    seen: set[str] = set()
+    for index, name in enumerate(names):
+        if name in seen:
+            yield (*path, index, key), f"duplicate {key} {name!r}; want each {key} once"
+        seen.add(name)
+
+
+def _no_segment(name: str) -> str:
+    """Return a message if a name cannot be part of a path (IsPathSegmentName); empty if it can."""
+    if name in {".", ".."} or any(each in name for each in "/%"):
+        return f"got {name!r}, want the name of an object"
+    return ""

@@ -1,0 +1,136 @@
+"""The request that creates an object, as a native policy sees it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from ..kube.unchecked import text_at
+from ..policy.match import MatchRequest, any_matches, unselected
+from ..policy.model import MatchConstraints
+from .as_created import as_created
+from .resources import ResourceKind, Resources
+
+_OPTIONS: Final = {"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Creation:
+    """The request that creates an object."""
+
+    kind: ResourceKind
+    equivalents: Sequence[ResourceKind]
+    """The other groups and versions under which the API server serves the object."""
+    object: Mapping[str, Any]
+    """The object as validation sees it (``as_created``)."""
+    stated_name: str
+    """The name in the document; empty if the API server makes one of generateName."""
+    user: Mapping[str, Any]
+    """``request.userInfo``."""
+
+    @property
+    def name(self) -> str:
+        """The object's name; one that the API server makes of generateName is made before validation."""
+        return text_at(self.object, "metadata", "name")
+
+    @property
+    def namespace(self) -> str:
+        """The request's namespace; empty for an object of the cluster, but for a Namespace the name that it states."""
+        if self.is_namespace:
+            return self.stated_name
+        return str(self.object["metadata"].get("namespace") or "") if self.kind.namespaced else ""
+
+    @property
+    def is_namespace(self) -> bool:
+        """Whether the object is a Namespace, which has no ``namespaceObject``."""
+        return (self.kind.api_version, self.kind.kind) == ("v1", "Namespace")
+
+    def as_cel(self, matched: ResourceKind) -> dict[str, Any]:
+        """Return the variable ``request`` for a policy that matches under ``matched``; empty fields are absent."""
+        names = {"name": self.name, "namespace": self.namespace}
+        return {
+            "kind": _kind(matched),
+            "resource": _resource(matched),
+            "requestKind": _kind(self.kind),
+            "requestResource": _resource(self.kind),
+            **{key: value for key, value in names.items() if value},
+            "operation": "CREATE",
+            "userInfo": self.user,
+            "dryRun": False,
+            "options": _OPTIONS,
+        }
+
+    def as_kind(self, kind: ResourceKind) -> Mapping[str, Any]:
+        """Return the object under another version of it, which differs in its name alone."""
+        return self.object if kind == self.kind else {**self.object, "apiVersion": kind.api_version}
+
+
+def creation_of(
+    document: Mapping[str, Any], resources: Resources, *, namespace: str, user: Mapping[str, Any]
+) -> tuple[Creation | None, list[str]]:
+    """Return the request that creates a document's object, or what prevents it.
+
+    Args:
+        document: the object as it is written; a Pod with the defaults that a mutating webhook sees.
+        resources: the known resources.
+        namespace: the namespace of a namespaced object that names none.
+        user: the requester, as ``request.userInfo``.
+    """
+    version, kind = text_at(document, "apiVersion"), text_at(document, "kind")
+    known = resources.of(version, kind)
+    if known is None:
+        return None, [f"the resource of {version} {kind} is not known; give its CustomResourceDefinition"]
+    made, problems = as_created(document, known, namespace)
+    if problems:
+        return None, problems
+    creation = Creation(
+        kind=known,
+        equivalents=resources.equivalents(known),
+        object=made,
+        stated_name=text_at(document, "metadata", "name"),
+        user=user,
+    )
+    return creation, []
+
+
+def matched_kind(
+    constraints: MatchConstraints, creation: Creation, namespaces: Mapping[str, Mapping[str, Any]]
+) -> ResourceKind | None:
+    """Return the kind under which constraints match a creation; None if they do not. No rules match everything.
+
+    Source: Matcher.Matches, apiserver pkg/admission/plugin/policy/matching/matching.go.
+
+    Raises:
+        NamespaceUnknownError: all else matches, and the labels that the namespaceSelector needs are unknown.
+    """
+    request = _match_request(creation)
+    kinds = [creation.kind]
+    if constraints.match_policy == "Equivalent":
+        kinds += creation.equivalents
+    seen = [replace(request, group=each.group, version=each.version, resource=each.plural) for each in kinds]
+    if any(any_matches(constraints.exclude_resource_rules, each) for each in seen):
+        return None
+    rules = constraints.resource_rules
+    found = [kind for kind, each in zip(kinds, seen, strict=True) if not rules or any_matches(rules, each)]
+    return found[0] if found and not unselected(constraints, request, namespaces) else None
+
+
+def _match_request(creation: Creation) -> MatchRequest:
+    return MatchRequest(
+        operation="CREATE",
+        group=creation.kind.group,
+        version=creation.kind.version,
+        resource=creation.kind.plural,
+        sub_resource="",
+        name=creation.name,
+        namespace=creation.namespace,
+        object=creation.object,
+        old_object=None,
+    )
+
+
+def _kind(kind: ResourceKind) -> dict[str, str]:
+    return {"group": kind.group, "version": kind.version, "kind": kind.kind}
+
+
+def _resource(kind: ResourceKind) -> dict[str, str]:
+    return {"group": kind.group, "version": kind.version, "resource": kind.plural}
