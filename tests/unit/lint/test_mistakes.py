@@ -62,6 +62,14 @@ REFUSED = {
         "did you mean priorityClassName?",
     ),
     "a patch's pointer": (patches("{'op': 'add', 'path': 'spec/priority', 'value': 1}"), "want a JSON Pointer"),
+    "an item of a loop": (
+        mutates("tolerations: \"[gpu.vendor].map(v, {'key': v + '.com/gpu', 'operator': 'Exist'})\""),
+        "did you mean Exists?",
+    ),
+    "a branch of a choice": (
+        mutates("tolerations: \"gpu.count > 1 ? [{'key': gpu.vendor, 'operator': 'Exist'}] : []\""),
+        "did you mean Exists?",
+    ),
     "a patch's field": (patches("{'op': 'add', 'pat': '/spec/priority', 'value': 1}"), "did you mean path?"),
 }
 
@@ -83,6 +91,8 @@ def test_a_literal_that_every_pod_is_refused_for(mistake: str) -> None:
         "jsonPatch: \"[{'op': 'test', 'path': '/metadata/labels/a~1b', 'value': 'x'}]\"",
         "labels: {a: gpu.vendor}",
         "env: {A: \"'any value!'\"}",
+        "jsonPatch: \"[{'op': 'add', 'path': '/spec/volumes/-', 'value': {'name': 's', 'hostPath': {'path': '/x'}}}]\"",
+        "tolerations: \"[{'a': 'b', 'key': 'c'}].filter(r, r.a != '').map(r, {'key': r.key, 'operator': 'Exists'})\"",
         "gang: \"'g'\"",
     ],
 )
@@ -108,6 +118,7 @@ def test_maps_of_a_variable_that_are_no_tolerations_are_left_alone() -> None:
         "object.spec.?nodeName.orValue('').find('(') == ''",
         "duration('1d') > duration('1h')",
         "timestamp('not a time') < timestamp('2026-01-01T00:00:00Z')",
+        "cidr('10.0.0.0').prefixLength() == 8",
         "semver('1.2').major() > 1",
         "ip('1.2.3').family() == 4",
     ],
@@ -143,7 +154,8 @@ def test_arguments_that_their_functions_take_are_left_alone() -> None:
             "object.spec.?tolerations.orValue([]).all(t, t.?effect.orValue('') != 'Noschedule')",
             "did you mean NoSchedule?",
         ),
-        ("mig.known('1g.11gb')", "did you mean 1g."),
+        ("gpu.requests.all(i, r, r.kind != 'MIG')", "gpu.requests[].kind is never 'MIG'; did you mean mig?"),
+        ("mig.known('1g.11gb')", "want one of 1g."),
     ],
 )
 def test_a_text_that_the_field_never_has(expression: str, advice: str) -> None:
@@ -168,6 +180,10 @@ def test_a_variable_stands_for_its_field() -> None:
         "object.metadata.?labels[?'effect'].orValue('') == 'anything'",
         "object.spec.containers.exists(c, c.name == 'Always')",
         "mig.known('nvidia.com/mig-1g.10gb')",
+        "object.spec.?tolerations.orValue([]).all(t, !has(t.effect) || t.effect == '')",
+        "object.spec.containers.all(c, c.?resizePolicy.orValue([]).all(r, r.restartPolicy == 'NotRequired'))",
+        "object.spec.?nodeSelector[?'operator'].orValue('') != 'team-a'",
+        "[{'vendor': 'Nvidia'}].exists(gpu, gpu.vendor == 'Nvidia')",
     ],
 )
 def test_a_text_that_the_field_may_have_is_left_alone(expression: str) -> None:
@@ -193,6 +209,11 @@ def test_amounts_that_are_compared_as_text(expression: str) -> None:
         "object.spec.nodeName == ''",
         "object.spec.containers.all(c, c.env.all(e, e.name != ''))",
         "object.spec.initContainers.size() == 0",
+        "'team' in object.metadata.labels",
+        "!has(object.spec.affinity.nodeAffinity)",
+        "object.spec.containers.all(c, has(c.resources.limits.memory))",
+        "object.spec.containers.all(i, c, c.securityContext.privileged == false)",
+        "object.spec.?initContainers.orValue([]).all(c, c.restartPolicy != 'Always')",
     ],
 )
 def test_a_field_that_a_pod_may_lack(expression: str) -> None:
@@ -207,16 +228,36 @@ def test_a_field_that_a_pod_may_lack(expression: str) -> None:
         "object.spec.containers.all(c, has(c.env) && c.env.all(e, e.name != ''))",
         "object.spec.containers.all(c, c.name != '' && c.image != '')",
         "object.spec.restartPolicy == 'Always' && object.metadata.name != 'x'",
-        "!has(object.spec.affinity.nodeAffinity) || has(object.spec.affinity)",
+        "!has(object.spec.affinity) || !has(object.spec.affinity.nodeAffinity)",
+        "object.spec.?volumes.orValue([]).all(v, !has(v.hostPath) || v.hostPath.path != '/')",
+        "has(object.metadata.labels) && ['a'].all(k, k in object.metadata.labels) && object.metadata.labels['a'] != ''",
+        "object.spec.containers.all(i, c, c.name != '')",
     ],
 )
 def test_a_field_that_is_asked_for_or_always_there_is_left_alone(expression: str) -> None:
     assert found(validates(expression), "unguarded-field") == ()
 
 
+def test_a_pod_of_generate_name_has_no_name_before_it_is_made() -> None:
+    assert len(found(mutates("labels: {a: object.metadata.name}"), "unguarded-field")) == 1
+    assert found(validates("object.metadata.name != 'x'"), "unguarded-field") == ()
+
+
+def test_labels_that_the_object_selector_wants_are_there() -> None:
+    text = (
+        "matchConstraints:\n  objectSelector: {matchLabels: {team: a}}\n"
+        "  resourceRules: [{apiGroups: [''], apiVersions: [v1], operations: [CREATE], resources: [pods]}]\n"
+    )
+    assert (
+        found(spec(f"{text}mutations:\n- labels: {{x: \"object.metadata.labels['team']\"}}\n"), "unguarded-field") == ()
+    )
+
+
 def test_a_limit_that_forgets_claims_is_a_note() -> None:
     assert len(found(validates("gpu.count <= 8"), "forgotten-claims")) == 1
     assert found(validates("gpu.count <= 8 && gpu.kind != 'claim'"), "forgotten-claims") == ()
-    assert found(validates("gpu.count == 8"), "forgotten-claims") == ()
+    for other in ("gpu.count == 8", "gpu.count > 0", "gpu.count < 9 || gang.known", "gpu.count > 8 ? false : true"):
+        assert found(validates(other), "forgotten-claims") == ()
+    assert found(validates("gpu.count <= 8 && !has(object.spec.resourceClaims)"), "forgotten-claims") == ()
     warns = validates("gpu.count <= 8").replace("[Deny]", "[Warn]")
     assert found(warns, "forgotten-claims") == ()

@@ -6,18 +6,22 @@ from typing import Final, TypeAlias
 from ..cel.tree import Call, Literal, Loop, Name, Select, Tree, children
 from ..cel.typing import VARIABLES
 from ..kube.paths import ELEMENT
+from ..kube.schema import PodSchema, Schema
+from ..kube.typed import MisfitError, type_at
 from .findings import Linted
 
 Where: TypeAlias = tuple[str, ...]
 """The path of a field, from the variable: ("object", "spec", "containers", ELEMENT, "name")."""
 Scope: TypeAlias = Mapping[str, Where]
-"""The paths of the values that the variables of the loops around a part stand for."""
+"""The paths of the values that the variables of the loops around a part stand for; empty: a value without a path."""
 
 _PREFIX: Final = "variables."
 _STEPS: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 _SAME: Final = frozenset({"orValue", "dyn", "optional.of", "value"})
 """The functions whose result is their first operand, or a default."""
 _NOBODY: Final[Scope] = {}
+_TWO: Final = 3
+"""The number of names of a loop with two variables; the last one is the macro's own."""
 
 
 def parts_of(policy: Linted) -> Iterator[tuple[tuple[str | int, ...], Tree, Scope]]:
@@ -34,7 +38,7 @@ def where(policy: Linted, tree: Tree, scope: Scope) -> Where | None:  # noqa: PL
     """
     match tree:
         case Name(name=name) if name in scope:
-            return scope[name]
+            return scope[name] or None
         case Name(name=name) if name.removeprefix(_PREFIX) in policy.variables and name.startswith(_PREFIX):
             return where(policy, policy.variables[name.removeprefix(_PREFIX)], _NOBODY)
         case Name(name=name) if name.partition(".")[0] in VARIABLES:
@@ -51,6 +55,40 @@ def where(policy: Linted, tree: Tree, scope: Scope) -> Where | None:  # noqa: PL
             return None
 
 
+def holder(schema: PodSchema, found: Where) -> str:
+    """Return the name of the Kubernetes type that has a field of the pod: ``Container`` of a container's image.
+
+    Empty for a key of a map, and for a path that is not of the pod or that a Pod does not have.
+    """
+    kind = _type(schema, found[:-1])
+    return kind.message.rpartition(".")[2] if kind is not None and kind.kind == "message" else ""
+
+
+def is_map(schema: PodSchema, found: Where) -> bool:
+    """Return whether a field of the pod is a map, such as the labels."""
+    kind = _type(schema, found)
+    return kind is not None and kind.kind == "map"
+
+
+def shown(found: Where) -> str:
+    """Return a path as text: ``spec.containers[].image``, ``metadata.labels[example.com/team]``, ``gpu.vendor``."""
+    first, *rest = found
+    text = "" if first == "object" else first
+    for step in rest:
+        plain = step.isidentifier()
+        text += "[]" if step == ELEMENT else f".{step}" if plain and text else step if plain else f"[{step}]"
+    return text
+
+
+def _type(schema: PodSchema, found: Where) -> Schema | None:
+    if found[0] not in ("object", "oldObject"):
+        return None
+    try:
+        return type_at(schema, found[1:])
+    except MisfitError:
+        return None
+
+
 def _below(path: Where | None, step: str) -> Where | None:
     return None if path is None else (*path, step)
 
@@ -62,8 +100,18 @@ def _walk(policy: Linted, tree: Tree, scope: Scope) -> Iterator[tuple[Tree, Scop
             yield from _walk(policy, child, scope)
         return
     yield from _walk(policy, tree.over, scope)
-    element = _below(where(policy, tree.over, scope), ELEMENT)
-    own = {name for name in tree.variables if element is None or name != tree.variables[0]}
-    inner = {name: path for name, path in scope.items() if name not in own}
+    inner = {**scope, **dict.fromkeys(tree.variables, ()), **_elements(policy, tree, scope)}
     for part in tree.parts:
-        yield from _walk(policy, part, inner if element is None else {**inner, tree.variables[0]: element})
+        yield from _walk(policy, part, inner)
+
+
+def _elements(policy: Linted, loop: Loop, scope: Scope) -> Scope:
+    """Return the variable of a loop that stands for an element, with the element's path; empty if it has none.
+
+    Of two variables that is the second; the only variable of a loop over a map is a key.
+    """
+    over = where(policy, loop.over, scope)
+    two = len(loop.variables) == _TWO
+    if over is None or (not two and is_map(policy.environment.schema, over)):
+        return {}
+    return {loop.variables[1 if two else 0]: (*over, ELEMENT)}

@@ -1,6 +1,7 @@
-"""An order of quantities that are text: `'16Gi' < '8Gi'` is true, and a number cannot be compared with a text.
+"""Quantities that are compared by order as strings: `'16Gi' < '8Gi'` is true.
 
-The amounts in a pod's `limits` and `requests` are texts, as the API server sends them.
+The amounts in a pod's `limits` and `requests` are strings, as the API server sends them; with a number they cannot be
+compared at all.
 
 Bad:
 
@@ -24,11 +25,13 @@ from typing import Final
 
 from ...cel.tree import Call
 from ...errors import Problem
+from ...kube.paths import ELEMENT
 from ..findings import Level, Library
 from ..places import Where, parts_of, where
 
 LEVEL = Level.WARNING
 
+_WANT: Final = "want quantity(a).compareTo(quantity(b)) <= 0, or isGreaterThan()"
 _ORDERS: Final = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
 
 
@@ -39,13 +42,13 @@ def check(library: Library) -> Iterator[Problem]:
             if isinstance(part, Call) and part.function in _ORDERS:
                 amounts = filter(None, (_amount(where(policy, side, scope)) for side in part.operands))
                 for amount in amounts:
-                    yield policy.within(path, part, f"{amount} is text; want quantity(...), with compareTo()")
+                    yield policy.within(path, part, f"{amount} is a string; {_WANT}")
 
 
 def _amount(found: Where | None) -> str:
     """Return the path of an amount below limits or requests as text; empty for any other path, or none."""
     match found:
-        case ("object" | "oldObject", *_, "limits" | "requests" as amounts, name):
+        case ("object" | "oldObject", *_, "limits" | "requests" as amounts, str() as name) if name != ELEMENT:
             return f"{amounts}[{name}]"
         case _:
             return ""

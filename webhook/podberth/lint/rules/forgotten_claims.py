@@ -1,8 +1,8 @@
-"""A limit on `gpu.count` that a pod passes by asking for its devices with ResourceClaims.
+"""A limit on `gpu.count` that a pod evades by asking for its devices with ResourceClaims.
 
 `gpu.count` and `gpu.perContainer` count extended resources. Devices of claims are in `gpu.claims`, and their number may
-be unknown. The rule looks at validations that compare these fields by order, in policies that read neither `gpu.claims`
-nor `gpu.kind`.
+be unknown. The rule looks at validations `gpu.count <= 8`, also joined by `&&`, in policies that read neither
+`gpu.claims` nor `gpu.kind` nor the pod's `resourceClaims`.
 
 Bad:
 
@@ -20,16 +20,16 @@ Good:
 from collections.abc import Iterator
 from typing import Final
 
-from ...cel.tree import Call
+from ...cel.tree import Call, Select, Tree
 from ...errors import Problem
-from ..findings import Level, Library
-from ..places import parts_of, where
+from ..findings import Level, Library, Linted
+from ..places import Scope, parts_of, where
 
 LEVEL = Level.NOTE
 
-_ORDERS: Final = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
 _COUNTS: Final = (("gpu", "count"), ("gpu", "perContainer"))
-_OF_CLAIMS: Final = (("gpu", "claims"), ("gpu", "kind"))
+_OF_CLAIMS: Final = (("gpu", "claims"), ("gpu", "kind"), ("object", "spec", "resourceClaims"))
+_SAID: Final = "leaves out devices of ResourceClaims; add gpu.claims.size() == 0, or count gpu.claims"
 
 
 def check(library: Library) -> Iterator[Problem]:
@@ -37,11 +37,28 @@ def check(library: Library) -> Iterator[Problem]:
     for policy in library.policies:
         if "Deny" not in policy.spec.validation_actions:
             continue
-        parts = list(parts_of(policy))
-        if any((where(policy, part, scope) or ())[:2] in _OF_CLAIMS for _, part, scope in parts):
+        if any(_asks_for_claims(policy, part, scope) for _, part, scope in parts_of(policy)):
             continue
-        for path, part, scope in parts:
-            if path[1] == "validations" and isinstance(part, Call) and part.function in _ORDERS:
-                counted = [each for each in part.operands if where(policy, each, scope) in _COUNTS]
-                for each in counted:
-                    yield policy.within(path, each, "devices of ResourceClaims are not counted; see gpu.claims")
+        for index, validation in enumerate(policy.spec.validations):
+            for limited in _limits(policy, policy.tree(validation.expression)):
+                place = ("spec", "validations", index, "expression")
+                yield policy.within(place, limited, f"{'.'.join(where(policy, limited, {}) or ())} {_SAID}")
+
+
+def _asks_for_claims(policy: Linted, part: Tree, scope: Scope) -> bool:
+    asked = Select(operand=part.operand, field=part.field, asks=False) if isinstance(part, Select) else part
+    found = where(policy, asked, scope) or ()
+    return any(found[: len(each)] == each for each in _OF_CLAIMS)
+
+
+def _limits(policy: Linted, tree: Tree) -> Iterator[Tree]:
+    """Yield the counts that an expression limits from above, if it is such a limit or several joined by ``&&``."""
+    match tree:
+        case Call(function="_&&_", operands=operands):
+            for each in operands:
+                yield from _limits(policy, each)
+        case Call(function="_<_" | "_<=_", operands=(count, _)) | Call(function="_>_" | "_>=_", operands=(_, count)):
+            if where(policy, count, {}) in _COUNTS:
+                yield count
+        case _:
+            return

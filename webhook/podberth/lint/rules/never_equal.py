@@ -1,4 +1,4 @@
-"""A comparison with a text that the field never has, because it is misspelt.
+"""A comparison with a string that the field never has.
 
 The rule knows the values of podberth's own variables (`gpu.kind`, `gpu.vendor`, `gang.system` ...) and of the fields of
 a Pod that take one of a few words. Of `gang.source` only the case of the letters is compared. The argument of
@@ -30,7 +30,7 @@ from ...workload.gpus import Kind
 from ...workload.memberships import MEMBERSHIPS
 from ...workload.systems import PLAIN, SYSTEMS
 from ..findings import Level, Library, Linted
-from ..places import Scope, Where, parts_of, where
+from ..places import Scope, Where, holder, parts_of, shown, where
 
 LEVEL = Level.WARNING
 
@@ -44,16 +44,19 @@ _OURS: Final[Mapping[Where, frozenset[str]]] = {
     ("gang", "system"): frozenset({PLAIN, *(each.name for each in SYSTEMS)}),
     ("request", "operation"): frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"}),
 }
-# kubernetes/api core/v1 types.go: the constants of these fields' types, by the field's name below the pod's spec.
-_OF_PODS: Final[Mapping[str, frozenset[str]]] = {
-    "restartPolicy": frozenset({"Always", "OnFailure", "Never"}),
-    "imagePullPolicy": frozenset({"Always", "IfNotPresent", "Never"}),
-    "preemptionPolicy": frozenset({"Never", "PreemptLowerPriority"}),
-    "dnsPolicy": frozenset({"ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"}),
-    "effect": frozenset({"NoSchedule", "PreferNoSchedule", "NoExecute"}),
-    "operator": frozenset({"Exists", "Equal", "Lt", "Gt", "In", "NotIn", "DoesNotExist"}),
-    "whenUnsatisfiable": frozenset({"DoNotSchedule", "ScheduleAnyway"}),
-    "terminationMessagePolicy": frozenset({"File", "FallbackToLogsOnError"}),
+# kubernetes/api core/v1 types.go: the constants of the fields' types.
+_SELECTING: Final = frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Lt", "Gt"})
+_OF_PODS: Final[Mapping[tuple[str, str], frozenset[str]]] = {
+    ("PodSpec", "restartPolicy"): frozenset({"Always", "OnFailure", "Never"}),
+    ("PodSpec", "preemptionPolicy"): frozenset({"Never", "PreemptLowerPriority"}),
+    ("PodSpec", "dnsPolicy"): frozenset({"ClusterFirst", "ClusterFirstWithHostNet", "Default", "None"}),
+    ("Container", "imagePullPolicy"): frozenset({"Always", "IfNotPresent", "Never"}),
+    ("Container", "terminationMessagePolicy"): frozenset({"File", "FallbackToLogsOnError"}),
+    ("Toleration", "effect"): frozenset({"NoSchedule", "PreferNoSchedule", "NoExecute"}),
+    ("Toleration", "operator"): frozenset({"Exists", "Equal", "Lt", "Gt"}),
+    ("NodeSelectorRequirement", "operator"): _SELECTING,
+    ("LabelSelectorRequirement", "operator"): _SELECTING,
+    ("TopologySpreadConstraint", "whenUnsatisfiable"): frozenset({"DoNotSchedule", "ScheduleAnyway"}),
 }
 _SOURCES: Final = frozenset({"label", *(kind for row in MEMBERSHIPS for kind in row.sized_by)})
 _COMPARISONS: Final = frozenset({"_==_", "_!=_"})
@@ -81,22 +84,22 @@ def _compared(policy: Linted, call: Call, scope: Scope) -> Iterator[tuple[Tree, 
     for side, literal in literals:
         if isinstance(literal, Literal) and isinstance(literal.value, str):
             found = where(policy, side, scope)
-            wrong = _wrong(found, literal.value, _default(side)) if found else ""
+            wrong = _wrong(policy, found, literal.value) if found and literal.value != _default(side) else ""
             if wrong:
                 yield literal, wrong
 
 
-def _wrong(found: Where, value: str, default: object) -> str:
+def _wrong(policy: Linted, found: Where, value: str) -> str:
     if found == ("gang", "source"):
         meant = {each.lower(): each for each in _SOURCES}.get(value.lower(), value)
         return "" if meant == value else f"gang.source is never {value!r}; did you mean {meant}?"
-    known = _OURS.get(found) or (_OF_PODS.get(found[-1]) if found[:2] == ("object", "spec") else None)
-    if known is None or value in known or value == default:
+    known = _OURS.get(found) or _OF_PODS.get((holder(policy.environment.schema, found), found[-1]))
+    # A pod may lack the field, which people write as the empty string.
+    if known is None or value in known or not value:
         return ""
-    name = ".".join(step for step in found if step != ELEMENT)
     same = [each for each in known if each.lower() == value.lower()]
     meant = f"; did you mean {same[0]}?" if same else did_you_mean(value, known)
-    return f"{name} is never {value!r}" + (meant or f"; want one of {', '.join(sorted(filter(None, known)))}")
+    return f"{shown(found)} is never {value!r}" + (meant or f"; want one of {', '.join(sorted(filter(None, known)))}")
 
 
 def _default(side: Tree) -> object:
@@ -112,4 +115,11 @@ def _profiles(policy: Linted, call: Call, scope: Scope) -> Iterator[tuple[Tree, 
     match call:
         case Call(function=function, operands=(receiver, Literal(value=str() as name) as literal)):
             if function in _OF_PROFILES and where(policy, receiver, scope) == ("mig",) and not mig.known(name):
-                yield literal, f"no known GPU has the MIG profile {name!r}{did_you_mean(mig.bare(name), _PROFILES)}"
+                yield literal, f"no known GPU has the MIG profile {name!r}{_nearest(mig.bare(name))}"
+
+
+def _nearest(name: str) -> str:
+    """Return the known profiles with as many compute slices as ``name`` as text; empty if there are none."""
+    slices = name.partition("g.")[0]
+    found = [each for each in _PROFILES if each.partition("g.")[0] == slices and each.replace(".", "").isalnum()]
+    return f"; want one of {', '.join(found)}" if found else ""

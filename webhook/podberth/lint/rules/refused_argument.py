@@ -6,13 +6,13 @@ regular expressions of `matches`, `find` and `findAll`.
 Bad:
 
     validations:
-    - {expression: "quantity('8GB').isGreaterThan(quantity('1Gi'))", message: want more}
+    - {expression: "!quantity('8GB').isLessThan(quantity(string(gpu.memoryMiB) + 'Mi'))", message: want less}
     validationActions: [Deny]
 
 Good:
 
     validations:
-    - {expression: "gpu.count < 9 || quantity('8G').isGreaterThan(quantity('1Gi'))", message: want more}
+    - {expression: "!quantity('8Gi').isLessThan(quantity(string(gpu.memoryMiB) + 'Mi'))", message: want less}
     validationActions: [Deny]
 """
 
@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from ...cel.engine import CompileError, Environment, ReviewContext
-from ...cel.tree import Call, Literal
+from ...cel.tree import Call, Literal, Tree
 from ...cel.types import Want
 from ...errors import EvaluationError, Problem
 from ...topology.index import TopologyIndex
@@ -31,10 +31,16 @@ from ..places import parts_of
 
 LEVEL = Level.ERROR
 
-# Each function with the index of the operand that it reads, and an expression that reads the same text.
-_READERS: Final[Mapping[str, tuple[int, str]]] = {
-    **{name: (0, f"{name}({{}})") for name in ("quantity", "duration", "timestamp", "semver", "ip", "cidr", "url")},
-    **{name: (1, f"''.{name}({{}})") for name in ("matches", "find", "findAll")},
+# Each function with the index of the operand that it reads, an expression that reads the same text, and what it takes.
+_READERS: Final[Mapping[str, tuple[int, str, str]]] = {
+    "quantity": (0, "quantity({})", "a Kubernetes quantity, as in 500m, 8G or 8Gi"),
+    "duration": (0, "duration({})", "numbers with the units h, m, s and ms, as in 1h30m"),
+    "timestamp": (0, "timestamp({})", "a time by RFC 3339, as in 2026-01-31T12:00:00Z"),
+    "semver": (0, "semver({})", "major.minor.patch, as in 1.2.3"),
+    "ip": (0, "ip({})", "an IP address"),
+    "cidr": (0, "cidr({})", "an address with the length of its prefix, as in 10.0.0.0/8"),
+    "url": (0, "url({})", "an absolute URL or path"),
+    **{name: (1, f"''.{name}({{}})", "a regular expression of RE2") for name in ("matches", "find", "findAll")},
 }
 
 
@@ -43,19 +49,22 @@ def check(library: Library) -> Iterator[Problem]:
     for policy in library.policies:
         for path, part, _ in parts_of(policy):
             if isinstance(part, Call) and part.function in _READERS:
-                place, reader = _READERS[part.function]
-                read = part.operands[place] if place < len(part.operands) else None
-                if isinstance(read, Literal) and isinstance(read.value, str):
-                    said = _refusal(policy.environment, reader.format(json.dumps(read.value, ensure_ascii=False)))
-                    if said:
-                        yield policy.within(path, read, said)
+                read, said = _refused(policy.environment, part)
+                if said:
+                    yield policy.within(path, read, said)
 
 
-def _refusal(environment: Environment, source: str) -> str:
-    """Return why an expression without variables fails; empty if it has a value."""
+def _refused(environment: Environment, call: Call) -> tuple[Tree, str]:
+    """Return the literal that a function of ``_READERS`` reads, and why it is refused; empty if it is not."""
+    place, reader, want = _READERS[call.function]
+    # With more operands, such as semver's second, the function reads the text otherwise.
+    read = call.operands[place] if len(call.operands) == place + 1 else call
+    if not isinstance(read, Literal) or not isinstance(read.value, str):
+        return read, ""
     nothing = environment.activation({}, ReviewContext(TopologyIndex.build(()), Need()))
     try:
-        environment.compile(source, want=Want.ANY).evaluate(nothing)
+        environment.compile(reader.format(json.dumps(read.value, ensure_ascii=False)), want=Want.ANY).evaluate(nothing)
     except (CompileError, EvaluationError) as error:
-        return f"{source}: {error}"
-    return ""
+        why = f" ({error})" if place else ""
+        return read, f"got {read.value!r}, want {want}{why}"
+    return read, ""

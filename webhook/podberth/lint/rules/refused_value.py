@@ -1,7 +1,8 @@
 """A value that no pod can have: podberth or the API server refuses it when the first pod comes.
 
-A mutation whose expressions read nothing is tried on an example pod. In other mutations, the literals of tolerations,
-of node affinity and of JSON Patch operations are looked at: operators, effects, field names and paths.
+A mutation whose expressions read nothing is tried on an example pod. In the lists that other mutations make, the
+literals of tolerations, of node affinity and of JSON Patch operations are looked at: operators, effects, field names
+and paths.
 
 Bad:
 
@@ -15,10 +16,11 @@ Good:
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, get_args
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from ...cel.engine import ReviewContext
-from ...cel.tree import Entries, Literal, Tree
+from ...cel.tree import Call, Entries, Items, Literal, Loop, Name, Tree
 from ...errors import EvaluationError, Problem, did_you_mean
 from ...kube.json_patch import PatchError, Verb, steps_of
 from ...kube.patch import Draft
@@ -32,40 +34,78 @@ from ...topology.index import TopologyIndex
 from ...topology.need import Need
 from ..findings import Level, Library, LintedMutation
 
+if TYPE_CHECKING:
+    from ...kube.positions import Path
+
 LEVEL = Level.ERROR
 
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """The fields of the maps that a mutation's expression lists, and the values of those that take a few words."""
+
+    keys: frozenset[str]
+    words: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    below: Mapping[str, "_Shape"] = field(default_factory=dict)
+    """The shapes of the items of lists below a field."""
+
+
 # kubernetes/api core/v1 types.go: TolerationOperator, TaintEffect and NodeSelectorOperator, and the fields beside them.
-_WORDS: Final[Mapping[str, Mapping[str, frozenset[str]]]] = {
-    "tolerations": {
-        "operator": frozenset({"Exists", "Equal"}),
-        "effect": frozenset({"", "NoSchedule", "PreferNoSchedule", "NoExecute"}),
-    },
-    "nodeAffinity": {"operator": frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})},
-    "jsonPatch": {"op": frozenset(get_args(Verb))},
-}
-_KEYS: Final[Mapping[str, frozenset[str]]] = {
-    "tolerations": frozenset({"key", "operator", "value", "effect", "tolerationSeconds"}),
-    "nodeAffinity": frozenset({"matchExpressions", "matchFields", "key", "operator", "values", "weight", "preference"}),
-    "jsonPatch": frozenset({"op", "path", "from", "value"}),
-}
-# Other maps stand in the same expressions; one that has none of these keys, or nearly, is left alone.
-_MARKS: Final[Mapping[str, frozenset[str]]] = {
-    "tolerations": frozenset({"key", "operator", "effect"}),
-    "nodeAffinity": frozenset({"matchExpressions", "matchFields", "operator"}),
-    "jsonPatch": frozenset({"op", "path"}),
+_REQUIREMENT: Final = _Shape(
+    frozenset({"key", "operator", "values"}),
+    {"operator": frozenset({"In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"})},
+)
+_SHAPES: Final[Mapping[str, _Shape]] = {
+    "tolerations": _Shape(
+        frozenset({"key", "operator", "value", "effect", "tolerationSeconds"}),
+        {
+            "operator": frozenset({"Exists", "Equal"}),
+            "effect": frozenset({"", "NoSchedule", "PreferNoSchedule", "NoExecute"}),
+        },
+    ),
+    "nodeAffinity": _Shape(
+        frozenset({"matchExpressions", "matchFields"}),
+        below={"matchExpressions": _REQUIREMENT, "matchFields": _REQUIREMENT},
+    ),
+    "jsonPatch": _Shape(frozenset({"op", "path", "from", "value"}), {"op": frozenset(get_args(Verb))}),
 }
 
 
 def check(library: Library) -> Iterator[Problem]:
     """Yield the values of mutations that are refused for every pod, and the literals that are."""
-    refusals = {id(each): _refusal(each) for each in library.mutations}
     for mutation in library.mutations:
-        if refusals[id(mutation)]:
-            yield mutation.policy.problem((*mutation.path, mutation.source.concern), refusals[id(mutation)])
-    for mutation, place, part in library.parts(*_WORDS):
-        if isinstance(part, Entries) and not refusals[id(mutation)]:
-            for found, said in _wrong(mutation, part, of_variable=place[1] == "variables"):
-                yield mutation.policy.within(place, found, said)
+        if said := _refusal(mutation):
+            yield mutation.policy.problem((*mutation.path, mutation.source.concern), said)
+        elif shape := _SHAPES.get(mutation.source.concern):
+            yield from _found(mutation, shape)
+
+
+def _found(mutation: LintedMutation, shape: _Shape) -> Iterator[Problem]:
+    """Yield the literals that are refused in the lists that a mutation's expressions make."""
+    policy = mutation.policy
+    rows = {item.name: index for index, item in enumerate(policy.spec.variables)}
+    for leaf in mutation.leaves:
+        place: Path = (*mutation.path, *leaf.path)
+        tree = policy.tree(leaf.source)
+        while isinstance(tree, Name) and (name := tree.name.removeprefix("variables.")) in policy.variables:
+            place, tree = ("spec", "variables", rows[name], "expression"), policy.variables[name]
+        for item in _items(tree):
+            for part, said in _wrong(policy.environment.schema, shape, item):
+                yield policy.within(place, part, said)
+
+
+def _items(tree: Tree) -> Iterator[Entries]:
+    """Yield the map literals that are items of the list that an expression makes; those of other lists are left out."""
+    match tree:
+        case Items(items=items):
+            yield from (each for each in items if isinstance(each, Entries))
+        case Call(function="_?_:_", operands=(_, *branches)) | Call(function="_+_", operands=branches):
+            for each in branches:
+                yield from _items(each)
+        case Loop(parts=(_, _, step, _)):
+            yield from _items(step)
+        case _:
+            return
 
 
 def _refusal(mutation: LintedMutation) -> str:
@@ -82,34 +122,28 @@ def _refusal(mutation: LintedMutation) -> str:
         proposal = Proposal(concern=compiled.concern, leaves={**leaves, **compiled.literals})
         pipeline.apply(Draft(example), proposal, surroundings)
     except EvaluationError as error:
-        return f"no pod can have it: {error}"
+        return f"refused for every pod: {error}"
     return ""
 
 
-def _wrong(mutation: LintedMutation, part: Entries, *, of_variable: bool) -> Iterator[tuple[Tree, str]]:
-    """Yield the keys and values of a map literal that no pod can have there, each with the problem.
-
-    A variable may have maps of another kind, so one with unknown keys is left alone.
-    """
-    concern = mutation.source.concern
-    marks, keys = _MARKS[concern], _KEYS[concern]
-    pairs = [(key, value) for key, value in part.entries if isinstance(key, Literal) and isinstance(key.value, str)]
-    texts = {str(key.value): (key, value) for key, value in pairs}
-    strange = texts.keys() - keys
-    if (of_variable and strange) or not any(name in marks or did_you_mean(name, marks) for name in texts):
-        return
-    for name, (key, value) in texts.items():
-        if name in strange:
-            yield key, f"got the field {name!r}{did_you_mean(name, keys)}"
-        if not isinstance(value, Literal) or not isinstance(value.value, str):
+def _wrong(schema: PodSchema, shape: _Shape, item: Entries) -> Iterator[tuple[Tree, str]]:
+    """Yield the keys and values of a map literal that no pod can have there, each with the problem."""
+    for key, value in item.entries:
+        if not isinstance(key, Literal) or not isinstance(key.value, str):
             continue
-        known = _WORDS[concern].get(name, frozenset({value.value}))
-        if value.value not in known:
-            want = did_you_mean(value.value, known) or f", want one of {', '.join(sorted(filter(None, known)))}"
-            yield value, f"{name}: got {value.value!r}{want}"
-        if concern == "jsonPatch" and name in ("path", "from"):
-            said = _no_such_path(mutation.policy.environment.schema, value.value)
-            if said:
+        name = key.value
+        if name not in shape.keys:
+            near = did_you_mean(name, shape.keys) or f"; want one of {', '.join(sorted(shape.keys))}"
+            yield key, f"unknown field {name!r}{near}"
+        elif name in shape.below:
+            for each in _items(value):
+                yield from _wrong(schema, shape.below[name], each)
+        elif isinstance(value, Literal) and isinstance(value.value, str):
+            known = shape.words.get(name, frozenset({value.value}))
+            if value.value not in known:
+                want = did_you_mean(value.value, known) or f", want one of {', '.join(sorted(filter(None, known)))}"
+                yield value, f"{name}: got {value.value!r}{want}"
+            if "op" in shape.keys and name in ("path", "from") and (said := _no_such_path(schema, value.value)):
                 yield value, said
 
 

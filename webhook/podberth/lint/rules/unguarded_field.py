@@ -1,8 +1,9 @@
-"""A field that a pod may lack, read without a question whether it is there.
+"""A field that a pod may lack, read without a check that it is there.
 
 The expression fails for a pod without the field, and under failurePolicy Fail that pod is refused. A field counts as
-guarded if the policy asks for it anywhere: with `has()`, with `in`, or by `.?` and `[?...]`. Fields that every pod has
-when a webhook gets it (a container's name, `restartPolicy`, the tolerations of the API server) are left alone.
+checked if the policy asks for it anywhere: with `has()`, with `in`, by `.?` and `[?...]`, in a loop over the map, or by
+its objectSelector. `has(a.b.c)` asks for `c`, and fails where `b` is absent. Fields that every pod has when a webhook
+gets it (a container's name, `restartPolicy`, the tolerations of the API server) are left alone.
 
 Bad:
 
@@ -17,63 +18,96 @@ Good:
     validationActions: [Deny]
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from ...cel.tree import Call, Literal, Select, Tree
+from ...cel.tree import Call, Literal, Loop, Select, Tree
 from ...errors import Problem
 from ...kube.paths import ELEMENT
 from ..findings import Level, Library, Linted
-from ..places import Scope, Where, parts_of, where
+from ..places import Scope, Where, holder, is_map, parts_of, shown, where
 
 LEVEL = Level.WARNING
 
 _OPTIONAL: Final = frozenset({"_?._", "_[?_]"})
-# What the API server always writes or sets before it asks webhooks: kubernetes pkg/apis/core/v1/defaults.go, the fields
-# of api core/v1 types.go without omitempty, and the admission plugins ServiceAccount, Priority and
-# DefaultTolerationSeconds, which are on by default.
-_ALWAYS: Final = frozenset(
-    {
-        *("metadata", "spec", "name", "namespace", "uid", "kind", "apiVersion", "containers", "resources"),
-        *("restartPolicy", "dnsPolicy", "schedulerName", "securityContext", "terminationGracePeriodSeconds"),
-        *("enableServiceLinks", "serviceAccountName", "serviceAccount", "tolerations", "priority", "preemptionPolicy"),
-        *("image", "imagePullPolicy", "terminationMessagePath", "terminationMessagePolicy"),
-        *("mountPath", "containerPort", "protocol", "controller", "nodeSelectorTerms", "topologyKey", "maxSkew"),
-        *("whenUnsatisfiable", "weight", "preference", "podAffinityTerm", "conditionType"),
-    }
-)
-# core/v1 NodeSelectorRequirement: key and operator are always there, and the operators In and NotIn need values.
-_SELECTORS: Final = frozenset({"matchExpressions", "matchFields"})
+_NAME: Final[Where] = ("object", "metadata", "name")
+_LABELS: Final[Where] = ("object", "metadata", "labels")
+# What a Pod always has when webhooks get it, by type: the fields of kubernetes/api core/v1 types.go without omitempty,
+# pkg/apis/core/v1/defaults.go, and the admission plugins ServiceAccount, Priority and DefaultTolerationSeconds, which
+# are on by default. Of types that are not listed, no field is reported.
+_ALWAYS: Final[Mapping[str, frozenset[str]]] = {
+    name: frozenset(fields.split())
+    for name, fields in {
+        "Pod": "apiVersion kind metadata spec",
+        "ObjectMeta": "namespace",
+        "OwnerReference": "apiVersion kind name uid",
+        "PodSpec": "containers restartPolicy dnsPolicy schedulerName securityContext terminationGracePeriodSeconds "
+        "enableServiceLinks serviceAccountName serviceAccount tolerations priority preemptionPolicy",
+        "Container": "name image imagePullPolicy resources terminationMessagePath terminationMessagePolicy",
+        "ContainerPort": "containerPort protocol",
+        "ResourceRequirements": "",
+        "SecurityContext": "",
+        "PodSecurityContext": "",
+        "EnvVar": "name",
+        "VolumeMount": "name mountPath",
+        "Volume": "name",
+        "Toleration": "",
+        "Affinity": "",
+        "NodeAffinity": "",
+        "PodAffinity": "",
+        "PodAntiAffinity": "",
+        "NodeSelectorTerm": "",
+        "PodAffinityTerm": "topologyKey",
+        "TopologySpreadConstraint": "maxSkew topologyKey whenUnsatisfiable",
+        "PodResourceClaim": "name",
+    }.items()
+}
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield each read of an optional field of the pod for which the policy never asks."""
+    """Yield each read of an optional field of the pod for which the policy never asks, the outermost one of a path."""
     for policy in library.policies:
-        parts = list(parts_of(policy))
-        asked = {found for _, part, scope in parts for found in _asked(policy, part, scope)}
-        guarded = {each[:length] for each in asked for length in range(1, len(each) + 1)}
+        parts = [(path, part, scope) for path, part, scope in parts_of(policy) if path[-1] != "messageExpression"]
+        asked = {found for _, part, scope in parts for found in _asked(policy, part, scope)} | _selected(policy)
+        # /validate gets the pod after the API server has made a name of generateName.
+        asked |= set() if policy.spec.mutations else {_NAME}
         seen: set[Where] = set()
         for path, part, scope in parts:
             found = _read(policy, part, scope)
-            if found is not None and found not in guarded and found not in seen:
+            if found is None or {found, (*found[:-1], ELEMENT)} & asked:
+                continue
+            if not any(found[:length] in seen for length in range(1, len(found) + 1)):
                 seen.add(found)
-                name = ".".join(step for step in found[1:] if step != ELEMENT)
-                yield policy.within(path, part, f"a pod may have no {name}; want has(), in, .? or [?...]")
+                name = shown(found)
+                yield policy.within(path, part, f"a pod may have no {name}; want {_optional(found)}, has() or in")
 
 
 def _asked(policy: Linted, part: Tree, scope: Scope) -> Iterator[Where]:
-    """Yield the path of the field for whose presence a part asks."""
+    """Yield the path of the field for whose presence a part asks; its last step is ELEMENT for any key of a map."""
     match part:
-        case Select(operand=operand, field=field, asks=True):
-            base, key = where(policy, operand, scope), field
+        case Select(operand=operand, field=key, asks=True):
+            pass
         case Call(function="@in", operands=(Literal(value=str() as key), operand)):
-            base = where(policy, operand, scope)
+            pass
         case Call(function=function, operands=(operand, Literal(value=str() as key))) if function in _OPTIONAL:
-            base = where(policy, operand, scope)
+            pass
+        case Call(function="@in" | "_[?_]", operands=(_, operand) | (operand, _)) | Loop(over=operand):
+            key = ELEMENT
         case _:
             return
+    base = where(policy, operand, scope)
     if base is not None:
         yield (*base, key)
+
+
+def _selected(policy: Linted) -> set[Where]:
+    """Return the labels that a pod has because the policy's objectSelector wants them."""
+    selector = policy.spec.match_constraints.object_selector
+    keys = [
+        *selector.match_labels,
+        *(each.key for each in selector.match_expressions if each.operator in ("In", "Exists")),
+    ]
+    return {_LABELS, *((*_LABELS, key) for key in keys)} if keys else set()
 
 
 def _read(policy: Linted, part: Tree, scope: Scope) -> Where | None:
@@ -85,10 +119,13 @@ def _read(policy: Linted, part: Tree, scope: Scope) -> Where | None:
             pass
         case _:
             return None
-    base = None if key in _ALWAYS or _is_optional(operand) else where(policy, operand, scope)
-    if base is None or base[0] != "object" or _SELECTORS.intersection(base):
+    base = None if _is_optional(operand) else where(policy, operand, scope)
+    if base is None or base[0] != "object":
         return None
-    return (*base, key)
+    schema, found = policy.environment.schema, (*base, key)
+    if is_map(schema, base):
+        return found
+    return None if key in _ALWAYS.get(holder(schema, found), {key}) else found
 
 
 def _is_optional(tree: Tree) -> bool:
@@ -100,3 +137,8 @@ def _is_optional(tree: Tree) -> bool:
             return _is_optional(operand)
         case _:
             return False
+
+
+def _optional(found: Where) -> str:
+    """Return the last step of a path as an optional selection: ``.?labels``, ``[?'team']``."""
+    return f".?{found[-1]}" if found[-1].isidentifier() else f"[?'{found[-1]}']"
