@@ -1,0 +1,236 @@
+"""The table of causes, in the order in which they hold a pod, and the answer that follows from a picture.
+
+A cause is one small function with a row here. Causes before the nodes look at the picture; a step of the nodes keeps
+those that fit in one respect, and explains itself if it keeps none.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ..kube.unchecked import text_at
+from . import capacity, claims, groups, held, neighbours, placed, refusals, room, selection, volumes
+from .amounts import is_device
+from .finding import Answer, Finding, Said, counted, lasting
+from .machines import Machine, machines
+from .picture import NotRead, Picture, Ref
+from .steps import Step
+
+_NO_WORDS: Final[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Before:
+    """A cause that holds a pod whatever the nodes are."""
+
+    find: Callable[[Picture], Finding | None]
+    said: tuple[str, ...] = _NO_WORDS
+    """Words of which the scheduler's message has one if this cause holds the pod; empty: its message has no part."""
+    is_last_word: bool = False
+    """Whether the cause counts only if none before it was found: it is then what these come to."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Among:
+    """A step of the nodes: it keeps those that fit, and its finding is for the case that none does."""
+
+    words: str
+    """The reason of the nodes that it takes, behind their number: ``tainted or closed``."""
+    fits: Callable[[Step, Machine], bool]
+    explain: Callable[[Step], Finding]
+    said: tuple[str, ...]
+
+
+_INSUFFICIENT: Final = ("Insufficient ", "Too many pods")
+
+BEFORE: Final[tuple[Before, ...]] = (
+    Before(find=refusals.refused),
+    Before(find=groups.not_admitted),
+    Before(find=refusals.without_pods),
+    Before(find=placed.not_pending),
+    Before(find=held.gated),
+    Before(find=groups.wrong_queue),
+    Before(find=claims.missing, said=("resourceclaim", "cannot allocate", "device class")),
+    Before(find=groups.group_missing, said=("group", "gang", "Group")),
+    Before(find=held.unserved),
+    Before(find=volumes.unbound, said=("persistentvolumeclaim", "PersistentVolumeClaim", "StorageClass")),
+    Before(find=held.unseen, is_last_word=True),
+)
+"""The causes that hold a pod before its nodes are looked at, in the order in which they hold it."""
+
+AMONG: Final[tuple[Among, ...]] = (
+    Among(
+        words="without a device that it asks for",
+        fits=capacity.offers,
+        explain=capacity.absent,
+        said=_INSUFFICIENT,
+    ),
+    Among(words="too small", fits=capacity.is_large_enough, explain=capacity.too_large, said=_INSUFFICIENT),
+    Among(
+        words="not selected",
+        fits=selection.selects,
+        explain=selection.unselected,
+        said=("node affinity/selector", "NodeAffinity"),
+    ),
+    Among(
+        words="tainted or closed",
+        fits=selection.accepts,
+        explain=selection.tainted,
+        said=("taint", "were unschedulable", "not ready", "unreachable"),
+    ),
+    Among(
+        words="without its volumes",
+        fits=volumes.reaches,
+        explain=volumes.apart,
+        said=("volume",),
+    ),
+    Among(
+        words="without the devices of its claims",
+        fits=claims.allocated_here,
+        explain=claims.elsewhere,
+        said=("resourceclaim", "claim"),
+    ),
+    Among(words="with too little free", fits=room.has_room, explain=room.full, said=_INSUFFICIENT),
+)
+"""The steps of the nodes, in the order in which a person would take them: what is hardest to change stands first."""
+
+NEEDS: Final[tuple[Callable[[Picture], Iterator[Ref]], ...]] = (
+    refusals.needs,
+    placed.needs,
+    groups.needs,
+    claims.needs,
+    volumes.needs,
+    capacity.needs,
+)
+"""What causes want to have read besides the pod, the nodes and the pods on them."""
+
+_BESIDE: Final = ("affinity rules", "topology spread", "free ports", "anti-affinity")
+_OF_GROUP: Final = (*_INSUFFICIENT, "group", "gang")
+
+
+def wanted(picture: Picture) -> set[Ref]:
+    """Return what causes want to have read and was not read yet."""
+    return {ref for each in NEEDS for ref in each(picture) if ref not in picture.read}
+
+
+def answer(picture: Picture) -> Answer:
+    """Return the answer: the first cause that holds the pod, and those that would hold it next.
+
+    It never contradicts the scheduler. If that says why no node is available, only causes that its message has words
+    for can be the first; without one, the answer is the message.
+    """
+    found = [(finding, said) for finding, said in _found(picture)]
+    said = _said(picture)
+    ruled = "nodes are available" in said.message or "pod group is unschedulable" in said.message
+    spoken = said.message.partition("preemption:")[0]
+    if not picture.is_waiting or not ruled:
+        findings = [finding for finding, _ in found]
+    else:
+        first = [each for each, words in found if not words or any(word in spoken for word in words)]
+        findings = [*first[:1], *(each for each, _ in found if each is not first[0])] if first else []
+    findings = findings or [_of_scheduler(picture, said)]
+    pod = picture.pod
+    return Answer(
+        subject=f"{picture.kind.capitalize()} {picture.namespace}/{picture.name}"
+        if pod is None
+        else f"Pod {picture.namespace}/{text_at(pod, 'metadata', 'name')}",
+        among=_among(picture),
+        waits_seconds=picture.age(text_at(pod, "metadata", "creationTimestamp")) if pod is not None else 0.0,
+        finding=findings[0],
+        then=tuple(each for each in findings[1:] if each.waits) if findings[0].waits else (),
+        said=said,
+        unread=picture.unread,
+    )
+
+
+def _found(picture: Picture) -> Iterator[tuple[Finding, tuple[str, ...]]]:
+    """Yield the findings in their order, each with the words that confirm it in the scheduler's message."""
+    found = False
+    for cause in BEFORE:
+        if not (found and cause.is_last_word) and (finding := cause.find(picture)):
+            found = True
+            yield finding, cause.said
+            if not finding.waits:
+                return
+    if not picture.is_waiting or isinstance(picture.nodes, NotRead):
+        return
+    every = machines(picture)
+    step = Step(picture=picture, every=every, nodes=every, gone={})
+    if not every:
+        yield Finding(cause="nodes", title="the cluster has no node", do=("add nodes",)), ("no nodes available",)
+        return
+    for row in () if isinstance(picture.pods, NotRead) else AMONG:
+        kept = tuple(each for each in step.nodes if row.fits(step, each))
+        if not kept:
+            yield row.explain(step), _precise(row.said, step)
+            step = step.waiving()
+        elif len(kept) < len(step.nodes):
+            left = set(kept)
+            taken = tuple(each for each in step.nodes if each not in left)
+            step = replace(step, nodes=kept, gone={**step.gone, row.words: taken})
+    yield from _beside(step)
+
+
+def _beside(step: Step) -> Iterator[tuple[Finding, tuple[str, ...]]]:
+    """Yield the findings about the pods beside which the pod, or its group, has to be placed."""
+    around = neighbours.Around(step)
+    kept = tuple(each for each in step.nodes if not around.against(each))
+    if not kept:
+        yield neighbours.crowded(step, around), _BESIDE
+    else:
+        step = replace(step, nodes=kept)
+    if finding := groups.no_room_at_once(step):
+        yield finding, _OF_GROUP
+    if finding := claims.unallocated(step.picture):
+        yield finding, ("cannot allocate",)
+
+
+def _precise(said: tuple[str, ...], step: Step) -> tuple[str, ...]:
+    """Return the words of a step, with the pod's own devices where the scheduler names the resource that is short."""
+    own = [name for name in step.wants if is_device(name)]
+    if said is not _INSUFFICIENT or not own:
+        return said
+    return (*(f"Insufficient {name}" for name in own), "Insufficient cpu", "Insufficient memory", "Too many pods")
+
+
+def _said(picture: Picture) -> Said:
+    condition = picture.scheduled
+    if text_at(condition, "status") == "True" or picture.pod is None:
+        return Said(scheduler=picture.scheduler if picture.pod is not None else "")
+    return Said(
+        scheduler=picture.scheduler,
+        reason=text_at(condition, "reason"),
+        message=" ".join(text_at(condition, "message").split()),
+        seconds_ago=picture.age(text_at(condition, "lastTransitionTime")),
+    )
+
+
+def _of_scheduler(picture: Picture, said: Said) -> Finding:
+    """Return the finding that is the scheduler's own word, because podberth finds no cause."""
+    if said.message:
+        return Finding(
+            cause="scheduler's word",
+            title="the scheduler finds no node for it, and podberth finds no cause of its own",
+            evidence=(f"{said.scheduler}: {said.message}",),
+            do=(
+                "ask again in a minute: the cluster may have changed since the scheduler looked",
+                f"kubectl describe pod {text_at(picture.pod, 'metadata', 'name')} -n {picture.namespace}",
+            ),
+        )
+    waited = lasting(picture.age(text_at(picture.pod, "metadata", "creationTimestamp")))
+    return Finding(
+        cause="unknown",
+        title=f"nothing is seen that holds it, and its scheduler has said nothing for {waited}",
+        evidence=tuple(f"not read: {each.want}: {each.why}" for each in picture.unread),
+        do=("ask again in a minute",),
+    )
+
+
+def _among(picture: Picture) -> str:
+    """Return the state of the workload's pods as text; empty if a pod was asked about."""
+    if picture.kind == "pod" or not picture.siblings:
+        return ""
+    waiting = sum(1 for each in picture.siblings if not text_at(each, "spec", "nodeName"))
+    states = {"waiting for a node": waiting, "placed": len(picture.siblings) - waiting}
+    told = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)
+    return f"{picture.kind} {picture.name} has {counted(len(picture.siblings), 'pod')}: {told}"
