@@ -65,8 +65,7 @@ def show_answer(found: Answer, terminal: "Terminal") -> None:
     _part(terminal, "do", finding.do, "green")
     _part(terminal, "then", [f"{number}. {each.title}" for number, each in enumerate(found.then, 1)])
     if found.said.message and finding.cause != "scheduler's word":
-        ago = f"{lasting(found.said.seconds_ago)} ago"
-        _part(terminal, "scheduler", [f"{found.said.scheduler}, {ago}: {_brief(found.said.message)}"], "dim")
+        _part(terminal, "scheduler", [f"{found.said.scheduler}: {_brief(found.said.message)}"], "dim")
     _part(terminal, "not read", [f"{each.want}: {each.why}" for each in found.unread], "yellow")
 
 

@@ -48,8 +48,8 @@ BEFORE: Final[tuple[Before, ...]] = (
     Before(find=groups.not_admitted),
     Before(find=refusals.without_pods),
     Before(find=placed.not_pending),
-    Before(find=held.gated),
     Before(find=groups.wrong_queue),
+    Before(find=held.gated),
     Before(find=claims.missing, said=("resourceclaim", "cannot allocate", "device class")),
     Before(find=groups.group_missing, said=("group", "gang", "Group")),
     Before(find=held.unserved),
@@ -60,7 +60,7 @@ BEFORE: Final[tuple[Before, ...]] = (
 
 AMONG: Final[tuple[Among, ...]] = (
     Among(
-        words="without a device that it asks for",
+        words="without the device",
         fits=capacity.offers,
         explain=capacity.absent,
         said=_INSUFFICIENT,
@@ -82,7 +82,7 @@ AMONG: Final[tuple[Among, ...]] = (
         words="without its volumes",
         fits=volumes.reaches,
         explain=volumes.apart,
-        said=("volume",),
+        said=("volume", "PersistentVolume"),
     ),
     Among(
         words="without the devices of its claims",
@@ -201,7 +201,6 @@ def _said(picture: Picture) -> Said:
         scheduler=picture.scheduler,
         reason=text_at(condition, "reason"),
         message=" ".join(text_at(condition, "message").split()),
-        seconds_ago=picture.age(text_at(condition, "lastTransitionTime")),
     )
 
 

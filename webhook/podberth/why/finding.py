@@ -36,7 +36,6 @@ class Said:
     scheduler: str
     reason: str = ""
     message: str = ""
-    seconds_ago: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

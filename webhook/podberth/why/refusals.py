@@ -18,6 +18,13 @@ def _webhook(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
     )
 
 
+def _policy(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
+    return (
+        f"ValidatingAdmissionPolicy {found['who']} refuses its pods: {found['said']}",
+        ("change the pod template as the message says",),
+    )
+
+
 def _uncalled(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
     return (
         f"webhook {found['who']} cannot be called, so its pods are refused",
@@ -65,6 +72,7 @@ def _security(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
 # and priority (kubernetes plugin/pkg/admission); pod-security-admission; serviceaccount.
 _WORDS: Final[tuple[tuple[re.Pattern[str], _Told], ...]] = (
     (re.compile(r'admission webhook "(?P<who>[^"]+)" denied the request: ?(?P<said>.*)', re.DOTALL), _webhook),
+    (re.compile(r"ValidatingAdmissionPolicy '(?P<who>[^']+)' .*?denied request: (?P<said>.*)", re.DOTALL), _policy),
     (re.compile(r'failed calling webhook "(?P<who>[^"]+)"'), _uncalled),
     (re.compile(r"exceeded quota: (?P<name>[^,\s]+)"), _quota),
     (re.compile(r"(?:maximum|minimum|max limit to request ratio) [^\[\]]*? is [^\[\]]*"), _limit_range),

@@ -9,6 +9,7 @@ from .amounts import POD_SLOTS, is_device, number, requested, shown
 from .finding import Finding, counted, lasting, listed, named
 from .machines import Machine
 from .picture import Document
+from .selection import barriers
 from .steps import Step
 
 _MOST_NODES: Final = 3
@@ -94,7 +95,7 @@ def near(step: Step, machine: Machine, name: str) -> str:
     """Return the line about a node that comes near: what is free, and who holds the rest since when."""
     free, offers = max(0, machine.free.get(name, 0)), machine.offers.get(name, 0)
     held = sorted(machine.holders(name), key=lambda each: -each[1])
-    told = [f"{_name(pod)} {number(name, has)} for {lasting(step.picture.age(_since(pod)))}" for pod, has in held]
+    told = [f"{_name(pod)} ({number(name, has)}, {lasting(step.picture.age(_since(pod)))})" for pod, has in held]
     more = f" and {len(told) - _MOST_HOLDERS} more" if len(told) > _MOST_HOLDERS else ""
     by = f"; held by {', '.join(told[:_MOST_HOLDERS])}{more}" if told else ""
     return f"{machine.name}: {number(name, free)} of {shown(name, offers)} free{by}"
@@ -114,8 +115,9 @@ def _holders(nodes: tuple[Machine, ...], name: str) -> Iterator[str]:
 def _elsewhere(step: Step) -> Iterator[str]:
     """Yield the nodes that have enough free, and that an earlier step took."""
     for words, nodes in step.gone.items():
-        if rooms := [each.name for each in nodes if has_room(step, each)]:
-            yield f"enough is free on {named(rooms)}, {words}"
+        if rooms := [each for each in nodes if has_room(step, each)]:
+            why = listed(barriers(step, rooms[0])) or words
+            yield f"enough is free on {named(each.name for each in rooms)}, which it cannot use: {why}"
 
 
 def _preemption(step: Step, name: str) -> str:
@@ -123,7 +125,7 @@ def _preemption(step: Step, name: str) -> str:
     pod = step.picture.pod or {}
     mine = _priority(pod)
     if text_at(pod, "spec", "preemptionPolicy") == "Never":
-        return "preemption: its PriorityClass never preempts"
+        return "preemption does not help: its PriorityClass never preempts"
     for machine in step.nodes:
         lower = [each for each in machine.held_by if _priority(each) < mine]
         freed = Counter(machine.free)
@@ -138,7 +140,7 @@ def _preemption(step: Step, name: str) -> str:
             )
     holders = [each for machine in step.nodes for each, _ in machine.holders(name)]
     least = min(map(_priority, holders), default=mine)
-    return f"preemption: its priority is {mine}, and the lowest of a holder is {least}: it does not help"
+    return f"preemption does not help: its priority is {mine}, the lowest of a holder {least}"
 
 
 def _free_up(step: Step, machine: Machine, name: str, lack: int) -> Iterator[str]:

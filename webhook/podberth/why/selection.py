@@ -131,6 +131,14 @@ def accepts(step: Step, machine: Machine) -> bool:
     return all(tolerated(tolerations, each) for each in machine.taints)
 
 
+def barriers(step: Step, machine: Machine) -> list[str]:
+    """Return what keeps the pod off a node that has all that it asks for, as words: taints, and states of the node."""
+    tolerations = list_at(step.picture.spec, "tolerations")
+    keeping = [each for each in machine.taints if not tolerated(tolerations, each)]
+    told = [_STATES.get(text_at(each, "key"), "") or f"tainted {_taint(each)}" for each in keeping]
+    return list(dict.fromkeys([*told, *(["cordoned"] if machine.is_cordoned else [])]))
+
+
 def tainted(step: Step) -> Finding:
     """Return the finding that the nodes that could hold the pod are tainted, cordoned or not ready."""
     tolerations = list_at(step.picture.spec, "tolerations")

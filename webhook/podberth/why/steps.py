@@ -42,4 +42,4 @@ class Step:
         if not self.gone:
             return ()
         told = [f"{len(nodes):,} {words} ({named(each.name for each in nodes)})" for words, nodes in self.gone.items()]
-        return (f"of {counted(len(self.every), 'node')}, {'; '.join(told)}",)
+        return (f"out, of {counted(len(self.every), 'node')}: {'; '.join(told)}",)
