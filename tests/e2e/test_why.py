@@ -113,7 +113,7 @@ def _all_run(plane: ControlPlane) -> bool:
 
 
 def _settle(plane: ControlPlane, scene: Scene) -> None:
-    """Return once the scheduler, or the controller, has said what it says of the scene."""
+    """Return once the scheduler, or the controller, has reported on the scene."""
     path = f"/api/v1/namespaces/{namespace(scene)}"
     if scene.cause in {"refused", "suspended"}:
         if scene.cause == "refused":
@@ -183,7 +183,7 @@ def test_json_has_the_whole_message_of_the_scheduler(stage: Stage) -> None:
     assert said["cause"] == "busy"
 
 
-def test_whoever_may_not_read_is_told_which_right_is_missing(stage: Stage) -> None:
+def test_whoever_may_not_read_learns_which_right_is_missing(stage: Stage) -> None:
     plane = stage.plane
     plane.kubectl("create", "clusterrole", "only-pods", "--verb=get,list", "--resource=pods")
     plane.kubectl("create", "namespace", "few-rights")

@@ -80,6 +80,11 @@ def it(gpus: int = 1, **fields: Any) -> Document:
     return gpu_pod(gpus, name="it", **{**on("free"), **fields})
 
 
+def refused_job(name: str, says: str, made: Document, *beside: Document) -> Scene:
+    """Return the scene of a Job whose pods are refused."""
+    return Scene(name=name, objects=[*beside, made], asked="job/train", cause="refused", says=says)
+
+
 def _claimed(**entry: str) -> Document:
     used = container("main", claims=["gpu"])
     return pod(used, name="it", resourceClaims=[{"name": "gpu", **entry}], **on("cpu"))
@@ -138,6 +143,10 @@ def _object(version: str, kind: str, name: str, spec: Document) -> Document:
     return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
+def _suspended(made: Document) -> Document:
+    return {**made, "spec": {**made["spec"], "suspend": True}}
+
+
 def _required(*expressions: Document) -> Document:
     terms = {"nodeSelectorTerms": [{"matchExpressions": list(expressions)}]}
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
@@ -155,7 +164,6 @@ def _waiting(reason: str, message: str = "", *, restarts: int = 0, last: Documen
     return {"phase": "Pending", "containerStatuses": [found]}
 
 
-_TRAIN = {"name": "train", "asked": "job/train", "cause": "refused"}
 _OURS = {"key": "example.com/rank", "operator": "In", "values": ["first"]}
 _RECORD = {"near": {"nodeAffinity": {"required": [{"matchExpressions": [_OURS]}]}}}
 _GPU_CLASS = _object("resource.k8s.io/v1", "DeviceClass", "gpu.example.com", {})
@@ -173,24 +181,10 @@ _KUEUE_GATE = [{"name": "kueue.x-k8s.io/admission"}]
 
 SCENES: tuple[Scene, ...] = (
     # ---- refused at their creation, or not wanted
-    Scene(**{**_TRAIN, "name": "quota", "objects": [_QUOTA, job(gpu_pod(2))], "says": "ResourceQuota team is used up"}),
-    Scene(**{**_TRAIN, "name": "limits", "objects": [_LIMITS, job(_BIG_CPU)], "says": "a LimitRange"}),
-    Scene(
-        **{
-            **_TRAIN,
-            "name": "priority",
-            "objects": [job(gpu_pod(1, priorityClassName="urgent"))],
-            "says": "PriorityClass urgent does not exist",
-        }
-    ),
-    Scene(
-        **{
-            **_TRAIN,
-            "name": "account",
-            "objects": [job(gpu_pod(1, serviceAccountName="robot"))],
-            "says": "ServiceAccount robot does not exist",
-        }
-    ),
+    refused_job("quota", "ResourceQuota team is used up", job(gpu_pod(2)), _QUOTA),
+    refused_job("limits", "a LimitRange", job(_BIG_CPU), _LIMITS),
+    refused_job("priority", "PriorityClass urgent does not exist", job(gpu_pod(1, priorityClassName="urgent"))),
+    refused_job("account", "ServiceAccount robot does not exist", job(gpu_pod(1, serviceAccountName="robot"))),
     Scene(
         name="policy",
         objects=[deployment(gpu_pod(1))],
@@ -209,7 +203,7 @@ SCENES: tuple[Scene, ...] = (
     ),
     Scene(
         name="suspended",
-        objects=[{**(made := job(gpu_pod(1))), "spec": {**made["spec"], "suspend": True}}],
+        objects=[_suspended(job(gpu_pod(1)))],
         asked="job/train",
         cause="suspended",
         says="Job train is suspended",

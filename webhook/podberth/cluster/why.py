@@ -141,7 +141,7 @@ class WhyReader:
             picture,
             controllers=tuple(sorted(mine.values(), key=lambda each: text_at(each, "metadata", "creationTimestamp"))),
             siblings=siblings,
-            pod=_most_telling(siblings),
+            pod=_chosen(siblings),
             read={**picture.read, **unread},
         )
 
@@ -211,7 +211,7 @@ def _descends(document: Document, picture: Picture, known: Mapping[str, Document
     return False
 
 
-def _most_telling(pods: Iterable[Document]) -> Document | None:
+def _chosen(pods: Iterable[Document]) -> Document | None:
     """Return the pod of a workload that an answer is best about: the oldest that waits, else one that is not ready."""
 
     def rank(pod: Document) -> tuple[bool, bool, bool, str, str]:

@@ -108,12 +108,12 @@ def is_large_enough(step: Step, machine: Machine) -> bool:
 
 def lacking(step: Step, machine: Machine) -> str:
     """Return what an empty node has too little of, as text; empty if it would hold the pod."""
-    told = [
+    texts = [
         f"{number(name, machine.offers.get(name, 0))} of {shown(name, each)}"
         for name, each in sorted(step.wants.items())
         if machine.offers.get(name, 0) < each
     ]
-    return f"{machine.name} has {listed(told)}" if told else ""
+    return f"{machine.name} has {listed(texts)}" if texts else ""
 
 
 def too_large(step: Step) -> Finding:

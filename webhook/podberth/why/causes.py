@@ -48,7 +48,6 @@ BEFORE: Final[tuple[Before, ...]] = (
     Before(find=groups.not_admitted),
     Before(find=refusals.without_pods),
     Before(find=placed.not_pending),
-    Before(find=groups.wrong_queue),
     Before(find=held.gated),
     Before(find=claims.missing, said=("resourceclaim", "cannot allocate", "device class")),
     Before(find=groups.group_missing, said=("group", "gang", "Group")),
@@ -231,5 +230,5 @@ def _among(picture: Picture) -> str:
         return ""
     waiting = sum(1 for each in picture.siblings if not text_at(each, "spec", "nodeName"))
     states = {"waiting for a node": waiting, "placed": len(picture.siblings) - waiting}
-    told = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)
-    return f"{picture.kind} {picture.name} has {counted(len(picture.siblings), 'pod')}: {told}"
+    texts = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)
+    return f"{picture.kind} {picture.name} has {counted(len(picture.siblings), 'pod')}: {texts}"

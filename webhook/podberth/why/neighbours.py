@@ -117,9 +117,9 @@ def _host_ports(pod: Document) -> Iterator[tuple[str, int]]:
 
 def _phrase(term: Document) -> str:
     selector = term.get("labelSelector") or {}
-    told = [f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()]
-    told += [f"{each.get('key')} {each.get('operator')}" for each in selector.get("matchExpressions") or ()]
-    return f"pods {', '.join(told) or 'of any label'} by {text_at(term, 'topologyKey')}"
+    texts = [f"{key}={value}" for key, value in (selector.get("matchLabels") or {}).items()]
+    texts += [f"{each.get('key')} {each.get('operator')}" for each in selector.get("matchExpressions") or ()]
+    return f"pods {', '.join(texts) or 'of any label'} by {text_at(term, 'topologyKey')}"
 
 
 def crowded(step: Step, around: Around) -> Finding:

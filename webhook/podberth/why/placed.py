@@ -138,8 +138,8 @@ def _deleted(picture: Picture, since: str) -> Finding:
 
 def _not_pending(picture: Picture, cause: str, title: str, evidence: tuple[str, ...], *do: str) -> Finding:
     placed = f"it is placed on node {text_at(picture.spec, 'nodeName')}"
-    told = evidence if any("placed" in each for each in (title, *evidence)) else (*evidence, placed)
-    return Finding(cause=cause, title=title, evidence=tuple(filter(None, told)), do=do, waits=False)
+    texts = evidence if any("placed" in each for each in (title, *evidence)) else (*evidence, placed)
+    return Finding(cause=cause, title=title, evidence=tuple(filter(None, texts)), do=do, waits=False)
 
 
 def _is_sidecar(picture: Picture, name: str) -> bool:

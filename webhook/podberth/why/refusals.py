@@ -8,7 +8,7 @@ from ..kube.unchecked import mapping_at, text_at
 from .finding import Finding, lasting
 from .picture import Document, Picture, Ref
 
-_Told = Callable[[re.Match[str]], tuple[str, tuple[str, ...]]]
+_Reading = Callable[[re.Match[str]], tuple[str, tuple[str, ...]]]
 
 
 def _webhook(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
@@ -70,7 +70,7 @@ def _security(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
 
 # apiserver pkg/admission/plugin/webhook/errors and pkg/util/webhook; plugin resourcequota (pkg/admission), limitranger
 # and priority (kubernetes plugin/pkg/admission); pod-security-admission; serviceaccount.
-_WORDS: Final[tuple[tuple[re.Pattern[str], _Told], ...]] = (
+_WORDS: Final[tuple[tuple[re.Pattern[str], _Reading], ...]] = (
     (re.compile(r'admission webhook "(?P<who>[^"]+)" denied the request: ?(?P<said>.*)', re.DOTALL), _webhook),
     (re.compile(r"ValidatingAdmissionPolicy '(?P<who>[^']+)' .*?denied request: (?P<said>.*)", re.DOTALL), _policy),
     (re.compile(r'failed calling webhook "(?P<who>[^"]+)"'), _uncalled),
@@ -97,9 +97,9 @@ def refused(picture: Picture) -> Finding | None:
         return None
     message = " ".join(text_at(latest, "message").split())
     who = f"{text_at(latest, 'involvedObject', 'kind')} {text_at(latest, 'involvedObject', 'name')}"
-    for pattern, told in _WORDS:
+    for pattern, read in _WORDS:
         if match := pattern.search(message):
-            title, do = told(match)
+            title, do = read(match)
             break
     else:
         title, do = "the API server refuses its pods", ("change what the message names",)

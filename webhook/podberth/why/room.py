@@ -95,9 +95,9 @@ def near(step: Step, machine: Machine, name: str) -> str:
     """Return the line about a node that comes near: what is free, and who holds the rest since when."""
     free, offers = max(0, machine.free.get(name, 0)), machine.offers.get(name, 0)
     held = sorted(machine.holders(name), key=lambda each: -each[1])
-    told = [f"{_name(pod)} ({number(name, has)}, {lasting(step.picture.age(_since(pod)))})" for pod, has in held]
-    more = f" and {len(told) - _MOST_HOLDERS} more" if len(told) > _MOST_HOLDERS else ""
-    by = f"; held by {', '.join(told[:_MOST_HOLDERS])}{more}" if told else ""
+    texts = [f"{_name(pod)} ({number(name, has)}, {lasting(step.picture.age(_since(pod)))})" for pod, has in held]
+    more = f" and {len(texts) - _MOST_HOLDERS} more" if len(texts) > _MOST_HOLDERS else ""
+    by = f"; held by {', '.join(texts[:_MOST_HOLDERS])}{more}" if texts else ""
     return f"{machine.name}: {number(name, free)} of {shown(name, offers)} free{by}"
 
 
@@ -108,8 +108,8 @@ def _holders(nodes: tuple[Machine, ...], name: str) -> Iterator[str]:
         for pod, has in machine.holders(name):
             by_namespace[text_at(pod, "metadata", "namespace")] += has
     if len(by_namespace) > 1 or (by_namespace and len(nodes) > _MOST_NODES):
-        told = [f"{space} {number(name, has)}" for space, has in by_namespace.most_common(4)]
-        yield f"held on {counted(len(nodes), 'node')} by namespace: {', '.join(told)}"
+        texts = [f"{space} {number(name, has)}" for space, has in by_namespace.most_common(4)]
+        yield f"held on {counted(len(nodes), 'node')} by namespace: {', '.join(texts)}"
 
 
 def _elsewhere(step: Step) -> Iterator[str]:

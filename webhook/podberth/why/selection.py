@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ..kube.pod import annotations
 from ..kube.selector import node_selector_matches, tolerated
 from ..kube.unchecked import list_at, mapping_at, text_at
-from ..mutation.record import claimed
+from ..wellknown import APPLIED_ANNOTATION
 from .capacity import lacking
 from .finding import Finding, counted, listed, named
 from .machines import Machine
@@ -62,7 +63,7 @@ def unselected(step: Step) -> Finding:
         evidence.append(f"podberth wrote part of its node affinity (policy {listed(policies)})")
     do = (
         (
-            "delete the pod, so that its controller makes it again and podberth decides anew",
+            "delete the pod, so that its controller makes it again and podberth decides again",
             f"or take the requirement back for new pods: mode preferred in the params of {listed(policies)}",
         )
         if mine
@@ -109,7 +110,12 @@ def _without_podberth(pod: Document, terms: list[Any]) -> tuple[list[str], list[
     podberth joins its expressions with each term of the user's, so the user's terms are what is left. A term of
     podberth's alone leaves nothing, and then the user had required no term.
     """
-    policies, wrote = [], []
+    policies: list[str] = []
+    if APPLIED_ANNOTATION not in annotations(pod):
+        return policies, terms
+    from ..mutation.record import claimed  # noqa: PLC0415 - it knows every mutation, and most pods have no record
+
+    wrote: list[Any] = []
     for policy, changes in claimed(pod).items():
         required = list_at(changes.get("nodeAffinity"), "required")
         if required:
@@ -135,8 +141,8 @@ def barriers(step: Step, machine: Machine) -> list[str]:
     """Return what keeps the pod off a node that has all that it asks for, as words: taints, and states of the node."""
     tolerations = list_at(step.picture.spec, "tolerations")
     keeping = [each for each in machine.taints if not tolerated(tolerations, each)]
-    told = [_STATES.get(text_at(each, "key"), "") or f"tainted {_taint(each)}" for each in keeping]
-    return list(dict.fromkeys([*told, *(["cordoned"] if machine.is_cordoned else [])]))
+    texts = [_STATES.get(text_at(each, "key"), "") or f"tainted {_taint(each)}" for each in keeping]
+    return list(dict.fromkeys([*texts, *(["cordoned"] if machine.is_cordoned else [])]))
 
 
 def tainted(step: Step) -> Finding:

@@ -41,5 +41,5 @@ class Step:
         """The nodes that earlier steps took as one line of evidence; empty if they took none."""
         if not self.gone:
             return ()
-        told = [f"{len(nodes):,} {words} ({named(each.name for each in nodes)})" for words, nodes in self.gone.items()]
-        return (f"out, of {counted(len(self.every), 'node')}: {'; '.join(told)}",)
+        texts = [f"{len(nodes):,} {words} ({named(each.name for each in nodes)})" for words, nodes in self.gone.items()]
+        return (f"out, of {counted(len(self.every), 'node')}: {'; '.join(texts)}",)

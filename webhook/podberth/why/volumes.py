@@ -37,8 +37,8 @@ def unbound(picture: Picture) -> Finding | None:
                 evidence=(f"a volume of the pod names it, in namespace {picture.namespace}",),
                 do=(f"create PersistentVolumeClaim {name}, or change claimName in spec.volumes of the template",),
             )
-        if found is not None and text_at(found, "status", "phase") != "Bound" and (told := _told(picture, found)):
-            why, do = told
+        if found is not None and text_at(found, "status", "phase") != "Bound" and (reason := _reason(picture, found)):
+            why, do = reason
             return Finding(
                 cause="volume",
                 title=f"PersistentVolumeClaim {name} is not bound: {why}",
@@ -48,7 +48,7 @@ def unbound(picture: Picture) -> Finding | None:
     return None
 
 
-def _told(picture: Picture, claim: Document) -> tuple[str, str] | None:
+def _reason(picture: Picture, claim: Document) -> tuple[str, str] | None:
     """Return why a claim is unbound, and what to do; None if it waits for the node of its first pod."""
     storage = text_at(claim, "spec", "storageClassName")
     if not storage:
