@@ -26,6 +26,8 @@ _PARALLEL = 8
 _SPACE = "team"
 _GPUS = 8
 _VARIABLES = [{"name": f"VARIABLE_{number:02}", "value": "x" * 60} for number in range(40)]
+# The answer about the first needs all nodes and no pod, that about the second all pods.
+_ASKED = {"too-large": (16, "the largest has 8"), "busy": (1, "are held")}
 _SAID = "0/1000 nodes are available: 1000 Insufficient nvidia.com/gpu."
 
 
@@ -44,9 +46,9 @@ def main() -> None:
             list(pool.map(lambda number: _node(plane, number), range(options.nodes)))
             list(pool.map(lambda number: _pod(plane, number, options.nodes), range(options.pods)))
         _waits(plane)
-        rows = [_asked(plane) for _ in range(options.rounds)]
+        rows = [(name, *_asked(plane, name)) for _ in range(options.rounds) for name in _ASKED]
     size = f"{options.nodes:,} nodes, {options.pods:,} pods"
-    print(table(("of", "round", "seconds", "CPU, s"), [(size, str(n), *row) for n, row in enumerate(rows, 1)]))
+    print(table((size, "seconds", "CPU of podberth, s"), rows))
 
 
 def _node(plane: ControlPlane, number: int) -> None:
@@ -69,18 +71,19 @@ def _create(plane: ControlPlane, made: dict[str, Any]) -> None:
 
 
 def _waits(plane: ControlPlane) -> None:
-    _create(plane, pod(gpu_container("main", 1), name="it"))
     condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": _SAID}
-    path = f"/api/v1/namespaces/{_SPACE}/pods/it/status"
-    plane.api.request("PATCH", path, {"status": {"conditions": [condition]}}, "application/merge-patch+json")
+    for name, (gpus, _) in _ASKED.items():
+        _create(plane, pod(gpu_container("main", gpus), name=name))
+        path = f"/api/v1/namespaces/{_SPACE}/pods/{name}/status"
+        plane.api.request("PATCH", path, {"status": {"conditions": [condition]}}, "application/merge-patch+json")
 
 
-def _asked(plane: ControlPlane) -> tuple[str, str]:
-    command = [sys.executable, "-m", "podberth", "why", "it", "-n", _SPACE, "--kubeconfig", str(plane.kubeconfig)]
+def _asked(plane: ControlPlane, name: str) -> tuple[str, str]:
+    command = [sys.executable, "-m", "podberth", "why", name, "-n", _SPACE, "--kubeconfig", str(plane.kubeconfig)]
     began, used = time.monotonic(), _children()
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    if "are held" not in done.stdout:
-        raise RuntimeError(f"got {done.stdout!r}, want the GPUs to be held")
+    if _ASKED[name][1] not in done.stdout:
+        raise RuntimeError(f"got {done.stdout!r}, want {_ASKED[name][1]!r}")
     return f"{time.monotonic() - began:.2f}", f"{_children() - used:.2f}"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from controlplane.kubelet import complete_node, gpu_node
 from podberth.why.causes import answer, wanted
 from podberth.why.finding import Answer
-from podberth.why.picture import NotRead, Picture, Ref
+from podberth.why.picture import ALL_PODS, NotRead, Picture, Ref
 
 Document = dict[str, Any]
 
@@ -49,10 +49,9 @@ def picture(pod: Document | None, *nodes: Document, pods: Sequence[Document] = (
         name=name,
         pod=pod,
         nodes=nodes,
-        pods=tuple(pods),
         **fields,
     )
-    known: dict[Ref, Any] = dict(found.read)
+    known: dict[Ref, Any] = {ALL_PODS: {"items": list(pods)}, **found.read}
     for _ in range(4):
         seen = Picture(**{**vars_of(found), "read": known})
         known |= {ref: None if ref.name else {"items": []} for ref in wanted(seen)}
@@ -61,7 +60,7 @@ def picture(pod: Document | None, *nodes: Document, pods: Sequence[Document] = (
 
 def vars_of(found: Picture) -> dict[str, Any]:
     """Return the fields of a picture."""
-    names = ("now", "namespace", "kind", "name", "pod", "controllers", "siblings", "nodes", "pods", "read")
+    names = ("now", "namespace", "kind", "name", "pod", "controllers", "siblings", "nodes", "read")
     return {name: getattr(found, name) for name in names}
 
 

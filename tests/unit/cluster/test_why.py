@@ -71,6 +71,7 @@ def cluster(asked: Document, *others: Document, **answers: Any) -> dict[str, Doc
     return {
         "/api/v1/nodes": {"items": [node("a")]},
         "/api/v1/pods": {"items": [asked, *others]},
+        OWN: {"items": [asked, *others]},
         f"{OWN}/{asked['metadata']['name']}": asked,
         **answers,
     }
@@ -83,9 +84,20 @@ def test_an_answer_takes_four_requests_and_those_for_what_the_pod_names() -> Non
     assert sorted(server.asked) == [
         "/api/v1/namespaces/default/pods/pod",
         "/api/v1/nodes",
-        f"/api/v1/pods?{living}",
+        f"/api/v1/pods?spec.nodeName=a,{living}",
         "/apis",
     ]
+
+
+def test_the_pods_of_many_nodes_are_one_list_and_only_where_they_can_be_the_cause() -> None:
+    nodes = {"/api/v1/nodes": {"items": [node(f"n{number}") for number in range(100)]}}
+    short = f"{NO_NODE}1 Insufficient nvidia.com/gpu."
+    lists = []
+    for gpus in (1, 16):
+        server = Server({**cluster(waiting(gpu_pod(gpus), short)), **nodes})
+        server.read("pod")
+        lists.append([each for each in server.asked if each.startswith("/api/v1/pods")])
+    assert lists == [["/api/v1/pods?status.phase!=Succeeded,status.phase!=Failed"], []]
 
 
 def test_a_pod_that_names_too_much_does_not_make_too_many_requests() -> None:
@@ -127,9 +139,10 @@ def test_a_pod_of_an_unknown_kind_of_workload_is_found_by_its_owner() -> None:
 
 def test_what_is_forbidden_is_said_and_the_pod_itself_is_needed() -> None:
     asked = waiting(gpu_pod(1), f"{NO_NODE}1 Insufficient nvidia.com/gpu.")
-    found = answer(Server(cluster(asked), frozenset({"/api/v1/nodes", "/api/v1/pods"})).read("pod"))
-    assert [each.want for each in found.unread] == ["list nodes", "list pods"]
-    assert found.finding.cause == "scheduler's word"
+    for path, want in (("/api/v1/nodes", "list nodes"), ("/api/v1/pods", "list pods")):
+        found = answer(Server(cluster(asked), frozenset({path})).read("pod"))
+        assert [each.want for each in found.unread] == [want]
+        assert found.finding.cause == "scheduler's word"
     with pytest.raises(ClusterError, match="want the right to get pods in default"):
         Server(cluster(asked), frozenset({f"{OWN}/pod"})).read("pod")
 

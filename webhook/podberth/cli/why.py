@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import gc
 import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
@@ -34,7 +35,11 @@ def run(arguments: argparse.Namespace) -> int:
     """Read the cluster, print the answer and return the exit code."""
     kubeconfig = kubeconfig_of(arguments)
     namespace = arguments.namespace or namespace_of(kubeconfig)
-    found = asyncio.run(_ask(kubeconfig, arguments.name, namespace))
+    gc.disable()  # a collection walks every pod of the cluster, and finds nothing
+    try:
+        found = asyncio.run(_ask(kubeconfig, arguments.name, namespace))
+    finally:
+        gc.enable()
     if arguments.output == "json":
         write(lambda stream: print(json.dumps(found.as_json(), indent=2), file=stream), "")
     else:

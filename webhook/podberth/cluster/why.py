@@ -1,7 +1,7 @@
 """Reads one picture of a cluster for ``podberth why``; every request is a get or a list, and none is for a Secret.
 
 The number of requests is bounded by what one pod names, and does not grow with the cluster: one list of the nodes, one
-of the pods, and single objects. docs/why.md has a ClusterRole of exactly these rights.
+of the pods if many nodes are left, and single objects. docs/why.md has a ClusterRole of exactly these rights.
 """
 
 import asyncio
@@ -17,18 +17,17 @@ from ..errors import ClusterError, UsageError
 from ..kube.api_path import ApiPath, collection_path
 from ..kube.unchecked import list_at, text_at
 from ..why.causes import wanted
-from ..why.picture import Document, NotRead, Picture, Ref
+from ..why.picture import Document, NotRead, Picture, Ref, pods_in
 
 # A person waits.
 _TIMING: Final = Timing(connect_seconds=5.0, list_seconds=30.0)
 # A cause may ask again once its first objects are known: claim, volume, class.
-_MOST_ROUNDS: Final = 4
+_MOST_ROUNDS: Final = 5
 # A pod names a handful of objects; one with more is somebody's mistake, and its answer can do without them.
 _MOST_READ: Final = 64
 # From the API server's memory instead of etcd, as kubectl's own watches; seconds old at most.
 # https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
 _CACHED: Final = {"resourceVersion": "0"}
-_LIVING: Final = "status.phase!=Succeeded,status.phase!=Failed"
 # The kinds that own pods, or own what owns them, and that every cluster serves; kubectl's short names for them.
 _CONTROLLERS: Final = {
     "Deployment": ("apps/v1", "deployments"),
@@ -79,14 +78,13 @@ class WhyReader:
             UsageError: the name is not one.
         """
         kind, name = parse_name(text)
-        groups, nodes, pods, pod = await asyncio.gather(
+        groups, nodes, pod = await asyncio.gather(
             self._get(ApiPath("apis"), "get /apis"),
             self._list(collection_path("v1", "nodes"), "list nodes", _CACHED),
-            self._list(collection_path("v1", "pods"), "list pods", {**_CACHED, "fieldSelector": _LIVING}),
             self._pod(kind, name, namespace),
         )
         self._served = _versions(groups)
-        picture = Picture(now=now, namespace=namespace, kind="pod", name=name, pod=pod, nodes=nodes, pods=pods)
+        picture = Picture(now=now, namespace=namespace, kind="pod", name=name, pod=pod, nodes=nodes)
         if pod is None:
             picture = await self._of_workload(replace(picture, kind=kind or "workload"))
         for _ in range(_MOST_ROUNDS):
@@ -118,20 +116,14 @@ class WhyReader:
 
     async def _of_workload(self, picture: Picture) -> Picture:
         """Return the picture with the controllers and the pods of the workload that was asked about."""
-        listed = await asyncio.gather(
-            *(
-                self._list(collection_path(version, plural, picture.namespace), f"list {plural} in {picture.namespace}")
-                for version, plural in _CONTROLLERS.values()
-            )
-        )
+        inside = pods_in(picture.namespace)
+        pods, listed = await asyncio.gather(self._ref(inside), self._controllers(picture.namespace))
         known: dict[str, Document] = {}
         for kind, found in zip(_CONTROLLERS, listed, strict=True):
             for each in () if isinstance(found, NotRead) else found:
                 known[text_at(each, "metadata", "uid")] = {**each, "kind": kind}
         mine = {uid: each for uid, each in known.items() if _descends(each, picture, known)}
-        every = () if isinstance(picture.pods, NotRead) else picture.pods
-        inside = (each for each in every if text_at(each, "metadata", "namespace") == picture.namespace)
-        siblings = tuple(each for each in inside if _descends(each, picture, known))
+        siblings = tuple(each for each in list_at(pods, "items") if _descends(each, picture, known))
         unread = {
             Ref("", ("v1",), f"controllers {number}"): each
             for number, each in enumerate(listed)
@@ -142,7 +134,16 @@ class WhyReader:
             controllers=tuple(sorted(mine.values(), key=lambda each: text_at(each, "metadata", "creationTimestamp"))),
             siblings=siblings,
             pod=_chosen(siblings),
-            read={**picture.read, **unread},
+            read={**picture.read, inside: pods, **unread},
+        )
+
+    async def _controllers(self, namespace: str) -> list[tuple[Document, ...] | NotRead]:
+        """Return the controllers of a namespace by kind, in the order of the table."""
+        return await asyncio.gather(
+            *(
+                self._list(collection_path(version, plural, namespace), f"list {plural} in {namespace}")
+                for version, plural in _CONTROLLERS.values()
+            )
         )
 
     async def _ref(self, ref: Ref) -> Document | NotRead | None:
@@ -152,6 +153,8 @@ class WhyReader:
             # A group may serve one kind in one version and another kind in another: PriorityClass in v1 alone.
             path = collection_path(f"{ref.group}/{version}" if ref.group else version, ref.plural, ref.namespace)
             query = {"fieldSelector": ref.fields} if ref.fields else {}
+            if ref.plural == "pods":
+                query |= _CACHED
             found = await self._get(path.below(ref.name) if ref.name else path, ref.right, query)
             if found is not None:
                 return found

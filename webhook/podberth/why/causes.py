@@ -6,16 +6,23 @@ those that fit in one respect, and explains itself if it keeps none.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from ..kube.unchecked import text_at
 from . import capacity, claims, groups, held, neighbours, placed, refusals, room, selection, volumes
 from .amounts import is_device
 from .finding import Answer, Finding, Said, counted, lasting
 from .machines import Machine, machines
-from .picture import NotRead, Picture, Ref
+from .picture import ALL_PODS, NotRead, Picture, Ref, pods_on
 from .steps import Step
 
+Confirmable: TypeAlias = tuple[Finding, tuple[str, ...]]
+"""A finding, with the words of which one confirms it in the scheduler's message."""
+
+# Nodes whose pods are read one by one: as many requests as an API server answers at once.
+_FEW_NODES: Final = 24
+# The steps whose nodes a change of the pod opens: it is worth knowing what is free there.
+_OPENABLE: Final = ("tainted or closed", "not selected")
 _NO_WORDS: Final[tuple[str, ...]] = ()
 
 
@@ -34,6 +41,8 @@ class Before:
 class Among:
     """A step of the nodes: it keeps those that fit, and its finding is for the case that none does."""
 
+    needs_pods: bool = False
+    """Whether it looks at the pods on the nodes."""
     words: str
     """The reason of the nodes that it takes, behind their number: ``tainted or closed``."""
     fits: Callable[[Step, Machine], bool]
@@ -89,13 +98,20 @@ AMONG: Final[tuple[Among, ...]] = (
         explain=claims.elsewhere,
         said=("resourceclaim", "claim"),
     ),
-    Among(words="with too little free", fits=room.has_room, explain=room.full, said=_INSUFFICIENT),
+    Among(
+        words="with too little free",
+        fits=room.has_room,
+        explain=room.full,
+        said=_INSUFFICIENT,
+        needs_pods=True,
+    ),
 )
 """The steps of the nodes, in the order in which a person would take them: what is hardest to change stands first."""
 
 NEEDS: Final[tuple[Callable[[Picture], Iterator[Ref]], ...]] = (
     refusals.needs,
     placed.needs,
+    held.needs,
     groups.needs,
     claims.needs,
     volumes.needs,
@@ -108,8 +124,29 @@ _OF_GROUP: Final = (*_INSUFFICIENT, "group", "gang")
 
 
 def wanted(picture: Picture) -> set[Ref]:
-    """Return what causes want to have read and was not read yet."""
-    return {ref for each in NEEDS for ref in each(picture) if ref not in picture.read}
+    """Return what causes want to have read and was not read yet; the pods on nodes come last, for they are many."""
+    refs = {ref for each in NEEDS for ref in each(picture) if ref not in picture.read}
+    return refs or {ref for ref in _pods(picture) if ref not in picture.read}
+
+
+def _pods(picture: Picture) -> Iterator[Ref]:
+    """Yield the pods that the last steps look at: those of a few nodes, or all if many nodes are left.
+
+    If a cause was found already, all pods are too many to say only what would hold the pod next.
+    """
+    findings = list(_early(picture))
+    if ALL_PODS in picture.read or not picture.is_waiting or isinstance(picture.nodes, NotRead):
+        return
+    later, step = _walk(picture)
+    findings += later
+    left = step.nodes
+    near = (*left, *(each for words, nodes in step.gone.items() if words in _OPENABLE for each in nodes))
+    if not findings and neighbours.Around(step).is_asked:
+        yield ALL_PODS
+    elif min(len(near), len(left)) <= _FEW_NODES:
+        yield from (pods_on(each.name) for each in (near if len(near) <= _FEW_NODES else left))
+    elif not findings:
+        yield ALL_PODS
 
 
 def answer(picture: Picture) -> Answer:
@@ -142,8 +179,23 @@ def answer(picture: Picture) -> Answer:
     )
 
 
-def _found(picture: Picture) -> Iterator[tuple[Finding, tuple[str, ...]]]:
+def _found(picture: Picture) -> Iterator[Confirmable]:
     """Yield the findings in their order, each with the words that confirm it in the scheduler's message."""
+    early = list(_early(picture))
+    yield from early
+    if any(not finding.waits for finding, _ in early) or not picture.is_waiting or isinstance(picture.nodes, NotRead):
+        return
+    if not picture.nodes:
+        yield Finding(cause="nodes", title="the cluster has no node", do=("add nodes",)), ("no nodes available",)
+        return
+    findings, step = _walk(picture)
+    yield from findings
+    if all(each.pods is not None for each in step.nodes):
+        yield from _beside(step)
+
+
+def _early(picture: Picture) -> Iterator[Confirmable]:
+    """Yield the findings that do not depend on nodes, up to the first that means that the pod does not wait."""
     found = False
     for cause in BEFORE:
         if not (found and cause.is_last_word) and (finding := cause.find(picture)):
@@ -151,23 +203,28 @@ def _found(picture: Picture) -> Iterator[tuple[Finding, tuple[str, ...]]]:
             yield finding, cause.said
             if not finding.waits:
                 return
-    if not picture.is_waiting or isinstance(picture.nodes, NotRead):
-        return
+
+
+def _walk(picture: Picture) -> tuple[list[Confirmable], Step]:
+    """Return the findings about nodes, and the last step, whose nodes fit in all respects that were found to be met.
+
+    A step that looks at pods is left out if those of its nodes were not read.
+    """
     every = machines(picture)
     step = Step(picture=picture, every=every, nodes=every, gone={})
-    if not every:
-        yield Finding(cause="nodes", title="the cluster has no node", do=("add nodes",)), ("no nodes available",)
-        return
-    for row in () if isinstance(picture.pods, NotRead) else AMONG:
+    findings: list[Confirmable] = []
+    for row in AMONG if every else ():
+        if row.needs_pods and any(each.pods is None for each in step.nodes):
+            continue
         kept = tuple(each for each in step.nodes if row.fits(step, each))
         if not kept:
-            yield row.explain(step), _precise(row.said, step)
+            findings.append((row.explain(step), _precise(row.said, step)))
             step = step.waiving()
         elif len(kept) < len(step.nodes):
             left = set(kept)
             taken = tuple(each for each in step.nodes if each not in left)
             step = replace(step, nodes=kept, gone={**step.gone, row.words: taken})
-    yield from _beside(step)
+    return findings, step
 
 
 def _beside(step: Step) -> Iterator[tuple[Finding, tuple[str, ...]]]:

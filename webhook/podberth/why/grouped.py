@@ -20,7 +20,7 @@ from ..workload.gpus import gpu_facts
 from ..workload.templates import Template
 from .amounts import is_device
 from .finding import Finding, named
-from .picture import Document, NotRead, Picture, Ref
+from .picture import ALL_PODS, Document, Picture, Ref, pods_in
 from .room import near
 from .steps import Step
 
@@ -37,6 +37,8 @@ def needs(picture: Picture) -> Iterator[Ref]:
         return
     for kind, name in _named_groups(picture.pod):
         yield from _group_refs(kind, picture.namespace, name)
+        if ALL_PODS not in picture.read:
+            yield pods_in(picture.namespace)
     for form in _forms(picture.pod):
         yield _queues(form, picture.namespace)
         if form.parent is not None:
@@ -117,7 +119,7 @@ def group_missing(picture: Picture) -> Finding | None:
             return _no_group(picture, kind, name)
         members = _members(picture, kind, name)
         least = 0 if group is None else min_member(kind.api_groups[0], group)
-        if least > len(members) and not isinstance(picture.pods, NotRead):
+        if least > len(members) and picture.pods(pods_in(picture.namespace)) is not None:
             return Finding(
                 cause="group",
                 title=f"PodGroup {name} starts {least} pods together, and has {len(members)}",
@@ -188,10 +190,7 @@ def _group_refs(kind: PodGroupKind, namespace: str, name: str) -> Iterator[Ref]:
 
 
 def _members(picture: Picture, kind: PodGroupKind, name: str) -> list[Document]:
-    pods = () if isinstance(picture.pods, NotRead) else picture.pods
-    return [
-        each for each in pods if text_at(each, "metadata", "namespace") == picture.namespace and kind.read(each) == name
-    ]
+    return [each for each in picture.pods(pods_in(picture.namespace)) or () if kind.read(each) == name]
 
 
 def _is_queued(picture: Picture) -> bool:

@@ -1,15 +1,23 @@
 """The causes that hold a pod before a scheduler looks for a node: scheduling gates, and a scheduler that is absent."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from ..kube.unchecked import list_at, text_at
-from .finding import Finding, counted, lasting, listed, named
-from .picture import DEFAULT_SCHEDULER, NotRead, Picture
+from .finding import Finding, counted, lasting, listed
+from .picture import ALL_PODS, DEFAULT_SCHEDULER, Picture, Ref, pods_by
 
 # The owner of a gate is the domain of its name (KEP-3521); these are the domains that users know by another name.
 _OWNERS: Final = {"kueue.x-k8s.io": "Kueue", "grove.io": "Grove", "jobset.sigs.k8s.io": "JobSet"}
 # A busy scheduler looks at a new pod within seconds.
 _PATIENCE_SECONDS: Final = 15.0
+
+
+def needs(picture: Picture) -> Iterator[Ref]:
+    """Yield the pods of the scheduler that a waiting pod names, if no scheduler has looked at the pod."""
+    unseen = picture.is_waiting and not picture.scheduled
+    if unseen and picture.scheduler != DEFAULT_SCHEDULER and ALL_PODS not in picture.read:
+        yield pods_by(picture.scheduler)
 
 
 def gated(picture: Picture) -> Finding | None:
@@ -42,18 +50,16 @@ def unserved(picture: Picture) -> Finding | None:
     name = picture.scheduler
     if _is_seen(picture, name):
         return None
-    others = _schedulers(picture)
-    evidence = ["the pod has no condition PodScheduled: no scheduler has looked at it"]
-    if others:
-        evidence.append(f"schedulers that have placed pods here: {named(others)}")
     return Finding(
         cause="scheduler",
         title=f"no scheduler named {name} is seen in this cluster",
-        evidence=(*evidence, "spec.schedulerName cannot be changed on a pod"),
+        evidence=(
+            "the pod has no condition PodScheduled: no scheduler has looked at it",
+            f"no other pod of {name} has such a condition either",
+        ),
         do=(
-            f"install {name}, or leave spec.schedulerName out of the template and create the pod again"
-            if name != DEFAULT_SCHEDULER
-            else "kubectl get pods -n kube-system: does kube-scheduler run?",
+            f"install {name}, or leave spec.schedulerName out of the template and create the pod again",
+            "spec.schedulerName cannot be changed on a pod",
         ),
     )
 
@@ -78,17 +84,10 @@ def unseen(picture: Picture) -> Finding | None:
 
 
 def _is_seen(picture: Picture, scheduler: str) -> bool:
-    # Every cluster has kube-scheduler; a new cluster may have no pod that it has placed.
-    return isinstance(picture.pods, NotRead) or scheduler in _schedulers(picture)
-
-
-def _schedulers(picture: Picture) -> set[str]:
-    """Return the names of the schedulers that have looked at some pod."""
-    if isinstance(picture.pods, NotRead):
-        return set()
-    return {
-        text_at(each, "spec", "schedulerName")
-        for each in picture.pods
-        if any(text_at(one, "type") == "PodScheduled" for one in list_at(each, "status", "conditions"))
-        and not list_at(each, "spec", "schedulingGates")
-    }
+    """Return whether a scheduler has looked at some pod, or is Kubernetes' own; True if that was not read."""
+    pods = picture.pods(pods_by(scheduler)) if scheduler != DEFAULT_SCHEDULER else None
+    return pods is None or any(
+        text_at(one, "type") == "PodScheduled" and text_at(one, "reason") != "SchedulingGated"
+        for each in pods
+        for one in list_at(each, "status", "conditions")
+    )

@@ -7,7 +7,7 @@ from functools import cached_property
 from ..kube.pod import labels
 from ..kube.unchecked import list_at, mapping_at, text_at
 from .amounts import amounts, requested
-from .picture import Document, NotRead, Picture
+from .picture import Document, NotRead, Picture, pods_on
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -15,13 +15,18 @@ class Machine:
     """One node."""
 
     document: Document
-    held_by: tuple[Document, ...] = field(repr=False)
-    """The pods on the node that have not ended."""
+    pods: tuple[Document, ...] | None = field(repr=False)
+    """The pods on the node that have not ended; None: they were not read."""
 
     @cached_property
     def name(self) -> str:
         """The node's name."""
         return text_at(self.document, "metadata", "name")
+
+    @property
+    def held_by(self) -> tuple[Document, ...]:
+        """The pods on the node that have not ended, as far as they were read."""
+        return self.pods or ()
 
     @cached_property
     def labels(self) -> Mapping[str, str]:
@@ -34,18 +39,23 @@ class Machine:
         return amounts(mapping_at(self.document, "status", "allocatable"))
 
     @cached_property
+    def asks(self) -> tuple[tuple[Document, Mapping[str, int]], ...]:
+        """The pods on the node that were read, each with what it has reserved."""
+        return tuple((pod, requested(pod)) for pod in self.held_by)
+
+    @cached_property
     def free(self) -> Mapping[str, int]:
         """What no pod on the node has reserved."""
         left = dict(self.offers)
-        for pod in self.held_by:
-            for resource, each in requested(pod).items():
+        for _, asks in self.asks:
+            for resource, each in asks.items():
                 left[resource] = left.get(resource, 0) - each
         return left
 
     def holders(self, resource: str) -> Iterator[tuple[Document, int]]:
         """Yield the pods on the node that hold some of a resource, each with its amount."""
-        for pod in self.held_by:
-            if has := requested(pod).get(resource, 0):
+        for pod, asks in self.asks:
+            if has := asks.get(resource, 0):
                 yield pod, has
 
     @cached_property
@@ -64,10 +74,6 @@ def machines(picture: Picture) -> tuple[Machine, ...]:
     """Return the nodes of a picture; empty if they were not read."""
     if isinstance(picture.nodes, NotRead):
         return ()
-    placed: dict[str, list[Document]] = {}
-    for pod in () if isinstance(picture.pods, NotRead) else picture.pods:
-        placed.setdefault(text_at(pod, "spec", "nodeName"), []).append(pod)
     return tuple(
-        Machine(document=node, held_by=tuple(placed.get(text_at(node, "metadata", "name"), ())))
-        for node in picture.nodes
+        Machine(document=node, pods=picture.pods(pods_on(text_at(node, "metadata", "name")))) for node in picture.nodes
     )

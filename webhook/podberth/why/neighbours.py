@@ -32,6 +32,14 @@ class Around:
     def _placed(self) -> list[tuple[Machine, Document]]:
         return [(machine, pod) for machine in self.step.every for pod in machine.held_by]
 
+    @property
+    def is_asked(self) -> bool:
+        """Whether the pod has a rule about other pods, or the scheduler says that one of theirs holds it."""
+        affinity = self._pod.get("spec", {}).get("affinity") or {}
+        rules = [each for kind in ("podAffinity", "podAntiAffinity") for each in list_at(affinity, kind, _REQUIRED)]
+        spreads = list_at(self._pod, "spec", "topologySpreadConstraints")
+        return bool(rules or spreads) or "anti-affinity" in text_at(self.step.picture.scheduled, "message")
+
     @cached_property
     def _bad_domains(self) -> dict[str, tuple[set[tuple[str, str]], bool]]:
         """The topology domains that each rule allows (True) or forbids (False), by the words for the rule."""

@@ -39,6 +39,26 @@ class Ref:
         return f"{'get' if self.name else 'list'} {resource}{f' in {self.namespace}' if self.namespace else ''}"
 
 
+_LIVING: Final = "status.phase!=Succeeded,status.phase!=Failed"
+ALL_PODS: Final = Ref("", ("v1",), "pods", fields=_LIVING)
+"""All pods of the cluster that have not ended: at 10,000 pods, some 50 MB."""
+
+
+def pods_on(node: str) -> Ref:
+    """Return the reference to the pods of a node that have not ended, which the API server finds by an index."""
+    return Ref("", ("v1",), "pods", fields=f"spec.nodeName={node},{_LIVING}")
+
+
+def pods_in(namespace: str) -> Ref:
+    """Return the reference to the pods of a namespace that have not ended."""
+    return Ref("", ("v1",), "pods", namespace, fields=_LIVING)
+
+
+def pods_by(scheduler: str) -> Ref:
+    """Return the reference to the pods of a scheduler that have not ended."""
+    return Ref("", ("v1",), "pods", fields=f"spec.schedulerName={scheduler},{_LIVING}")
+
+
 @dataclass(frozen=True, slots=True)
 class NotRead:
     """An object, or a list of objects, that the API server did not give."""
@@ -64,8 +84,6 @@ class Picture:
     siblings: tuple[Document, ...] = ()
     """All pods of the workload; empty if a pod was asked about."""
     nodes: tuple[Document, ...] | NotRead = ()
-    pods: tuple[Document, ...] | NotRead = ()
-    """The pods of the whole cluster that have not ended."""
     read: Mapping[Ref, Document | NotRead | None] = field(default_factory=dict)
     """The further objects that causes asked for, None for one that does not exist or whose kind is not served; the
     answer to a list has ``items``."""
@@ -86,8 +104,36 @@ class Picture:
     @property
     def unread(self) -> tuple[NotRead, ...]:
         """Everything that the API server did not give, in a stable order."""
-        found = (self.nodes, self.pods, *self.read.values())
+        found = (self.nodes, *self.read.values())
         return tuple(dict.fromkeys(each for each in found if isinstance(each, NotRead)))
+
+    def pods(self, ref: Ref) -> tuple[Document, ...] | None:
+        """Return the pods of one of the references below, from the list of all pods if that was read; None: not read.
+
+        No pod of them has ended.
+        """
+        known = ref if ref in self.read else ALL_PODS
+        found = self.read.get(known)
+        if found is None or isinstance(found, NotRead):
+            return None
+        if known == ref:
+            return tuple(list_at(found, "items"))
+        if ref.namespace:
+            return tuple(each for each in list_at(found, "items") if _in(each, ref.namespace))
+        place, _, value = ref.fields.partition(",")[0].removeprefix("spec.").partition("=")
+        return tuple(self._by_field(place).get(value, ()))
+
+    def _by_field(self, place: str) -> Mapping[str, list[Document]]:
+        """Return all pods by a field of their spec."""
+        if place not in self._grouped:
+            groups = self._grouped[place] = {}
+            for pod in list_at(self.read[ALL_PODS], "items"):
+                groups.setdefault(text_at(pod, "spec", place), []).append(pod)
+        return self._grouped[place]
+
+    @cached_property
+    def _grouped(self) -> dict[str, dict[str, list[Document]]]:
+        return {}
 
     @cached_property
     def spec(self) -> Document:
@@ -139,3 +185,7 @@ class Picture:
     def refusals(self) -> Ref:
         """The Events about pods that controllers of the namespace could not create."""
         return Ref("", ("v1",), "events", self.namespace, fields="reason=FailedCreate")
+
+
+def _in(pod: Document, namespace: str) -> bool:
+    return text_at(pod, "metadata", "namespace") == namespace

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..kube.unchecked import at, text_at
-from .amounts import POD_SLOTS, is_device, number, requested, shown
+from .amounts import POD_SLOTS, is_device, number, shown
 from .finding import Finding, counted, lasting, listed, named
 from .machines import Machine
 from .picture import Document
@@ -115,7 +115,7 @@ def _holders(nodes: tuple[Machine, ...], name: str) -> Iterator[str]:
 def _elsewhere(step: Step) -> Iterator[str]:
     """Yield the nodes that have enough free, and that an earlier step took."""
     for words, nodes in step.gone.items():
-        if rooms := [each for each in nodes if has_room(step, each)]:
+        if rooms := [each for each in nodes if each.pods is not None and has_room(step, each)]:
             why = listed(barriers(step, rooms[0])) or words
             yield f"enough is free on {named(each.name for each in rooms)}, which it cannot use: {why}"
 
@@ -127,10 +127,10 @@ def _preemption(step: Step, name: str) -> str:
     if text_at(pod, "spec", "preemptionPolicy") == "Never":
         return "preemption does not help: its PriorityClass never preempts"
     for machine in step.nodes:
-        lower = [each for each in machine.held_by if _priority(each) < mine]
+        lower = [(each, asks) for each, asks in machine.asks if _priority(each) < mine]
         freed = Counter(machine.free)
-        for each in lower:
-            freed.update(requested(each))
+        for _, asks in lower:
+            freed.update(asks)
         if lower and all(freed.get(each, 0) >= amount for each, amount in _counted(step).items()):
             nominated = text_at(pod, "status", "nominatedNodeName")
             now = f"; it is nominated for {nominated}" if nominated else ""
