@@ -274,7 +274,7 @@ def test_a_host_port_that_is_taken_keeps_a_pod_off() -> None:
         node("a"),
         pods=[placed(pod(port, name="other"), "a")],
     )
-    assert found.finding.title == "its host port 80 leaves none of the 1 nodes that have room"
+    assert found.finding.title == "its host port 80 leaves none of 1 node with room"
 
 
 def test_the_pods_of_others_may_want_to_be_alone() -> None:

@@ -65,7 +65,8 @@ def show_answer(found: Answer, terminal: "Terminal") -> None:
     terminal.put([Line((Span(f"{found.subject}{waits}: ", "bold"), Span(finding.title, style)), 2)])
     if found.among:
         terminal.put([Line((Span(found.among),))])
-    terminal.line()
+    if finding.evidence or finding.do:
+        terminal.line()
     _part(terminal, "evidence", finding.evidence)
     _part(terminal, "do", finding.do, "green")
     _part(terminal, "then", [f"{number}. {each.title}" for number, each in enumerate(found.then, 1)])

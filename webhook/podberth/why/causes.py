@@ -57,7 +57,7 @@ BEFORE: Final[tuple[Before, ...]] = (
     Before(find=groups.not_admitted),
     Before(find=refusals.without_pods),
     Before(find=placed.not_pending),
-    Before(find=held.gated),
+    Before(find=held.gated, is_last_word=True),
     Before(find=claims.missing, said=("resourceclaim", "cannot allocate", "device class")),
     Before(find=groups.group_missing, said=("group", "gang", "Group")),
     Before(find=held.unserved),

@@ -1,6 +1,7 @@
 """The causes of groups and queues: a group that is missing or incomplete, without room at once, or not admitted."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from ..facts.cluster import collect
@@ -90,20 +91,21 @@ def wrong_queue(picture: Picture) -> Finding | None:
             return _wrong(f"{form.title} {name} does not exist: the cluster has none here", form)
     if not documents:
         return None
-    facts = collect(documents, now=None)
+    facts = replace(collect(documents, now=None), listed=True)
     known = KnownCluster(topology=TopologyIndex.build(()), facts=facts)
     pod: dict[str, Any] = dict(picture.pod)
     template = Template(pod=pod, path=(), kind="Pod", document=pod, own=pod, form=BARE)
     gang = gang_of(pod, picture.namespace, {}, group_sizes=facts.group_sizes)
     made = Pods(template=template, pod=pod, gang=gang, gpu=gpu_facts(pod), need=Need())
     wrong = wrong_groups({"apiVersion": "v1", "kind": "Pod", **pod}, picture.namespace, [made], known)
-    return _wrong(str(wrong[0]), forms[0]) if wrong else None
+    return _wrong(f"its queue or group is wrong: {wrong[0].message}", forms[0], wrong[0].where) if wrong else None
 
 
-def _wrong(title: str, form: QueueForm) -> Finding:
+def _wrong(title: str, form: QueueForm, where: str = "") -> Finding:
     return Finding(
         cause="queue",
-        title=title.replace(" in the snapshot", ""),
+        title=title,
+        evidence=(f"the pod names it at {where}",) if where else (),
         do=(f"kubectl get {form.plural}.{form.kind[0]} -A, and name one of these, or fix it",),
     )
 
@@ -138,7 +140,7 @@ def _no_group(picture: Picture, kind: PodGroupKind, name: str) -> Finding:
     return Finding(
         cause="group",
         title=f"PodGroup {name} does not exist",
-        evidence=(f"the pod names it by {kind.named_by}, and waits for it ({kind.name})",),
+        evidence=(f"the pod names it by {kind.named_by}, and waits for it",),
         do=(
             "podberth's controller makes groups of gangs: kubectl get deploy -n podberth-system podberth-controller"
             if ours

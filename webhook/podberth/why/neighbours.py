@@ -9,7 +9,7 @@ from typing import Any, Final
 from ..kube.pod import labels
 from ..kube.selector import label_selector_matches
 from ..kube.unchecked import list_at, text_at
-from .finding import Finding, listed, named
+from .finding import Finding, counted, listed, named
 from .machines import Machine
 from .picture import Document
 from .selection import selects
@@ -140,7 +140,7 @@ def crowded(step: Step, around: Around) -> Finding:
     rule = rules[0]
     return Finding(
         cause="neighbours",
-        title=f"its {rule} leaves none of the {len(step.nodes):,} nodes that have room"
+        title=f"its {rule} leaves none of {counted(len(step.nodes), 'node')} with room"
         if not rule.startswith("anti-affinity of")
         else f"{rule} keeps it off the nodes that have room",
         evidence=(*(f"{words}: against {named(by_rule[words])}" for words in rules[:4]), *step.by_reason),

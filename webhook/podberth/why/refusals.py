@@ -8,21 +8,28 @@ from ..kube.unchecked import mapping_at, text_at
 from .finding import Finding, lasting
 from .picture import Document, Picture, Ref
 
+# Two lines of a terminal.
+_LONGEST: Final = 120
 _Reading = Callable[[re.Match[str]], tuple[str, tuple[str, ...]]]
 
 
 def _webhook(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
     return (
-        f"admission webhook {found['who']} refuses its pods: {found['said']}",
+        f"admission webhook {found['who']} refuses its pods: {_brief(found['said'])}",
         ("change the pod template as the message says",),
     )
 
 
 def _policy(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
     return (
-        f"ValidatingAdmissionPolicy {found['who']} refuses its pods: {found['said']}",
+        f"ValidatingAdmissionPolicy {found['who']} refuses its pods: {_brief(found['said'])}",
         ("change the pod template as the message says",),
     )
+
+
+def _brief(message: str) -> str:
+    """Return the beginning of a message; the evidence has all of it."""
+    return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
 
 
 def _uncalled(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
@@ -63,7 +70,7 @@ def _account(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
 
 def _security(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
     return (
-        f"Pod Security of the namespace refuses its pods: {found['said']}",
+        f"Pod Security of the namespace refuses its pods: they violate {found['level']}",
         ("change the securityContext of the pod template as the message says",),
     )
 
@@ -78,7 +85,7 @@ _WORDS: Final[tuple[tuple[re.Pattern[str], _Reading], ...]] = (
     (re.compile(r"(?:maximum|minimum|max limit to request ratio) [^\[\]]*? is [^\[\]]*"), _limit_range),
     (re.compile(r"no PriorityClass with name (?P<name>\S+) was found"), _priority),
     (re.compile(r'serviceaccount "(?P<name>[^"]+)" not found'), _account),
-    (re.compile(r"violates PodSecurity (?P<said>.*)", re.DOTALL), _security),
+    (re.compile(r"violates PodSecurity \"(?P<level>[^\"]+)\""), _security),
 )
 
 
@@ -110,7 +117,7 @@ def refused(picture: Picture) -> Finding | None:
             f"{who} cannot create pods; the last try was {lasting(picture.age(_last(latest)))} ago",
             message,
         ),
-        do=do,
+        do=tuple(f"{each} -n {picture.namespace}" if "kubectl describe" in each else each for each in do),
     )
 
 

@@ -9,7 +9,7 @@ from .amounts import POD_SLOTS, is_device, number, shown
 from .finding import Finding, counted, lasting, listed, named
 from .machines import Machine
 from .picture import Document
-from .selection import barriers
+from .selection import barriers, selects
 from .steps import Step
 
 _MOST_NODES: Final = 3
@@ -116,7 +116,8 @@ def _elsewhere(step: Step) -> Iterator[str]:
     """Yield the nodes that have enough free, and that an earlier step took."""
     for words, nodes in step.gone.items():
         if rooms := [each for each in nodes if each.pods is not None and has_room(step, each)]:
-            why = listed(barriers(step, rooms[0])) or words
+            # A node that is not selected went before its taints were looked at.
+            why = (selects(step, rooms[0]) and listed(barriers(step, rooms[0]))) or words
             yield f"enough is free on {named(each.name for each in rooms)}, which it cannot use: {why}"
 
 
