@@ -56,6 +56,9 @@ def _node(plane: ControlPlane, number: int) -> None:
     made["status"]["capacity"] |= {"cpu": "192", "memory": "2Ti", "pods": "110"}
     made["status"]["allocatable"] = made["status"]["capacity"]
     plane.api.request("POST", "/api/v1/nodes", made)
+    # Admission taints every new node, and the controller that takes it back does not run.
+    path = f"/api/v1/nodes/node-{number:04}"
+    plane.api.request("PATCH", path, {"spec": {"taints": None}}, "application/merge-patch+json")
 
 
 def _pod(plane: ControlPlane, number: int, nodes: int) -> None:

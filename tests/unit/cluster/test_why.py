@@ -97,7 +97,13 @@ def test_the_pods_of_many_nodes_are_one_list_and_only_where_they_can_be_the_caus
         server = Server({**cluster(waiting(gpu_pod(gpus), short)), **nodes})
         server.read("pod")
         lists.append([each for each in server.asked if each.startswith("/api/v1/pods")])
-    assert lists == [["/api/v1/pods?status.phase!=Succeeded,status.phase!=Failed"], []]
+    tainted = [
+        {**each, "spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}} for each in nodes["/api/v1/nodes"]["items"]
+    ]
+    server = Server({**cluster(waiting(gpu_pod(1), short)), "/api/v1/nodes": {"items": tainted}})
+    server.read("pod")
+    lists.append([each for each in server.asked if each.startswith("/api/v1/pods")])
+    assert lists == [["/api/v1/pods?status.phase!=Succeeded,status.phase!=Failed"], [], lists[0]]
 
 
 def test_a_pod_that_names_too_much_does_not_make_too_many_requests() -> None:

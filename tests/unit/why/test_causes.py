@@ -98,6 +98,7 @@ def test_resources_that_no_node_has_together_are_named_together() -> None:
     both = pod(container(limits={GPU: 1, "example.com/nic": 1}))
     found = why(waiting(both, SHORT), node("a"), node("n", gpus=0, capacity={"example.com/nic": "1"}))
     assert found.finding.title == "no node offers example.com/nic and nvidia.com/gpu together"
+    assert found.then == ()
 
 
 def test_cpu_beside_the_gpus_is_what_is_short() -> None:
@@ -195,6 +196,38 @@ def test_a_refusal_is_read_from_the_event_of_the_controller(message: str, title:
     found = why(None, node("a"), kind="job", read=events)
     assert found.finding.title.startswith(title)
     assert found.finding.evidence[0] == "Job train cannot create pods; the last try was 60 s ago"
+
+
+@pytest.mark.parametrize(
+    ("controller", "title"),
+    [
+        (
+            {"kind": "Job", "spec": {}, "status": {"conditions": [{"type": "Complete", "status": "True"}]}},
+            "Job train has ended: Complete",
+        ),
+        ({"kind": "Job", "spec": {"suspend": True}}, "Job train is suspended, so it makes no pods"),
+        ({"kind": "Deployment", "spec": {"replicas": 0}}, "Deployment train wants no pods: spec.replicas is 0"),
+        ({"kind": "Job", "spec": {}}, "it has no pods, and no refusal of one is recorded"),
+    ],
+)
+def test_a_workload_without_pods_says_why_it_has_none(controller: Document, title: str) -> None:
+    own = {**controller, "metadata": {"name": "train"}}
+    assert why(None, node("a"), kind="job", controllers=(own,)).finding.title == title
+
+
+def test_kueues_own_words_are_the_cause_of_a_suspended_job() -> None:
+    own = {"kind": "Job", "metadata": {"name": "train", "uid": "u1", "labels": {"kueue.x-k8s.io/queue-name": "team"}}}
+    condition = {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": "insufficient quota"}
+    workload = {
+        "metadata": {"name": "job-train", "ownerReferences": [{"uid": "u1"}]},
+        "spec": {"queueName": "team"},
+        "status": {"conditions": [condition]},
+    }
+    ref = Ref("kueue.x-k8s.io", ("v1beta2", "v1beta1"), "workloads", "default")
+    suspended = {**own, "spec": {"suspend": True}}
+    found = why(None, node("a"), kind="job", controllers=(suspended,), read={ref: {"items": [workload]}})
+    assert found.finding.title == "Kueue has not admitted it to queue team: insufficient quota"
+    assert found.finding.evidence == ("Workload job-train: QuotaReserved is False, Pending",)
 
 
 def test_a_refusal_before_the_newest_pod_is_over() -> None:

@@ -4,7 +4,7 @@ A cause is one small function with a row here. Causes before the nodes look at t
 those that fit in one respect, and explains itself if it keeps none.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
@@ -23,6 +23,7 @@ Confirmable: TypeAlias = tuple[Finding, tuple[str, ...]]
 _FEW_NODES: Final = 24
 # The steps whose nodes a change of the pod opens: it is worth knowing what is free there.
 _OPENABLE: Final = ("tainted or closed", "not selected")
+_OF_CAPACITY: Final = frozenset({"resource", "size"})
 _NO_WORDS: Final[tuple[str, ...]] = ()
 
 
@@ -138,14 +139,14 @@ def _pods(picture: Picture) -> Iterator[Ref]:
     if ALL_PODS in picture.read or not picture.is_waiting or isinstance(picture.nodes, NotRead):
         return
     later, step = _walk(picture)
-    findings += later
+    first = _first([*findings, *later], picture)
     left = step.nodes
     near = (*left, *(each for words, nodes in step.gone.items() if words in _OPENABLE for each in nodes))
-    if not findings and neighbours.Around(step).is_asked:
+    if first is None and neighbours.Around(step).is_asked:
         yield ALL_PODS
     elif min(len(near), len(left)) <= _FEW_NODES:
         yield from (pods_on(each.name) for each in (near if len(near) <= _FEW_NODES else left))
-    elif not findings:
+    elif first is None:
         yield ALL_PODS
 
 
@@ -155,16 +156,9 @@ def answer(picture: Picture) -> Answer:
     It never contradicts the scheduler. If that says why no node is available, only causes that its message has words
     for can be the first; without one, the answer is the message.
     """
-    found = [(finding, said) for finding, said in _found(picture)]
-    said = _said(picture)
-    ruled = "nodes are available" in said.message or "pod group is unschedulable" in said.message
-    spoken = said.message.partition("preemption:")[0]
-    if not picture.is_waiting or not ruled:
-        findings = [finding for finding, _ in found]
-    else:
-        first = [each for each, words in found if not words or any(word in spoken for word in words)]
-        findings = [*first[:1], *(each for each, _ in found if each is not first[0])] if first else []
-    findings = findings or [_of_scheduler(picture, said)]
+    found, said = list(_found(picture)), _said(picture)
+    first = _first(found, picture)
+    findings = [first, *(each for each, _ in found if each is not first)] if first else [_of_scheduler(picture, said)]
     pod = picture.pod
     return Answer(
         subject=f"{picture.kind.capitalize()} {picture.namespace}/{picture.name}"
@@ -177,6 +171,17 @@ def answer(picture: Picture) -> Answer:
         said=said,
         unread=picture.unread,
     )
+
+
+def _first(found: Sequence[Confirmable], picture: Picture) -> Finding | None:
+    """Return the first finding that the scheduler's message confirms, if it says why no node is available."""
+    message = text_at(picture.scheduled, "message")
+    ruled = picture.is_waiting and ("nodes are available" in message or "pod group is unschedulable" in message)
+    spoken = message.partition("preemption:")[0]
+    for finding, words in found:
+        if not ruled or not words or any(word in spoken for word in words):
+            return finding
+    return None
 
 
 def _found(picture: Picture) -> Iterator[Confirmable]:
@@ -220,6 +225,8 @@ def _walk(picture: Picture) -> tuple[list[Confirmable], Step]:
         if not kept:
             findings.append((row.explain(step), _precise(row.said, step)))
             step = step.waiving()
+            if findings[-1][0].cause in _OF_CAPACITY and not step.waived:
+                break  # the resources are there, on different nodes: no step behind this one has nodes to look at
         elif len(kept) < len(step.nodes):
             left = set(kept)
             taken = tuple(each for each in step.nodes if each not in left)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ..kube.unchecked import mapping_at, text_at
+from ..kube.unchecked import list_at, mapping_at, text_at
 from .finding import Finding, lasting
 from .picture import Document, Picture, Ref
 
@@ -127,6 +127,8 @@ def without_pods(picture: Picture) -> Finding | None:
         return None
     for each in picture.controllers:
         kind, name, spec = text_at(each, "kind"), text_at(each, "metadata", "name"), mapping_at(each, "spec")
+        if ended := next((text_at(one, "type") for one in _ended(each)), ""):
+            return Finding(cause="ended", title=f"{kind} {name} has ended: {ended}", waits=False)
         if spec.get("suspend") is True:
             return Finding(
                 cause="suspended",
@@ -147,10 +149,17 @@ def without_pods(picture: Picture) -> Finding | None:
     return Finding(
         cause="no pods",
         title="it has no pods, and no refusal of one is recorded",
-        evidence=("the API server keeps Events for an hour", "a Job that has ended makes no more pods"),
+        evidence=("the API server keeps Events for an hour",),
         do=(f"kubectl describe {picture.kind} {picture.name} -n {picture.namespace}",),
         waits=False,
     )
+
+
+def _ended(controller: Document) -> Iterator[Document]:
+    """Yield the conditions of a Job that say that it makes no more pods (kubernetes/api batch/v1 JobConditionType)."""
+    for each in list_at(controller, "status", "conditions"):
+        if text_at(each, "type") in {"Complete", "Failed"} and text_at(each, "status") == "True":
+            yield each
 
 
 def _refusals(picture: Picture) -> list[Document]:
