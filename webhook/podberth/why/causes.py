@@ -161,9 +161,7 @@ def answer(picture: Picture) -> Answer:
     findings = [first, *(each for each, _ in found if each is not first)] if first else [_of_scheduler(picture, said)]
     pod = picture.pod
     return Answer(
-        subject=f"{picture.kind.capitalize()} {picture.namespace}/{picture.name}"
-        if pod is None
-        else f"Pod {picture.namespace}/{text_at(pod, 'metadata', 'name')}",
+        subject=_subject(picture),
         among=_among(picture),
         waits_seconds=picture.age(text_at(pod, "metadata", "creationTimestamp")) if pod is not None else 0.0,
         finding=findings[0],
@@ -286,6 +284,14 @@ def _of_scheduler(picture: Picture, said: Said) -> Finding:
         evidence=tuple(f"not read: {each.want}: {each.why}" for each in picture.unread),
         do=("ask again in a minute",),
     )
+
+
+def _subject(picture: Picture) -> str:
+    """Return the pod, or the workload without one, with the kind as the API server writes it if that is known."""
+    if picture.pod is not None:
+        return f"Pod {picture.namespace}/{text_at(picture.pod, 'metadata', 'name')}"
+    kinds = [text_at(each, "kind") for each in picture.controllers if text_at(each, "metadata", "name") == picture.name]
+    return f"{kinds[0] if kinds else picture.kind.capitalize()} {picture.namespace}/{picture.name}"
 
 
 def _among(picture: Picture) -> str:
