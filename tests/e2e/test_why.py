@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,8 @@ from podberth.why.causes import answer
 from podberth.why.finding import Answer
 
 from .access import write_kubeconfig
-from .why_scenes import SCENES, Scene, holders, nodes
+from .why_nodes import holders, nodes
+from .why_scenes import SCENES, Scene
 
 Document = dict[str, Any]
 
@@ -101,6 +103,13 @@ def _serve_queues(plane: ControlPlane) -> None:
             each["spec"].pop("conversion", None)
             plane.apply(each)
     plane.await_crds()
+    paths = [f"/apis/kueue.x-k8s.io/v1beta2/{kind}" for kind in _KINDS]
+
+    def stored() -> bool:
+        """Return whether all answer; a kind that is served may still say that its storage is being initialized."""
+        return all(plane.raw("GET", path)[0] == HTTPStatus.OK for path in paths)
+
+    wait_for(stored, timeout_seconds=SECONDS, what="the queues' kinds to be stored")
 
 
 def _in(where: str, documents: Sequence[Document]) -> list[Document]:

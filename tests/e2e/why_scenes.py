@@ -1,4 +1,4 @@
-"""Pods and workloads that wait, each for one planted cause, on a small cluster; and the nodes of that cluster.
+"""Pods and workloads that wait, each for one planted cause, on the cluster of ``why_nodes``.
 
 Every scene has a namespace of its own, and chooses its node by the label ``pool``, so that none takes room of another.
 """
@@ -9,49 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from builders import container, deployment, gpu_pod, job, pod, pod_group
-from controlplane.kubelet import gpu_node
 from podberth.wellknown import APPLIED_ANNOTATION
 
+from .why_nodes import HOSTNAME, POOL, ZONE, on
+
 Document = dict[str, Any]
-
-POOL = "example.com/pool"
-HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
-
-
-def node(pool: str, number: int = 1, *, gpus: int = 8, **fields: Any) -> Document:
-    """Return a node of a pool; ``fields`` are ``spec``, ``labels`` and ``capacity``."""
-    made = gpu_node(f"{pool}-{number}", gpus=gpus, labels={POOL: pool, **fields.get("labels", {})})
-    made["status"]["capacity"] |= fields.get("capacity", {})
-    return {**made, "spec": fields.get("spec", {})}
-
-
-def nodes() -> list[Document]:
-    """Return the nodes of the cluster."""
-    return [
-        node("held"),
-        *(node("parts", number) for number in (1, 2)),
-        node("tainted", spec={"taints": [{"key": "team", "value": "red", "effect": "NoSchedule"}]}),
-        node("cordoned", spec={"unschedulable": True}),
-        node("sliced", gpus=0, capacity={"nvidia.com/mig-1g.10gb": "7"}),
-        node("gang"),
-        node("cpu", gpus=0, labels={ZONE: "a"}),
-        node("zoned", labels={ZONE: "b"}),
-        node("free"),
-    ]
-
-
-def on(pool: str) -> Document:
-    """Return the nodeSelector of a pool, as a field of a pod's spec."""
-    return {"nodeSelector": {POOL: pool}}
-
-
-def holders() -> list[Document]:
-    """Return the pods that hold devices of some pools, to be placed before the scenes."""
-    return [
-        gpu_pod(8, name="whole", **on("held")),
-        *(gpu_pod(6, name=f"most-of-{n}", nodeSelector={HOSTNAME: f"parts-{n}"}) for n in (1, 2)),
-        gpu_pod(4, name="half", **on("gang")),
-    ]
 
 
 @dataclass(frozen=True, kw_only=True)

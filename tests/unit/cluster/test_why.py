@@ -40,8 +40,14 @@ OWN = "/api/v1/namespaces/default/pods"
 class Server:
     """Answers as an API server with these objects and lists by path; anything else is not found, or empty."""
 
-    def __init__(self, answers: Mapping[str, Document], forbidden: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        answers: Mapping[str, Document],
+        forbidden: frozenset[str] = frozenset(),
+        status: int = HTTPStatus.FORBIDDEN,
+    ) -> None:
         self.asked: list[str] = []
+        self._status = status
         self._answers = {"/apis": GROUPS, **answers}
         self._forbidden = forbidden
 
@@ -50,7 +56,7 @@ class Server:
         del limits
         self.asked.append(f"{path}?{query['fieldSelector']}" if "fieldSelector" in query else path)
         if path in self._forbidden:
-            raise _refusal(HTTPStatus.FORBIDDEN)
+            raise _refusal(self._status)
         if path not in self._answers:
             raise _refusal(HTTPStatus.NOT_FOUND)
         return json.dumps(self._answers[path]).encode()
@@ -151,6 +157,14 @@ def test_what_is_forbidden_is_said_and_the_pod_itself_is_needed() -> None:
         assert found.finding.cause == "scheduler's word"
     with pytest.raises(ClusterError, match="want the right to get pods in default"):
         Server(cluster(asked), frozenset({f"{OWN}/pod"})).read("pod")
+
+
+def test_a_list_that_the_api_server_has_no_time_for_does_not_end_the_answer() -> None:
+    asked = waiting(gpu_pod(1), f"{NO_NODE}1 Insufficient nvidia.com/gpu.")
+    busy = Server(cluster(asked), frozenset({"/api/v1/nodes"}), HTTPStatus.TOO_MANY_REQUESTS)
+    assert [each.why for each in busy.read("pod").unread] == ["no"]
+    with pytest.raises(ClusterError):
+        Server(cluster(asked), frozenset({"/api/v1/nodes"}), HTTPStatus.UNAUTHORIZED).read("pod")
 
 
 def test_no_pod_of_that_name_is_an_error() -> None:

@@ -46,6 +46,8 @@ _SHORT: Final = {
     "cj": "cronjob",
 }
 _DEEPEST: Final = 6
+# The API server cannot answer now: it has too many requests, or a kind was installed a moment ago.
+_PASSING: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
 
 
 def parse_name(text: str) -> tuple[str, str]:
@@ -167,7 +169,7 @@ class WhyReader:
         return found if isinstance(found, NotRead) else tuple(list_at(found, "items"))
 
     async def _get(self, path: ApiPath, want: str, query: Mapping[str, str] | None = None) -> Document | NotRead | None:
-        """Return an answer; None for 404, NotRead for 403."""
+        """Return an answer; None for 404, NotRead if the API server refuses this one request or is too busy for it."""
         try:
             return read_object(await self._client.get(path, dict(query or {})), f"GET {path}")
         except ClusterError as error:
@@ -175,6 +177,8 @@ class WhyReader:
                 return None
             if error.status == HTTPStatus.FORBIDDEN:
                 return NotRead(want, "forbidden")
+            if error.status in _PASSING:
+                return NotRead(want, str(error))
             raise
 
 
