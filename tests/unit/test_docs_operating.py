@@ -220,6 +220,7 @@ def test_it_may_do_what_it_watches_and_nothing_else() -> None:
 PAGES = (
     "docs/install.md",
     "docs/status.md",
+    "docs/why.md",
     "README.md",
     "certs/README.md",
     "docs/policy.md",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from podberth.api.client import ClusterClient
-from podberth.api.opening import Kubeconfig, find_kubeconfig
+from podberth.api.opening import Kubeconfig, find_kubeconfig, namespace_of
 from podberth.api.protocol import Timing
 from podberth.errors import UsageError
 
@@ -58,6 +58,17 @@ def test_the_first_current_context_of_several_files_counts_and_every_context_can
     assert host(Kubeconfig(files)) == "http://b.example"
     assert host(Kubeconfig(files, "c")) == "http://c.example"
     assert host(Kubeconfig(files[2:], "c")) == "http://c.example"
+
+
+def test_the_namespace_is_that_of_the_context_or_default(tmp_path: Path) -> None:
+    file = write(tmp_path / "one", "a", "b", current="a")
+    document = json.loads(file.read_text())
+    document["contexts"][1]["context"]["namespace"] = "team-b"
+    file.write_text(json.dumps(document))
+    assert namespace_of(Kubeconfig((file,))) == "default"
+    assert namespace_of(Kubeconfig((file,), "b")) == "team-b"
+    with pytest.raises(UsageError, match=r"cannot be used: .*nowhere.*; want a kubeconfig"):
+        namespace_of(Kubeconfig((file,), "nowhere"))
 
 
 @pytest.mark.parametrize("number", [1, 2])

@@ -12,7 +12,7 @@ from podberth.kube.pod_limits import RECORD_CHANGES
 from podberth.mutation import record
 from podberth.mutation.change import Record
 from podberth.mutation.seal import OFFLINE
-from records import with_record
+from records import with_annotation, with_record
 
 CLAIM = {"name": "nic", "template": "rdma", "containers": ["a"]}
 POD = pod(
@@ -104,6 +104,13 @@ def test_a_record_of_more_than_podberth_writes_is_not_read() -> None:
     assert record.find(with_record(POD, wrote), "default", OFFLINE).record == wrote
     wrote["p"]["tolerations"].append({"key": "k"})
     assert record.find(with_record(POD, wrote), "default", OFFLINE).record == {}
+
+
+def test_what_a_record_claims_is_shown_to_people_whoever_wrote_it() -> None:
+    wrote: Record = {"p": {"schedulerName": "bins"}}
+    assert record.claimed(with_record(POD, wrote)) == wrote
+    assert record.claimed(with_annotation(POD, '{"p":{"schedulerName":"bins"}}')) == wrote
+    assert [record.claimed(each) for each in (POD, with_annotation(POD, "no JSON"))] == [{}, {}]
 
 
 def full() -> dict[str, Any]:

@@ -167,6 +167,23 @@ class ClusterClient:
             raise UsageError(f"{self._where}: cannot be used: {_of(error)}; {want}") from error
 
 
+def namespace_in(kubeconfig: Kubeconfig | None) -> str:
+    """Return the namespace of the kubeconfig's context, or of the pod without a kubeconfig; else ``default``.
+
+    Raises:
+        UsageError: the kubeconfig cannot be used.
+    """
+    try:
+        if kubeconfig is None:
+            own = Path(SERVICE_TOKEN_FILENAME).with_name("namespace")
+            return own.read_text(encoding="utf-8").strip() if own.exists() else "default"
+        context = _loader(kubeconfig).current_context["context"].get("namespace")
+    except _NO_CONFIGURATION as error:
+        where = "in-cluster configuration" if kubeconfig is None else kubeconfig.where
+        raise UsageError(f"{where}: cannot be used: {_of(error)}; want a kubeconfig") from error
+    return str(context or "default")
+
+
 async def _body(answer: aiohttp.ClientResponse, most_bytes: int) -> bytes:
     body = bytearray()
     async for chunk in answer.content.iter_any():

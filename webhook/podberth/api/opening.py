@@ -87,3 +87,16 @@ def client_class(what: str) -> Callable[..., Client]:
     except ImportError as error:
         raise UsageError(f"{what}: {without_extra(error, 'cluster')}") from error
     return ClusterClient
+
+
+def namespace_of(kubeconfig: Kubeconfig | None) -> str:
+    """Return the namespace of the kubeconfig's context, or of the pod without a kubeconfig; else ``default``.
+
+    Raises:
+        UsageError: the client library is not installed, or the kubeconfig cannot be used.
+    """
+    try:
+        from .client import namespace_in  # noqa: PLC0415 - as in client_class
+    except ImportError as error:
+        raise UsageError(f"--namespace: {without_extra(error, 'cluster')}") from error
+    return namespace_in(kubeconfig)

@@ -48,6 +48,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("controller", ".controller", "create the PodGroups that pods wait for, and report missing ones"),
     Command("certs", ".certs", "show the certificate authorities of a cluster, and rotate them"),
     Command("status", ".status", "report podberth's installation in a cluster: health, stale data, expiry, denials"),
+    Command("why", ".why", "say why a pod or a workload's pods wait, with the evidence and what to do"),
     Command("topology", ".topology", "show a cluster's GPUs, save a snapshot of them, compare two snapshots"),
     Command(
         "policies",

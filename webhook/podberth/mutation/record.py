@@ -72,6 +72,12 @@ def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> Found:
     return Found(there=True, sent=sent, text=text, record=_decoded(text))
 
 
+def claimed(pod: Mapping[str, Any]) -> Record:
+    """Return what the pod's record annotation claims, sealed or not: for display to a person, and for no decision."""
+    annotation = ((pod.get("metadata") or {}).get("annotations") or {}).get(APPLIED_ANNOTATION)
+    return _decoded(annotation) if isinstance(annotation, str) and len(annotation) <= RECORD.most else {}
+
+
 def _is_sent(pod: Mapping[str, Any]) -> bool | None:
     """Return whether the client that creates the pod sent the record; None if ``managedFields`` do not show it.
 

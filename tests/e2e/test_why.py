@@ -1,0 +1,238 @@
+"""`podberth why` before the real API server and scheduler: planted causes, each of which has to be the first line.
+
+It runs with a ServiceAccount that has the rights of docs/why.md and no other.
+"""
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from controlplane.cluster import ControlPlane
+from controlplane.wait import wait_for
+from crds import FOLDER, read
+from pages import page
+from podberth.api.opening import Kubeconfig
+from podberth.cluster.why import open_why
+from podberth.kube.documents import load_documents
+from podberth.why.causes import answer
+from podberth.why.finding import Answer
+
+from .access import write_kubeconfig
+from .why_nodes import holders, nodes
+from .why_scenes import SCENES, Scene
+
+Document = dict[str, Any]
+
+SECONDS = 60.0
+ASKER = "why-asker"
+pytestmark = pytest.mark.since(36)
+[RIGHTS] = re.findall(r"^```yaml\n(apiVersion: rbac.*?)^```$", page("docs/why.md"), re.MULTILINE | re.DOTALL)
+_KINDS = ("localqueues", "clusterqueues", "workloads")
+# The scheduler never looks at these: it waits for an object, or another scheduler is named.
+_UNSEEN = {"scheduler", "no-claim", "no-template", "no-group", "small-group"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A control plane with all scenes planted, and the kubeconfig of somebody with the rights of the page."""
+
+    plane: ControlPlane
+    kubeconfig: Path
+
+    def answer(self, scene: Scene) -> Answer:
+        """Return the answer to whoever has only the rights of the page."""
+        return asyncio.run(_ask(self.kubeconfig, scene.asked, namespace(scene)))
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run `podberth why` as that user."""
+        program = [sys.executable, "-m", "podberth", "why", "--kubeconfig", str(self.kubeconfig), *arguments]
+        return subprocess.run(program, capture_output=True, text=True, check=False)
+
+
+async def _ask(kubeconfig: Path, name: str, where: str) -> Answer:
+    reader = open_why(Kubeconfig((kubeconfig,)))
+    try:
+        return answer(await reader.read(name, where, datetime.now(UTC)))
+    finally:
+        await reader.close()
+
+
+def namespace(scene: Scene) -> str:
+    return f"why-{scene.name}"
+
+
+def scenes() -> list[Scene]:
+    """Return the scenes that this machine can plant."""
+    return [each for each in SCENES if FOLDER.exists() or not each.shared]
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    directory = tmp_path_factory.mktemp("why")
+    with ControlPlane.start(directory / "plane") as plane:
+        if FOLDER.exists():
+            _serve_queues(plane)
+        plane.add_nodes(nodes(), timeout_seconds=SECONDS)
+        plane.apply(*_in("default", holders()))
+        wait_for(lambda: _all_run(plane), timeout_seconds=SECONDS, what="the holders to run")
+        for scene in scenes():
+            plane.add_namespace(namespace(scene), scene.labels)
+        # At once: kubectl takes a second for each call.
+        plane.apply(*(one for scene in scenes() for one in scene.before(namespace(scene))))
+        plane.apply(*(one for scene in scenes() for one in _in(namespace(scene), scene.objects)))
+        for scene in scenes():
+            _settle(plane, scene)
+        yield Stage(plane, _asker(plane, directory))
+        plane.check()
+
+
+def _serve_queues(plane: ControlPlane) -> None:
+    for kind in _KINDS:
+        for each in read(FOLDER / "kueue" / f"kueue.x-k8s.io_{kind}.yaml"):
+            each["spec"].pop("conversion", None)
+            plane.apply(each)
+    plane.await_crds()
+    paths = [f"/apis/kueue.x-k8s.io/v1beta2/{kind}" for kind in _KINDS]
+
+    def stored() -> bool:
+        """Return whether all answer; a kind that is served may still say that its storage is being initialized."""
+        return all(plane.raw("GET", path)[0] == HTTPStatus.OK for path in paths)
+
+    wait_for(stored, timeout_seconds=SECONDS, what="the queues' kinds to be stored")
+
+
+def _in(where: str, documents: Sequence[Document]) -> list[Document]:
+    return [{**each, "metadata": {**each["metadata"], "namespace": where}} for each in documents]
+
+
+def _all_run(plane: ControlPlane) -> bool:
+    found = plane.api.read("/api/v1/namespaces/default/pods")["items"]
+    return all(each["status"].get("phase") == "Running" for each in found)
+
+
+def _settle(plane: ControlPlane, scene: Scene) -> None:
+    """Return once the scheduler, or the controller, has reported on the scene."""
+    path = f"/api/v1/namespaces/{namespace(scene)}"
+    if scene.cause in {"refused", "suspended"}:
+        if scene.cause == "refused":
+            events = f"{path}/events?fieldSelector=reason%3DFailedCreate"
+            wait_for(
+                lambda: plane.api.read(events)["items"], timeout_seconds=SECONDS, what=f"{scene.name} to be refused"
+            )
+        return
+    own = f"{path}/pods/{scene.asked}"
+    if scene.cause in {"running", "image", "crash"}:
+        wait_for(
+            lambda: plane.api.read(own)["status"].get("phase") == "Running", timeout_seconds=SECONDS, what=scene.name
+        )
+        if scene.status:
+            plane.api.request("PATCH", f"{own}/status", {"status": scene.status}, "application/merge-patch+json")
+    elif scene.name not in _UNSEEN:
+        wait_for(lambda: plane.api.read(own)["status"].get("conditions"), timeout_seconds=SECONDS, what=scene.name)
+
+
+def _asker(plane: ControlPlane, directory: Path) -> Path:
+    """Grant a ServiceAccount the rights of the page in every namespace; return its kubeconfig."""
+    plane.add_namespace(ASKER)
+    plane.apply(*(one.document for one in load_documents(RIGHTS, "docs/why.md")[0]))
+    who = f"--serviceaccount={ASKER}:default"
+    plane.kubectl("create", "clusterrolebinding", "why", "--clusterrole=podberth-why", who)
+    (directory / "asker").mkdir()
+    token = directory / "asker" / "token"
+    token.write_text(plane.kubectl("create", "token", "default", "-n", ASKER, "--duration", "1h").stdout)
+    return write_kubeconfig(plane, token)
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [pytest.param(each, id=each.name, marks=[pytest.mark.shared("crds")] * each.shared) for each in SCENES],
+)
+def test_the_planted_cause_is_the_first_line(stage: Stage, scene: Scene) -> None:
+    found = stage.answer(scene)
+    assert (found.finding.cause, scene.says in found.finding.title) == (scene.cause, True), found
+    assert found.finding.do or not found.finding.waits
+    assert not found.unread
+
+
+def test_no_answer_contradicts_the_condition_of_its_pod(stage: Stage) -> None:
+    for scene in scenes():
+        found = stage.answer(scene)
+        if found.said.message:
+            assert found.finding.waits, found
+        if found.finding.cause in {"taint", "selector", "busy", "size", "resource", "fragmented"}:
+            assert found.said.reason == "Unschedulable"
+
+
+def test_the_command_prints_the_cause_first_on_lines_of_a_terminal(stage: Stage) -> None:
+    done = stage.run("it", "-n", "why-fragments")
+    assert done.returncode == 0, done.stderr
+    first, *rest = done.stdout.splitlines()
+    assert first.startswith("Pod why-fragments/it waits ")
+    assert "are free, but at most 2 on one node" in first + rest[0]
+    assert {line.split(" ")[0] for line in rest if line[:1].strip()} == {"evidence", "do", "scheduler"}
+    assert max(map(len, done.stdout.splitlines())) <= 100
+
+
+def test_json_has_the_whole_message_of_the_scheduler(stage: Stage) -> None:
+    done = stage.run("pod/it", "-n", "why-busy", "-o", "json")
+    said = json.loads(done.stdout)
+    condition = stage.plane.api.read("/api/v1/namespaces/why-busy/pods/it")["status"]["conditions"][0]
+    assert said["scheduler"]["message"] == condition["message"]
+    assert said["cause"] == "busy"
+
+
+def test_whoever_may_not_read_learns_which_right_is_missing(stage: Stage) -> None:
+    plane = stage.plane
+    plane.kubectl("create", "clusterrole", "only-pods", "--verb=get,list", "--resource=pods")
+    plane.kubectl("create", "namespace", "few-rights")
+    plane.kubectl(
+        "create", "clusterrolebinding", "few", "--clusterrole=only-pods", "--serviceaccount=few-rights:default"
+    )
+    wait_for(
+        lambda: plane.raw("GET", "/api/v1/namespaces/few-rights/serviceaccounts/default")[0] == 200,
+        timeout_seconds=SECONDS,
+        what="the account",
+    )
+    directory = stage.kubeconfig.parent.parent / "few"
+    directory.mkdir()
+    token = directory / "token"
+    token.write_text(plane.kubectl("create", "token", "default", "-n", "few-rights").stdout)
+    found = asyncio.run(_ask(write_kubeconfig(plane, token), "it", "why-busy"))
+    assert [each.want for each in found.unread] == ["list nodes"]
+    assert found.finding.cause == "scheduler's word"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (("pod/gone", "-n", "default"), 3, "pod default/gone: does not exist"),
+        (("job/gone", "-n", "default"), 3, "job default/gone: there is no such object with pods"),
+        (("a/b/c",), 2, "want a pod's name, or KIND/NAME"),
+    ],
+)
+def test_what_is_not_there_is_an_error(stage: Stage, arguments: tuple[str, ...], code: int, said: str) -> None:
+    done = stage.run(*arguments)
+    assert (done.returncode, said in done.stderr) == (code, True), done.stderr
+
+
+def test_kubectl_has_it_as_a_plugin(stage: Stage) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        [str(stage.plane.kubectl_path), "podberth", "why", "it", "-n", "why-taint"],
+        env={**stage.plane.environ(), "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "tainted team=red:NoSchedule" in done.stdout, done.stderr

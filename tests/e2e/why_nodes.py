@@ -1,0 +1,47 @@
+"""The nodes of the small cluster on which causes are planted, and the pods that hold devices of some of them."""
+
+from typing import Any
+
+from builders import gpu_pod
+from controlplane.kubelet import gpu_node
+
+Document = dict[str, Any]
+
+POOL = "example.com/pool"
+HOSTNAME, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+
+
+def node(pool: str, number: int = 1, *, gpus: int = 8, **fields: Any) -> Document:
+    """Return a node of a pool; ``fields`` are ``spec``, ``labels`` and ``capacity``."""
+    made = gpu_node(f"{pool}-{number}", gpus=gpus, labels={POOL: pool, **fields.get("labels", {})})
+    made["status"]["capacity"] |= fields.get("capacity", {})
+    return {**made, "spec": fields.get("spec", {})}
+
+
+def nodes() -> list[Document]:
+    """Return the nodes of the cluster."""
+    return [
+        node("held"),
+        *(node("parts", number) for number in (1, 2)),
+        node("tainted", spec={"taints": [{"key": "team", "value": "red", "effect": "NoSchedule"}]}),
+        node("cordoned", spec={"unschedulable": True}),
+        node("sliced", gpus=0, capacity={"nvidia.com/mig-1g.10gb": "7"}),
+        node("gang"),
+        node("cpu", gpus=0, labels={ZONE: "a"}),
+        node("zoned", labels={ZONE: "b"}),
+        node("free"),
+    ]
+
+
+def on(pool: str) -> Document:
+    """Return the nodeSelector of a pool, as a field of a pod's spec."""
+    return {"nodeSelector": {POOL: pool}}
+
+
+def holders() -> list[Document]:
+    """Return the pods that hold devices of some pools, to be placed before the scenes."""
+    return [
+        gpu_pod(8, name="whole", **on("held")),
+        *(gpu_pod(6, name=f"most-of-{n}", nodeSelector={HOSTNAME: f"parts-{n}"}) for n in (1, 2)),
+        gpu_pod(4, name="half", **on("gang")),
+    ]

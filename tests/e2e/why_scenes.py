@@ -1,0 +1,384 @@
+"""Pods and workloads that wait, each for one planted cause, on the cluster of ``why_nodes``.
+
+Every scene has a namespace of its own, and chooses its node by the label ``pool``, so that none takes room of another.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from builders import container, deployment, gpu_pod, job, pod, pod_group
+from podberth.wellknown import APPLIED_ANNOTATION
+
+from .why_nodes import HOSTNAME, POOL, ZONE, on
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scene:
+    """One planted cause."""
+
+    name: str
+    objects: Sequence[Document]
+    cause: str
+    """The cause that has to be first."""
+    says: str
+    """Words of its first line."""
+    asked: str = "it"
+    status: Mapping[str, Any] | None = None
+    """The status that the pod gets once it runs; None: it is left alone."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """The labels of the namespace."""
+    shared: bool = False
+    """Whether it needs the CRDs of ../shared."""
+    before: Callable[[str], Sequence[Document]] = lambda _: ()
+    """Cluster-scoped objects, made first, from the name of the namespace."""
+
+
+def it(gpus: int = 1, **fields: Any) -> Document:
+    """Return the pod that most scenes ask about; without a choice of its own it is for the pool ``free``."""
+    return gpu_pod(gpus, name="it", **{**on("free"), **fields})
+
+
+def refused_job(name: str, says: str, made: Document, *beside: Document) -> Scene:
+    """Return the scene of a Job whose pods are refused."""
+    return Scene(name=name, objects=[*beside, made], asked="job/train", cause="refused", says=says)
+
+
+def _claimed(**entry: str) -> Document:
+    used = container("main", claims=["gpu"])
+    return pod(used, name="it", resourceClaims=[{"name": "gpu", **entry}], **on("cpu"))
+
+
+def _mounted(claim: str, **fields: Any) -> Document:
+    return it(volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": claim}}], **fields)
+
+
+def _pvc(name: str, **spec: Any) -> Document:
+    wanted = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": name},
+        "spec": {**wanted, "storageClassName": "", **spec},
+    }
+
+
+def _volume_in_zone_a(namespace: str) -> list[Document]:
+    terms = [{"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["a"]}]}]
+    spec = {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "hostPath": {"path": "/data"},
+        "claimRef": {"namespace": namespace, "name": "there"},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": terms}},
+    }
+    return [{"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": namespace}, "spec": spec}]
+
+
+def _refused_by_policy(namespace: str) -> list[Document]:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    only_here = {"matchLabels": {"kubernetes.io/metadata.name": namespace}}
+    group = "admissionregistration.k8s.io/v1"
+    return [
+        {
+            "apiVersion": group,
+            "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": namespace},
+            "spec": {
+                "matchConstraints": {"resourceRules": [rule], "namespaceSelector": only_here},
+                "validations": [{"expression": "false", "message": "no pods today"}],
+            },
+        },
+        {
+            "apiVersion": group,
+            "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": namespace},
+            "spec": {"policyName": namespace, "validationActions": ["Deny"]},
+        },
+    ]
+
+
+def _object(version: str, kind: str, name: str, spec: Document) -> Document:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def _suspended(made: Document) -> Document:
+    return {**made, "spec": {**made["spec"], "suspend": True}}
+
+
+def _required(*expressions: Document) -> Document:
+    terms = {"nodeSelectorTerms": [{"matchExpressions": list(expressions)}]}
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": terms}}
+
+
+def _beside(kind: str, app: str, key: str = HOSTNAME) -> Document:
+    term = {"labelSelector": {"matchLabels": {"app": app}}, "topologyKey": key}
+    return {kind: {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+
+
+def _waiting(reason: str, message: str = "", *, restarts: int = 0, last: Document | None = None) -> Document:
+    state = {"waiting": {"reason": reason, "message": message}}
+    found: Document = {"name": "main", "image": "example.com/train:1", "imageID": "", "ready": False, "state": state}
+    found |= {"restartCount": restarts, "lastState": last or {}}
+    return {"phase": "Pending", "containerStatuses": [found]}
+
+
+_OURS = {"key": "example.com/rank", "operator": "In", "values": ["first"]}
+_RECORD = {"near": {"nodeAffinity": {"required": [{"matchExpressions": [_OURS]}]}}}
+_GPU_CLASS = _object("resource.k8s.io/v1", "DeviceClass", "gpu.example.com", {})
+_FREE_CLAIM = _object(
+    "resource.k8s.io/v1",
+    "ResourceClaim",
+    "free",
+    {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu.example.com"}}]}},
+)
+_QUOTA = _object("v1", "ResourceQuota", "team", {"hard": {"requests.nvidia.com/gpu": "1"}})
+_LIMITS = _object("v1", "LimitRange", "small", {"limits": [{"type": "Container", "max": {"cpu": "1"}}]})
+_BIG_CPU = pod(container("main", limits={"cpu": "2", "memory": "1Gi"}), name="it")
+_QUEUED = {"kueue.x-k8s.io/queue-name": "team"}
+_KUEUE_GATE = [{"name": "kueue.x-k8s.io/admission"}]
+
+SCENES: tuple[Scene, ...] = (
+    # ---- refused at their creation, or not wanted
+    refused_job("quota", "ResourceQuota team is used up", job(gpu_pod(2)), _QUOTA),
+    refused_job("limits", "a LimitRange", job(_BIG_CPU), _LIMITS),
+    refused_job("priority", "PriorityClass urgent does not exist", job(gpu_pod(1, priorityClassName="urgent"))),
+    refused_job("account", "ServiceAccount robot does not exist", job(gpu_pod(1, serviceAccountName="robot"))),
+    Scene(
+        name="policy",
+        objects=[deployment(gpu_pod(1))],
+        before=_refused_by_policy,
+        asked="deployment/serve",
+        cause="refused",
+        says="no pods today",
+    ),
+    Scene(
+        name="security",
+        objects=[deployment(gpu_pod(1))],
+        labels={"pod-security.kubernetes.io/enforce": "restricted"},
+        asked="serve",
+        cause="refused",
+        says="Pod Security",
+    ),
+    Scene(
+        name="suspended",
+        objects=[_suspended(job(gpu_pod(1)))],
+        asked="job/train",
+        cause="suspended",
+        says="Job train is suspended",
+    ),
+    # ---- not pending at all
+    Scene(name="running", objects=[it()], cause="running", says="it runs on node free-1"),
+    Scene(
+        name="image",
+        objects=[it()],
+        status=_waiting("ImagePullBackOff", "Back-off pulling image"),
+        cause="image",
+        says="the image of container main cannot be pulled: example.com/train:1",
+    ),
+    Scene(
+        name="crash",
+        objects=[it()],
+        status=_waiting("CrashLoopBackOff", restarts=4, last={"terminated": {"exitCode": 137, "reason": "OOMKilled"}}),
+        cause="crash",
+        says="restarted 4 times",
+    ),
+    # ---- before any node is looked at
+    Scene(
+        name="gate",
+        objects=[it(schedulingGates=[{"name": "example.com/hold"}])],
+        cause="gate",
+        says="scheduling gate example.com/hold of example.com",
+    ),
+    Scene(
+        name="scheduler", objects=[it(schedulerName="volcano")], cause="scheduler", says="no scheduler named volcano"
+    ),
+    Scene(name="no-volume", objects=[_mounted("data")], cause="volume", says="PersistentVolumeClaim data does not"),
+    Scene(
+        name="unbound",
+        objects=[_pvc("data"), _mounted("data")],
+        cause="volume",
+        says="PersistentVolumeClaim data is not bound",
+    ),
+    Scene(
+        name="no-class",
+        objects=[_pvc("data", storageClassName="fast"), _mounted("data")],
+        cause="volume",
+        says="StorageClass fast does not exist",
+    ),
+    Scene(
+        name="volume-zone",
+        objects=[_pvc("there", volumeName="why-volume-zone"), _mounted("there", **on("zoned"))],
+        before=_volume_in_zone_a,
+        cause="volume zone",
+        says="its volume there is only on nodes with topology.kubernetes.io/zone=a",
+    ),
+    Scene(
+        name="no-claim",
+        objects=[_claimed(resourceClaimName="gone")],
+        cause="claim",
+        says="ResourceClaim gone does not exist",
+    ),
+    Scene(
+        name="no-template",
+        objects=[_claimed(resourceClaimTemplateName="gone")],
+        cause="claim",
+        says="ResourceClaimTemplate gone does not exist",
+    ),
+    Scene(
+        name="unallocated",
+        objects=[_FREE_CLAIM, _claimed(resourceClaimName="free")],
+        before=lambda _: [_GPU_CLASS],
+        cause="claim unallocated",
+        says="has free devices for ResourceClaim free",
+    ),
+    # ---- no node for it at all
+    Scene(
+        name="misspelt",
+        objects=[gpu_pod(1, name="it", resource="nvidia.com/gpus")],
+        cause="resource",
+        says="no node offers nvidia.com/gpus; did you mean nvidia.com/gpu?",
+    ),
+    Scene(
+        name="vendor",
+        objects=[gpu_pod(1, name="it", resource="amd.com/gpu")],
+        cause="resource",
+        says="offers amd.com/gpu",
+    ),
+    Scene(
+        name="profile",
+        objects=[gpu_pod(1, name="it", resource="nvidia.com/mig-3g.40gb")],
+        cause="resource",
+        says="no node offers nvidia.com/mig-3g.40gb",
+    ),
+    Scene(name="too-many", objects=[gpu_pod(16, name="it")], cause="size", says="no node has 16 nvidia.com/gpu"),
+    Scene(
+        name="too-much-cpu",
+        objects=[pod(container("main", limits={"nvidia.com/gpu": 1, "cpu": "512"}), name="it")],
+        cause="size",
+        says="has 512 cpu: the largest has 192",
+    ),
+    Scene(
+        name="nowhere", objects=[it(**on("moon"))], cause="selector", says=f"no node matches nodeSelector {POOL}=moon"
+    ),
+    Scene(name="gpu-on-cpu", objects=[it(**on("cpu"))], cause="selector", says="only nodes that lack what it asks for"),
+    Scene(
+        name="podberth",
+        objects=[
+            gpu_pod(
+                1,
+                name="it",
+                affinity=_required(_OURS),
+                annotations={APPLIED_ANNOTATION: json.dumps(_RECORD)},
+            )
+        ],
+        cause="selector",
+        says="podberth's policy near requires nodes of which none fits",
+    ),
+    Scene(name="taint", objects=[it(**on("tainted"))], cause="taint", says="is tainted team=red:NoSchedule"),
+    Scene(
+        name="cordon",
+        objects=[it(**on("cordoned"))],
+        cause="taint",
+        says="the only node that could hold it is cordoned",
+    ),
+    # ---- nodes that are not free
+    Scene(
+        name="busy", objects=[it(**on("held"))], cause="busy", says="all 8 nvidia.com/gpu that it could use are held"
+    ),
+    Scene(name="some-free", objects=[it(5, **on("parts"))], cause="busy", says="no node has 5 nvidia.com/gpu free"),
+    Scene(
+        name="fragments",
+        objects=[it(4, **on("parts"))],
+        cause="fragmented",
+        says="4 nvidia.com/gpu are free, but at most 2 on one node",
+    ),
+    # ---- groups and queues
+    Scene(
+        name="no-group",
+        objects=[it(schedulingGroup={"podGroupName": "gone"})],
+        cause="group",
+        says="PodGroup gone does not exist",
+    ),
+    Scene(
+        name="small-group",
+        objects=[pod_group("few", 3), it(schedulingGroup={"podGroupName": "few"})],
+        cause="group",
+        says="PodGroup few starts 3 pods together, and has 1",
+    ),
+    Scene(
+        name="group-room",
+        objects=[
+            pod_group("both", 3),
+            *(gpu_pod(2, name=n, schedulingGroup={"podGroupName": "both"}, **on("gang")) for n in ("it", "b", "c")),
+        ],
+        cause="group room",
+        says="PodGroup both needs room for 3 such pods at once, and there is room for 2",
+    ),
+    Scene(
+        name="kueue",
+        objects=[
+            it(schedulingGates=_KUEUE_GATE, labels=_QUEUED, annotations={"kueue.x-k8s.io/workload": "pod-it"}),
+            _object(
+                "kueue.x-k8s.io/v1beta2",
+                "Workload",
+                "pod-it",
+                {
+                    "queueName": "team",
+                    "podSets": [{"name": "main", "count": 1, "template": {"spec": {"containers": [container()]}}}],
+                },
+            ),
+        ],
+        cause="queue",
+        says="Kueue has not admitted it to queue team",
+        shared=True,
+    ),
+    Scene(
+        name="no-queue",
+        objects=[
+            _object("kueue.x-k8s.io/v1beta2", "LocalQueue", "others", {"clusterQueue": "all"}),
+            it(labels=_QUEUED, schedulingGates=_KUEUE_GATE),
+        ],
+        cause="queue",
+        says="got team, no LocalQueue",
+        shared=True,
+    ),
+    # ---- beside other pods
+    Scene(
+        name="apart",
+        objects=[
+            pod(name="first", labels={"app": "a"}, **on("cpu")),
+            pod(name="it", affinity=_beside("podAntiAffinity", "a"), **on("cpu")),
+        ],
+        cause="neighbours",
+        says="its pod anti-affinity to pods app=a",
+    ),
+    Scene(
+        name="together",
+        objects=[pod(name="it", affinity=_beside("podAffinity", "nobody"), **on("cpu"))],
+        cause="neighbours",
+        says="its pod affinity to pods app=nobody",
+    ),
+    Scene(
+        name="spread",
+        objects=[
+            pod(
+                name="it",
+                topologySpreadConstraints=[
+                    {
+                        "maxSkew": 1,
+                        "topologyKey": "example.com/rack",
+                        "whenUnsatisfiable": "DoNotSchedule",
+                        "labelSelector": {"matchLabels": {"app": "s"}},
+                    }
+                ],
+            )
+        ],
+        cause="neighbours",
+        says="its topology spread over example.com/rack",
+    ),
+)
+"""Every planted cause."""

@@ -1,0 +1,178 @@
+"""The requests for an answer: how many there are, that the page grants them all, and unusual answers."""
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from builders import gpu_pod, owned, pod
+from pages import page
+from podberth.api.protocol import AnswerLimits
+from podberth.cluster.why import WhyReader
+from podberth.errors import ClusterError
+from podberth.kube.documents import load_documents
+from podberth.why.causes import answer
+from podberth.why.picture import Picture
+from why_pictures import NO_NODE, NOW, Document, node, waiting
+
+if TYPE_CHECKING:
+    from podberth.api.client import ClusterClient
+
+[RIGHTS] = re.findall(r"^```yaml\n(apiVersion: rbac.*?)^```$", page("docs/why.md"), re.MULTILINE | re.DOTALL)
+GROUPS = {
+    "groups": [
+        {"name": name, "versions": [{"version": each} for each in versions]}
+        for name, versions in {
+            "resource.k8s.io": ["v1"],
+            "scheduling.k8s.io": ["v1", "v1alpha2"],
+            "storage.k8s.io": ["v1"],
+            "kueue.x-k8s.io": ["v1beta2"],
+        }.items()
+    ]
+}
+OWN = "/api/v1/namespaces/default/pods"
+
+
+class Server:
+    """Answers as an API server with these objects and lists by path; anything else is not found, or empty."""
+
+    def __init__(
+        self,
+        answers: Mapping[str, Document],
+        forbidden: frozenset[str] = frozenset(),
+        status: int = HTTPStatus.FORBIDDEN,
+    ) -> None:
+        self.asked: list[str] = []
+        self._status = status
+        self._answers = {"/apis": GROUPS, **answers}
+        self._forbidden = forbidden
+
+    async def get(self, path: str, query: dict[str, str], limits: AnswerLimits | None = None) -> bytes:
+        """Answer."""
+        del limits
+        self.asked.append(f"{path}?{query['fieldSelector']}" if "fieldSelector" in query else path)
+        if path in self._forbidden:
+            raise _refusal(self._status)
+        if path not in self._answers:
+            raise _refusal(HTTPStatus.NOT_FOUND)
+        return json.dumps(self._answers[path]).encode()
+
+    def read(self, name: str) -> Picture:
+        """Read the picture from it."""
+        return asyncio.run(WhyReader(cast("ClusterClient", self)).read(name, "default", NOW))
+
+
+def _refusal(status: int) -> ClusterError:
+    error = ClusterError("refused", "no")
+    error.status = status
+    return error
+
+
+def cluster(asked: Document, *others: Document, **answers: Any) -> dict[str, Document]:
+    """Return the answers of a cluster with one node, and with this pod and others."""
+    return {
+        "/api/v1/nodes": {"items": [node("a")]},
+        "/api/v1/pods": {"items": [asked, *others]},
+        OWN: {"items": [asked, *others]},
+        f"{OWN}/{asked['metadata']['name']}": asked,
+        **answers,
+    }
+
+
+def test_an_answer_takes_four_requests_and_those_for_what_the_pod_names() -> None:
+    server = Server(cluster(waiting(gpu_pod(16), f"{NO_NODE}1 Insufficient nvidia.com/gpu.")))
+    assert answer(server.read("pod")).finding.cause == "size"
+    living = "status.phase!=Succeeded,status.phase!=Failed"
+    assert sorted(server.asked) == [
+        "/api/v1/namespaces/default/pods/pod",
+        "/api/v1/nodes",
+        f"/api/v1/pods?spec.nodeName=a,{living}",
+        "/apis",
+    ]
+
+
+def test_the_pods_of_many_nodes_are_one_list_and_only_where_they_can_be_the_cause() -> None:
+    nodes = {"/api/v1/nodes": {"items": [node(f"n{number}") for number in range(100)]}}
+    short = f"{NO_NODE}1 Insufficient nvidia.com/gpu."
+    lists = []
+    for gpus in (1, 16):
+        server = Server({**cluster(waiting(gpu_pod(gpus), short)), **nodes})
+        server.read("pod")
+        lists.append([each for each in server.asked if each.startswith("/api/v1/pods")])
+    tainted = [
+        {**each, "spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}} for each in nodes["/api/v1/nodes"]["items"]
+    ]
+    server = Server({**cluster(waiting(gpu_pod(1), short)), "/api/v1/nodes": {"items": tainted}})
+    server.read("pod")
+    lists.append([each for each in server.asked if each.startswith("/api/v1/pods")])
+    assert lists == [["/api/v1/pods?status.phase!=Succeeded,status.phase!=Failed"], [], lists[0]]
+
+
+def test_a_pod_that_names_too_much_does_not_make_too_many_requests() -> None:
+    volumes = [{"name": f"v{n}", "persistentVolumeClaim": {"claimName": f"c{n}"}} for n in range(500)]
+    server = Server(cluster(waiting(gpu_pod(1, volumes=volumes))))
+    server.read("pod")
+    assert len(server.asked) <= 4 + 64
+
+
+def test_a_kind_is_read_in_the_version_that_serves_it() -> None:
+    group = {"spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}}
+    path = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups/few"
+    server = Server(cluster(waiting(gpu_pod(1, schedulingGroup={"podGroupName": "few"})), **{path: group}))
+    assert answer(server.read("pod")).finding.title == "PodGroup few starts 3 pods together, and has 1"
+
+
+def test_a_workload_is_found_through_its_replica_set() -> None:
+    replica_set = {
+        "metadata": {
+            "name": "serve-1",
+            "uid": "u1",
+            "ownerReferences": [{"kind": "Deployment", "name": "serve", "uid": "u0", "controller": True}],
+        }
+    }
+    pods = owned(waiting(gpu_pod(16, name="serve-1-a"), "no"), "ReplicaSet", name="serve-1", uid="u1")
+    sets = {"/apis/apps/v1/namespaces/default/replicasets": {"items": [replica_set]}}
+    for name in ("deploy/serve", "serve", "rs/serve-1"):
+        found = answer(Server(cluster(pods, **sets)).read(name))
+        assert found.subject == "Pod default/serve-1-a"
+        assert found.among.endswith("has 1 pod: 1 waiting for a node")
+
+
+def test_a_pod_of_an_unknown_kind_of_workload_is_found_by_its_owner() -> None:
+    own = owned(waiting(pod(name="train-0"), "no"), "PyTorchJob", api_version="kubeflow.org/v1", name="train")
+    assert Server(cluster(own)).read("pytorchjobs/train").pod == own
+    with pytest.raises(ClusterError, match="there is no such object with pods"):
+        Server(cluster(own)).read("tfjob/train")
+
+
+def test_what_is_forbidden_is_said_and_the_pod_itself_is_needed() -> None:
+    asked = waiting(gpu_pod(1), f"{NO_NODE}1 Insufficient nvidia.com/gpu.")
+    for path, want in (("/api/v1/nodes", "list nodes"), ("/api/v1/pods", "list pods")):
+        found = answer(Server(cluster(asked), frozenset({path})).read("pod"))
+        assert [each.want for each in found.unread] == [want]
+        assert found.finding.cause == "scheduler's word"
+    with pytest.raises(ClusterError, match="want the right to get pods in default"):
+        Server(cluster(asked), frozenset({f"{OWN}/pod"})).read("pod")
+
+
+def test_a_list_that_the_api_server_has_no_time_for_does_not_end_the_answer() -> None:
+    asked = waiting(gpu_pod(1), f"{NO_NODE}1 Insufficient nvidia.com/gpu.")
+    busy = Server(cluster(asked), frozenset({"/api/v1/nodes"}), HTTPStatus.TOO_MANY_REQUESTS)
+    assert [each.why for each in busy.read("pod").unread] == ["no"]
+    with pytest.raises(ClusterError):
+        Server(cluster(asked), frozenset({"/api/v1/nodes"}), HTTPStatus.UNAUTHORIZED).read("pod")
+
+
+def test_no_pod_of_that_name_is_an_error() -> None:
+    with pytest.raises(ClusterError, match="pod default/gone: does not exist"):
+        Server(cluster(gpu_pod(1))).read("pod/gone")
+
+
+def test_the_page_grants_gets_and_lists_alone_and_no_secret() -> None:
+    [role] = (each.document for each in load_documents(RIGHTS, "docs/why.md")[0])
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list"}
+    assert "secrets" not in {resource for rule in role["rules"] for resource in rule["resources"]}

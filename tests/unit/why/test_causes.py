@@ -1,0 +1,344 @@
+"""The causes, one by one, on small pictures; and what is the first of several."""
+
+from typing import Any
+
+import pytest
+
+from builders import container, gpu_pod, pod, sidecar
+from podberth.why.amounts import requested, shown
+from podberth.why.picture import Ref
+from why_pictures import NO_NODE, NOW, Document, forbidden, node, placed, waiting, why
+
+GPU = "nvidia.com/gpu"
+SHORT = f"{NO_NODE}1 Insufficient {GPU}."
+TAINTED = f"{NO_NODE}1 node(s) had untolerated taint(s)."
+RED = {"key": "team", "value": "red", "effect": "NoSchedule"}
+
+
+def holder(gpus: int, on: str, name: str = "holder", **fields: Any) -> Document:
+    return placed(gpu_pod(gpus, name=name, **fields), on)
+
+
+# ---- what a pod asks for ---------------------------------------------------------------------------------------------
+
+
+def test_a_pod_asks_for_its_containers_its_sidecars_its_overhead_and_a_slot() -> None:
+    asked = pod(
+        container(requests={"cpu": "500m", "memory": "1Gi"}),
+        init=[sidecar(limits={"cpu": "250m"}), container("early", requests={"cpu": "2"})],
+        overhead={"cpu": "100m"},
+    )
+    assert requested(asked) == {"cpu": 2350, "memory": 2**30 * 1000, "pods": 1000}
+
+
+def test_resources_of_the_pod_replace_the_sum_of_its_containers() -> None:
+    asked = pod(container(requests={"cpu": "1"}), resources={"requests": {"cpu": "3"}})
+    assert requested(asked)["cpu"] == 3000
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "text"),
+    [
+        (GPU, 8000, "8 nvidia.com/gpu"),
+        ("cpu", 500, "500m cpu"),
+        ("memory", 3 * 2**29 * 1000, "1.5Gi memory"),
+        ("memory", 2**20 * 1000, "1Mi memory"),
+        ("memory", 0, "0 memory"),
+    ],
+)
+def test_an_amount_is_shown_in_the_unit_of_its_resource(resource: str, amount: int, text: str) -> None:
+    assert shown(resource, amount) == text
+
+
+# ---- the nodes -------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_cause_is_the_one_that_the_scheduler_names() -> None:
+    found = why(waiting(gpu_pod(16), TAINTED), node("a", spec={"taints": [RED]}))
+    assert (found.finding.cause, [each.cause for each in found.then]) == ("taint", ["size"])
+
+
+def test_without_words_for_any_cause_the_answer_is_the_schedulers() -> None:
+    message = f"{NO_NODE}1 node(s) didn't satisfy plugin Example."
+    found = why(waiting(gpu_pod(16), message), node("a"))
+    assert (found.finding.cause, found.then) == ("scheduler's word", ())
+    assert message in found.finding.evidence[0]
+
+
+def test_a_node_that_fits_now_is_no_cause() -> None:
+    assert why(waiting(gpu_pod(1), SHORT), node("a")).finding.cause == "scheduler's word"
+
+
+def test_another_schedulers_words_confirm_nothing() -> None:
+    found = why(waiting(gpu_pod(16, schedulerName="other"), "not today"), node("a"), pods=[holder(1, "a")])
+    assert found.finding.cause == "size"
+
+
+def test_slices_are_offered_in_place_of_whole_gpus_and_profiles_in_place_of_another() -> None:
+    sliced = node("m", gpus=0, capacity={"nvidia.com/mig-1g.10gb": "7"})
+    assert "ask for a slice instead: nvidia.com/mig-1g.10gb" in why(waiting(gpu_pod(1), SHORT), sliced).finding.do
+    message = f"{NO_NODE}1 Insufficient nvidia.com/mig-3g.40gb."
+    asked = waiting(gpu_pod(1, resource="nvidia.com/mig-3g.40gb"), message)
+    assert why(asked, sliced).finding.do[0] == "ask for a profile that is there: nvidia.com/mig-1g.10gb"
+
+
+def test_a_node_that_offers_none_now_has_a_failed_plugin() -> None:
+    broken = node("a", gpus=0, capacity={GPU: "0"})
+    assert "have failed" in why(waiting(gpu_pod(1), SHORT), broken).finding.evidence[-1]
+
+
+def test_a_resource_that_a_device_class_serves_is_not_missing() -> None:
+    classes = Ref("resource.k8s.io", ("v1", "v1beta2", "v1beta1"), "deviceclasses")
+    served = {classes: {"items": [{"spec": {"extendedResourceName": "example.com/gpu"}}]}}
+    asked = waiting(gpu_pod(1, resource="example.com/gpu"), f"{NO_NODE}1 cannot allocate all claims.")
+    assert why(asked, node("a"), read=served).finding.cause == "scheduler's word"
+
+
+def test_resources_that_no_node_has_together_are_named_together() -> None:
+    both = pod(container(limits={GPU: 1, "example.com/nic": 1}))
+    found = why(waiting(both, SHORT), node("a"), node("n", gpus=0, capacity={"example.com/nic": "1"}))
+    assert found.finding.title == "no node offers example.com/nic and nvidia.com/gpu together"
+    assert found.then == ()
+
+
+def test_cpu_beside_the_gpus_is_what_is_short() -> None:
+    busy = placed(pod(container(requests={"cpu": "190"}), name="cpu"), "a")
+    asked = waiting(pod(container(limits={GPU: 1, "cpu": 8})), f"{NO_NODE}1 Insufficient cpu.")
+    assert why(asked, node("a"), pods=[busy]).finding.title == "no node has 8 cpu free: the most is 2 on a"
+
+
+def test_pod_slots_are_counted() -> None:
+    one = node("a", capacity={"pods": "1"})
+    asked = waiting(gpu_pod(1), f"{NO_NODE}1 Too many pods.")
+    found = why(asked, one, pods=[placed(pod(name="other"), "a")])
+    assert found.finding.title == "all 1 pods that it could use are held"
+
+
+def test_who_holds_the_devices_is_named_with_the_time() -> None:
+    found = why(waiting(gpu_pod(4), SHORT), node("a"), pods=[holder(6, "a")])
+    assert "a: 2 of 8 nvidia.com/gpu free; held by default/holder (6, 30 min)" in found.finding.evidence
+
+
+def test_what_is_free_in_parts_is_not_busy() -> None:
+    pods = [holder(6, "a", "one"), holder(6, "b", "two")]
+    assert why(waiting(gpu_pod(4), SHORT), node("a"), node("b"), pods=pods).finding.cause == "fragmented"
+    assert why(waiting(gpu_pod(5), SHORT), node("a"), node("b"), pods=pods).finding.cause == "busy"
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"priority": 10}, "preemption: 1 pod of lower priority on a holds enough"),
+        ({"priority": 10, "preemptionPolicy": "Never"}, "preemption does not help: its PriorityClass never preempts"),
+        ({}, "preemption does not help: its priority is 0, the lowest of a holder 0"),
+    ],
+)
+def test_it_is_said_whether_preemption_could_help(fields: dict[str, Any], said: str) -> None:
+    found = why(waiting(gpu_pod(4, **fields), SHORT), node("a"), pods=[holder(8, "a")])
+    assert said in found.finding.evidence
+
+
+def test_room_on_a_tainted_node_is_named() -> None:
+    nodes = node("a"), node("b", spec={"taints": [RED]})
+    found = why(waiting(gpu_pod(4), SHORT), *nodes, pods=[holder(8, "a")])
+    assert "enough is free on b, which it cannot use: tainted team=red:NoSchedule" in found.finding.evidence
+
+
+def test_a_toleration_is_written_out_and_a_state_of_a_node_is_not_tolerated() -> None:
+    down = {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}
+    found = why(waiting(gpu_pod(1), TAINTED), node("a", spec={"taints": [RED]}), node("b", spec={"taints": [down]}))
+    assert found.finding.title == "all 2 nodes that could hold it are tainted (team=red:NoSchedule) or not ready"
+    assert found.finding.do == (
+        "if it may run there, add to spec.tolerations: {key: team, operator: Equal, value: red, effect: NoSchedule}",
+        "see why the node is not ready: kubectl describe node b",
+    )
+
+
+def test_the_labels_that_nodes_have_stand_beside_those_that_are_wanted() -> None:
+    asked = gpu_pod(1, nodeSelector={"gpu": "b200"})
+    found = why(
+        waiting(asked, f"{NO_NODE}1 node(s) didn't match Pod's node affinity/selector."),
+        node("a", labels={"gpu": "h100"}),
+    )
+    assert found.finding.evidence[0] == "gpu=b200: 0 of 1 node that could hold it; they have h100 (1 node)"
+
+
+# ---- before and behind the nodes -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("message", "title"),
+    [
+        (
+            'admission webhook "validate.podberth.io" denied the request: no',
+            "admission webhook validate.podberth.io refuses",
+        ),
+        ('failed calling webhook "x.example.com": refused', "webhook x.example.com cannot be called"),
+        ("exceeded quota: team, requested: pods=1, used: pods=1", "ResourceQuota team is used up"),
+        ("maximum cpu usage per Container is 1, but limit is 2", "a LimitRange of the namespace refuses its pods"),
+        ("no PriorityClass with name urgent was found", "PriorityClass urgent does not exist"),
+        ('serviceaccount "robot" not found', "ServiceAccount robot does not exist"),
+        ('violates PodSecurity "restricted:latest": x', "Pod Security of the namespace refuses"),
+        (
+            "ValidatingAdmissionPolicy 'a' with binding 'b' denied request: no",
+            "ValidatingAdmissionPolicy a refuses its pods: no",
+        ),
+        ("something else", "the API server refuses its pods"),
+    ],
+)
+def test_a_refusal_is_read_from_the_event_of_the_controller(message: str, title: str) -> None:
+    event = {
+        "involvedObject": {"kind": "Job", "name": "train"},
+        "message": message,
+        "lastTimestamp": "2026-01-31T11:59:00Z",
+    }
+    events = {Ref("", ("v1",), "events", "default", fields="reason=FailedCreate"): {"items": [event]}}
+    found = why(None, node("a"), kind="job", read=events)
+    assert found.finding.title.startswith(title)
+    assert found.finding.evidence[0] == "Job train cannot create pods; the last try was 60 s ago"
+
+
+@pytest.mark.parametrize(
+    ("controller", "title"),
+    [
+        (
+            {"kind": "Job", "spec": {}, "status": {"conditions": [{"type": "Complete", "status": "True"}]}},
+            "Job train has ended: Complete",
+        ),
+        ({"kind": "Job", "spec": {"suspend": True}}, "Job train is suspended, so it makes no pods"),
+        ({"kind": "Deployment", "spec": {"replicas": 0}}, "Deployment train wants no pods: spec.replicas is 0"),
+        ({"kind": "Job", "spec": {}}, "it has no pods, and no refusal of one is recorded"),
+    ],
+)
+def test_a_workload_without_pods_says_why_it_has_none(controller: Document, title: str) -> None:
+    own = {**controller, "metadata": {"name": "train"}}
+    assert why(None, node("a"), kind="job", controllers=(own,)).finding.title == title
+
+
+def test_kueues_own_words_are_the_cause_of_a_suspended_job() -> None:
+    own = {"kind": "Job", "metadata": {"name": "train", "uid": "u1", "labels": {"kueue.x-k8s.io/queue-name": "team"}}}
+    condition = {"type": "QuotaReserved", "status": "False", "reason": "Pending", "message": "insufficient quota"}
+    workload = {
+        "metadata": {"name": "job-train", "ownerReferences": [{"uid": "u1"}]},
+        "spec": {"queueName": "team"},
+        "status": {"conditions": [condition]},
+    }
+    ref = Ref("kueue.x-k8s.io", ("v1beta2", "v1beta1"), "workloads", "default")
+    suspended = {**own, "spec": {"suspend": True}}
+    found = why(None, node("a"), kind="job", controllers=(suspended,), read={ref: {"items": [workload]}})
+    assert found.finding.title == "Kueue has not admitted it to queue team: insufficient quota"
+    assert found.finding.evidence == ("Workload job-train: QuotaReserved is False, Pending",)
+
+
+def test_a_refusal_before_the_newest_pod_is_over() -> None:
+    event = {
+        "involvedObject": {"kind": "Job", "name": "train"},
+        "message": "x",
+        "lastTimestamp": "2026-01-31T11:00:00Z",
+    }
+    events = {Ref("", ("v1",), "events", "default", fields="reason=FailedCreate"): {"items": [event]}}
+    own = holder(1, "a")
+    found = why(own, node("a"), pods=[own], kind="job", siblings=(own,), read=events)
+    assert found.finding.cause == "running"
+
+
+@pytest.mark.parametrize(
+    ("waits", "cause"),
+    [("ErrImagePull", "image"), ("CrashLoopBackOff", "crash"), ("CreateContainerConfigError", "configuration")],
+)
+def test_a_placed_pod_is_not_pending(waits: str, cause: str) -> None:
+    status = {"name": "main", "image": "i", "restartCount": 2, "state": {"waiting": {"reason": waits, "message": "m"}}}
+    found = why(placed(gpu_pod(1), "a", phase="Pending", containerStatuses=[status]), node("a"))
+    assert (found.finding.cause, found.finding.waits) == (cause, False)
+
+
+def test_a_running_init_container_is_named_and_a_sidecar_is_not() -> None:
+    state = {"running": {"startedAt": "2026-01-31T11:50:00Z"}}
+    status = {"phase": "Pending", "initContainerStatuses": [{"name": "early", "state": state}]}
+    early = placed(gpu_pod(1, init=[container("early")]), "a", **status)
+    assert why(early, node("a")).finding.title == "init container early still runs, since 10 min"
+    beside = placed(gpu_pod(1, init=[sidecar("early")]), "a", **status)
+    assert why(beside, node("a")).finding.cause == "starting"
+
+
+def test_what_the_kubelet_cannot_start_is_said_by_its_event() -> None:
+    own = placed(gpu_pod(1), "a", phase="Pending")
+    events = Ref("", ("v1",), "events", "default", fields="involvedObject.kind=Pod,involvedObject.name=pod")
+    warning = {"type": "Warning", "reason": "FailedMount", "message": "no such secret", "lastTimestamp": "2026"}
+    found = why(own, node("a"), read={events: {"items": [warning]}})
+    assert found.finding.title == "it is placed on node a, which cannot start it: FailedMount"
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        ({"status": {"phase": "Succeeded"}}, "ended"),
+        ({"metadata": {"name": "pod", "deletionTimestamp": "2026-01-31T11:59:00Z"}}, "deleted"),
+    ],
+)
+def test_a_pod_that_is_over_does_not_wait(change: Document, cause: str) -> None:
+    assert why({**waiting(gpu_pod(1), SHORT), **change}, node("a")).finding.cause == cause
+
+
+def test_a_pod_without_a_condition_is_new_before_its_scheduler_is_blamed() -> None:
+    young = waiting(gpu_pod(1))
+    young["metadata"]["creationTimestamp"] = NOW.isoformat()
+    others = [holder(1, "a")]
+    assert why(young, node("a"), pods=others).finding.cause == "new"
+    assert why(waiting(gpu_pod(1)), node("a"), pods=others).finding.title.startswith(
+        "scheduler default-scheduler has not"
+    )
+
+
+def test_the_devices_of_an_allocated_claim_keep_a_pod_on_their_node() -> None:
+    terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["b"]}]}]
+    claim = {"status": {"allocation": {"nodeSelector": {"nodeSelectorTerms": terms}}}}
+    ref = Ref("resource.k8s.io", ("v1", "v1beta2", "v1beta1"), "resourceclaims", "default", "mine")
+    asked = gpu_pod(1, resourceClaims=[{"name": "x", "resourceClaimName": "mine"}])
+    message = f"{NO_NODE}1 resourceclaim not available on the node."
+    found = why(waiting(asked, message), node("a"), read={ref: claim})
+    assert found.finding.cause == "claim elsewhere"
+
+
+def test_a_host_port_that_is_taken_keeps_a_pod_off() -> None:
+    port = container(ports=[{"hostPort": 80}])
+    found = why(
+        waiting(pod(port), f"{NO_NODE}1 node(s) didn't have free ports for the requested pod ports."),
+        node("a"),
+        pods=[placed(pod(port, name="other"), "a")],
+    )
+    assert found.finding.title == "its host port 80 leaves none of 1 node with room"
+
+
+def test_the_pods_of_others_may_want_to_be_alone() -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "me"}}, "topologyKey": "kubernetes.io/hostname"}
+    alone = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    message = f"{NO_NODE}1 node(s) didn't satisfy existing pods anti-affinity rules."
+    others = [placed(pod(name="alone", affinity=alone), "a")]
+    found = why(waiting(pod(labels={"app": "me"}), message), node("a"), pods=others)
+    assert found.finding.title == "anti-affinity of alone keeps it off the nodes that have room"
+
+
+def test_a_spread_that_a_node_still_meets_is_no_cause() -> None:
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "zone",
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchLabels": {"app": "s"}},
+    }
+    own = pod(labels={"app": "s"}, topologySpreadConstraints=[spread])
+    nodes = node("a", labels={"zone": "a"}), node("b", labels={"zone": "b"}, spec={"taints": [RED]})
+    message = f"{NO_NODE}1 node(s) didn't match pod topology spread constraints, 1 node(s) had untolerated taint(s)."
+    there = [placed(pod(name="one", labels={"app": "s"}), "a")]
+    assert why(waiting(own, message), *nodes).finding.cause == "scheduler's word"
+    assert why(waiting(own, message), *nodes, pods=there).finding.cause == "neighbours"
+
+
+def test_a_cluster_without_nodes_is_the_cause() -> None:
+    message = "no nodes available to schedule pods"
+    assert why(waiting(gpu_pod(1), message)).finding.title == "the cluster has no node"
+
+
+def test_what_may_not_be_read_is_said_and_nothing_is_invented() -> None:
+    lacking = why(waiting(gpu_pod(16), SHORT), read={Ref("", ("v1",), "x"): forbidden("list x")})
+    assert [each.want for each in lacking.unread] == ["list x"]

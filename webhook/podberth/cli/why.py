@@ -1,0 +1,86 @@
+"""``podberth why``: prints why a pod waits, on one screen: the cause, the evidence, what to do, what holds it next."""
+
+import argparse
+import asyncio
+import gc
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from ..api.opening import Kubeconfig, namespace_of
+from ..check.report.styled_lines import Line, Span
+from ..cluster.why import open_why
+from ..why.causes import answer
+from ..why.finding import Answer, lasting
+from .access import add_kubeconfig, add_output, kubeconfig_of
+from .exitcodes import ExitCode
+from .output import write
+
+if TYPE_CHECKING:
+    from .terminal import Terminal
+
+_COLUMNS: Final = 11
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``podberth why``."""
+    parser.add_argument("name", metavar="NAME", help="a pod, or a workload as KIND/NAME: job/train")
+    parser.add_argument("-n", "--namespace", metavar="NAME", default="", help="(default: the context's namespace)")
+    add_kubeconfig(parser)
+    add_output(parser)
+    parser.epilog = "Exit code 0: there is an answer, whatever it says."
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read the cluster, print the answer and return the exit code."""
+    kubeconfig = kubeconfig_of(arguments)
+    namespace = arguments.namespace or namespace_of(kubeconfig)
+    gc.disable()  # a collection walks every pod of the cluster, and finds nothing
+    try:
+        found = asyncio.run(_ask(kubeconfig, arguments.name, namespace))
+    finally:
+        gc.enable()
+    if arguments.output == "json":
+        write(lambda stream: print(json.dumps(found.as_json(), indent=2), file=stream), "")
+    else:
+        from .terminal import Terminal  # noqa: PLC0415 - what is not asked for is not loaded
+
+        write(lambda stream: show_answer(found, Terminal.of(stream)), "")
+    return ExitCode.OK
+
+
+async def _ask(kubeconfig: Kubeconfig | None, name: str, namespace: str) -> Answer:
+    reader = open_why(kubeconfig)
+    try:
+        return answer(await reader.read(name, namespace, datetime.now(UTC)))
+    finally:
+        await reader.close()
+
+
+def show_answer(found: Answer, terminal: "Terminal") -> None:
+    """Print an answer as text; its first line is the cause."""
+    finding = found.finding
+    waits = f" waits {lasting(found.waits_seconds)}" if finding.waits and found.waits_seconds else ""
+    style = "bold red" if finding.waits else "bold"
+    terminal.put([Line((Span(f"{found.subject}{waits}: ", "bold"), Span(finding.title, style)), 2)])
+    if found.among:
+        terminal.put([Line((Span(found.among),))])
+    if finding.evidence or finding.do:
+        terminal.line()
+    _part(terminal, "evidence", finding.evidence)
+    _part(terminal, "do", finding.do, "green")
+    _part(terminal, "then", [f"{number}. {each.title}" for number, each in enumerate(found.then, 1)])
+    if found.said.message and finding.cause != "scheduler's word":
+        _part(terminal, "scheduler", [f"{found.said.scheduler}: {_brief(found.said.message)}"], "dim")
+    _part(terminal, "not read", [f"{each.want}: {each.why}" for each in found.unread], "yellow")
+
+
+def _brief(message: str) -> str:
+    """Return the scheduler's message without its part about preemption, which repeats the first; JSON has it all."""
+    return message.partition("preemption:")[0].rstrip(" ,")
+
+
+def _part(terminal: "Terminal", name: str, lines: "tuple[str, ...] | list[str]", style: str = "") -> None:
+    for number, text in enumerate(lines):
+        lead = name if number == 0 else ""
+        terminal.put([Line((Span(f"{lead:<{_COLUMNS}}", "bold"), Span(text, style)), _COLUMNS)])

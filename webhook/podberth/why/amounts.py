@@ -1,0 +1,72 @@
+"""The amounts of resources that pods ask for and that nodes have, in thousandths of a unit, and their text."""
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from ..kube.pod import containers
+from ..kube.quantity import parse_quantity, reserved
+from ..kube.unchecked import mapping_at
+
+Amounts = Mapping[str, int]
+"""Thousandths of a unit by resource: 1000 of ``nvidia.com/gpu`` is one GPU, of ``memory`` it is one byte."""
+
+POD_SLOTS: Final = "pods"
+"""The resource of which each pod takes one unit on its node."""
+_UNIT: Final = 1000
+_GIB: Final = 2**30
+_MIB: Final = 2**20
+
+
+@lru_cache(maxsize=8192)
+def amount(value: str | float | None) -> int:
+    """Return a quantity in thousandths, rounded up; 0 if it is none."""
+    try:
+        return -int(-parse_quantity(value) * _UNIT // 1)
+    except ValueError:
+        return 0
+
+
+def requested(pod: Mapping[str, Any]) -> dict[str, int]:
+    """Return what the scheduler reserves for a pod on its node, one pod slot included; zero amounts are left out.
+
+    Source: PodRequests, component-helpers resource/helpers.go; pod-level resources of KEP-2837 replace the sum.
+    """
+    spec = mapping_at(pod, "spec")
+    found = reserved(_each(pod))
+    for name, value in mapping_at(spec, "resources", "requests").items():
+        found[name] = amount(value)
+    for name, value in mapping_at(spec, "overhead").items():
+        found[name] = found.get(name, 0) + amount(value)
+    return {name: each for name, each in found.items() if each} | {POD_SLOTS: _UNIT}
+
+
+def _each(pod: Mapping[str, Any]) -> Iterator[tuple[str, str, int]]:
+    for one in containers(pod):
+        resources = one.body.get("resources") or {}
+        # The API server copies an absent request from its limit, but for manifests that it has not seen.
+        for name, value in {**(resources.get("limits") or {}), **(resources.get("requests") or {})}.items():
+            yield one.kind, name, amount(value)
+
+
+def amounts(found: Mapping[str, Any]) -> dict[str, int]:
+    """Return the amounts of a node's allocatable resources."""
+    return {name: amount(value) for name, value in found.items()}
+
+
+def is_device(resource: str) -> bool:
+    """Return whether a resource is an extended one, which a device plugin offers: its name has a domain."""
+    return "/" in resource and not resource.startswith("kubernetes.io/")
+
+
+def shown(resource: str, thousandths: int) -> str:
+    """Return an amount as text, with its resource: ``8 nvidia.com/gpu``, ``500m cpu``, ``32Gi memory``."""
+    return f"{number(resource, thousandths)} {resource}"
+
+
+def number(resource: str, thousandths: int) -> str:
+    """Return an amount as text, without its resource."""
+    if resource == "memory" or resource.startswith(("ephemeral-storage", "hugepages-")):
+        size = thousandths // _UNIT
+        return f"{size / _GIB:.4g}Gi" if abs(size) >= _GIB else f"{size / _MIB:.4g}Mi" if size else "0"
+    return f"{thousandths // _UNIT:,}" if thousandths % _UNIT == 0 else f"{thousandths}m"

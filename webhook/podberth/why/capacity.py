@@ -1,0 +1,158 @@
+"""The causes of resources that no node offers at all: a name that is not there, and an amount that is too large."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from ..devices.resources import recognise
+from ..errors import did_you_mean
+from .amounts import POD_SLOTS, is_device, number, shown
+from .finding import Finding, counted, listed, named
+from .machines import Machine
+from .picture import Picture, Ref
+from .steps import Step
+
+_MIG: Final = "nvidia.com/mig-"
+_CLASSES: Final = Ref("resource.k8s.io", ("v1", "v1beta2", "v1beta1"), "deviceclasses")
+_BY_CLASS: Final = "deviceclass.resource.kubernetes.io/"
+
+
+def needs(picture: Picture) -> Iterator[Ref]:
+    """Yield the DeviceClasses if the pod asks for a resource that a class may serve instead of a device plugin."""
+    if picture.is_waiting and isinstance(picture.nodes, tuple):
+        offered = {name for node in picture.nodes for name in (node.get("status") or {}).get("allocatable") or ()}
+        containers = picture.spec.get("containers") or ()
+        asked = {name for one in containers for name in (one.get("resources") or {}).get("limits") or ()}
+        if any(is_device(name) and name not in offered for name in asked):
+            yield _CLASSES
+
+
+def devices(step: Step) -> dict[str, int]:
+    """Return the extended resources that the pod asks for and that device plugins have to offer.
+
+    A resource that a DeviceClass serves is in no node's allocatable (KEP-5004).
+    """
+    served = {(each.get("spec") or {}).get("extendedResourceName") for each in step.picture.listed(_CLASSES)}
+    return {
+        name: each
+        for name, each in step.wants.items()
+        if is_device(name) and name not in served and not name.startswith(_BY_CLASS)
+    }
+
+
+def offers(step: Step, machine: Machine) -> bool:
+    """Return whether a node offers some of each device that the pod asks for."""
+    return all(machine.offers.get(name, 0) > 0 for name in devices(step))
+
+
+def absent(step: Step) -> Finding:
+    """Return the finding that no node offers a resource that the pod asks for, or none offers them together."""
+    wanted = devices(step)
+    there = _offered(step)
+    evidence = [f"it asks for {listed([shown(name, each) for name, each in sorted(wanted.items())])}"]
+    if there:
+        offered = [f"{name} ({counted(nodes, 'node')})" for name, nodes in there.most_common(6)]
+        evidence.append(f"nodes offer {listed(offered)}")
+    else:
+        evidence.append(f"none of the {counted(len(step.every), 'node')} offers any device")
+    gone = [name for name in wanted if not there[name]]
+    if not gone:
+        return Finding(
+            cause="resource",
+            title=f"no node offers {listed(sorted(wanted))} together",
+            evidence=tuple(evidence),
+            do=("ask for resources of one kind of node in each pod",),
+        )
+    empty = [each.name for each in step.every if any(name in each.offers for name in gone)]
+    if empty:
+        evidence.append(f"offered none now, but did before: {named(empty)}; their device plugin or GPUs have failed")
+    known = recognise(gone[0]) is not None
+    return Finding(
+        cause="resource",
+        title=f"no node offers {gone[0]}{'' if known else did_you_mean(gone[0], there)}",
+        evidence=tuple(evidence),
+        do=_instead(gone[0], list(there)),
+    )
+
+
+def _offered(step: Step) -> Counter[str]:
+    """Return the number of nodes that offer each extended resource."""
+    return Counter(
+        name for each in step.every for name, amount in each.offers.items() if amount > 0 and is_device(name)
+    )
+
+
+def _instead(resource: str, there: list[str]) -> tuple[str, ...]:
+    slices = [name for name in there if name.startswith(_MIG)]
+    if resource.startswith(_MIG) and slices:
+        return (
+            f"ask for a profile that is there: {listed(sorted(slices), 'or')}",
+            f"or have MIG laid out with {resource.removeprefix(_MIG)}: node label nvidia.com/mig.config",
+        )
+    if resource == "nvidia.com/gpu" and slices:
+        return (
+            f"ask for a slice instead: {listed(sorted(slices), 'or')}",
+            "or have a node's GPUs whole: node label nvidia.com/mig.config=all-disabled",
+        )
+    near = did_you_mean(resource, there).removeprefix("; did you mean ").rstrip("?")
+    if near and recognise(resource) is None:
+        return (f"write {near} under resources.limits in place of {resource}",)
+    have = (f"ask for what nodes have, with an image for it: {listed(sorted(there)[:4], 'or')}",) if there else ()
+    return (*have, f"or add nodes with a device plugin that offers {resource}")
+
+
+def is_large_enough(step: Step, machine: Machine) -> bool:
+    """Return whether a node would hold the pod if it were empty."""
+    return all(machine.offers.get(name, 0) >= each for name, each in _plugged(step).items())
+
+
+def lacking(step: Step, machine: Machine) -> str:
+    """Return what an empty node has too little of, as text; empty if it would hold the pod."""
+    texts = [
+        f"{number(name, machine.offers.get(name, 0))} of {shown(name, each)}"
+        for name, each in sorted(step.wants.items())
+        if machine.offers.get(name, 0) < each
+    ]
+    return f"{machine.name} has {listed(texts)}" if texts else ""
+
+
+def too_large(step: Step) -> Finding:
+    """Return the finding that no node would hold the pod even if it were empty."""
+    nodes = step.nodes
+    for name, wanted in sorted(_plugged(step).items(), key=lambda each: (not is_device(each[0]), each[0])):
+        fitting = tuple(each for each in nodes if each.offers.get(name, 0) >= wanted)
+        if not fitting:
+            return _too_large(step, name, wanted, nodes)
+        nodes = fitting
+    raise AssertionError("a node is large enough")
+
+
+def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -> Finding:
+    """Return the finding about the first resource that is too large on nodes that have the resources before it."""
+    most = max(each.offers.get(name, 0) for each in nodes)
+    largest = [each.name for each in nodes if each.offers.get(name, 0) == most]
+    mine = devices(step)
+    beside = f" that offers {listed([shown(each, mine[each]) for each in sorted(mine)])}" if name not in mine else ""
+    do = (
+        f"ask for {number(name, most)} or fewer in each pod, and run more pods instead of larger ones"
+        if name in mine
+        else f"ask for less {name}: a node also keeps some for its own pods (kubectl describe node {largest[0]})"
+    )
+    return Finding(
+        cause="size",
+        title=f"no node{beside} has {shown(name, wanted)}: the largest has {number(name, most)}",
+        evidence=(
+            f"it asks for {listed([shown(each, amount) for each, amount in sorted(_plugged(step).items())])}",
+            f"largest: {named(largest)} with {shown(name, most)}, allocatable",
+            *step.by_reason,
+        ),
+        do=(do,),
+    )
+
+
+def _plugged(step: Step) -> dict[str, int]:
+    """Return all that the pod asks of a node, without pod slots and without what DeviceClasses serve."""
+    mine = devices(step)
+    return {
+        name: each for name, each in step.wants.items() if name != POD_SLOTS and (name in mine or not is_device(name))
+    }

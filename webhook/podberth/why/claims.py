@@ -1,0 +1,162 @@
+"""The causes of ResourceClaims (DRA): a claim, a template or a DeviceClass that is missing, or no node with devices."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ..kube.selector import node_selector_matches
+from ..kube.unchecked import list_at, mapping_at, text_at
+from .finding import Finding, counted, listed, named
+from .machines import Machine
+from .picture import Document, Picture, Ref
+from .steps import Step
+
+_GROUP: Final = "resource.k8s.io"
+_VERSIONS: Final = ("v1", "v1beta2", "v1beta1")
+_SLICES: Final = Ref(_GROUP, _VERSIONS, "resourceslices")
+
+
+def needs(picture: Picture) -> Iterator[Ref]:
+    """Yield the claims and templates that a waiting pod names, and what the devices of the claims come from."""
+    for entry in _entries(picture):
+        if template := text_at(entry, "resourceClaimTemplateName"):
+            yield _template(picture, template)
+        if name := _claim_name(picture, entry):
+            yield _claim(picture, name)
+    classes = list(_classes(picture))
+    yield from map(_class, classes)
+    if classes:
+        yield _SLICES
+
+
+def missing(picture: Picture) -> Finding | None:
+    """Return the finding if a claim or template that the pod names does not exist, or no claim was made of it yet."""
+    for entry in _entries(picture):
+        name, template = _claim_name(picture, entry), text_at(entry, "resourceClaimTemplateName")
+        if template and not name and picture.lacks(_template(picture, template)):
+            return Finding(
+                cause="claim",
+                title=f"ResourceClaimTemplate {template} does not exist",
+                evidence=(
+                    f"spec.resourceClaims names it, in namespace {picture.namespace}; no claim can be made of it",
+                ),
+                do=(
+                    f"create ResourceClaimTemplate {template} in namespace {picture.namespace}",
+                    "templates that podberth's policies name are made by its controller: docs/controller.md",
+                ),
+            )
+        if name and picture.lacks(_claim(picture, name)):
+            return Finding(
+                cause="claim",
+                title=f"ResourceClaim {name} does not exist",
+                evidence=(f"spec.resourceClaims names it, in namespace {picture.namespace}",),
+                do=(f"create ResourceClaim {name}, or change spec.resourceClaims of the template",),
+            )
+    for device_class in _classes(picture):
+        if picture.lacks(_class(device_class)):
+            return Finding(
+                cause="claim",
+                title=f"DeviceClass {device_class} does not exist",
+                evidence=("a claim of the pod asks for devices of it",),
+                do=("kubectl get deviceclasses, and write one of these into the claim or its template",),
+            )
+    return None
+
+
+def allocated_here(step: Step, machine: Machine) -> bool:
+    """Return whether a node has the devices that the pod's claims already hold."""
+    return all(
+        node_selector_matches(terms, machine.labels, {"metadata.name": machine.name})
+        for _, terms in _allocated(step.picture)
+    )
+
+
+def elsewhere(step: Step) -> Finding:
+    """Return the finding that the devices of an allocated claim are on nodes that the pod cannot use."""
+    names = [name for name, _ in _allocated(step.picture)]
+    return Finding(
+        cause="claim elsewhere",
+        title=f"the devices of ResourceClaim {listed(names)} are on a node that it cannot use",
+        evidence=(f"nodes that fit otherwise: {named(each.name for each in step.nodes)}", *step.by_reason),
+        do=("delete the pods that share the claim, or let each pod have a claim of its own by a template",),
+    )
+
+
+def unallocated(picture: Picture) -> Finding | None:
+    """Return the finding if the scheduler could not allocate a claim of the pod on any node."""
+    waits = [name for name, claim in _found(picture) if not mapping_at(claim, "status", "allocation")]
+    said = text_at(picture.scheduled, "message")
+    if not waits or "cannot allocate" not in said:
+        return None
+    slices = picture.listed(_SLICES)
+    drivers: dict[str, int] = {}
+    for each in slices:
+        driver = text_at(each, "spec", "driver")
+        drivers[driver] = drivers.get(driver, 0) + len(list_at(each, "spec", "devices"))
+    there = [f"{counted(devices, 'device')} of {driver}" for driver, devices in sorted(drivers.items())]
+    asked = [f"{count} of DeviceClass {name}" for name, count in _asked(picture)]
+    return Finding(
+        cause="claim unallocated",
+        title=f"no node that fits has free devices for ResourceClaim {listed(waits)}",
+        evidence=(
+            f"it asks for {listed(asked)}" if asked else "its requests are not known",
+            f"drivers publish {listed(there)}, free and held" if there else "no driver publishes any ResourceSlice",
+        ),
+        do=(
+            "install the DRA driver of these devices, or see why it publishes none: kubectl get resourceslices"
+            if not there
+            else "wait until a claim of them is released: kubectl get resourceclaims -A",
+        ),
+    )
+
+
+def _entries(picture: Picture) -> list[Any]:
+    return list_at(picture.spec, "resourceClaims") if picture.is_waiting else []
+
+
+def _claim_name(picture: Picture, entry: Document) -> str:
+    """Return the name of the claim of an entry: as the pod names it, or as the controller made it; empty: none yet."""
+    made = {text_at(each, "name"): each for each in list_at(picture.status, "resourceClaimStatuses")}
+    return text_at(entry, "resourceClaimName") or text_at(made.get(text_at(entry, "name")), "resourceClaimName")
+
+
+def _found(picture: Picture) -> Iterator[tuple[str, Document]]:
+    for entry in _entries(picture):
+        name = _claim_name(picture, entry)
+        claim = picture.one(_claim(picture, name)) if name else None
+        if claim is not None:
+            yield name, claim
+
+
+def _allocated(picture: Picture) -> list[tuple[str, list[Any]]]:
+    """Return the allocated claims whose devices are on some nodes only, with the terms that select these nodes."""
+    found = [
+        (name, list_at(claim, "status", "allocation", "nodeSelector", "nodeSelectorTerms"))
+        for name, claim in _found(picture)
+    ]
+    return [(name, terms) for name, terms in found if terms]
+
+
+def _asked(picture: Picture) -> Iterator[tuple[str, int]]:
+    """Yield the DeviceClass and the number of devices of each request of the pod's claims."""
+    for _, claim in _found(picture):
+        for request in list_at(claim, "spec", "devices", "requests"):
+            # v1 and v1beta2 have the request under `exactly` or as alternatives; v1beta1 has it flat.
+            for one in list_at(request, "firstAvailable")[:1] or [request.get("exactly") or request]:
+                if name := text_at(one, "deviceClassName"):
+                    yield name, one.get("count") or 1
+
+
+def _classes(picture: Picture) -> Iterator[str]:
+    yield from dict.fromkeys(name for name, _ in _asked(picture))
+
+
+def _claim(picture: Picture, name: str) -> Ref:
+    return Ref(_GROUP, _VERSIONS, "resourceclaims", picture.namespace, name)
+
+
+def _template(picture: Picture, name: str) -> Ref:
+    return Ref(_GROUP, _VERSIONS, "resourceclaimtemplates", picture.namespace, name)
+
+
+def _class(name: str) -> Ref:
+    return Ref(_GROUP, _VERSIONS, "deviceclasses", name=name)

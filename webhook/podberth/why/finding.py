@@ -1,0 +1,97 @@
+"""The finding of one cause, the answer made of them, and the words that findings share."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .picture import NotRead
+
+MOST_NAMED: Final = 3
+"""The most names in one line: an answer fits on one screen."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One cause that holds the pod: what it is, how that was seen, and what to do about it."""
+
+    cause: str
+    """The name of the cause, from the table in docs/why.md."""
+    title: str
+    """The answer in one line."""
+    evidence: tuple[str, ...] = ()
+    do: tuple[str, ...] = ()
+    """What to do: a command, or a change of the manifest."""
+    waits: bool = True
+    """Whether the pod waits because of it; False: the pod is not pending at all, or has no problem."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the finding as JSON."""
+        return {"cause": self.cause, "title": self.title, "evidence": list(self.evidence), "do": list(self.do)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What the scheduler says, in the pod's condition PodScheduled; every text is empty without the condition."""
+
+    scheduler: str
+    reason: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """The answer about one pod or workload."""
+
+    subject: str
+    """The pod that the answer is about: ``Pod team-a/train-0``; without a pod, the workload."""
+    among: str
+    """The state of the workload's pods; empty if a pod was asked about."""
+    waits_seconds: float
+    """The time since the pod was created; 0 without a pod."""
+    finding: Finding
+    then: tuple[Finding, ...]
+    """The causes that would hold the pod if the first one were gone, in their order."""
+    said: Said
+    unread: tuple[NotRead, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the answer as JSON (docs/why.md)."""
+        return {
+            "version": 1,
+            "subject": self.subject,
+            "among": self.among,
+            "waits": self.finding.waits,
+            "ageSeconds": round(self.waits_seconds),
+            **self.finding.as_json(),
+            "then": [each.as_json() for each in self.then],
+            "scheduler": {"name": self.said.scheduler, "reason": self.said.reason, "message": self.said.message},
+            "unread": [{"want": each.want, "why": each.why} for each in self.unread],
+        }
+
+
+# ---- words -----------------------------------------------------------------------------------------------------------
+
+
+def named(names: Iterable[str]) -> str:
+    """Return the first few names in sorted order, with the number of the others: ``a, b, c and 4 more``."""
+    every = sorted(names)
+    left = len(every) - MOST_NAMED
+    return ", ".join(every[:MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun: ``1 node``, ``2 nodes``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def lasting(seconds: float) -> str:
+    """Return a duration as text, in the largest unit that gives at least 2: ``90 s``, ``3 min``, ``364 d``."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"
+
+
+def listed(texts: Sequence[str], last: str = "and") -> str:
+    """Return texts as a list in a sentence: ``a, b and c``."""
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {last} {texts[-1]}" if texts else ""

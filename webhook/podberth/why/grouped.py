@@ -1,0 +1,234 @@
+"""The causes of groups and queues: a group that is missing or incomplete, without room at once, or not admitted."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from ..facts.cluster import collect
+from ..group_checks.case import KnownCluster, Pods
+from ..group_checks.checks import wrong_groups
+from ..kinds.places import BARE
+from ..kinds.queues import QueueForm
+from ..kinds.systems import POD_GROUPS, PodGroupKind
+from ..kube.pod import annotations, labels
+from ..kube.unchecked import at, list_at, text_at
+from ..topology.index import Need, TopologyIndex
+from ..topology.pod_groups import POD_GROUP_KINDS, min_member
+from ..topology.queues import QUEUE_FORMS
+from ..wellknown import GANG_LABEL
+from ..workload.gangs import gang_of
+from ..workload.gpus import gpu_facts
+from ..workload.templates import Template
+from .amounts import is_device
+from .finding import Finding, named
+from .picture import ALL_PODS, Document, Picture, Ref, pods_in
+from .room import near
+from .steps import Step
+
+_KUEUE: Final = "kueue.x-k8s.io"
+_WORKLOAD: Final = f"{_KUEUE}/workload"
+_VERSIONS: Final = ("v1beta2", "v1beta1")
+
+
+def needs(picture: Picture) -> Iterator[Ref]:
+    """Yield the PodGroup that a waiting pod names, and the queues and Workloads of its namespace."""
+    if picture.pod is None or not picture.is_waiting:
+        if picture.pod is None and _is_queued(picture):
+            yield _workloads(picture)
+        return
+    for kind, name in _named_groups(picture.pod):
+        yield from _group_refs(kind, picture.namespace, name)
+        if ALL_PODS not in picture.read:
+            yield pods_in(picture.namespace)
+    for form in _forms(picture.pod):
+        yield _queues(form, picture.namespace)
+        if form.parent is not None:
+            yield _queues(QUEUE_FORMS[form.parent], picture.namespace)
+    if _is_queued(picture):
+        yield _workloads(picture)
+
+
+def not_admitted(picture: Picture) -> Finding | None:
+    """Return the finding if Kueue has not admitted the Workload of the pod, or of its controller."""
+    if not _is_queued(picture) or (picture.pod is not None and not picture.is_waiting):
+        return None
+    found = next((each for each in picture.listed(_workloads(picture)) if _is_of(picture, each)), None)
+    conditions = {text_at(each, "type"): each for each in list_at(found, "status", "conditions")}
+    if found is None or at(conditions.get("Admitted"), "status") == "True":
+        return None
+    name, queue = text_at(found, "metadata", "name"), text_at(found, "spec", "queueName")
+    reason = conditions.get("QuotaReserved") or conditions.get("Admitted") or {}
+    message = text_at(reason, "message")
+    state = ", ".join(filter(None, (text_at(reason, "status") or "not set", text_at(reason, "reason"))))
+    return Finding(
+        cause="queue",
+        title=f"Kueue has not admitted it to queue {queue}{f': {message}' if message else ''}",
+        evidence=(
+            f"Workload {name}: {text_at(reason, 'type') or 'QuotaReserved'} is {state}",
+            *(["the Workload is not active: spec.active is false"] if at(found, "spec", "active") is False else []),
+        ),
+        do=(
+            f"kubectl describe workloads.kueue.x-k8s.io {name} -n {picture.namespace}",
+            f"wait, ask for less, or name another queue than {queue}: kubectl get localqueues -n {picture.namespace}",
+        ),
+    )
+
+
+def wrong_queue(picture: Picture) -> Finding | None:
+    """Return the finding if the checks of groups say that the pod's queue or group can never admit it."""
+    if picture.pod is None or not picture.is_waiting:
+        return None
+    forms = list(_forms(picture.pod))
+    documents = [
+        {"apiVersion": f"{one.kind[0]}/{one.versions[0]}", "kind": f"{one.kind[1]}List", "items": found}
+        for form in forms
+        for one in (form, *((QUEUE_FORMS[form.parent],) if form.parent else ()))
+        if (found := picture.listed(_queues(one, picture.namespace)))
+    ]
+    for form in forms:
+        queues, name = _queues(form, picture.namespace), _queue_name(form, picture.pod)
+        if picture.one(queues) is not None and not picture.listed(queues):
+            return _wrong(f"{form.title} {name} does not exist: the cluster has none here", form)
+    if not documents:
+        return None
+    facts = replace(collect(documents, now=None), listed=True)
+    known = KnownCluster(topology=TopologyIndex.build(()), facts=facts)
+    pod: dict[str, Any] = dict(picture.pod)
+    template = Template(pod=pod, path=(), kind="Pod", document=pod, own=pod, form=BARE)
+    gang = gang_of(pod, picture.namespace, {}, group_sizes=facts.group_sizes)
+    made = Pods(template=template, pod=pod, gang=gang, gpu=gpu_facts(pod), need=Need())
+    wrong = wrong_groups({"apiVersion": "v1", "kind": "Pod", **pod}, picture.namespace, [made], known)
+    return _wrong(f"its queue or group is wrong: {wrong[0].message}", forms[0], wrong[0].where) if wrong else None
+
+
+def _wrong(title: str, form: QueueForm, where: str = "") -> Finding:
+    return Finding(
+        cause="queue",
+        title=title,
+        evidence=(f"the pod names it at {where}",) if where else (),
+        do=(f"kubectl get {form.plural}.{form.kind[0]} -A, and name one of these, or fix it",),
+    )
+
+
+def group_missing(picture: Picture) -> Finding | None:
+    """Return the finding if the pod names a PodGroup that does not exist, or that has too few pods to start."""
+    if picture.pod is None or not picture.is_waiting:
+        return None
+    for kind, name in _named_groups(picture.pod):
+        refs = list(_group_refs(kind, picture.namespace, name))
+        group = next((found for ref in refs if (found := picture.one(ref))), None)
+        if group is None and all(map(picture.lacks, refs)):
+            return _no_group(picture, kind, name)
+        members = _members(picture, kind, name)
+        least = 0 if group is None else min_member(kind.api_groups[0], group)
+        if least > len(members) and picture.pods(pods_in(picture.namespace)) is not None:
+            return Finding(
+                cause="group",
+                title=f"PodGroup {name} starts {least} pods together, and has {len(members)}",
+                evidence=(f"pods of it: {named(text_at(each, 'metadata', 'name') for each in members)}",),
+                do=(
+                    f"create the other {least - len(members)}, or see why their controller does not:",
+                    f"kubectl get events -n {picture.namespace} --field-selector reason=FailedCreate",
+                    f"or lower the minimum of the group: kubectl edit {kind.kinds[0]} {name} -n {picture.namespace}",
+                ),
+            )
+    return None
+
+
+def _no_group(picture: Picture, kind: PodGroupKind, name: str) -> Finding:
+    ours = labels(picture.pod or {}).get(GANG_LABEL) == name
+    return Finding(
+        cause="group",
+        title=f"PodGroup {name} does not exist",
+        evidence=(f"the pod names it by {kind.named_by}, and waits for it",),
+        do=(
+            "podberth's controller makes groups of gangs: kubectl get deploy -n podberth-system podberth-controller"
+            if ours
+            else f"create PodGroup {name} ({kind.kinds[0]}) in namespace {picture.namespace}",
+        ),
+    )
+
+
+def no_room_at_once(step: Step) -> Finding | None:
+    """Return the finding if the pod itself fits some node, and its group does not fit at once.
+
+    The room counts whole pods like this one, because the pods of a group that start together are mostly equal.
+    """
+    picture = step.picture
+    for kind, name in _named_groups(picture.pod or {}):
+        refs = _group_refs(kind, picture.namespace, name)
+        group = next((found for ref in refs if (found := picture.one(ref))), None)
+        least = 0 if group is None else min_member(kind.api_groups[0], group)
+        placed = [each for each in _members(picture, kind, name) if text_at(each, "spec", "nodeName")]
+        room = sum(
+            max(0, min(each.free.get(r, 0) // amount for r, amount in step.wants.items() if r in each.offers))
+            for each in step.nodes
+        )
+        short = next((r for r in sorted(step.wants) if is_device(r)), "cpu")
+        if 0 < room < least - len(placed):
+            return Finding(
+                cause="group room",
+                title=f"PodGroup {name} needs room for {least - len(placed)} such pods at once, and there is room for "
+                f"{room}",
+                evidence=(*(near(step, each, short) for each in step.nodes[:3]), *step.by_reason),
+                do=(
+                    "wait until enough is free at once, or ask the owners of what holds it",
+                    f"or lower the minimum of the group: kubectl edit {kind.kinds[0]} {name} -n {picture.namespace}",
+                ),
+            )
+    return None
+
+
+def _named_groups(pod: Document) -> Iterator[tuple[PodGroupKind, str]]:
+    for kind in POD_GROUP_KINDS:
+        name = kind.read(pod)
+        if isinstance(name, str) and name:
+            yield kind, name
+
+
+def _group_refs(kind: PodGroupKind, namespace: str, name: str) -> Iterator[Ref]:
+    for group in kind.api_groups:
+        yield Ref(group, kind.versions, POD_GROUPS, namespace, name)
+
+
+def _members(picture: Picture, kind: PodGroupKind, name: str) -> list[Document]:
+    return [each for each in picture.pods(pods_in(picture.namespace)) or () if kind.read(each) == name]
+
+
+def _is_queued(picture: Picture) -> bool:
+    """Return whether a queue of Kueue's is named, or Kueue holds the pod by a gate."""
+    objects = [*picture.controllers, *([picture.pod] if picture.pod else [])]
+    queued = any(f"{_KUEUE}/queue-name" in labels(each) or _WORKLOAD in annotations(each) for each in objects)
+    gates = list_at(picture.spec, "schedulingGates")
+    return queued or any(text_at(each, "name").startswith(f"{_KUEUE}/") for each in gates)
+
+
+def _is_of(picture: Picture, workload: Document) -> bool:
+    """Return whether a Workload is that of the pod or of one of its controllers."""
+    objects: list[Document] = [*picture.controllers, *([picture.pod] if picture.pod else [])]
+    uids = {text_at(each, "metadata", "uid") for each in objects}
+    uids |= {text_at(one, "uid") for each in objects for one in list_at(each, "metadata", "ownerReferences")}
+    named_ones = {annotations(each).get(_WORKLOAD) for each in objects}
+    owners = {text_at(each, "uid") for each in list_at(workload, "metadata", "ownerReferences")}
+    return bool(owners & (uids - {""})) or text_at(workload, "metadata", "name") in named_ones
+
+
+def _workloads(picture: Picture) -> Ref:
+    return Ref(_KUEUE, _VERSIONS, "workloads", picture.namespace)
+
+
+def _forms(pod: Document) -> Iterator[QueueForm]:
+    for form in QUEUE_FORMS.values():
+        if _queue_name(form, pod):
+            yield form
+
+
+def _queue_name(form: QueueForm, pod: Document) -> str:
+    """Return the queue of this kind that a pod names; empty if it names none."""
+    if form.annotation and form.scheduler in ("", text_at(pod, "spec", "schedulerName")):
+        return annotations(pod).get(form.annotation) or labels(pod).get(form.label, "")
+    return labels(pod).get(form.label, "") if form.label else ""
+
+
+def _queues(form: QueueForm, namespace: str) -> Ref:
+    return Ref(form.kind[0], form.versions, form.plural, "" if form.of_cluster else namespace)

@@ -1,0 +1,62 @@
+"""The causes of groups and queues, for pods that may be in one.
+
+``grouped`` has the causes. They know every group system and queue, so they are imported for such pods only: that takes
+as long as all the rest of an answer.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..kube.pod import annotations, labels
+from ..kube.unchecked import at, list_at, text_at
+from .finding import Finding
+from .picture import Picture, Ref
+from .steps import Step
+
+# Each key by which a group system or a queue names a group has one of these words, and each of Kueue's its domain.
+_WORDS: Final = ("group", "queue", "gang", "kueue")
+
+
+def needs(picture: Picture) -> Iterator[Ref]:
+    """Yield the groups, queues and Workloads of the pod or workload."""
+    if _concerned(picture):
+        from . import grouped  # noqa: PLC0415 - see the module's docstring
+
+        yield from grouped.needs(picture)
+
+
+def not_admitted(picture: Picture) -> Finding | None:
+    """Return the finding if a queue has not admitted the pod or its workload, or can never admit it."""
+    if not _concerned(picture):
+        return None
+    from . import grouped  # noqa: PLC0415 - see the module's docstring
+
+    return grouped.not_admitted(picture) or grouped.wrong_queue(picture)
+
+
+def group_missing(picture: Picture) -> Finding | None:
+    """Return the finding if the pod names a PodGroup that does not exist, or that has too few pods to start."""
+    if not _concerned(picture):
+        return None
+    from . import grouped  # noqa: PLC0415 - see the module's docstring
+
+    return grouped.group_missing(picture)
+
+
+def no_room_at_once(step: Step) -> Finding | None:
+    """Return the finding if the pod itself fits some node, and its group does not fit at once."""
+    if not _concerned(step.picture):
+        return None
+    from . import grouped  # noqa: PLC0415 - see the module's docstring
+
+    return grouped.no_room_at_once(step)
+
+
+def _concerned(picture: Picture) -> bool:
+    """Return whether the pod, or a controller of it, may name a group or a queue."""
+    if at(picture.spec, "schedulingGroup"):
+        return True
+    objects = [*picture.controllers, *([picture.pod] if picture.pod else [])]
+    keys = [key for each in objects for key in (*labels(each), *annotations(each))]
+    gates = [text_at(each, "name") for each in list_at(picture.spec, "schedulingGates")]
+    return any(word in key for key in (*keys, *gates) for word in _WORDS)

@@ -1,0 +1,93 @@
+"""The causes that hold a pod before a scheduler looks for a node: scheduling gates, and a scheduler that is absent."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..kube.unchecked import list_at, text_at
+from .finding import Finding, counted, lasting, listed
+from .picture import ALL_PODS, DEFAULT_SCHEDULER, Picture, Ref, pods_by
+
+# The owner of a gate is the domain of its name (KEP-3521); these are the domains that users know by another name.
+_OWNERS: Final = {"kueue.x-k8s.io": "Kueue", "grove.io": "Grove", "jobset.sigs.k8s.io": "JobSet"}
+# A busy scheduler looks at a new pod within seconds.
+_PATIENCE_SECONDS: Final = 15.0
+
+
+def needs(picture: Picture) -> Iterator[Ref]:
+    """Yield the pods of the scheduler that a waiting pod names, if no scheduler has looked at the pod."""
+    unseen = picture.is_waiting and not picture.scheduled
+    if unseen and picture.scheduler != DEFAULT_SCHEDULER and ALL_PODS not in picture.read:
+        yield pods_by(picture.scheduler)
+
+
+def gated(picture: Picture) -> Finding | None:
+    """Return the finding if scheduling gates hold the pod."""
+    gates = [text_at(each, "name") for each in list_at(picture.spec, "schedulingGates")]
+    if not gates or not picture.is_waiting:
+        return None
+    owners = listed([_owner(each) for each in gates])
+    return Finding(
+        cause="gate",
+        title=f"scheduling gate {listed(gates)} of {owners} holds it",
+        evidence=("no scheduler looks at the pod while spec.schedulingGates has an entry",),
+        do=(
+            "is there a Workload for it? kubectl get workloads.kueue.x-k8s.io -n " + picture.namespace
+            if owners == "Kueue"
+            else f"find out why {owners} does not remove the gate: its controller does that, not the scheduler",
+        ),
+    )
+
+
+def _owner(gate: str) -> str:
+    domain, slash, _ = gate.partition("/")
+    return _OWNERS.get(domain, domain) if slash else "an unknown controller"
+
+
+def unserved(picture: Picture) -> Finding | None:
+    """Return the finding if the pod names a scheduler that has not looked at any pod."""
+    if not picture.is_waiting or picture.scheduled or list_at(picture.spec, "schedulingGates"):
+        return None
+    name = picture.scheduler
+    if _is_seen(picture, name):
+        return None
+    return Finding(
+        cause="scheduler",
+        title=f"no scheduler named {name} is seen in this cluster",
+        evidence=(
+            "the pod has no condition PodScheduled: no scheduler has looked at it",
+            f"no other pod of {name} has such a condition either",
+        ),
+        do=(
+            f"install {name}, or leave spec.schedulerName out of the template and create the pod again",
+            "spec.schedulerName cannot be changed on a pod",
+        ),
+    )
+
+
+def unseen(picture: Picture) -> Finding | None:
+    """Return the finding if the pod's scheduler is there and has not looked at the pod, which may be new."""
+    if not picture.is_waiting or picture.scheduled or list_at(picture.spec, "schedulingGates"):
+        return None
+    waited = picture.age(text_at(picture.pod, "metadata", "creationTimestamp"))
+    if waited > _PATIENCE_SECONDS:
+        return Finding(
+            cause="scheduler",
+            title=f"scheduler {picture.scheduler} has not looked at it for {lasting(waited)}",
+            evidence=("the pod has no condition PodScheduled, though that scheduler has looked at other pods",),
+            do=("look into the scheduler's log; a pod that its plugins hold back has no condition either",),
+        )
+    return Finding(
+        cause="new",
+        title=f"it is {counted(round(waited), 'second')} old, and {picture.scheduler} has not looked at it yet",
+        do=("ask again in a few seconds",),
+    )
+
+
+def _is_seen(picture: Picture, scheduler: str) -> bool:
+    """Return whether a scheduler has looked at some pod, or is Kubernetes' own; True if that was not read."""
+    pods = picture.pods(pods_by(scheduler)) if scheduler != DEFAULT_SCHEDULER else None
+    return pods is None or any(
+        text_at(one, "type") == "PodScheduled" and text_at(one, "reason") != "SchedulingGated"
+        for each in pods
+        for one in list_at(each, "status", "conditions")
+    )

@@ -1,0 +1,79 @@
+"""The nodes of a picture, each with what it offers, what its pods hold, and what is free."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..kube.pod import labels
+from ..kube.unchecked import list_at, mapping_at, text_at
+from .amounts import amounts, requested
+from .picture import Document, NotRead, Picture, pods_on
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Machine:
+    """One node."""
+
+    document: Document
+    pods: tuple[Document, ...] | None = field(repr=False)
+    """The pods on the node that have not ended; None: they were not read."""
+
+    @cached_property
+    def name(self) -> str:
+        """The node's name."""
+        return text_at(self.document, "metadata", "name")
+
+    @property
+    def held_by(self) -> tuple[Document, ...]:
+        """The pods on the node that have not ended, as far as they were read."""
+        return self.pods or ()
+
+    @cached_property
+    def labels(self) -> Mapping[str, str]:
+        """The node's labels."""
+        return labels(self.document)
+
+    @cached_property
+    def offers(self) -> Mapping[str, int]:
+        """The node's allocatable resources."""
+        return amounts(mapping_at(self.document, "status", "allocatable"))
+
+    @cached_property
+    def asks(self) -> tuple[tuple[Document, Mapping[str, int]], ...]:
+        """The pods on the node that were read, each with what it has reserved."""
+        return tuple((pod, requested(pod)) for pod in self.held_by)
+
+    @cached_property
+    def free(self) -> Mapping[str, int]:
+        """What no pod on the node has reserved."""
+        left = dict(self.offers)
+        for _, asks in self.asks:
+            for resource, each in asks.items():
+                left[resource] = left.get(resource, 0) - each
+        return left
+
+    def holders(self, resource: str) -> Iterator[tuple[Document, int]]:
+        """Yield the pods on the node that hold some of a resource, each with its amount."""
+        for pod, asks in self.asks:
+            if has := asks.get(resource, 0):
+                yield pod, has
+
+    @cached_property
+    def taints(self) -> list[Mapping[str, str]]:
+        """The node's taints that keep pods off."""
+        found = list_at(self.document, "spec", "taints")
+        return [each for each in found if text_at(each, "effect") in {"NoSchedule", "NoExecute"}]
+
+    @property
+    def is_cordoned(self) -> bool:
+        """Whether ``kubectl cordon`` has closed the node."""
+        return mapping_at(self.document, "spec").get("unschedulable") is True
+
+
+def machines(picture: Picture) -> tuple[Machine, ...]:
+    """Return the nodes of a picture; empty if they were not read."""
+    if isinstance(picture.nodes, NotRead):
+        return ()
+    return tuple(
+        Machine(document=node, pods=picture.pods(pods_on(text_at(node, "metadata", "name")))) for node in picture.nodes
+    )

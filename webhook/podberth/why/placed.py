@@ -1,0 +1,151 @@
+"""The causes of a pod that does not wait for a node: it is placed and does not run, it runs, or it has ended."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ..kube.unchecked import at, list_at, mapping_at, text_at
+from .finding import Finding, lasting
+from .picture import Document, Picture, Ref
+
+# kubernetes pkg/kubelet/images/types.go
+_IMAGE: Final = frozenset(
+    {"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable"}
+)
+_CRASHED: Final = frozenset({"CrashLoopBackOff", "RunContainerError", "CreateContainerError", "StartError"})
+_CONFIGURED: Final = "CreateContainerConfigError"
+
+
+def needs(picture: Picture) -> Iterator[Ref]:
+    """Yield the Events of a placed pod."""
+    if picture.is_placed and text_at(picture.status, "phase") == "Pending":
+        yield picture.events
+
+
+def not_pending(picture: Picture) -> Finding | None:
+    """Return the finding about a pod that no scheduler has to place."""
+    if picture.pod is None or picture.is_waiting:
+        return None
+    if deleted := text_at(picture.pod, "metadata", "deletionTimestamp"):
+        return _deleted(picture, deleted)
+    phase = text_at(picture.status, "phase")
+    if phase in {"Succeeded", "Failed"}:
+        return _ended(picture, phase)
+    for key, what in (("initContainerStatuses", "init container"), ("containerStatuses", "container")):
+        for each in list_at(picture.status, key):
+            if found := _troubled(picture, each, what):
+                return found
+    return _starting(picture) if phase == "Pending" else _running(picture)
+
+
+def _troubled(picture: Picture, status: Document, what: str) -> Finding | None:
+    name, waiting = text_at(status, "name"), mapping_at(status, "state", "waiting")
+    reason, message = text_at(waiting, "reason"), " ".join(text_at(waiting, "message").split())
+    evidence = (f"{reason}: {message}",) if message else (reason,)
+    if reason in _IMAGE:
+        return _not_pending(
+            picture,
+            "image",
+            f"the image of {what} {name} cannot be pulled: {text_at(status, 'image')}",
+            evidence,
+            "check the image's name and tag, and the pull secret of the pod's ServiceAccount",
+        )
+    if reason in _CRASHED:
+        last = mapping_at(status, "lastState", "terminated")
+        ended = f"the last time it ended with code {last.get('exitCode')}" if last else "it has not started yet"
+        return _not_pending(
+            picture,
+            "crash",
+            f"{what} {name} does not stay up: {reason}, restarted {at(status, 'restartCount') or 0} times",
+            (*evidence, f"{ended} {text_at(last, 'reason')}".strip()),
+            f"kubectl logs {_name(picture)} -n {picture.namespace} -c {name} --previous",
+        )
+    if reason == _CONFIGURED:
+        return _not_pending(
+            picture,
+            "configuration",
+            f"{what} {name} cannot be configured: {message}",
+            evidence,
+            "make the ConfigMap or Secret that the message names, or change the name in the pod",
+        )
+    if what == "init container" and "running" in mapping_at(status, "state") and not _is_sidecar(picture, name):
+        since = text_at(status, "state", "running", "startedAt")
+        return _not_pending(
+            picture,
+            "init",
+            f"init container {name} still runs, since {lasting(picture.age(since))}",
+            (f"it is placed on node {text_at(picture.spec, 'nodeName')}",),
+            f"kubectl logs {_name(picture)} -n {picture.namespace} -c {name}",
+        )
+    return None
+
+
+def _starting(picture: Picture) -> Finding:
+    """Return the finding about a placed pod whose containers are not created yet."""
+    warnings = [each for each in picture.listed(picture.events) if text_at(each, "type") == "Warning"]
+    latest = max(warnings, key=lambda each: text_at(each, "lastTimestamp"), default=None)
+    node = text_at(picture.spec, "nodeName")
+    if latest is None:
+        return _not_pending(
+            picture,
+            "starting",
+            f"it is placed on node {node}, and its containers are being created",
+            (),
+            f"kubectl describe pod {_name(picture)} -n {picture.namespace}",
+        )
+    message = " ".join(text_at(latest, "message").split())
+    return _not_pending(
+        picture,
+        "starting",
+        f"it is placed on node {node}, which cannot start it: {text_at(latest, 'reason')}",
+        (message,),
+        "fix what the message names; the kubelet tries again by itself",
+    )
+
+
+def _running(picture: Picture) -> Finding:
+    node = text_at(picture.spec, "nodeName")
+    conditions = list_at(picture.status, "conditions")
+    ready: Document = next((each for each in conditions if each.get("type") == "Ready"), {})
+    since = lasting(picture.age(text_at(picture.status, "startTime")))
+    if ready.get("status") == "False":
+        return _not_pending(
+            picture,
+            "not ready",
+            f"it runs on node {node}, but is not ready",
+            (text_at(ready, "message") or text_at(ready, "reason"),),
+            f"kubectl describe pod {_name(picture)} -n {picture.namespace}",
+        )
+    return Finding(cause="running", title=f"it runs on node {node}, since {since}", waits=False)
+
+
+def _ended(picture: Picture, phase: str) -> Finding:
+    why = ": ".join(filter(None, (text_at(picture.status, "reason"), text_at(picture.status, "message"))))
+    do = (f"kubectl logs {_name(picture)} -n {picture.namespace}",) if phase == "Failed" else ()
+    return Finding(cause="ended", title=f"it has ended: {phase}", evidence=(why,) if why else (), do=do, waits=False)
+
+
+def _deleted(picture: Picture, since: str) -> Finding:
+    finalizers = [str(each) for each in list_at(picture.pod, "metadata", "finalizers")]
+    holds = f"finalizers hold it: {', '.join(finalizers)}" if finalizers else "the kubelet has not ended it yet"
+    return Finding(
+        cause="deleted",
+        title=f"it is being deleted, since {lasting(picture.age(since))}",
+        evidence=(holds,),
+        do=(f"kubectl get pod {_name(picture)} -n {picture.namespace} -o yaml",),
+        waits=False,
+    )
+
+
+def _not_pending(picture: Picture, cause: str, title: str, evidence: tuple[str, ...], *do: str) -> Finding:
+    placed = f"it is placed on node {text_at(picture.spec, 'nodeName')}"
+    texts = evidence if any("placed" in each for each in (title, *evidence)) else (*evidence, placed)
+    return Finding(cause=cause, title=title, evidence=tuple(filter(None, texts)), do=do, waits=False)
+
+
+def _is_sidecar(picture: Picture, name: str) -> bool:
+    found: list[Any] = list_at(picture.spec, "initContainers")
+    return any(each.get("name") == name and each.get("restartPolicy") == "Always" for each in found)
+
+
+def _name(picture: Picture) -> str:
+    return text_at(picture.pod, "metadata", "name")

@@ -1,0 +1,191 @@
+"""The causes of a workload that lacks pods: they are refused at their creation, it is suspended, or wants none."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from ..kube.unchecked import list_at, mapping_at, text_at
+from .finding import Finding, lasting
+from .picture import Document, Picture, Ref
+
+# Two lines of a terminal.
+_LONGEST: Final = 120
+_Reading = Callable[[re.Match[str]], tuple[str, tuple[str, ...]]]
+
+
+def _webhook(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
+    return (
+        f"admission webhook {found['who']} refuses its pods: {_brief(found['said'])}",
+        ("change the pod template as the message says",),
+    )
+
+
+def _policy(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
+    return (
+        f"ValidatingAdmissionPolicy {found['who']} refuses its pods: {_brief(found['said'])}",
+        ("change the pod template as the message says",),
+    )
+
+
+def _brief(message: str) -> str:
+    """Return the beginning of a message; the evidence has all of it."""
+    return message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
+
+
+def _uncalled(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
+    return (
+        f"webhook {found['who']} cannot be called, so its pods are refused",
+        ("kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations", "make its Service answer again"),
+    )
+
+
+def _quota(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
+    name = found["name"]
+    return (
+        f"ResourceQuota {name} is used up",
+        (f"ask for less, or delete pods of the namespace, or have the quota raised: kubectl describe quota {name}",),
+    )
+
+
+def _limit_range(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
+    return (
+        f"a LimitRange of the namespace refuses its pods: {found[0]}",
+        ("change the requests and limits of the pod template: kubectl describe limitrange",),
+    )
+
+
+def _priority(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
+    return (
+        f"PriorityClass {found['name']} does not exist",
+        ("change priorityClassName of the pod template: kubectl get priorityclasses",),
+    )
+
+
+def _account(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
+    return (
+        f"ServiceAccount {found['name']} does not exist",
+        (f"kubectl create serviceaccount {found['name']}, or change serviceAccountName of the pod template",),
+    )
+
+
+def _security(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
+    return (
+        f"Pod Security of the namespace refuses its pods: they violate {found['level']}",
+        ("change the securityContext of the pod template as the message says",),
+    )
+
+
+# apiserver pkg/admission/plugin/webhook/errors and pkg/util/webhook; plugin resourcequota (pkg/admission), limitranger
+# and priority (kubernetes plugin/pkg/admission); pod-security-admission; serviceaccount.
+_WORDS: Final[tuple[tuple[re.Pattern[str], _Reading], ...]] = (
+    (re.compile(r'admission webhook "(?P<who>[^"]+)" denied the request: ?(?P<said>.*)', re.DOTALL), _webhook),
+    (re.compile(r"ValidatingAdmissionPolicy '(?P<who>[^']+)' .*?denied request: (?P<said>.*)", re.DOTALL), _policy),
+    (re.compile(r'failed calling webhook "(?P<who>[^"]+)"'), _uncalled),
+    (re.compile(r"exceeded quota: (?P<name>[^,\s]+)"), _quota),
+    (re.compile(r"(?:maximum|minimum|max limit to request ratio) [^\[\]]*? is [^\[\]]*"), _limit_range),
+    (re.compile(r"no PriorityClass with name (?P<name>\S+) was found"), _priority),
+    (re.compile(r'serviceaccount "(?P<name>[^"]+)" not found'), _account),
+    (re.compile(r"violates PodSecurity \"(?P<level>[^\"]+)\""), _security),
+)
+
+
+def needs(picture: Picture) -> Iterator[Ref]:
+    """Yield the Events of refused creations, if a workload was asked about."""
+    if picture.kind != "pod":
+        yield picture.refusals
+
+
+def refused(picture: Picture) -> Finding | None:
+    """Return the finding if the workload's controller cannot create pods, and no pod of it waits."""
+    if picture.is_waiting:
+        return None
+    latest = max(_refusals(picture), key=_last, default=None)
+    if latest is None or _is_over(picture, latest):
+        return None
+    message = " ".join(text_at(latest, "message").split())
+    who = f"{text_at(latest, 'involvedObject', 'kind')} {text_at(latest, 'involvedObject', 'name')}"
+    for pattern, read in _WORDS:
+        if match := pattern.search(message):
+            title, do = read(match)
+            break
+    else:
+        title, do = "the API server refuses its pods", ("change what the message names",)
+    return Finding(
+        cause="refused",
+        title=title,
+        evidence=(
+            f"{who} cannot create pods; the last try was {lasting(picture.age(_last(latest)))} ago",
+            message,
+        ),
+        do=tuple(f"{each} -n {picture.namespace}" if "kubectl describe" in each else each for each in do),
+    )
+
+
+def without_pods(picture: Picture) -> Finding | None:
+    """Return the finding if the workload has no pod and none was refused: it is suspended, or wants no pods."""
+    if picture.pod is not None:
+        return None
+    for each in picture.controllers:
+        kind, name, spec = text_at(each, "kind"), text_at(each, "metadata", "name"), mapping_at(each, "spec")
+        if ended := next((text_at(one, "type") for one in _ended(each)), ""):
+            return Finding(cause="ended", title=f"{kind} {name} has ended: {ended}", waits=False)
+        if spec.get("suspend") is True:
+            return Finding(
+                cause="suspended",
+                title=f"{kind} {name} is suspended, so it makes no pods",
+                evidence=(f"spec.suspend of {kind} {name} is true",),
+                do=(
+                    "a queue (Kueue) starts it when it is admitted: kubectl get workloads.kueue.x-k8s.io",
+                    "without a queue, set spec.suspend to false",
+                ),
+            )
+        if spec.get("replicas") == 0 and kind != "ReplicaSet":
+            return Finding(
+                cause="suspended",
+                title=f"{kind} {name} wants no pods: spec.replicas is 0",
+                do=(f"kubectl scale {kind.lower()} {name} --replicas=1 -n {picture.namespace}",),
+                waits=False,
+            )
+    return Finding(
+        cause="no pods",
+        title="it has no pods, and no refusal of one is recorded",
+        evidence=("the API server keeps Events for an hour",),
+        do=(f"kubectl describe {picture.kind} {picture.name} -n {picture.namespace}",),
+        waits=False,
+    )
+
+
+def _ended(controller: Document) -> Iterator[Document]:
+    """Yield the conditions of a Job that say that it makes no more pods (kubernetes/api batch/v1 JobConditionType)."""
+    for each in list_at(controller, "status", "conditions"):
+        if text_at(each, "type") in {"Complete", "Failed"} and text_at(each, "status") == "True":
+            yield each
+
+
+def _refusals(picture: Picture) -> list[Document]:
+    """Return the Events about refused pods of the workload or of a controller below it."""
+    names = {(text_at(each, "kind"), text_at(each, "metadata", "name")) for each in picture.controllers}
+    return [
+        each
+        for each in picture.listed(picture.refusals)
+        if (text_at(each, "involvedObject", "kind"), text_at(each, "involvedObject", "name")) in names
+        or (text_at(each, "involvedObject", "name") == picture.name and _is_kind(picture.kind, each))
+    ]
+
+
+def _is_kind(kind: str, event: Document) -> bool:
+    return kind in {"workload", text_at(event, "involvedObject", "kind").lower()}
+
+
+def _last(event: Document) -> str:
+    return (
+        text_at(event, "series", "lastObservedTime")
+        or text_at(event, "lastTimestamp")
+        or text_at(event, "eventTime")
+        or text_at(event, "metadata", "creationTimestamp")
+    )
+
+
+def _is_over(picture: Picture, event: Document) -> bool:
+    """Return whether a pod of the workload was created after the refusal."""
+    return any(text_at(each, "metadata", "creationTimestamp") > _last(event)[:19] for each in picture.siblings)

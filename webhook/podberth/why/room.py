@@ -1,0 +1,170 @@
+"""The causes of resources that exist and are not free: held by other pods, or free only in parts."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from ..kube.unchecked import at, text_at
+from .amounts import POD_SLOTS, is_device, number, shown
+from .finding import Finding, counted, lasting, listed, named
+from .machines import Machine
+from .picture import Document
+from .selection import barriers, selects
+from .steps import Step
+
+_MOST_NODES: Final = 3
+_MOST_HOLDERS: Final = 3
+
+
+def has_room(step: Step, machine: Machine) -> bool:
+    """Return whether a node has enough free of everything that the pod asks for."""
+    return all(machine.free.get(name, 0) >= each for name, each in _counted(step).items())
+
+
+def full(step: Step) -> Finding:
+    """Return the finding that no node has enough free: held by others, or free in total and not on one node."""
+    name, nodes = _short(step)
+    wanted = step.wants[name]
+    free = {each.name: max(0, each.free.get(name, 0)) for each in nodes}
+    most = max(free.values())
+    together = sum(free.values())
+    nearest = sorted(nodes, key=lambda each: -each.free.get(name, 0))[:_MOST_NODES]
+    apart = most < wanted <= together
+    asked = [each for each in sorted(_counted(step).items()) if each[0] != POD_SLOTS]
+    evidence = (
+        f"it asks for {listed([shown(each, amount) for each, amount in asked])}",
+        *(near(step, each, name) for each in nearest),
+        *_holders(nodes, name),
+        *_elsewhere(step),
+        *step.by_reason,
+        _preemption(step, name),
+    )
+    if apart:
+        return Finding(
+            cause="fragmented",
+            title=f"{shown(name, together)} are free, but at most {number(name, most)} on one node; "
+            f"it wants {number(name, wanted)} on one",
+            evidence=evidence,
+            do=(
+                f"ask for {number(name, most)} in each pod, and run more pods",
+                *_free_up(step, nearest[0], name, wanted - most),
+            ),
+        )
+    beside = "" if len(nodes) == len(step.nodes) else " that has the rest of what it asks for free"
+    title = (
+        f"no node{beside} has {shown(name, wanted)} free: the most is {number(name, most)} on {nearest[0].name}"
+        if most
+        else f"all {shown(name, sum(each.offers.get(name, 0) for each in nodes))} that it could use are held"
+    )
+    return Finding(
+        cause="busy",
+        title=title,
+        evidence=evidence,
+        do=(
+            *((f"ask for {number(name, most)} in each pod, or wait until a holder ends",) if most else ()),
+            *_free_up(step, nearest[0], name, wanted - most),
+        ),
+    )
+
+
+def _counted(step: Step) -> dict[str, int]:
+    """Return what the pod asks of a node, without the extended resources that no node offers."""
+    return {
+        name: each
+        for name, each in step.wants.items()
+        if not is_device(name) or any(name in one.offers for one in step.nodes)
+    }
+
+
+def _short(step: Step) -> tuple[str, tuple[Machine, ...]]:
+    """Return the resource that is short, and the nodes that have enough free of all that are asked about before it.
+
+    Devices come first, because a pod for devices is rarely short of anything else.
+    """
+    nodes = step.nodes
+    wanted = sorted(_counted(step), key=lambda name: (not is_device(name), name))
+    for name in wanted:
+        enough = tuple(each for each in nodes if each.free.get(name, 0) >= step.wants[name])
+        if not enough:
+            return name, nodes
+        nodes = enough
+    raise AssertionError("a node has room")
+
+
+def near(step: Step, machine: Machine, name: str) -> str:
+    """Return the line about a node that comes near: what is free, and who holds the rest since when."""
+    free, offers = max(0, machine.free.get(name, 0)), machine.offers.get(name, 0)
+    held = sorted(machine.holders(name), key=lambda each: -each[1])
+    texts = [f"{_name(pod)} ({number(name, has)}, {lasting(step.picture.age(_since(pod)))})" for pod, has in held]
+    more = f" and {len(texts) - _MOST_HOLDERS} more" if len(texts) > _MOST_HOLDERS else ""
+    by = f"; held by {', '.join(texts[:_MOST_HOLDERS])}{more}" if texts else ""
+    return f"{machine.name}: {number(name, free)} of {shown(name, offers)} free{by}"
+
+
+def _holders(nodes: tuple[Machine, ...], name: str) -> Iterator[str]:
+    """Yield one line with the namespaces that hold most, if there are several nodes."""
+    by_namespace: Counter[str] = Counter()
+    for machine in nodes:
+        for pod, has in machine.holders(name):
+            by_namespace[text_at(pod, "metadata", "namespace")] += has
+    if len(by_namespace) > 1 or (by_namespace and len(nodes) > _MOST_NODES):
+        texts = [f"{space} {number(name, has)}" for space, has in by_namespace.most_common(4)]
+        yield f"held on {counted(len(nodes), 'node')} by namespace: {', '.join(texts)}"
+
+
+def _elsewhere(step: Step) -> Iterator[str]:
+    """Yield the nodes that have enough free, and that an earlier step took."""
+    for words, nodes in step.gone.items():
+        if rooms := [each for each in nodes if each.pods is not None and has_room(step, each)]:
+            # A node that is not selected went before its taints were looked at.
+            why = (selects(step, rooms[0]) and listed(barriers(step, rooms[0]))) or words
+            yield f"enough is free on {named(each.name for each in rooms)}, which it cannot use: {why}"
+
+
+def _preemption(step: Step, name: str) -> str:
+    """Return the line that says whether preemption could make room."""
+    pod = step.picture.pod or {}
+    mine = _priority(pod)
+    if text_at(pod, "spec", "preemptionPolicy") == "Never":
+        return "preemption does not help: its PriorityClass never preempts"
+    for machine in step.nodes:
+        lower = [(each, asks) for each, asks in machine.asks if _priority(each) < mine]
+        freed = Counter(machine.free)
+        for _, asks in lower:
+            freed.update(asks)
+        if lower and all(freed.get(each, 0) >= amount for each, amount in _counted(step).items()):
+            nominated = text_at(pod, "status", "nominatedNodeName")
+            now = f"; it is nominated for {nominated}" if nominated else ""
+            return (
+                f"preemption: {counted(len(lower), 'pod')} of lower priority on {machine.name} "
+                f"{'holds' if len(lower) == 1 else 'hold'} enough{now}"
+            )
+    holders = [each for machine in step.nodes for each, _ in machine.holders(name)]
+    least = min(map(_priority, holders), default=mine)
+    return f"preemption does not help: its priority is {mine}, the lowest of a holder {least}"
+
+
+def _free_up(step: Step, machine: Machine, name: str, lack: int) -> Iterator[str]:
+    """Yield how the nearest node would get enough."""
+    held = sorted(machine.holders(name), key=lambda each: each[1])
+    enough = next((pod for pod, has in held if has >= lack), held[-1][0] if held else None)
+    if enough is not None:
+        yield (
+            f"ask the owner of {_name(enough)}, on {machine.name}, or of the others: "
+            f"{machine.name} lacks {number(name, lack)}"
+        )
+    if _priority(step.picture.pod or {}) <= min((_priority(each) for each, _ in held), default=0):
+        yield "a PriorityClass above the holders' lets it preempt them: kubectl get priorityclasses"
+
+
+def _priority(pod: Document) -> int:
+    found = at(pod, "spec", "priority")
+    return found if type(found) is int else 0
+
+
+def _since(pod: Document) -> str:
+    return text_at(pod, "status", "startTime") or text_at(pod, "metadata", "creationTimestamp")
+
+
+def _name(pod: Document) -> str:
+    return f"{text_at(pod, 'metadata', 'namespace')}/{text_at(pod, 'metadata', 'name')}"

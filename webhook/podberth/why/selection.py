@@ -1,0 +1,200 @@
+"""The causes of a pod's choice of nodes: selectors, the user's or podberth's, taints, cordoned and unready nodes."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from ..kube.pod import annotations
+from ..kube.selector import node_selector_matches, tolerated
+from ..kube.unchecked import list_at, mapping_at, text_at
+from ..wellknown import APPLIED_ANNOTATION
+from .capacity import lacking
+from .finding import Finding, counted, listed, named
+from .machines import Machine
+from .picture import Document
+from .steps import Step
+
+_REQUIRED: Final = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+_MOST_VALUES: Final = 4
+_MOST_NODES: Final = 2
+# The taints that the node controller and `kubectl cordon` write: no toleration is the remedy.
+# https://kubernetes.io/docs/reference/labels-annotations-taints/
+_STATES: Final = {
+    "node.kubernetes.io/not-ready": "not ready",
+    "node.kubernetes.io/unreachable": "unreachable",
+    "node.kubernetes.io/unschedulable": "cordoned",
+    "node.kubernetes.io/disk-pressure": "short of disk",
+    "node.kubernetes.io/memory-pressure": "short of memory",
+    "node.kubernetes.io/pid-pressure": "short of processes",
+    "node.kubernetes.io/network-unavailable": "without network",
+    "node.cloudprovider.kubernetes.io/uninitialized": "not initialized",
+}
+_UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+
+
+def selects(step: Step, machine: Machine) -> bool:
+    """Return whether the pod's nodeSelector and required node affinity select a node."""
+    return _selected(step.picture.spec, machine, list_at(step.picture.spec, *_REQUIRED))
+
+
+def _selected(spec: Document, machine: Machine, terms: list[Any]) -> bool:
+    labels = machine.labels
+    if any(labels.get(key) != value for key, value in mapping_at(spec, "nodeSelector").items()):
+        return False
+    return not terms or node_selector_matches(terms, labels, {"metadata.name": machine.name})
+
+
+def unselected(step: Step) -> Finding:
+    """Return the finding that the pod selects no node that has what it asks for."""
+    spec, terms = step.picture.spec, list_at(step.picture.spec, *_REQUIRED)
+    policies, own = _without_podberth(step.picture.pod or {}, terms)
+    mine = policies and any(_selected(spec, each, own) for each in step.nodes)
+    others = [each for each in step.every if _selected(spec, each, terms)]
+    wanted = listed([*_pairs(spec), *(["its node affinity"] if terms else [])])
+    if mine:
+        title = f"podberth's policy {listed(policies)} requires nodes of which none fits"
+    elif others:
+        title = f"only nodes that lack what it asks for match {wanted}: {named(each.name for each in others)}"
+    else:
+        title = f"no node matches {wanted}"
+    evidence = [*filter(None, (lacking(step, each) for each in others[:_MOST_NODES])), *_requirements(step, terms)]
+    evidence += step.by_reason
+    if policies:
+        evidence.append(f"podberth wrote part of its node affinity (policy {listed(policies)})")
+    do = (
+        (
+            "delete the pod, so that its controller makes it again and podberth decides again",
+            f"or take the requirement back for new pods: mode preferred in the params of {listed(policies)}",
+        )
+        if mine
+        else ("change nodeSelector or node affinity in the template to labels that such nodes have",)
+    )
+    return Finding(cause="selector", title=title, evidence=tuple(evidence), do=do)
+
+
+def _pairs(spec: Document) -> list[str]:
+    return [f"nodeSelector {key}={value}" for key, value in sorted(mapping_at(spec, "nodeSelector").items())]
+
+
+def _requirements(step: Step, terms: list[Any]) -> Iterator[str]:
+    """Yield, for each requirement on labels, how many nodes meet it and which values the fitting nodes have."""
+    selector = mapping_at(step.picture.spec, "nodeSelector")
+    wanted: list[dict[str, Any]] = [
+        {"key": key, "operator": "In", "values": [value]} for key, value in sorted(selector.items())
+    ]
+    wanted += [each for term in terms for each in term.get("matchExpressions") or () if each not in wanted]
+    for each in wanted:
+        key = str(each.get("key"))
+        alone = [{"matchExpressions": [each]}]
+        meeting = [one for one in step.nodes if node_selector_matches(alone, one.labels, {})]
+        values = Counter(one.labels[key] for one in step.nodes if key in one.labels)
+        have = [f"{value} ({counted(n, 'node')})" for value, n in values.most_common(_MOST_VALUES)]
+        there = f"they have {listed(have)}" if have else "none has this label"
+        yield (
+            f"{_phrase(each)}: {len(meeting):,} of {counted(len(step.nodes), 'node')} that could hold it"
+            f"{'' if meeting else f'; {there}'}"
+        )
+
+
+def _phrase(requirement: Mapping[str, Any]) -> str:
+    key, operator = requirement.get("key"), requirement.get("operator")
+    values = [str(each) for each in requirement.get("values") or ()]
+    if operator == "In" and len(values) == 1:
+        return f"{key}={values[0]}"
+    return f"{key} {operator} {'|'.join(values)}".rstrip()
+
+
+def _without_podberth(pod: Document, terms: list[Any]) -> tuple[list[str], list[Any]]:
+    """Return the policies that the record names for required node affinity, and the terms without what they wrote.
+
+    podberth joins its expressions with each term of the user's, so the user's terms are what is left. A term of
+    podberth's alone leaves nothing, and then the user had required no term.
+    """
+    policies: list[str] = []
+    if APPLIED_ANNOTATION not in annotations(pod):
+        return policies, terms
+    from ..mutation.record import claimed  # noqa: PLC0415 - it knows every mutation, and most pods have no record
+
+    wrote: list[Any] = []
+    for policy, changes in claimed(pod).items():
+        required = list_at(changes.get("nodeAffinity"), "required")
+        if required:
+            policies.append(policy)
+            wrote += [each for term in required for each in term.get("matchExpressions") or ()]
+    left = [
+        {**term, "matchExpressions": [each for each in term.get("matchExpressions") or () if each not in wrote]}
+        for term in terms
+    ]
+    users = [term for term in left if term["matchExpressions"] or term.get("matchFields")]
+    return policies, users if len(users) == len(left) else []
+
+
+def accepts(step: Step, machine: Machine) -> bool:
+    """Return whether the pod tolerates all taints of a node, and the node is not cordoned."""
+    tolerations = list_at(step.picture.spec, "tolerations")
+    if machine.is_cordoned and not tolerated(tolerations, {"key": _UNSCHEDULABLE, "effect": "NoSchedule"}):
+        return False
+    return all(tolerated(tolerations, each) for each in machine.taints)
+
+
+def barriers(step: Step, machine: Machine) -> list[str]:
+    """Return what keeps the pod off a node that has all that it asks for, as words: taints, and states of the node."""
+    tolerations = list_at(step.picture.spec, "tolerations")
+    keeping = [each for each in machine.taints if not tolerated(tolerations, each)]
+    texts = [_STATES.get(text_at(each, "key"), "") or f"tainted {_taint(each)}" for each in keeping]
+    return list(dict.fromkeys([*texts, *(["cordoned"] if machine.is_cordoned else [])]))
+
+
+def tainted(step: Step) -> Finding:
+    """Return the finding that the nodes that could hold the pod are tainted, cordoned or not ready."""
+    tolerations = list_at(step.picture.spec, "tolerations")
+    keeping: dict[str, list[str]] = {}
+    taints: dict[str, Mapping[str, str]] = {}
+    for machine in step.nodes:
+        for each in machine.taints:
+            if not tolerated(tolerations, each):
+                word = _STATES.get(text_at(each, "key"), "") or _taint(each)
+                keeping.setdefault(word, []).append(machine.name)
+                taints.setdefault(word, each)
+        if machine.is_cordoned and machine.name not in keeping.setdefault("cordoned", []):
+            keeping["cordoned"].append(machine.name)
+    keeping = {word: nodes for word, nodes in keeping.items() if nodes}
+    states = [word for word in keeping if word in _STATES.values()]
+    by_taint = [word for word in keeping if word not in states]
+    all_of = f"{'the only node' if len(step.nodes) == 1 else f'all {len(step.nodes):,} nodes'} that could hold it"
+    verb = "is" if len(step.nodes) == 1 else "are"
+    title = (
+        f"{all_of} {verb} tainted {listed(by_taint[:2])}, which it does not tolerate"
+        if by_taint
+        else f"{all_of} {verb} {listed(states)}"
+    )
+    if by_taint and states:
+        title = f"{all_of} {verb} tainted ({listed(by_taint[:2])}) or {listed(states, 'or')}"
+    return Finding(
+        cause="taint",
+        title=title,
+        evidence=(*(f"{word}: {counted(len(n), 'node')} ({named(n)})" for word, n in keeping.items()), *step.by_reason),
+        do=tuple(_remedies(states, by_taint, taints, keeping)),
+    )
+
+
+def _remedies(
+    states: list[str], by_taint: list[str], taints: Mapping[str, Mapping[str, str]], nodes: Mapping[str, list[str]]
+) -> Iterator[str]:
+    for word in by_taint:
+        taint = taints[word]
+        value = f", value: {taint['value']}" if taint.get("value") else ""
+        operator = "Equal" if value else "Exists"
+        yield (
+            f"if it may run there, add to spec.tolerations: {{key: {taint.get('key')}, operator: {operator}{value}, "
+            f"effect: {taint.get('effect')}}}"
+        )
+    if "cordoned" in states:
+        yield f"if the node is fit again: kubectl uncordon {nodes['cordoned'][0]}"
+    if others := [word for word in states if word != "cordoned"]:
+        yield f"see why the node is {listed(others)}: kubectl describe node {nodes[others[0]][0]}"
+
+
+def _taint(taint: Mapping[str, str]) -> str:
+    value = f"={taint['value']}" if taint.get("value") else ""
+    return f"{taint.get('key')}{value}:{taint.get('effect')}"

@@ -1,0 +1,45 @@
+"""The narrowing of nodes: each step keeps the nodes that fit in one respect, and knows why the others went."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from .amounts import requested
+from .finding import counted, named
+from .machines import Machine
+from .picture import Picture
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """One step of the narrowing, for one pod."""
+
+    picture: Picture
+    every: tuple[Machine, ...]
+    """All nodes of the cluster."""
+    nodes: tuple[Machine, ...]
+    """The nodes that fit in all respects before this step."""
+    gone: Mapping[str, tuple[Machine, ...]]
+    """The nodes that earlier steps took, by the words for their reason."""
+    waived: frozenset[str] = frozenset()
+    """The resources that no node offers enough of: an earlier finding is about them."""
+
+    @cached_property
+    def wants(self) -> dict[str, int]:
+        """What the pod asks for, in thousandths of a unit by resource, without what is waived."""
+        found = requested(self.picture.pod or {})
+        return {name: each for name, each in found.items() if name not in self.waived}
+
+    def waiving(self) -> "Step":
+        """Return the step without the resources that no node offers enough of."""
+        most = {name: max(each.offers.get(name, 0) for each in self.every) for name in self.wants}
+        gone = {name for name, wanted in self.wants.items() if most[name] < wanted}
+        return replace(self, waived=self.waived | gone)
+
+    @property
+    def by_reason(self) -> tuple[str, ...]:
+        """The nodes that earlier steps took as one line of evidence; empty if they took none."""
+        if not self.gone:
+            return ()
+        texts = [f"{len(nodes):,} {words} ({named(each.name for each in nodes)})" for words, nodes in self.gone.items()]
+        return (f"out, of {counted(len(self.every), 'node')}: {'; '.join(texts)}",)

@@ -1,0 +1,127 @@
+"""The causes of volumes: a PersistentVolumeClaim that is missing or unbound, or a volume that only some nodes reach."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..kube.selector import node_selector_matches
+from ..kube.unchecked import list_at, text_at
+from .finding import Finding, listed, named
+from .machines import Machine
+from .picture import Document, Picture, Ref
+from .steps import Step
+
+
+def needs(picture: Picture) -> Iterator[Ref]:
+    """Yield the claims that a waiting pod's volumes name, and the volume or StorageClass of each."""
+    for name in _names(picture):
+        ref = _claim(picture, name)
+        yield ref
+        found = picture.one(ref)
+        if found is None:
+            continue
+        if volume := text_at(found, "spec", "volumeName"):
+            yield _volume(volume)
+        elif storage := text_at(found, "spec", "storageClassName"):
+            yield _class(storage)
+
+
+def unbound(picture: Picture) -> Finding | None:
+    """Return the finding if a claim of the pod does not exist, or is not bound and will not wait for the pod's node."""
+    for name in _names(picture):
+        ref = _claim(picture, name)
+        found = picture.one(ref)
+        if picture.lacks(ref):
+            return Finding(
+                cause="volume",
+                title=f"PersistentVolumeClaim {name} does not exist",
+                evidence=(f"a volume of the pod names it, in namespace {picture.namespace}",),
+                do=(f"create PersistentVolumeClaim {name}, or change claimName in spec.volumes of the template",),
+            )
+        if found is not None and text_at(found, "status", "phase") != "Bound" and (reason := _reason(picture, found)):
+            why, do = reason
+            return Finding(
+                cause="volume",
+                title=f"PersistentVolumeClaim {name} is not bound: {why}",
+                evidence=(f"its phase is {text_at(found, 'status', 'phase') or 'unknown'}",),
+                do=(do, f"kubectl describe pvc {name} -n {picture.namespace}"),
+            )
+    return None
+
+
+def _reason(picture: Picture, claim: Document) -> tuple[str, str] | None:
+    """Return why a claim is unbound, and what to do; None if it waits for the node of its first pod."""
+    storage = text_at(claim, "spec", "storageClassName")
+    if not storage:
+        return "it names no StorageClass", "name a StorageClass in it, or create a PersistentVolume that fits it"
+    if picture.lacks(_class(storage)):
+        return f"StorageClass {storage} does not exist", "kubectl get storageclasses, and name one of these"
+    found = picture.one(_class(storage))
+    if found is None or text_at(found, "volumeBindingMode") == "WaitForFirstConsumer":
+        return None
+    return f"StorageClass {storage} has not provided its volume", f"see why {text_at(found, 'provisioner')} does not"
+
+
+def reaches(step: Step, machine: Machine) -> bool:
+    """Return whether a node reaches all volumes of the pod that exist."""
+    return all(
+        node_selector_matches(terms, machine.labels, {"metadata.name": machine.name})
+        for _, terms in _bound(step.picture)
+    )
+
+
+def apart(step: Step) -> Finding:
+    """Return the finding that no node that could run the pod reaches its volumes."""
+    names = [name for name, _ in _bound(step.picture)]
+    where = {
+        f"{each.get('key')}={'|'.join(map(str, each.get('values') or ()))}"
+        for _, terms in _bound(step.picture)
+        for term in terms
+        for each in term.get("matchExpressions") or ()
+    }
+    return Finding(
+        cause="volume zone",
+        title=f"its volume {listed(names)} is only on nodes with {named(where)}, and none of these fits",
+        evidence=(
+            f"nodes that fit otherwise: {named(each.name for each in step.nodes)}",
+            *step.by_reason,
+        ),
+        do=(
+            "have a node that fits where the volume is, or a copy of the data where the nodes are",
+            "a StorageClass with volumeBindingMode WaitForFirstConsumer makes volumes where the pod goes",
+        ),
+    )
+
+
+def _bound(picture: Picture) -> list[tuple[str, list[Any]]]:
+    """Return the claims whose volume is on some nodes only, each with the terms that select these nodes."""
+    found = []
+    for name in _names(picture):
+        claim = picture.one(_claim(picture, name))
+        volume = picture.one(_volume(text_at(claim, "spec", "volumeName")))
+        if terms := list_at(volume, "spec", "nodeAffinity", "required", "nodeSelectorTerms"):
+            found.append((name, terms))
+    return found
+
+
+def _names(picture: Picture) -> list[str]:
+    """Return the names of the claims that the volumes of a waiting pod use."""
+    if not picture.is_waiting:
+        return []
+    pod = text_at(picture.pod, "metadata", "name")
+    return [
+        text_at(each, "persistentVolumeClaim", "claimName") or f"{pod}-{text_at(each, 'name')}"
+        for each in list_at(picture.spec, "volumes")
+        if "persistentVolumeClaim" in each or "ephemeral" in each
+    ]
+
+
+def _claim(picture: Picture, name: str) -> Ref:
+    return Ref("", ("v1",), "persistentvolumeclaims", picture.namespace, name)
+
+
+def _volume(name: str) -> Ref:
+    return Ref("", ("v1",), "persistentvolumes", name=name)
+
+
+def _class(name: str) -> Ref:
+    return Ref("storage.k8s.io", ("v1",), "storageclasses", name=name)
