@@ -136,4 +136,22 @@ FOUND: Mapping[str, Genome] = {
         "initContainers 0 + 1000 initContainers.resources.requests 3 + 20 topologySpreadConstraints 2 + 8 "
         "topologySpreadConstraints.labelSelector.matchLabels 2! + 2 GPUs + 20 claims + 16000 characters"
     ),
+    "found 8": read(
+        "500 metadata.labels 2! + 100 metadata.managedFields 0 + 500 metadata.ownerReferences 2 + 20 "
+        "nodeAffinity.required.nodeSelectorTerms 2 + 1000 nodeAffinity.required.nodeSelectorTerms.expressions 2 + "
+        "500 nodeAffinity.required.nodeSelectorTerms.fields 1 + 100 podAffinity.preferred 2! + 8 "
+        "podAffinity.preferred.podAffinityTerm.labelSelector.expressions 0 + 500 "
+        "podAffinity.preferred.podAffinityTerm.labelSelector.expressions.values 3 + 8 "
+        "podAffinity.preferred.podAffinityTerm.namespaceSelector.expressions 2 + 100 "
+        "podAffinity.preferred.podAffinityTerm.namespaceSelector.expressions.values 0 + 8 podAffinity.required 2 "
+        "+ 100 podAffinity.required.labelSelector.matchLabels 0 + 8 "
+        "podAffinity.required.namespaceSelector.matchLabels 2 + 20 podAntiAffinity.preferred 0 + 500 "
+        "podAntiAffinity.preferred.podAffinityTerm.matchLabelKeys 3 + 100 podAntiAffinity.required 0 + 8 "
+        "podAntiAffinity.required.labelSelector.expressions 2 + 8 "
+        "podAntiAffinity.required.namespaceSelector.expressions 3! + 200 containers 3 + 500 containers.args 3! + "
+        "100 containers.resizePolicy 2 + 1000 containers.resources.requests 2 + 20 ephemeralContainers 2 + 100 "
+        "ephemeralContainers.volumeMounts 3 + 200 initContainers 2 + 500 initContainers.envFrom 0 + 8 "
+        "initContainers.ports 3 + 1000 overhead 1! + 100 resourceClaims 0 + 500 resources.claims 1 + 1000 "
+        "schedulingGates 3 + 2 GPUs"
+    ),
 }
