@@ -159,3 +159,31 @@ def test_podberths_writes_are_seen_by_native_policies(place: Place) -> None:
 def test_serve_and_the_others_refuse_native_policies_in_their_folder(place: Place, tmp_path: Path) -> None:
     place.put("policies/p.yaml", policy("false"), binding())
     assert main(["lint", str(tmp_path / "policies")]) == 1
+
+
+@pytest.mark.parametrize("kind", [["Pod"], {"a": "b"}])
+def test_a_kind_that_is_no_text_is_an_error_of_its_document(place: Place, kind: object) -> None:
+    place.put("manifests/a.yaml", {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a"}})
+    place.put("policies/own.yaml", gpu_policy("own", "\n  mutations:\n  - labels: {a: \"'b'\"}"))
+    assert [each["verdict"] for each in place.check()[1]] == ["error"]
+    place.put("policies/p.yaml", policy("true"), binding())
+    code, [result], _ = place.check()
+    assert (code, result["verdict"]) == (2, "error")
+
+
+def test_a_given_namespace_has_the_label_of_its_name_for_every_policy(place: Place) -> None:
+    label = {"kubernetes.io/metadata.name": "shop"}
+    selected = {**_DEPLOYMENTS, "namespaceSelector": {"matchLabels": label}}
+    kind = {"apiVersion": "v1", "kind": "Namespace"}
+    reference = {"selector": {"matchLabels": label}, "parameterNotFoundAction": "Deny"}
+    made = policy("params.metadata.name == 'other'", paramKind=kind, matchConstraints=selected)
+    place.put("policies/p.yaml", made, binding(paramRef=reference))
+    own = "\n  scope: All\n  matchConstraints:\n    resourceRules:\n    - {apiGroups: [''], apiVersions: [v1], "
+    own += "operations: [CREATE], resources: [pods]}\n    namespaceSelector: {matchLabels: "
+    own += "{kubernetes.io/metadata.name: shop}}\n  mutations:\n  - labels: {a: \"'b'\"}"
+    place.put("policies/own.yaml", gpu_policy("own", own))
+    place.put("manifests/shop.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: a}}\n")
+    place.put("manifests/web.yaml", DEPLOYMENT)
+    _, [_, document, template], _ = place.check()
+    assert messages(document, "denials") == ["params.metadata.name == 'other'"]
+    assert template["verdict"] == "mutated"

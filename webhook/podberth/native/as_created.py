@@ -10,6 +10,7 @@ from copy import deepcopy
 from typing import Any, Final
 
 from ..kinds.places import PLACEHOLDER_HASH, PLACEHOLDER_UID
+from ..kube.namespaces import with_name_label
 from ..kube.quantity import write_quantities
 from ..kube.shape import metadata_problems, template_problems
 from ..workload.defaults import apply_template_defaults
@@ -189,9 +190,7 @@ def _qos_class(spec: Mapping[str, Any]) -> str:
 
 
 def _namespace(made: dict[str, Any]) -> None:
-    metadata = made["metadata"]
-    labels = metadata.get("labels") or {}
-    metadata["labels"] = {**labels, "kubernetes.io/metadata.name": metadata.get("name", "")}
+    made["metadata"] = with_name_label(made)["metadata"]
     _fill(made["spec"], {"finalizers": ["kubernetes"]})
     made["status"] = {"phase": "Active"}
 

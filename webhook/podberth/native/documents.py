@@ -85,8 +85,7 @@ class Read:
 
 def is_native(content: Mapping[str, Any]) -> bool:
     """Return whether a document is a native policy or a binding of one."""
-    version = content.get("apiVersion")
-    return content.get("kind") in KINDS and isinstance(version, str) and version.startswith(f"{GROUP}/")
+    return text_at(content, "kind") in KINDS and text_at(content, "apiVersion").startswith(f"{GROUP}/")
 
 
 def param_kinds(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -117,13 +116,13 @@ def read(documents: Iterator[Located] | list[Located]) -> Read:
 
 def _read(document: Located) -> tuple[Policy | ValidatingAdmissionPolicyBinding | None, list[Problem]]:
     content, positions, file = document.content, document.positions, document.file
-    if content.get("kind") in NOT_YET:
-        message = f"got {content['kind']}, which podberth does not judge yet; the API server does"
+    if (named := text_at(content, "kind")) in NOT_YET:
+        message = f"got {named}, which podberth does not judge yet; the API server does"
         return None, [positions.problem(file, ("kind",), message)]
     if content.get("apiVersion") != API_VERSION:
         message = f"got {content.get('apiVersion')}, want {API_VERSION}, the version that podberth judges"
         return None, [positions.problem(file, ("apiVersion",), message)]
-    kind = ValidatingAdmissionPolicy if content["kind"] == VALIDATING else ValidatingAdmissionPolicyBinding
+    kind = ValidatingAdmissionPolicy if named == VALIDATING else ValidatingAdmissionPolicyBinding
     try:
         model = kind.model_validate(_as_decoded(content))
     except ValidationError as error:

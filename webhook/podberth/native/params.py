@@ -6,6 +6,7 @@ Source: CollectParams, apiserver pkg/admission/plugin/policy/generic/policy_disp
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..kube.namespaces import with_name_label
 from ..kube.selector import label_selector_matches
 from ..kube.unchecked import mapping_at, text_at
 from .model import AnyParamKind, BindingParamRef
@@ -32,7 +33,10 @@ class Objects:
                 continue
             where = (text_at(each, "metadata", "namespace") or namespace) if kind.namespaced else ""
             metadata = {**mapping_at(each, "metadata"), **({"namespace": where} if where else {})}
-            self._known.setdefault((kind.group, kind.kind), {})[where, name] = {**each, "metadata": metadata}
+            made = {**each, "metadata": metadata}
+            if (kind.group, kind.kind) == ("", "Namespace"):
+                made = with_name_label(made)
+            self._known.setdefault((kind.group, kind.kind), {})[where, name] = made
 
     def kind_of(self, param_kind: AnyParamKind) -> ResourceKind | None:
         """Return the resource of a paramKind; None if it is unknown."""
