@@ -24,7 +24,8 @@ class Objects:
 
     def __init__(self, documents: Iterable[Document], resources: Resources, namespace: str) -> None:
         """Index the objects; of two of one name the last counts. ``namespace`` is that of objects that name none."""
-        self._resources = resources
+        self.resources = resources
+        """The known resources."""
         self._known: dict[tuple[str, str], dict[tuple[str, str], Document]] = {}
         for each in documents:
             kind = resources.of(text_at(each, "apiVersion"), text_at(each, "kind"))
@@ -40,7 +41,7 @@ class Objects:
 
     def kind_of(self, param_kind: AnyParamKind) -> ResourceKind | None:
         """Return the resource of a paramKind; None if it is unknown."""
-        return self._resources.of(param_kind.api_version, param_kind.kind)
+        return self.resources.of(param_kind.api_version, param_kind.kind)
 
     def collect(self, kind: ResourceKind, reference: BindingParamRef, namespace: str) -> Sequence[Document]:
         """Return the params of a binding for a request in a namespace, sorted by name; empty if there are none.

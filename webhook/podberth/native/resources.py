@@ -126,6 +126,11 @@ class Resources:
         every = [*_OF_OPERATORS, *(each for one in definitions for each in _defined(one)), *BUILT_IN]
         self._by_kind = {(each.api_version, each.kind): each for each in every}
 
+    @property
+    def every(self) -> Iterable[ResourceKind]:
+        """All known resources."""
+        return self._by_kind.values()
+
     def of(self, api_version: str, kind: str) -> ResourceKind | None:
         """Return the resource of a kind; None if it is unknown."""
         return self._by_kind.get((api_version, kind))
