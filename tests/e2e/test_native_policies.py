@@ -2,12 +2,62 @@
 
 from collections.abc import Iterator
 
+import yaml
+
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
 from differential.run import compare
-from podberth.native.resources import BUILT_IN
+from podberth.native.as_created import as_created
+from podberth.native.resources import BUILT_IN, Resources
 
 _POLICIES = 40
+_METADATA_OF_A_CLUSTER = ("creationTimestamp", "managedFields", "uid")
+_EMPTY_FIELDS = """
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: a, namespace: default, annotations: {}}
+spec:
+  minReadySeconds: 0
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      {hostNetwork: false, hostPID: false, hostIPC: false, nodeName: "", hostname: "", subdomain: "", nodeSelector: {},
+       serviceAccountName: "", priorityClassName: "", schedulerName: "", tolerations: [], shareProcessNamespace: false,
+       containers: [{name: c, image: i, command: [], args: [], workingDir: "", stdin: false, tty: false}]}
+  volumeClaimTemplates:
+  - metadata: {name: v}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1024Mi}}}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: a, namespace: default, annotations: {x: y}}
+spec:
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec: {containers: [{name: c, image: i, ports: [{containerPort: 1, hostPort: 0, hostIP: ""}]}]}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: a, namespace: default}
+spec:
+  paused: false
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      containers:
+      - name: c
+        image: i
+        imagePullPolicy: ""
+        terminationMessagePath: ""
+        terminationMessagePolicy: ""
+        env: [{name: a, value: ""}]
+        resources: {limits: {}}
+        volumeMounts: [{name: v, mountPath: /v, readOnly: false, subPath: "", subPathExpr: ""}]
+      volumes: [{name: v, emptyDir: {}}]
+"""
 
 
 def test_generated_policies_are_judged_alike(control_plane: ControlPlane) -> None:
@@ -25,6 +75,19 @@ def test_the_table_of_kinds_is_what_the_api_server_serves(control_plane: Control
     own = {each for each in served if "." not in each[0].partition("/")[0] or each[0].endswith("k8s.io/v1")}
     left_out = {"ComponentStatus"}
     assert {kind for _, kind, _, _ in own} - {each.kind for each in BUILT_IN} <= left_out
+
+
+def test_empty_and_absent_fields_are_those_of_the_api_server(control_plane: ControlPlane) -> None:
+    for document in yaml.safe_load_all(_EMPTY_FIELDS):
+        known = Resources().of(document["apiVersion"], document["kind"])
+        assert known is not None
+        path = f"/apis/apps/v1/namespaces/default/{known.plural}?dryRun=All"
+        theirs, (ours, problems) = control_plane.api.request("POST", path, document), as_created(document, known, "")
+        assert not problems
+        for each in (theirs, ours):
+            for key in _METADATA_OF_A_CLUSTER:
+                each["metadata"].pop(key, None)
+        assert ours == theirs
 
 
 def _served(api: Api) -> Iterator[tuple[str, str, str, bool]]:

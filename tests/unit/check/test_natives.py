@@ -146,6 +146,8 @@ def test_a_pod_in_an_exempt_namespace_is_judged_all_the_same(place: Place) -> No
     place.put("manifests/a.yaml", {**pod, "spec": {"containers": [{"name": "c", "image": "i"}]}})
     code, [result], _ = place.check()
     assert (code, result["verdict"]) == (1, "denied")
+    [note] = result["notes"]
+    assert note["message"] == "what is in kube-system never reaches podberth, so only native policies judge it"
 
 
 def test_podberths_writes_are_seen_by_native_policies(place: Place) -> None:
@@ -159,3 +161,56 @@ def test_podberths_writes_are_seen_by_native_policies(place: Place) -> None:
 def test_serve_and_the_others_refuse_native_policies_in_their_folder(place: Place, tmp_path: Path) -> None:
     place.put("policies/p.yaml", policy("false"), binding())
     assert main(["lint", str(tmp_path / "policies")]) == 1
+
+
+@pytest.mark.parametrize("kind", [["Pod"], {"a": "b"}])
+def test_a_kind_that_is_no_text_is_an_error_of_its_document(place: Place, kind: object) -> None:
+    place.put("manifests/a.yaml", {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a"}})
+    place.put("policies/own.yaml", gpu_policy("own", "\n  mutations:\n  - labels: {a: \"'b'\"}"))
+    assert [each["verdict"] for each in place.check()[1]] == ["error"]
+    place.put("policies/p.yaml", policy("true"), binding())
+    code, [result], _ = place.check()
+    assert (code, result["verdict"]) == (2, "error")
+
+
+def test_a_given_namespace_has_the_label_of_its_name_for_every_policy(place: Place) -> None:
+    label = {"kubernetes.io/metadata.name": "shop"}
+    selected = {**_DEPLOYMENTS, "namespaceSelector": {"matchLabels": label}}
+    kind = {"apiVersion": "v1", "kind": "Namespace"}
+    reference = {"selector": {"matchLabels": label}, "parameterNotFoundAction": "Deny"}
+    made = policy("params.metadata.name == 'other'", paramKind=kind, matchConstraints=selected)
+    place.put("policies/p.yaml", made, binding(paramRef=reference))
+    own = "\n  scope: All\n  matchConstraints:\n    resourceRules:\n    - {apiGroups: [''], apiVersions: [v1], "
+    own += "operations: [CREATE], resources: [pods]}\n    namespaceSelector: {matchLabels: "
+    own += "{kubernetes.io/metadata.name: shop}}\n  mutations:\n  - labels: {a: \"'b'\"}"
+    place.put("policies/own.yaml", gpu_policy("own", own))
+    place.put("manifests/shop.yaml", "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {team: a}}\n")
+    place.put("manifests/web.yaml", DEPLOYMENT)
+    _, [_, document, template], _ = place.check()
+    assert messages(document, "denials") == ["params.metadata.name == 'other'"]
+    assert template["verdict"] == "mutated"
+
+
+def test_two_of_one_name_are_said_at_each_and_with_the_folders_place(place: Place) -> None:
+    place.put("policies/p.yaml", policy("true"), binding())
+    place.put("manifests/same.yaml", policy("true"), binding())
+    _, results, talk = place.check()
+    assert not [each for each in results if each["warnings"]]
+    assert "given twice" not in talk
+    place.put("manifests/other.yaml", policy("false"))
+    _, results, talk = place.check()
+    found = [each["warnings"][0]["message"] for each in results if each["warnings"]]
+    assert [each.partition(" is given ")[2].partition(",")[0].rpartition("/")[2] for each in found] == [
+        "p.yaml:1",
+        "in a checked file",
+    ]
+    assert "policies/p.yaml:1 and in a checked file, and differs: the last counts" in talk
+
+
+def test_another_version_of_a_matched_group_is_named_as_not_judged(place: Place) -> None:
+    place.put("policies/p.yaml", policy("true", matchConstraints=_DEPLOYMENTS), binding())
+    place.put("manifests/a.yaml", DEPLOYMENT.replace("apps/v1", "apps/v1beta1"))
+    code, results, _ = place.check()
+    said = [error["message"] for each in results for error in each["errors"]]
+    assert code == 2
+    assert said == ["not judged by native policies: Kubernetes 1.36 does not serve apps/v1beta1 Deployment by default"]

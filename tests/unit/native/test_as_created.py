@@ -38,6 +38,39 @@ def test_an_object_of_the_cluster_has_no_namespace_and_an_empty_map_is_not_writt
     assert "data" not in made("v1", "ConfigMap", data={})
 
 
+def test_fields_that_are_false_or_empty_are_not_written() -> None:
+    container = {"name": "c", "image": "i", "command": [], "env": [{"name": "a", "value": ""}], "tty": False}
+    container |= {"volumeMounts": [{"name": "v", "mountPath": "/v", "readOnly": False, "subPath": ""}]}
+    pods = {"containers": [container], "hostNetwork": False, "hostPID": True, "shareProcessNamespace": False}
+    found = made("apps/v1", "Deployment", spec={"paused": False, "minReadySeconds": 0, "template": {"spec": pods}})
+    assert not {"paused", "minReadySeconds"} & found["spec"].keys()
+    spec = found["spec"]["template"]["spec"]
+    assert (spec.get("hostNetwork"), spec["hostPID"], spec["shareProcessNamespace"]) == (None, True, False)
+    kept = spec["containers"][0]
+    assert not {"command", "tty"} & kept.keys()
+    assert kept["env"] == [{"name": "a"}]
+    assert kept["volumeMounts"] == [{"name": "v", "mountPath": "/v"}]
+
+
+def test_a_stateful_sets_claims_have_their_defaults() -> None:
+    claim = {"metadata": {"name": "c"}, "spec": {"resources": {"requests": {"storage": "1024Mi"}}}}
+    spec = {"template": {"spec": {"containers": []}}, "volumeClaimTemplates": [claim]}
+    assert made("apps/v1", "StatefulSet", spec=spec)["spec"]["volumeClaimTemplates"] == [
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "metadata": {"name": "c"},
+            "spec": {"resources": {"requests": {"storage": "1Gi"}}, "volumeMode": "Filesystem"},
+            "status": {"phase": "Pending"},
+        }
+    ]
+
+
+def test_a_daemon_set_has_the_annotation_of_its_templates_generation() -> None:
+    found = made("apps/v1", "DaemonSet", spec={"template": {"spec": {"containers": []}}})
+    assert found["metadata"]["annotations"] == {"deprecated.daemonset.template.generation": "1"}
+
+
 @pytest.mark.parametrize(
     "document", [{"metadata": []}, {"metadata": {"labels": []}}, {"spec": "text"}, {"spec": {"template": "text"}}]
 )

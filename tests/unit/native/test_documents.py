@@ -77,3 +77,7 @@ def test_of_two_of_one_name_the_last_counts() -> None:
     found = read_all(policy("true"), policy("false"), binding("Deny"), binding("Warn"))
     assert [each.model.spec.validations[0].expression for each in found.policies] == ["false"]
     assert [each.spec.validation_actions for each in found.bindings] == [("Warn",)]
+    both = "is given twice, in file.yaml:0 and in file.yaml:0, and differs: the last counts"
+    kinds = ("ValidatingAdmissionPolicy p", "ValidatingAdmissionPolicyBinding b")
+    assert found.notes == tuple(f"{each} {both}" for each in kinds)
+    assert not read_all(policy("true"), policy("true")).notes

@@ -1,10 +1,13 @@
 """What ValidatingAdmissionPolicies decide, in the API server's words and order."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from natives import binding, compiled, config_map, judged, policy, rule, texts
+from natives import NAMESPACES, USER, binding, compiled, config_map, judged, policy, read_all, rule, texts
+from podberth.native.request import creation_of, matched_kind
+from podberth.native.resources import ResourceKind, Resources
 
 PARAMS = {"apiVersion": "v1", "kind": "ConfigMap"}
 FAILS = "object.data.missing == 'a'"
@@ -229,3 +232,73 @@ def test_a_reader_of_the_requester_is_named() -> None:
     assert compiled(made, binding()).reads_user() == ["p"]
     assert not judged(made, binding())
     assert compiled(policy("true"), binding()).reads_user() == []
+
+
+def test_an_unknown_resource_may_match_in_another_version_unless_matching_is_exact() -> None:
+    constraints = {"resourceRules": [rule(apiGroups=["example.com"], apiVersions=["v1"])]}
+    for match_policy, expected in (("Equivalent", True), ("Exact", False)):
+        made = policy("true", matchConstraints={**constraints, "matchPolicy": match_policy})
+        policies = compiled(made, binding())
+        assert policies.may_match("example.com/v2") is expected
+        assert policies.may_match("example.com/v1")
+        assert not policies.may_match("example.org/v1")
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"operations": ["UPDATE", "DELETE"]}, "no rule about creations"),
+        ({"apiGroups": ["example.com"], "resources": ["foos"]}, "no rule about the creation of a resource that"),
+        ({"apiGroups": ["apps"], "apiVersions": ["v1beta1"]}, "no rule about the creation of a resource that"),
+        ({"resources": ["pods/exec"]}, "no rule about the creation of a resource that"),
+        ({"apiGroups": ["authentication.k8s.io"]}, "no rule about the creation of a resource that"),
+    ],
+)
+def test_a_policy_that_can_judge_no_creation_is_said_and_not_counted(changes: dict[str, Any], said: str) -> None:
+    policies = compiled(policy("true", matchConstraints={"resourceRules": [rule(**changes)]}), binding())
+    assert not policies.names
+    [note] = policies.notes
+    assert said in note
+
+
+def test_a_policy_about_a_defined_resource_counts() -> None:
+    names = {"kind": "Foo", "plural": "foos"}
+    spec = {"group": "example.com", "scope": "Cluster", "names": names, "versions": [{"name": "v1", "served": True}]}
+    made = policy("true", matchConstraints={"resourceRules": [rule(apiGroups=["example.com"], resources=["foos"])]})
+    policies = compiled(made, binding(), objects=[{"kind": "CustomResourceDefinition", "spec": spec}])
+    assert (policies.names, policies.notes) == (("p",), ())
+
+
+def test_a_message_that_exceeds_the_engines_iterations_is_said_beside_the_denial() -> None:
+    loop = "lists.range(200).all(x, lists.range(200).all(y, x + y >= 0)) ? 'a' : 'b'"
+    validation = {"expression": "false", "message": "fixed", "messageExpression": loop}
+    denial, unjudged = judged(policy(validations=[validation]), binding())
+    assert (denial.action, denial.message) == ("deny", "fixed")
+    assert unjudged.action == "unjudged"
+    assert unjudged.message.startswith(f"expression '{loop}' resulted in error: ")
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"),
+    [
+        ("authentication.k8s.io/v1", "TokenReview"),
+        ("authorization.k8s.io/v1", "SubjectAccessReview"),
+        ("authorization.k8s.io/v1", "LocalSubjectAccessReview"),
+    ],
+)
+def test_reviews_are_never_judged(version: str, kind: str) -> None:
+    assert not judged(policy("false"), binding(), on={"apiVersion": version, "kind": kind, "metadata": {"name": "a"}})
+
+
+def test_the_first_rule_that_matches_an_equivalent_decides_which() -> None:
+    event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"}}
+    known = Resources()
+    creation, _ = creation_of(event, known, namespace="default", user=USER)
+    assert creation is not None
+    other = ResourceKind("other.example.com", "v1", "Event", "events", namespaced=True)
+    creation = replace(creation, equivalents=[*creation.equivalents, other])
+    rules = [rule(apiGroups=[group]) for group in ("other.example.com", "events.k8s.io")]
+    [read] = read_all(policy("true", matchConstraints={"resourceRules": rules})).policies
+    assert matched_kind(read.constraints, creation, NAMESPACES) == other
+    [read] = read_all(policy("true", matchConstraints={"resourceRules": [*rules, rule(apiGroups=[""])]})).policies
+    assert matched_kind(read.constraints, creation, NAMESPACES) == creation.kind

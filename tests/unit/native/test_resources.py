@@ -3,6 +3,7 @@
 import pytest
 
 from podberth.native.resources import Resources, plural_of
+from podberth.workload.kinds import KINDS
 
 
 @pytest.mark.parametrize(
@@ -40,3 +41,29 @@ def test_events_and_autoscalers_are_served_twice() -> None:
     pod = resources.of("v1", "Pod")
     assert pod is not None
     assert not resources.equivalents(pod)
+
+
+def test_operators_kinds_have_their_scope() -> None:
+    resources = Resources()
+    of_cluster = {
+        (row.kind, version)
+        for row in KINDS
+        for version in row.api_versions
+        if (known := resources.of(version, row.kind)) is not None and not known.namespaced
+    }
+    assert of_cluster == {
+        ("ClusterWorkflowTemplate", "argoproj.io/v1alpha1"),
+        ("ClusterServingRuntime", "serving.kserve.io/v1alpha1"),
+        ("ClusterServingRuntime", "ome.io/v1beta1"),
+        ("ClusterTrainingRuntime", "trainer.kubeflow.org/v1alpha1"),
+    }
+
+
+def test_versions_that_kubernetes_no_longer_serves_are_unknown() -> None:
+    resources = Resources()
+    deployment = resources.of("apps/v1", "Deployment")
+    assert deployment is not None
+    assert not resources.equivalents(deployment)
+    for version, kind in (("apps/v1beta1", "Deployment"), ("extensions/v1beta1", "DaemonSet")):
+        assert resources.of(version, kind) is None
+    assert resources.of("batch/v2alpha1", "CronJob") is None

@@ -15,7 +15,7 @@ from ..errors import Problem
 from ..kube.documents import PositionedDocument
 from ..kube.positions import Path
 from ..kube.unchecked import text_at
-from ..native.documents import NOT_YET, Located, is_native, param_kinds, read
+from ..native.documents import NOT_YET, Located, identity_of, is_native, param_kinds, read
 from ..native.params import Objects
 from ..native.policies import NativeDecision, NativePolicies
 from ..native.request import creation_of
@@ -80,6 +80,9 @@ class Natives:
         """
         every = [*beside.contents, *documents]
         located = [*beside.located(), *(_nowhere(each) for each in documents if is_native(each))]
+        self._given: dict[tuple[str, str], list[Located]] = {}
+        for each in located:
+            self._given.setdefault(identity_of(each.content), []).append(each)
         facts = snapshot.facts
         self.namespace = namespace
         self._resources = Resources(every)
@@ -119,7 +122,7 @@ class Natives:
             pods: the pods that validation sees, by the paths of their templates.
         """
         if is_native(source.content):
-            return [_refused(results[0], self.problems_of(source))]
+            return [_refused(results[0], self.problems_of(source), self._others(source))]
         if is_part_of_a_tool(source) or not (source.api_version and source.kind):
             return list(results)
         if (source.api_version, source.kind) == ("v1", "Pod"):
@@ -136,6 +139,13 @@ class Natives:
         own = replace(_bare(results[0]), line=source.line())
         judged = self._added(own, source, (), source.content)
         return made if judged == own else [judged, *made]
+
+    def _others(self, source: Source) -> list[Finding]:
+        """Return a finding for each other place at which a policy or binding of this name is given, and differs."""
+        identity = identity_of(source.content)
+        where = dict.fromkeys(each.where for each in self._given[identity] if each.content != source.content)
+        said = f"another {' '.join(identity)} is given {{}}, and differs: the one that is applied last counts"
+        return [_finding(source, ("metadata", "name"), said.format(each)) for each in where]
 
     def _added(self, result: Result, source: Source, path: Path, document: Document | None) -> Result:
         """Return a result with what native policies decide on the creation of ``document``, at ``path`` of the file."""
@@ -186,8 +196,12 @@ def _finding(source: Source, path: Path, message: str, decision: NativeDecision 
     )
 
 
-def _refused(result: Result, problems: Sequence[Problem]) -> Result:
-    """Return the result for a native policy with its problems; one of a kind that is not judged yet is no error."""
+def _refused(result: Result, problems: Sequence[Problem], others: Sequence[Finding]) -> Result:
+    """Return the result for a native policy with its problems; one of a kind that is not judged yet is no error.
+
+    ``others`` are warnings about others of its name.
+    """
+    result = replace(result, warnings=(*others, *result.warnings))
     found = tuple(Finding(policy="", message=each.message, field=each.where, line=each.line) for each in problems)
     if result.kind in NOT_YET:
         return replace(result, warnings=(*result.warnings, *found))

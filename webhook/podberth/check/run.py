@@ -272,7 +272,8 @@ class _Object:
     ) -> tuple[Result, Patch]:
         if is_exempt(self.namespace, self.snapshot.facts.namespaces):
             self.pods[template.path] = template.pod
-            note = f"what is in {self.namespace} never reaches podberth, so nothing of it is checked"
+            rest = "nothing of it is checked" if self.settings.natives is None else "only native policies judge it"
+            note = f"what is in {self.namespace} never reaches podberth, so {rest}"
             return self._result(template.path, "skipped", notes=(self._finding(note, ("metadata", "namespace")),)), []
         errors = [*(unfilled or self._misshapen(template)), *refused]
         if errors:

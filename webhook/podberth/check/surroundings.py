@@ -9,6 +9,8 @@ from typing import Final
 
 from ..admission.snapshot import Snapshot
 from ..facts.object_kinds import KINDS, OF_NODES, Kind, kinds_of, of_role
+from ..kube.namespaces import with_name_label
+from ..kube.unchecked import text_at
 from ..topology.queues import QUEUE_KINDS
 from .natives import is_beside
 from .sources import Document, Source, SourceFile
@@ -43,17 +45,17 @@ def assumed(name: str) -> Document:
 
     It stands for a Namespace that the files do not contain, and that must exist because they put objects into it.
     """
-    labels = {"kubernetes.io/metadata.name": name}
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
+    return with_name_label({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
 
 def within(snapshot: Snapshot, documents: Sequence[Document]) -> Snapshot:
     """Return the snapshot with ``documents`` added.
 
-    A document replaces the object of its kind and name; an ``assumed`` Namespace is only added if there is none.
+    A document replaces the object of its kind and name; an ``assumed`` Namespace is only added if there is none. Each
+    Namespace gets the label that the API server writes.
     """
     given = [each for each in documents if _kinds(each)]
-    facts = snapshot.facts.fold(*(each for each in given if not _is_assumed(each)))
+    facts = snapshot.facts.fold(*map(_as_served, (each for each in given if not _is_assumed(each))))
     lacking = [each for each in given if each["metadata"]["name"] not in facts.namespaces and _is_assumed(each)]
     # If files add queues of a kind, it is unknown whether these are all queues of the kind.
     cut = QUEUE_KINDS - snapshot.facts.queues.whole
@@ -66,6 +68,10 @@ def _kinds(document: Document) -> list[Kind]:
 
 def _is_assumed(document: Document) -> bool:
     return document["kind"] == "Namespace" and document == assumed(document["metadata"]["name"])
+
+
+def _as_served(document: Document) -> Document:
+    return with_name_label(document) if text_at(document, "kind") == "Namespace" else document
 
 
 def _is_sound(source: Source) -> bool:

@@ -193,3 +193,5 @@ class WorkloadKind:
     """The paths to objects that the workload wraps and that may be workloads themselves."""
     only_template: bool = False
     """Whether the kind makes no pods by itself: other objects refer to it, or users make pods from it."""
+    of_cluster: bool = False
+    """Whether the kind is cluster-scoped."""

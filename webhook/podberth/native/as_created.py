@@ -10,6 +10,7 @@ from copy import deepcopy
 from typing import Any, Final
 
 from ..kinds.places import PLACEHOLDER_HASH, PLACEHOLDER_UID
+from ..kube.namespaces import with_name_label
 from ..kube.quantity import write_quantities
 from ..kube.shape import metadata_problems, template_problems
 from ..workload.defaults import apply_template_defaults
@@ -103,6 +104,11 @@ def _stateful_set(made: dict[str, Any]) -> None:
         _fill(spec["updateStrategy"], {"rollingUpdate": {}})
         _fill(spec["updateStrategy"]["rollingUpdate"], {"partition": 0})
     _fill(spec["persistentVolumeClaimRetentionPolicy"], {"whenDeleted": "Retain", "whenScaled": "Retain"})
+    for claim in spec.get("volumeClaimTemplates") or ():
+        claim |= {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+        _fill(claim.setdefault("spec", {}), {"volumeMode": "Filesystem"})
+        _fill(claim.setdefault("status", {}), {"phase": "Pending"})
+        write_quantities(claim)
     made["status"] = {"replicas": 0, "availableReplicas": 0}
 
 
@@ -114,6 +120,9 @@ def _daemon_set(made: dict[str, Any]) -> None:
     if spec["updateStrategy"]["type"] == "RollingUpdate":
         _fill(spec["updateStrategy"], {"rollingUpdate": {}})
         _fill(spec["updateStrategy"]["rollingUpdate"], {"maxUnavailable": 1, "maxSurge": 0})
+    # Convert_apps_DaemonSet_To_v1_DaemonSet, pkg/apis/apps/v1/conversion.go
+    annotations = {"deprecated.daemonset.template.generation": "1", **(made["metadata"].get("annotations") or {})}
+    made["metadata"]["annotations"] = annotations
     counts = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
     made["status"] = dict.fromkeys(counts, 0)
 
@@ -189,9 +198,7 @@ def _qos_class(spec: Mapping[str, Any]) -> str:
 
 
 def _namespace(made: dict[str, Any]) -> None:
-    metadata = made["metadata"]
-    labels = metadata.get("labels") or {}
-    metadata["labels"] = {**labels, "kubernetes.io/metadata.name": metadata.get("name", "")}
+    made["metadata"] = with_name_label(made)["metadata"]
     _fill(made["spec"], {"finalizers": ["kubernetes"]})
     made["status"] = {"phase": "Active"}
 
@@ -217,16 +224,38 @@ _GENERATED: Final = frozenset(
 """The kinds of Kubernetes whose objects have a generation."""
 
 
-_MAPS: Final = frozenset({"labels", "annotations", "matchLabels", "nodeSelector", "limits", "requests", "data"})
+_MAPS: Final = frozenset(
+    {"labels", "annotations", "matchLabels", "nodeSelector", "limits", "requests", "overhead", "data", "binaryData"}
+)
 """The fields that are maps; a field that is an empty object, such as ``emptyDir``, is written."""
+_CONTAINER: Final = frozenset(
+    {"command", "args", "workingDir", "imagePullPolicy", "image", "stdin", "stdinOnce", "tty"}
+    | {"terminationMessagePath", "terminationMessagePolicy"}
+)
+_OMITTED: Final[Mapping[str, frozenset[str]]] = {
+    "spec": frozenset(
+        {"paused", "minReadySeconds", "hostNetwork", "hostPID", "hostIPC", "nodeName", "hostname", "subdomain"}
+        | {"serviceAccountName", "serviceAccount", "priorityClassName", "schedulerName"}
+    ),
+    "containers": _CONTAINER,
+    "initContainers": _CONTAINER,
+    "env": frozenset({"value"}),
+    "volumeMounts": frozenset({"readOnly", "subPath", "subPathExpr"}),
+    "ports": frozenset({"hostPort", "hostIP"}),
+}
+"""The fields that pods and their controllers do not write if they are false, 0 or empty (omitempty), by their place."""
 
 
-def _as_decoded(value: Any) -> Any:
-    """Return a copy without null fields, empty lists and empty maps, which Kubernetes' own types do not write."""
+def _as_decoded(value: Any, place: str = "") -> Any:
+    """Return a copy without what Kubernetes' own types do not write: null fields, and those that are empty."""
     if isinstance(value, dict):
+        omitted = _OMITTED.get(place, frozenset())
         return {
-            key: _as_decoded(each)
+            key: _as_decoded(each, key)
             for key, each in value.items()
-            if each is not None and each != [] and not (each == {} and key in _MAPS)
+            if each is not None
+            and each != []
+            and not (each == {} and key in _MAPS)
+            and not (key in omitted and each in (False, 0, ""))
         }
-    return [_as_decoded(each) for each in value] if isinstance(value, list) else value
+    return [_as_decoded(each, place) for each in value] if isinstance(value, list) else value

@@ -52,6 +52,11 @@ class Located:
         """Return a whole document of a file."""
         return cls(file, document.document, document.positions)
 
+    @property
+    def where(self) -> str:
+        """The document's place, for a message; that of a document without a file is not known."""
+        return f"in {self.file}:{self.positions.key(()).line}" if self.file else "in a checked file"
+
 
 @dataclass(frozen=True, slots=True)
 class Policy:
@@ -81,12 +86,18 @@ class Read:
     policies: tuple[Policy, ...]
     bindings: tuple[ValidatingAdmissionPolicyBinding, ...]
     problems: tuple[Problem, ...]
+    notes: tuple[str, ...]
+    """Lines for the user about two of one name."""
 
 
 def is_native(content: Mapping[str, Any]) -> bool:
     """Return whether a document is a native policy or a binding of one."""
-    version = content.get("apiVersion")
-    return content.get("kind") in KINDS and isinstance(version, str) and version.startswith(f"{GROUP}/")
+    return text_at(content, "kind") in KINDS and text_at(content, "apiVersion").startswith(f"{GROUP}/")
+
+
+def identity_of(content: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a native document's kind and name; native policies and bindings are cluster-scoped."""
+    return text_at(content, "kind"), text_at(content, "metadata", "name")
 
 
 def param_kinds(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -101,9 +112,18 @@ def read(documents: Iterator[Located] | list[Located]) -> Read:
     policies: dict[str, Policy] = {}
     bindings: dict[str, ValidatingAdmissionPolicyBinding] = {}
     problems: list[Problem] = []
+    notes: list[str] = []
+    places: dict[tuple[str, str], Located] = {}
     for each in documents:
         found, wrong = _read(each)
         problems += wrong
+        identity = identity_of(each.content)
+        if found is not None:
+            earlier = places.get(identity)
+            if earlier is not None and earlier.content != each.content:
+                both = f"{earlier.where} and {each.where}"
+                notes.append(f"{' '.join(identity)} is given twice, {both}, and differs: the last counts")
+            places[identity] = each
         if isinstance(found, Policy):
             policies[found.name] = found
         elif found is not None:
@@ -112,18 +132,19 @@ def read(documents: Iterator[Located] | list[Located]) -> Read:
         policies=tuple(policies[name] for name in sorted(policies)),
         bindings=tuple(bindings[name] for name in sorted(bindings)),
         problems=tuple(problems),
+        notes=tuple(notes),
     )
 
 
 def _read(document: Located) -> tuple[Policy | ValidatingAdmissionPolicyBinding | None, list[Problem]]:
     content, positions, file = document.content, document.positions, document.file
-    if content.get("kind") in NOT_YET:
-        message = f"got {content['kind']}, which podberth does not judge yet; the API server does"
+    if (named := text_at(content, "kind")) in NOT_YET:
+        message = f"got {named}, which podberth does not judge yet; the API server does"
         return None, [positions.problem(file, ("kind",), message)]
     if content.get("apiVersion") != API_VERSION:
         message = f"got {content.get('apiVersion')}, want {API_VERSION}, the version that podberth judges"
         return None, [positions.problem(file, ("apiVersion",), message)]
-    kind = ValidatingAdmissionPolicy if content["kind"] == VALIDATING else ValidatingAdmissionPolicyBinding
+    kind = ValidatingAdmissionPolicy if named == VALIDATING else ValidatingAdmissionPolicyBinding
     try:
         model = kind.model_validate(_as_decoded(content))
     except ValidationError as error:

@@ -6,6 +6,7 @@ Source: CollectParams, apiserver pkg/admission/plugin/policy/generic/policy_disp
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..kube.namespaces import with_name_label
 from ..kube.selector import label_selector_matches
 from ..kube.unchecked import mapping_at, text_at
 from .model import AnyParamKind, BindingParamRef
@@ -23,7 +24,8 @@ class Objects:
 
     def __init__(self, documents: Iterable[Document], resources: Resources, namespace: str) -> None:
         """Index the objects; of two of one name the last counts. ``namespace`` is that of objects that name none."""
-        self._resources = resources
+        self.resources = resources
+        """The known resources."""
         self._known: dict[tuple[str, str], dict[tuple[str, str], Document]] = {}
         for each in documents:
             kind = resources.of(text_at(each, "apiVersion"), text_at(each, "kind"))
@@ -32,11 +34,14 @@ class Objects:
                 continue
             where = (text_at(each, "metadata", "namespace") or namespace) if kind.namespaced else ""
             metadata = {**mapping_at(each, "metadata"), **({"namespace": where} if where else {})}
-            self._known.setdefault((kind.group, kind.kind), {})[where, name] = {**each, "metadata": metadata}
+            made = {**each, "metadata": metadata}
+            if (kind.group, kind.kind) == ("", "Namespace"):
+                made = with_name_label(made)
+            self._known.setdefault((kind.group, kind.kind), {})[where, name] = made
 
     def kind_of(self, param_kind: AnyParamKind) -> ResourceKind | None:
         """Return the resource of a paramKind; None if it is unknown."""
-        return self._resources.of(param_kind.api_version, param_kind.kind)
+        return self.resources.of(param_kind.api_version, param_kind.kind)
 
     def collect(self, kind: ResourceKind, reference: BindingParamRef, namespace: str) -> Sequence[Document]:
         """Return the params of a binding for a request in a namespace, sorted by name; empty if there are none.

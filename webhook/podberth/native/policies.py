@@ -13,15 +13,17 @@ from ..cel.engine import Activation, Environment, ReviewContext, Room, never
 from ..errors import BudgetError, EvaluationError, Problem
 from ..policy.compile import BoundExpression, CompiledPolicy
 from ..policy.evaluate import ConditionsError, Evaluation, Failure
-from ..policy.match import NamespaceUnknownError
+from ..policy.match import NamespaceUnknownError, applies_statically
 from .documents import GROUP, Policy, Read
-from .model import ValidatingAdmissionPolicyBinding
+from .model import VALIDATING, ValidatingAdmissionPolicyBinding
 from .params import Objects, SetUpFault
 from .request import Creation, matched_kind
-from .resources import ResourceKind
+from .resources import ResourceKind, Resources
 
 Action: TypeAlias = Literal["deny", "warn", "audit", "unjudged", "note"]
 Document = Mapping[str, Any]
+_REVIEWS: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
+"""The API groups whose objects are answered and not stored."""
 _ACTIONS: Final[Mapping[str, Action]] = {"Deny": "deny", "Warn": "warn", "Audit": "audit"}
 CODES: Final[Mapping[str, int]] = {"Forbidden": 403, "Invalid": 422, "RequestEntityTooLarge": 413}
 """The HTTP status of a denial by its reason (reasonToCode)."""
@@ -61,6 +63,8 @@ class _Bound:
     policy: Policy
     compiled: CompiledPolicy
     bindings: tuple[ValidatingAdmissionPolicyBinding, ...]
+    never: str
+    """Why it judges no creation, whatever is created; empty if it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +123,13 @@ class NativePolicies:
             problems += wrong
             bindings = tuple(each for each in read.bindings if each.spec.policy_name == policy.name)
             if not wrong:
-                self._bound.append(_Bound(policy, compiled, bindings))
+                why = _never_asked(policy, objects.resources) if bindings else ""
+                self._bound.append(_Bound(policy, compiled, bindings, why))
         self.problems = tuple(sorted(problems))
         """What the API server refuses of the documents, or podberth cannot compile."""
-        self.notes = tuple(_notes(read))
-        """Lines for the user about policies and bindings that judge nothing."""
+        idle = (f"{VALIDATING} {each.policy.name} {each.never}" for each in self._bound if each.never)
+        self.notes = (*read.notes, *_notes(read), *idle)
+        """Lines for the user about policies and bindings that judge nothing, or are given twice."""
 
     def reads_user(self) -> list[str]:
         """Return the names of the policies that read ``request.userInfo``, which is not known before the request."""
@@ -135,14 +141,18 @@ class NativePolicies:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the policies that judge: those with a binding and without a problem."""
-        return tuple(each.policy.name for each in self._bound if each.bindings)
+        """The names of the policies that judge: those that may match, with a binding and without a problem."""
+        return tuple(each.policy.name for each in self._bound if each.bindings and not each.never)
 
     def may_match(self, api_version: str) -> bool:
-        """Return whether a policy with a binding may match objects of an apiVersion, whatever their resource."""
+        """Return whether a policy with a binding may match objects of an apiVersion, whatever their resource.
+
+        With matchPolicy Equivalent the version does not count, since the resource may be served under several.
+        """
         group, _, version = api_version.rpartition("/")
         return any(
-            ({"*", group} & set(rule.api_groups)) and ({"*", version} & set(rule.api_versions))
+            ({"*", group} & set(rule.api_groups))
+            and (each.policy.constraints.match_policy == "Equivalent" or {"*", version} & set(rule.api_versions))
             for each in self._bound
             if each.bindings
             for rule in each.policy.constraints.resource_rules
@@ -245,8 +255,27 @@ class NativePolicies:
 
 
 def _is_exempt(kind: ResourceKind) -> bool:
-    """Return whether no native policy is asked: about native policies themselves (generic/plugin.go)."""
+    """Return whether no native policy is asked about a kind: native policies themselves, and what is not stored.
+
+    Source: isPolicyResource, apiserver pkg/admission/plugin/policy/generic/plugin.go, and kubernetes
+    pkg/kubeapiserver/admission/exclusion/resources.go.
+    """
+    if kind.group in _REVIEWS:
+        return True
     return kind.group == GROUP and not kind.kind.endswith("WebhookConfiguration")
+
+
+def _never_asked(policy: Policy, resources: Resources) -> str:
+    """Return why a policy judges no creation of a known resource; empty if it may judge one."""
+    if not any({"*", "CREATE"} & set(rule.operations) for rule in policy.constraints.resource_rules):
+        return "has no rule about creations, so it judges nothing: a manifest is judged as created"
+    routes = (("CREATE", each.group, each.version, each.plural, "") for each in resources.every if not _is_exempt(each))
+    if any(applies_statically(policy.parsed.policy, route) for route in routes):
+        return ""
+    return (
+        "has no rule about the creation of a resource that Kubernetes 1.36, the given CustomResourceDefinitions or "
+        "podberth's table has, so it judges nothing"
+    )
 
 
 def _lacking(case: _Case) -> Iterator[NativeDecision]:
@@ -271,6 +300,9 @@ def _of_conditions(case: _Case, error: ConditionsError) -> Iterator[NativeDecisi
 def _of_failure(case: _Case, failure: Failure, activation: Activation) -> Iterator[NativeDecision]:
     if failure.cause is None:
         yield from case.enforced(failure.message, failure.reason)
+        stated = case.bound.compiled.validations[failure.index].message_expression
+        if failure.unfinished and stated is not None:
+            yield case.decision("unjudged", f"{_expression(stated)}{failure.unfinished}")
         return
     bound = case.bound.compiled.validations[failure.index].expression
     message = f"{_expression(bound)}{_cause(case.bound.compiled, bound, failure.cause, activation)}"

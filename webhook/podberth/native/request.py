@@ -8,7 +8,7 @@ from ..kube.unchecked import text_at
 from ..policy.match import MatchRequest, any_matches, unselected
 from ..policy.model import MatchConstraints
 from .as_created import as_created
-from .resources import ResourceKind, Resources
+from .resources import ResourceKind, Resources, is_of_kubernetes
 
 _OPTIONS: Final = {"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"}
 
@@ -78,6 +78,8 @@ def creation_of(
     version, kind = text_at(document, "apiVersion"), text_at(document, "kind")
     known = resources.of(version, kind)
     if known is None:
+        if is_of_kubernetes(version):
+            return None, [f"Kubernetes 1.36 does not serve {version} {kind} by default"]
         return None, [f"the resource of {version} {kind} is not known; give its CustomResourceDefinition"]
     made, problems = as_created(document, known, namespace)
     if problems:
@@ -110,8 +112,12 @@ def matched_kind(
     if any(any_matches(constraints.exclude_resource_rules, each) for each in seen):
         return None
     rules = constraints.resource_rules
-    found = [kind for kind, each in zip(kinds, seen, strict=True) if not rules or any_matches(rules, each)]
-    return found[0] if found and not unselected(constraints, request, namespaces) else None
+    if not rules or any_matches(rules, request):
+        found: ResourceKind | None = creation.kind
+    else:  # the first rule that matches an equivalent decides which
+        by_rule = ((kind, rule, each) for rule in rules for kind, each in zip(kinds, seen, strict=True))
+        found = next((kind for kind, rule, each in by_rule if any_matches((rule,), each)), None)
+    return None if found is None or unselected(constraints, request, namespaces) else found
 
 
 def _match_request(creation: Creation) -> MatchRequest:

@@ -55,6 +55,7 @@ _SERVED: Final[Mapping[str, tuple[str, str]]] = {
         "CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass",
     ),
 }
+_OWN_GROUPS: Final = frozenset({*(version.rpartition("/")[0] for version in _SERVED), "extensions"})
 _EQUIVALENT: Final = (
     (("", "events"), ("events.k8s.io", "events")),
     (("autoscaling", "horizontalpodautoscalers"),),
@@ -97,6 +98,11 @@ def _kind(api_version: str, kind: str, *, namespaced: bool, built_in: bool) -> R
     return ResourceKind(group, version, kind, plural_of(kind), namespaced, built_in)
 
 
+def is_of_kubernetes(api_version: str) -> bool:
+    """Return whether an apiVersion is of Kubernetes' own API groups, served or not."""
+    return api_version.rpartition("/")[0] in _OWN_GROUPS
+
+
 BUILT_IN: Final = tuple(
     _kind(api_version, kind, namespaced=namespaced, built_in=True)
     for api_version, kinds in _SERVED.items()
@@ -105,10 +111,10 @@ BUILT_IN: Final = tuple(
 )
 # Operators whose CustomResourceDefinitions are seldom beside the manifests; their plurals are regular.
 _OF_OPERATORS: Final = tuple(
-    _kind(version, row.kind, namespaced=True, built_in=False)
+    _kind(version, row.kind, namespaced=not row.of_cluster, built_in=False)
     for row in KINDS
     for version in row.api_versions
-    if "/" in version
+    if not is_of_kubernetes(version)
 )
 
 
@@ -119,6 +125,11 @@ class Resources:
         """Read the CustomResourceDefinitions among the documents; they take precedence over the dossiers."""
         every = [*_OF_OPERATORS, *(each for one in definitions for each in _defined(one)), *BUILT_IN]
         self._by_kind = {(each.api_version, each.kind): each for each in every}
+
+    @property
+    def every(self) -> Iterable[ResourceKind]:
+        """All known resources."""
+        return self._by_kind.values()
 
     def of(self, api_version: str, kind: str) -> ResourceKind | None:
         """Return the resource of a kind; None if it is unknown."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from ..cel.engine import Activation
-from ..errors import EvaluationError
+from ..errors import BudgetError, EvaluationError
 from .compile import BoundExpression, CompiledMutation, CompiledPolicy, CompiledValidation
 
 # "If the result of the valueExpression is more than 10kb in length, it will be truncated to 10kb."
@@ -42,6 +42,8 @@ class Failure:
     """The error; None if the validation is false."""
     index: int = 0
     """The index of the validation in the policy."""
+    unfinished: str = ""
+    """The error of a messageExpression that exceeded the engine's iterations; ``message`` is then the fixed one."""
 
     @property
     def error(self) -> bool:
@@ -169,21 +171,23 @@ class Evaluation:
             cause = type(error)(str(error))
             source = item.expression.expression.source
             return Failure(f"cannot be decided: {source}: {error}", "Invalid", cause, index)
-        return Failure(self._message(item), item.reason, None, index)
+        message, unfinished = self._message(item)
+        return Failure(message, item.reason, None, index, unfinished)
 
-    def _message(self, item: CompiledValidation) -> str:
-        """Return the message of a failure.
+    def _message(self, item: CompiledValidation) -> tuple[str, str]:
+        """Return the message of a failure, and the error of a messageExpression that exceeded the engine's iterations.
 
         If messageExpression fails, is blank, too long or has a line break inside, it is the fixed message, as upstream.
         """
+        unfinished = ""
         if item.message_expression is not None:
             try:
                 text = (self.value(item.message_expression) or "").strip()
-            except EvaluationError:
-                text = ""
+            except EvaluationError as error:
+                text, unfinished = "", str(error) if isinstance(error, BudgetError) else ""
             if text and "\n" not in text and len(text.encode(errors="replace")) <= MAX_MESSAGE_BYTES:
-                return str(text)
-        return item.fixed_message
+                return str(text), ""
+        return item.fixed_message, unfinished
 
 
 def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -> bool:

@@ -99,6 +99,7 @@ def _kind(kind: str, *base: str) -> WorkloadKind:
         source=_SOURCE,
         places=_places(*base),
         only_template=kind.endswith("Template"),
+        of_cluster=kind.startswith("Cluster"),
     )
 
 

@@ -188,6 +188,7 @@ def _serving_runtime(kind: str) -> WorkloadKind:
         kind=kind,
         source="kserve/kserve pkg/apis/serving/v1alpha1/servingruntime_types.go",
         only_template=True,
+        of_cluster=kind.startswith("Cluster"),
         places=(
             TemplatePlace(path=("spec",), form=_RUNTIME, stamp=_stamp_runtime, role="runtime", replicas=unknown),
             TemplatePlace(

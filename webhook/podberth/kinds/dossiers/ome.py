@@ -126,6 +126,7 @@ DOSSIER: Final = Dossier(
                 source=f"{_TYPES}/servingruntime_types.go",
                 places=tuple(_places("Config", _stamp, unknown)),
                 only_template=True,
+                of_cluster=kind.startswith("Cluster"),
             )
             for kind in ("ServingRuntime", "ClusterServingRuntime")
         ),

@@ -238,6 +238,7 @@ def _runtime_kind(kind: str) -> WorkloadKind:
         kind=kind,
         source="kubeflow/trainer pkg/apis/trainer/v1alpha1/trainingruntime_types.go",
         only_template=True,
+        of_cluster=kind.startswith("Cluster"),
         places=(
             TemplatePlace(
                 path=("spec", "template", "spec", "replicatedJobs", ELEMENT, *JOB_TEMPLATE),
