@@ -161,7 +161,7 @@ def no_room_at_once(step: Step) -> Finding | None:
         least = 0 if group is None else min_member(kind.api_groups[0], group)
         placed = [each for each in _members(picture, kind, name) if text_at(each, "spec", "nodeName")]
         room = sum(
-            max(0, min(each.free.get(r, 0) // amount for r, amount in step.wants.items() if r in each.offers))
+            max(0, min((each.free[r] // amount for r, amount in step.wants.items() if r in each.offers), default=0))
             for each in step.nodes
         )
         short = next((r for r in sorted(step.wants) if is_device(r)), "cpu")

@@ -6,7 +6,7 @@ from typing import Final
 
 from ..kube.unchecked import list_at, mapping_at, text_at
 from .finding import Finding, lasting
-from .picture import Document, Picture, Ref
+from .picture import Document, Picture, Ref, is_about, last_seen
 
 # Two lines of a terminal.
 _LONGEST: Final = 120
@@ -99,7 +99,7 @@ def refused(picture: Picture) -> Finding | None:
     """Return the finding if the workload's controller cannot create pods, and no pod of it waits."""
     if picture.is_waiting:
         return None
-    latest = max(_refusals(picture), key=_last, default=None)
+    latest = max(_refusals(picture), key=last_seen, default=None)
     if latest is None or _is_over(picture, latest):
         return None
     message = " ".join(text_at(latest, "message").split())
@@ -114,7 +114,7 @@ def refused(picture: Picture) -> Finding | None:
         cause="refused",
         title=title,
         evidence=(
-            f"{who} cannot create pods; the last try was {lasting(picture.age(_last(latest)))} ago",
+            f"{who} cannot create pods; the last try was {lasting(picture.age(last_seen(latest)))} ago",
             message,
         ),
         do=tuple(f"{each} -n {picture.namespace}" if "kubectl describe" in each else each for each in do),
@@ -177,15 +177,6 @@ def _is_kind(kind: str, event: Document) -> bool:
     return kind in {"workload", text_at(event, "involvedObject", "kind").lower()}
 
 
-def _last(event: Document) -> str:
-    return (
-        text_at(event, "series", "lastObservedTime")
-        or text_at(event, "lastTimestamp")
-        or text_at(event, "eventTime")
-        or text_at(event, "metadata", "creationTimestamp")
-    )
-
-
 def _is_over(picture: Picture, event: Document) -> bool:
     """Return whether a pod of the workload was created after the refusal."""
-    return any(text_at(each, "metadata", "creationTimestamp") > _last(event)[:19] for each in picture.siblings)
+    return any(text_at(each, "metadata", "creationTimestamp") > last_seen(event) for each in picture.siblings)
