@@ -290,6 +290,19 @@ def test_a_pod_without_a_condition_is_new_before_its_scheduler_is_blamed() -> No
     )
 
 
+def test_a_scheduler_that_no_pod_shows_is_blamed_only_after_a_while() -> None:
+    young, old = waiting(gpu_pod(1, schedulerName="other")), waiting(gpu_pod(1, schedulerName="other"))
+    young["metadata"]["creationTimestamp"] = NOW.isoformat()
+    assert why(young, node("a")).finding.cause == "new"
+    assert why(old, node("a")).finding.title == "no scheduler named other is seen in this cluster"
+
+
+def test_it_is_said_that_a_scheduler_looked_at_other_pods_only_if_one_shows_it() -> None:
+    bare, beside = (why(waiting(gpu_pod(1)), node("a"), pods=each) for each in ([], [holder(1, "a")]))
+    assert bare.finding.evidence == ("the pod has no condition PodScheduled",)
+    assert beside.finding.evidence[0].endswith("though that scheduler has looked at other pods")
+
+
 def test_the_devices_of_an_allocated_claim_keep_a_pod_on_their_node() -> None:
     terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["b"]}]}]
     claim = {"status": {"allocation": {"nodeSelector": {"nodeSelectorTerms": terms}}}}
