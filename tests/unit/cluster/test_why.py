@@ -59,7 +59,10 @@ class Server:
             raise _refusal(self._status)
         if path not in self._answers:
             raise _refusal(HTTPStatus.NOT_FOUND)
-        return json.dumps(self._answers[path]).encode()
+        found = self._answers[path]
+        if on := re.match("spec.nodeName=([^,]+)", query.get("fieldSelector", "")):
+            found = {"items": [each for each in found["items"] if each["spec"].get("nodeName") == on[1]]}
+        return json.dumps(found).encode()
 
     def read(self, name: str) -> Picture:
         """Read the picture from it."""
@@ -224,6 +227,19 @@ def test_what_is_beyond_the_limit_is_said_and_the_pods_are_read_all_the_same() -
     assert found.finding.cause == "busy"
     assert [each.want for each in found.unread] == ["get persistentvolumes"]
     assert len(server.asked) == 4 + 64
+
+
+def test_a_rule_about_other_pods_is_not_next_while_some_pods_are_not_read() -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "zone"}
+    beside = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    asked = waiting(_with_claims("gone", affinity=beside), f'{NO_NODE}persistentvolumeclaim "gone" not found.')
+    nodes = [node("a", labels={"zone": "z"}), node("c", gpus=0, labels={"zone": "z"})]
+    there = placed(pod(name="db", labels={"app": "db"}), "c")
+    fields = "?spec.nodeName=a,status.phase!=Succeeded,status.phase!=Failed"
+    server = Server({**cluster(asked, there), "/api/v1/nodes": {"items": nodes}})
+    found = answer(server.read("pod"))
+    assert f"/api/v1/pods{fields}" in server.asked
+    assert (found.finding.cause, found.then) == ("volume", ())
 
 
 def test_a_pod_that_is_being_deleted_is_not_the_one_of_its_workload() -> None:

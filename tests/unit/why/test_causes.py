@@ -74,6 +74,33 @@ def test_another_schedulers_words_confirm_nothing() -> None:
     assert found.finding.cause == "size"
 
 
+@pytest.mark.parametrize("resource", ["ephemeral-storage", "hugepages-2Mi"])
+def test_a_pod_for_gpus_may_be_too_large_in_another_resource(resource: str) -> None:
+    asked = waiting(pod(container(limits={GPU: 1, resource: "9Ti"})), f"{NO_NODE}1 Insufficient {resource}.")
+    assert why(asked, node("a", capacity={resource: "1Gi"})).finding.cause == "size"
+
+
+@pytest.mark.parametrize("key", ["kueue.x-k8s.io/queue-name", "kai.scheduler/queue"])
+def test_a_queue_does_not_hold_a_pod_whose_scheduler_names_another_reason(key: str) -> None:
+    found = why(waiting(gpu_pod(4, labels={key: "x"}), SHORT), node("a"), pods=[holder(8, "a")])
+    assert (found.finding.cause, found.then) == ("busy", ())
+    said = f"{NO_NODE}1 queue x has no quota."
+    assert why(waiting(gpu_pod(4, labels={key: "x"}), said), node("a")).finding.cause == "queue"
+
+
+def test_a_word_in_the_key_of_a_taint_confirms_nothing() -> None:
+    infra = {"key": "nodegroup", "value": "infra", "effect": "NoSchedule"}
+    asked = gpu_pod(4, labels={"scheduling.x-k8s.io/pod-group": "g"})
+    message = f"{NO_NODE}1 node(s) had untolerated taint {{nodegroup: infra}}."
+    assert why(waiting(asked, message), node("a", spec={"taints": [infra]})).finding.cause == "taint"
+
+
+def test_the_schedulers_that_call_nodes_unavailable_are_not_contradicted() -> None:
+    message = "0/1 nodes are unavailable: 1 node(s) had untolerated taint {team: red}."
+    asked = waiting(gpu_pod(16, schedulerName="volcano"), message)
+    assert why(asked, node("a", spec={"taints": [RED]})).finding.cause == "taint"
+
+
 def test_slices_are_offered_in_place_of_whole_gpus_and_profiles_in_place_of_another() -> None:
     sliced = node("m", gpus=0, capacity={"nvidia.com/mig-1g.10gb": "7"})
     assert "ask for a slice instead: nvidia.com/mig-1g.10gb" in why(waiting(gpu_pod(1), SHORT), sliced).finding.do
