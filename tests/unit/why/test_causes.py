@@ -134,6 +134,11 @@ def test_cpu_beside_the_gpus_is_what_is_short() -> None:
     assert why(asked, node("a"), pods=[busy]).finding.title == "no node has 8 cpu free: the most is 2 on a"
 
 
+def test_a_pod_without_devices_is_too_large_for_every_node() -> None:
+    asked = waiting(pod(container(requests={"cpu": "999"})), f"{NO_NODE}1 Insufficient cpu.")
+    assert why(asked, node("a")).finding.title == "no node has 999 cpu: the largest has 192"
+
+
 def test_pod_slots_are_counted() -> None:
     one = node("a", capacity={"pods": "1"})
     asked = waiting(gpu_pod(1), f"{NO_NODE}1 Too many pods.")
@@ -163,6 +168,13 @@ def test_what_is_free_in_parts_is_not_busy() -> None:
 def test_it_is_said_whether_preemption_could_help(fields: dict[str, Any], said: str) -> None:
     found = why(waiting(gpu_pod(4, **fields), SHORT), node("a"), pods=[holder(8, "a")])
     assert said in found.finding.evidence
+
+
+def test_a_pod_that_never_preempts_is_offered_no_priority_class() -> None:
+    for policy, offered in (("Never", False), ("PreemptLowerPriority", True)):
+        asked = waiting(gpu_pod(4, preemptionPolicy=policy), SHORT)
+        found = why(asked, node("a"), pods=[holder(8, "a")]).finding
+        assert any("PriorityClass" in each for each in found.do) is offered
 
 
 def test_room_on_a_tainted_node_is_named() -> None:

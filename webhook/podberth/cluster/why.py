@@ -158,9 +158,11 @@ class WhyReader:
 
         NotRead says why it could not be read, whatever the reason is: the answer goes on without it.
         """
-        if ref.group and isinstance(self._served, NotRead):
-            return NotRead(ref.right, f"{self._served.want}: {self._served.why}")
-        served = self._served.get(ref.group, ()) if ref.group else ref.versions
+        served: Iterable[str] = ref.versions
+        if ref.group:
+            if isinstance(self._served, NotRead):
+                return NotRead(ref.right, f"{self._served.want}: {self._served.why}")
+            served = self._served.get(ref.group, ())
         query = ({"fieldSelector": ref.fields} if ref.fields else {}) | (_CACHED if ref.plural == "pods" else {})
         for version in (each for each in ref.versions if each in served):
             # A group may serve one kind in one version and another kind in another: PriorityClass in v1 alone.

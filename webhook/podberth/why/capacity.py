@@ -132,7 +132,11 @@ def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -
     most = max(each.offers.get(name, 0) for each in nodes)
     largest = [each.name for each in nodes if each.offers.get(name, 0) == most]
     mine = devices(step)
-    beside = f" that offers {listed([shown(each, mine[each]) for each in sorted(mine)])}" if name not in mine else ""
+    beside = (
+        f" that offers {listed([shown(each, mine[each]) for each in sorted(mine)])}"
+        if mine and name not in mine
+        else ""
+    )
     do = (
         f"ask for {number(name, most)} or fewer in each pod, and run more pods instead of larger ones"
         if name in mine

@@ -52,7 +52,7 @@ def not_admitted(picture: Picture) -> Finding | None:
     """Return the finding if Kueue has not admitted the Workload of the pod, or of its controller."""
     if not _is_queued(picture) or (picture.pod is not None and not picture.is_waiting):
         return None
-    found = next((each for each in picture.listed(_workloads(picture)) if _is_of(picture, each)), None)
+    found = max(_own_workloads(picture), key=_standing, default=None)
     conditions = {text_at(each, "type"): each for each in list_at(found, "status", "conditions")}
     if found is None or at(conditions.get("Admitted"), "status") == "True":
         return None
@@ -203,14 +203,32 @@ def _is_queued(picture: Picture) -> bool:
     return queued or any(text_at(each, "name").startswith(f"{_KUEUE}/") for each in gates)
 
 
-def _is_of(picture: Picture, workload: Document) -> bool:
-    """Return whether a Workload is that of the pod or of one of its controllers."""
-    objects: list[Document] = [*picture.controllers, *([picture.pod] if picture.pod else [])]
-    uids = {text_at(each, "metadata", "uid") for each in objects}
-    uids |= {text_at(one, "uid") for each in objects for one in list_at(each, "metadata", "ownerReferences")}
+def _own_workloads(picture: Picture) -> list[Document]:
+    """Return the Workloads of the pod and of the controllers above it; without a pod, of all controllers."""
+    objects = list(picture.controllers) if picture.pod is None else [picture.pod]
+    above = {text_at(each, "metadata", "uid"): each for each in picture.controllers}
+    uids: set[str] = set()
+    for each in objects:  # grows by the controllers above each
+        uids.add(text_at(each, "metadata", "uid"))
+        owners = {text_at(one, "uid") for one in list_at(each, "metadata", "ownerReferences")}
+        objects += [above[uid] for uid in owners - uids if uid in above and above[uid] not in objects]
+        uids |= owners
     named_ones = {annotations(each).get(_WORKLOAD) for each in objects}
-    owners = {text_at(each, "uid") for each in list_at(workload, "metadata", "ownerReferences")}
-    return bool(owners & (uids - {""})) or text_at(workload, "metadata", "name") in named_ones
+    return [
+        each
+        for each in picture.listed(_workloads(picture))
+        if text_at(each, "metadata", "name") in named_ones
+        or (uids - {""}).intersection(text_at(one, "uid") for one in list_at(each, "metadata", "ownerReferences"))
+    ]
+
+
+def _standing(workload: Document) -> tuple[bool, str]:
+    """Return the rank of a Workload among several of one controller: the newest that has not ended."""
+    ended = any(
+        text_at(each, "type") == "Finished" and text_at(each, "status") == "True"
+        for each in list_at(workload, "status", "conditions")
+    )
+    return not ended, text_at(workload, "metadata", "creationTimestamp")
 
 
 def _workloads(picture: Picture) -> Ref:

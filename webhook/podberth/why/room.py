@@ -153,7 +153,9 @@ def _free_up(step: Step, machine: Machine, name: str, lack: int) -> Iterator[str
             f"ask the owner of {_name(enough)}, on {machine.name}, or of the others: "
             f"{machine.name} lacks {number(name, lack)}"
         )
-    if _priority(step.picture.pod or {}) <= min((_priority(each) for each, _ in held), default=0):
+    pod = step.picture.pod or {}
+    may = text_at(pod, "spec", "preemptionPolicy") != "Never"
+    if may and _priority(pod) <= min((_priority(each) for each, _ in held), default=0):
         yield "a PriorityClass above the holders' lets it preempt them: kubectl get priorityclasses"
 
 
