@@ -220,7 +220,7 @@ def test_without_the_api_groups_nothing_of_a_group_is_said_to_be_missing(status:
 def test_what_is_beyond_the_limit_is_said_and_the_pods_are_read_all_the_same() -> None:
     path = OWN.removesuffix("pods") + "persistentvolumeclaims/"
     claims = {f"{path}c{n}": {"spec": {"volumeName": f"p{n}"}, "status": {"phase": "Bound"}} for n in range(40)}
-    volumes = {f"/api/v1/persistentvolumes/p{n}": {"spec": {}} for n in range(40)}
+    volumes: dict[str, Document] = {f"/api/v1/persistentvolumes/p{n}": {"spec": {}} for n in range(40)}
     asked = _with_claims(*(f"c{n}" for n in range(40)))
     server = Server(cluster(asked, placed(gpu_pod(8, name="h"), "a"), **claims, **volumes))
     found = answer(server.read("pod"))

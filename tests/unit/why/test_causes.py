@@ -368,7 +368,7 @@ def test_the_pods_of_others_may_want_to_be_alone() -> None:
     message = f"{NO_NODE}1 node(s) didn't satisfy existing pods anti-affinity rules."
     others = [placed(pod(name="alone", affinity=alone), "a")]
     found = why(waiting(pod(labels={"app": "me"}), message), node("a"), pods=others)
-    assert found.finding.title == "anti-affinity of alone keeps it off the nodes that have room"
+    assert found.finding.title == "anti-affinity of default/alone keeps it off the nodes that have room"
 
 
 def test_a_spread_that_a_node_still_meets_is_no_cause() -> None:
