@@ -66,7 +66,7 @@ def test_only_a_name_goes_from_an_event_into_a_command(message: str, commands: l
     assert [each for each in found.do if "kubectl" in each] == commands
 
 
-def test_the_newest_job_that_has_not_ended_speaks_for_its_cron_job() -> None:
+def test_the_newest_job_that_has_not_ended_counts_for_its_cron_job() -> None:
     cron: Document = {"kind": "CronJob", "metadata": {"name": "train", "uid": "c"}, "spec": {}}
     jobs: list[Document] = [
         {

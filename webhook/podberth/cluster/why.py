@@ -1,7 +1,7 @@
 """Reads one picture of a cluster for ``podberth why``; every request is a get or a list, and none is for a Secret.
 
-The number of requests is bounded by what one pod names, and does not grow with the cluster: one list of the nodes, one
-of the pods if many nodes are left, and single objects. docs/why.md has a ClusterRole of exactly these rights.
+The number of requests is bounded by what one pod names, and does not grow with the cluster: one list of the nodes, the
+pods of a few nodes or all in one list, and single objects. docs/why.md has a ClusterRole of exactly these rights.
 """
 
 import asyncio

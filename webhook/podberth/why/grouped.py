@@ -16,11 +16,12 @@ from ..topology.index import Need, TopologyIndex
 from ..topology.pod_groups import POD_GROUP_KINDS, min_member
 from ..topology.queues import QUEUE_FORMS
 from ..wellknown import GANG_LABEL
+from ..words import named
 from ..workload.gangs import gang_of
 from ..workload.gpus import gpu_facts
 from ..workload.templates import Template
 from .amounts import is_device
-from .finding import Finding, named
+from .finding import Finding
 from .picture import ALL_PODS, Document, Picture, Ref, pods_in
 from .room import near
 from .steps import Step
@@ -125,7 +126,7 @@ def group_missing(picture: Picture) -> Finding | None:
             return Finding(
                 cause="group",
                 title=f"PodGroup {name} starts {least} pods together, and has {len(members)}",
-                evidence=(f"pods of it: {named(text_at(each, 'metadata', 'name') for each in members)}",),
+                evidence=(f"pods of it: {named(sorted(text_at(each, 'metadata', 'name') for each in members))}",),
                 do=(
                     f"create the other {least - len(members)}, or see why their controller does not:",
                     f"kubectl get events -n {picture.namespace} --field-selector reason=FailedCreate",

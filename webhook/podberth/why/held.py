@@ -5,7 +5,8 @@ from typing import Final
 
 from ..kube.object_names import is_subdomain
 from ..kube.unchecked import list_at, text_at
-from .finding import Finding, counted, lasting, listed
+from ..words import counted, lasting, listed
+from .finding import Finding
 from .picture import ALL_PODS, DEFAULT_SCHEDULER, Picture, Ref, pods_by
 
 # The owner of a gate is the domain of its name (KEP-3521); these are the domains that users know by another name.

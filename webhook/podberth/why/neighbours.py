@@ -9,7 +9,8 @@ from typing import Any, Final, TypeAlias
 from ..kube.pod import labels
 from ..kube.selector import label_selector_matches
 from ..kube.unchecked import list_at, text_at
-from .finding import Finding, counted, listed, named
+from ..words import counted, listed, named
+from .finding import Finding
 from .machines import Machine
 from .picture import Document
 from .selection import selects
@@ -159,7 +160,7 @@ def crowded(step: Step, around: Around) -> Finding:
         title=f"its {rule} leaves none of {counted(len(step.nodes), 'node')} with room"
         if not rule.startswith("anti-affinity of")
         else f"{rule} keeps it off the nodes that have room",
-        evidence=(*(f"{words}: against {named(by_rule[words])}" for words in rules[:4]), *step.by_reason),
+        evidence=(*(f"{words}: against {named(sorted(by_rule[words]))}" for words in rules[:4]), *step.by_reason),
         do=(
             "loosen the rule in the template (preferred instead of required, ScheduleAnyway instead of DoNotSchedule)",
             "or add nodes with the labels that it names",

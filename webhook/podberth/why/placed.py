@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..kube.unchecked import at, list_at, mapping_at, text_at
-from .finding import Finding, lasting
+from ..words import lasting
+from .finding import Finding
 from .picture import Document, Picture, Ref, is_about, last_seen
 
 # kubernetes pkg/kubelet/images/types.go

@@ -6,7 +6,8 @@ from typing import Final
 
 from ..kube.object_names import is_subdomain
 from ..kube.unchecked import count, list_at, mapping_at, text_at
-from .finding import Finding, lasting
+from ..words import lasting
+from .finding import Finding
 from .picture import Document, Picture, Ref, is_about, last_seen
 
 # Two lines of a terminal.
@@ -166,7 +167,7 @@ def without_pods(picture: Picture) -> Finding | None:
 
 
 def _current(picture: Picture) -> list[Document]:
-    """Return the controllers that say why there is no pod: the newest Job that has not ended speaks for its CronJob."""
+    """Return the controllers that say why there is no pod: of a CronJob, the newest Job unless all Jobs have ended."""
     jobs = [each for each in picture.controllers if text_at(each, "kind") == "Job"]
     newest = max(
         jobs, key=lambda each: (not any(_ended(each)), text_at(each, "metadata", "creationTimestamp")), default={}

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..kube.unchecked import at, text_at
+from ..words import counted, lasting, listed, named
 from .amounts import POD_SLOTS, is_device, number, shown
-from .finding import Finding, counted, lasting, listed, named
+from .finding import Finding
 from .machines import Machine
 from .picture import Document
 from .selection import barriers, selects
@@ -118,7 +119,7 @@ def _elsewhere(step: Step) -> Iterator[str]:
         if rooms := [each for each in nodes if each.pods is not None and has_room(step, each)]:
             # A node that is not selected went before its taints were looked at.
             why = (selects(step, rooms[0]) and listed(barriers(step, rooms[0]))) or words
-            yield f"enough is free on {named(each.name for each in rooms)}, which it cannot use: {why}"
+            yield f"enough is free on {named(sorted(each.name for each in rooms))}, which it cannot use: {why}"
 
 
 def _preemption(step: Step, name: str) -> str:

@@ -5,7 +5,8 @@ from typing import Any
 
 from ..kube.selector import node_selector_matches
 from ..kube.unchecked import list_at, text_at
-from .finding import Finding, listed, named
+from ..words import listed, named
+from .finding import Finding
 from .machines import Machine
 from .picture import Document, Picture, Ref
 from .steps import Step
@@ -90,9 +91,9 @@ def apart(step: Step) -> Finding:
     }
     return Finding(
         cause="volume zone",
-        title=f"its volume {listed(names)} is only on nodes with {named(where)}, and none of these fits",
+        title=f"its volume {listed(names)} is only on nodes with {named(sorted(where))}, and none of these fits",
         evidence=(
-            f"nodes that fit otherwise: {named(each.name for each in step.nodes)}",
+            f"nodes that fit otherwise: {named(sorted(each.name for each in step.nodes))}",
             *step.by_reason,
         ),
         do=(
