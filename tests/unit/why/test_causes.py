@@ -144,6 +144,8 @@ def test_pod_slots_are_counted() -> None:
     asked = waiting(gpu_pod(1), f"{NO_NODE}1 Too many pods.")
     found = why(asked, one, pods=[placed(pod(name="other"), "a")])
     assert found.finding.title == "all 1 pods that it could use are held"
+    empty = why(waiting(pod(), f"{NO_NODE}1 Too many pods."), one, pods=[placed(pod(name="other"), "a")])
+    assert empty.finding.evidence[0].startswith("a: 0 of 1 pods free")
 
 
 def test_who_holds_the_devices_is_named_with_the_time() -> None:

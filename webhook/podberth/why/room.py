@@ -33,7 +33,7 @@ def full(step: Step) -> Finding:
     apart = most < wanted <= together
     asked = [each for each in sorted(_counted(step).items()) if each[0] != POD_SLOTS]
     evidence = (
-        f"it asks for {listed([shown(each, amount) for each, amount in asked])}",
+        *([f"it asks for {listed([shown(each, amount) for each, amount in asked])}"] if asked else []),
         *(near(step, each, name) for each in nearest),
         *_holders(nodes, name),
         *_elsewhere(step),
