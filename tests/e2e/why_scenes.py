@@ -207,7 +207,7 @@ SCENES: tuple[Scene, ...] = (
         name="no-class",
         objects=[_pvc("data", storageClassName="fast"), _mounted("data")],
         cause="volume",
-        says="StorageClass fast does not exist",
+        says="no PersistentVolume of class fast fits it, and no StorageClass fast provides one",
     ),
     Scene(
         name="volume-zone",

@@ -17,7 +17,7 @@ from podberth.errors import ClusterError
 from podberth.kube.documents import load_documents
 from podberth.why.causes import answer
 from podberth.why.picture import Picture
-from why_pictures import NO_NODE, NOW, Document, node, waiting
+from why_pictures import NO_NODE, NOW, Document, node, placed, waiting
 
 if TYPE_CHECKING:
     from podberth.api.client import ClusterClient
@@ -59,7 +59,10 @@ class Server:
             raise _refusal(self._status)
         if path not in self._answers:
             raise _refusal(HTTPStatus.NOT_FOUND)
-        return json.dumps(self._answers[path]).encode()
+        found = self._answers[path]
+        if on := re.match("spec.nodeName=([^,]+)", query.get("fieldSelector", "")):
+            found = {"items": [each for each in found["items"] if each["spec"].get("nodeName") == on[1]]}
+        return json.dumps(found).encode()
 
     def read(self, name: str) -> Picture:
         """Read the picture from it."""
@@ -165,6 +168,84 @@ def test_a_list_that_the_api_server_has_no_time_for_does_not_end_the_answer() ->
     assert [each.why for each in busy.read("pod").unread] == ["no"]
     with pytest.raises(ClusterError):
         Server(cluster(asked), frozenset({"/api/v1/nodes"}), HTTPStatus.UNAUTHORIZED).read("pod")
+
+
+def _with_claims(*names: str, **fields: Any) -> Document:
+    volumes = [{"name": f"v{n}", "persistentVolumeClaim": {"claimName": each}} for n, each in enumerate(names)]
+    return waiting(gpu_pod(4, volumes=volumes, **fields), f"{NO_NODE}1 Insufficient nvidia.com/gpu.")
+
+
+@pytest.mark.parametrize("name", ["a/b", "..", "a%2fb"])
+def test_an_object_of_an_impossible_name_does_not_exist(name: str) -> None:
+    asked = waiting(_with_claims(name), f'{NO_NODE}persistentvolumeclaim "{name}" not found.')
+    found = answer(Server(cluster(asked)).read("pod"))
+    assert (found.finding.title, found.unread) == (f"PersistentVolumeClaim {name} does not exist", ())
+
+
+def test_a_scheduler_of_an_impossible_name_is_asked_for_by_no_selector() -> None:
+    server = Server(cluster(waiting(pod(schedulerName="a,b"))))
+    assert answer(server.read("pod")).finding.title == "scheduler a,b has not looked at it for 12 min"
+    assert not any("schedulerName" in each for each in server.asked)
+
+
+@pytest.mark.parametrize("status", [400, 500, 504])
+@pytest.mark.parametrize(
+    "path", ["/api/v1/pods", "/api/v1/nodes", "/apis", "/apis/kueue.x-k8s.io/v1beta2/namespaces/default/workloads"]
+)
+def test_an_error_of_one_request_does_not_end_the_answer(path: str, status: int) -> None:
+    asked = waiting(gpu_pod(1, labels={"kueue.x-k8s.io/queue-name": "team"}), f"{NO_NODE}1 Insufficient cpu.")
+    found = answer(Server(cluster(asked), frozenset({path}), status).read("pod"))
+    assert found.finding.cause == "scheduler's word"
+    assert found.unread
+
+
+def test_a_connection_that_breaks_ends_only_a_further_read() -> None:
+    asked = waiting(gpu_pod(1), f"{NO_NODE}1 Insufficient nvidia.com/gpu.")
+    picture = Server(cluster(asked), frozenset({"/api/v1/pods"}), 0).read("pod")
+    assert [(each.want, each.why) for each in picture.unread] == [("list pods", "no")]
+    with pytest.raises(ClusterError):
+        Server(cluster(asked), frozenset({"/api/v1/nodes"}), 0).read("pod")
+
+
+@pytest.mark.parametrize("status", [HTTPStatus.FORBIDDEN, HTTPStatus.SERVICE_UNAVAILABLE])
+def test_without_the_api_groups_nothing_of_a_group_is_said_to_be_missing(status: int) -> None:
+    claim = {f"{OWN.removesuffix('pods')}persistentvolumeclaims/c": {"spec": {"storageClassName": "fast"}}}
+    asked = waiting(_with_claims("c"), f"{NO_NODE}pod has unbound immediate PersistentVolumeClaims.")
+    found = answer(Server(cluster(asked, **claim), frozenset({"/apis"}), status).read("pod"))
+    assert found.finding.cause == "scheduler's word"
+    assert [each.want for each in found.unread] == ["get storageclasses.storage.k8s.io"]
+    assert found.unread[0].why.startswith("get /apis: ")
+
+
+def test_what_is_beyond_the_limit_is_said_and_the_pods_are_read_all_the_same() -> None:
+    path = OWN.removesuffix("pods") + "persistentvolumeclaims/"
+    claims = {f"{path}c{n}": {"spec": {"volumeName": f"p{n}"}, "status": {"phase": "Bound"}} for n in range(40)}
+    volumes: dict[str, Document] = {f"/api/v1/persistentvolumes/p{n}": {"spec": {}} for n in range(40)}
+    asked = _with_claims(*(f"c{n}" for n in range(40)))
+    server = Server(cluster(asked, placed(gpu_pod(8, name="h"), "a"), **claims, **volumes))
+    found = answer(server.read("pod"))
+    assert found.finding.cause == "busy"
+    assert [each.want for each in found.unread] == ["get persistentvolumes"]
+    assert len(server.asked) == 4 + 64
+
+
+def test_a_rule_about_other_pods_is_not_next_while_some_pods_are_not_read() -> None:
+    term = {"labelSelector": {"matchLabels": {"app": "db"}}, "topologyKey": "zone"}
+    beside = {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    asked = waiting(_with_claims("gone", affinity=beside), f'{NO_NODE}persistentvolumeclaim "gone" not found.')
+    nodes = [node("a", labels={"zone": "z"}), node("c", gpus=0, labels={"zone": "z"})]
+    there = placed(pod(name="db", labels={"app": "db"}), "c")
+    fields = "?spec.nodeName=a,status.phase!=Succeeded,status.phase!=Failed"
+    server = Server({**cluster(asked, there), "/api/v1/nodes": {"items": nodes}})
+    found = answer(server.read("pod"))
+    assert f"/api/v1/pods{fields}" in server.asked
+    assert (found.finding.cause, found.then) == ("volume", ())
+
+
+def test_a_pod_that_is_being_deleted_is_not_the_one_of_its_workload() -> None:
+    old, new = (owned(waiting(pod(name=each), "x"), "Job", name="train") for each in ("old", "new"))
+    old["metadata"] |= {"deletionTimestamp": "2026-01-31T11:59:00Z", "creationTimestamp": "2026-01-31T10:00:00Z"}
+    assert Server(cluster(old, new)).read("train").pod == new
 
 
 def test_no_pod_of_that_name_is_an_error() -> None:

@@ -74,6 +74,33 @@ def test_another_schedulers_words_confirm_nothing() -> None:
     assert found.finding.cause == "size"
 
 
+@pytest.mark.parametrize("resource", ["ephemeral-storage", "hugepages-2Mi"])
+def test_a_pod_for_gpus_may_be_too_large_in_another_resource(resource: str) -> None:
+    asked = waiting(pod(container(limits={GPU: 1, resource: "9Ti"})), f"{NO_NODE}1 Insufficient {resource}.")
+    assert why(asked, node("a", capacity={resource: "1Gi"})).finding.cause == "size"
+
+
+@pytest.mark.parametrize("key", ["kueue.x-k8s.io/queue-name", "kai.scheduler/queue"])
+def test_a_queue_does_not_hold_a_pod_whose_scheduler_names_another_reason(key: str) -> None:
+    found = why(waiting(gpu_pod(4, labels={key: "x"}), SHORT), node("a"), pods=[holder(8, "a")])
+    assert (found.finding.cause, found.then) == ("busy", ())
+    said = f"{NO_NODE}1 queue x has no quota."
+    assert why(waiting(gpu_pod(4, labels={key: "x"}), said), node("a")).finding.cause == "queue"
+
+
+def test_a_word_in_the_key_of_a_taint_confirms_nothing() -> None:
+    infra = {"key": "nodegroup", "value": "infra", "effect": "NoSchedule"}
+    asked = gpu_pod(4, labels={"scheduling.x-k8s.io/pod-group": "g"})
+    message = f"{NO_NODE}1 node(s) had untolerated taint {{nodegroup: infra}}."
+    assert why(waiting(asked, message), node("a", spec={"taints": [infra]})).finding.cause == "taint"
+
+
+def test_the_schedulers_that_call_nodes_unavailable_are_not_contradicted() -> None:
+    message = "0/1 nodes are unavailable: 1 node(s) had untolerated taint {team: red}."
+    asked = waiting(gpu_pod(16, schedulerName="volcano"), message)
+    assert why(asked, node("a", spec={"taints": [RED]})).finding.cause == "taint"
+
+
 def test_slices_are_offered_in_place_of_whole_gpus_and_profiles_in_place_of_another() -> None:
     sliced = node("m", gpus=0, capacity={"nvidia.com/mig-1g.10gb": "7"})
     assert "ask for a slice instead: nvidia.com/mig-1g.10gb" in why(waiting(gpu_pod(1), SHORT), sliced).finding.do
@@ -107,11 +134,18 @@ def test_cpu_beside_the_gpus_is_what_is_short() -> None:
     assert why(asked, node("a"), pods=[busy]).finding.title == "no node has 8 cpu free: the most is 2 on a"
 
 
+def test_a_pod_without_devices_is_too_large_for_every_node() -> None:
+    asked = waiting(pod(container(requests={"cpu": "999"})), f"{NO_NODE}1 Insufficient cpu.")
+    assert why(asked, node("a")).finding.title == "no node has 999 cpu: the largest has 192"
+
+
 def test_pod_slots_are_counted() -> None:
     one = node("a", capacity={"pods": "1"})
     asked = waiting(gpu_pod(1), f"{NO_NODE}1 Too many pods.")
     found = why(asked, one, pods=[placed(pod(name="other"), "a")])
     assert found.finding.title == "all 1 pods that it could use are held"
+    empty = why(waiting(pod(), f"{NO_NODE}1 Too many pods."), one, pods=[placed(pod(name="other"), "a")])
+    assert empty.finding.evidence[0].startswith("a: 0 of 1 pods free")
 
 
 def test_who_holds_the_devices_is_named_with_the_time() -> None:
@@ -136,6 +170,13 @@ def test_what_is_free_in_parts_is_not_busy() -> None:
 def test_it_is_said_whether_preemption_could_help(fields: dict[str, Any], said: str) -> None:
     found = why(waiting(gpu_pod(4, **fields), SHORT), node("a"), pods=[holder(8, "a")])
     assert said in found.finding.evidence
+
+
+def test_a_pod_that_never_preempts_is_offered_no_priority_class() -> None:
+    for policy, offered in (("Never", False), ("PreemptLowerPriority", True)):
+        asked = waiting(gpu_pod(4, preemptionPolicy=policy), SHORT)
+        found = why(asked, node("a"), pods=[holder(8, "a")]).finding
+        assert any("PriorityClass" in each for each in found.do) is offered
 
 
 def test_room_on_a_tainted_node_is_named() -> None:
@@ -290,6 +331,19 @@ def test_a_pod_without_a_condition_is_new_before_its_scheduler_is_blamed() -> No
     )
 
 
+def test_a_scheduler_that_no_pod_shows_is_blamed_only_after_a_while() -> None:
+    young, old = waiting(gpu_pod(1, schedulerName="other")), waiting(gpu_pod(1, schedulerName="other"))
+    young["metadata"]["creationTimestamp"] = NOW.isoformat()
+    assert why(young, node("a")).finding.cause == "new"
+    assert why(old, node("a")).finding.title == "no scheduler named other is seen in this cluster"
+
+
+def test_it_is_said_that_a_scheduler_looked_at_other_pods_only_if_one_shows_it() -> None:
+    bare, beside = (why(waiting(gpu_pod(1)), node("a"), pods=each) for each in ([], [holder(1, "a")]))
+    assert bare.finding.evidence == ("the pod has no condition PodScheduled",)
+    assert beside.finding.evidence[0].endswith("though that scheduler has looked at other pods")
+
+
 def test_the_devices_of_an_allocated_claim_keep_a_pod_on_their_node() -> None:
     terms = [{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["b"]}]}]
     claim = {"status": {"allocation": {"nodeSelector": {"nodeSelectorTerms": terms}}}}
@@ -316,7 +370,7 @@ def test_the_pods_of_others_may_want_to_be_alone() -> None:
     message = f"{NO_NODE}1 node(s) didn't satisfy existing pods anti-affinity rules."
     others = [placed(pod(name="alone", affinity=alone), "a")]
     found = why(waiting(pod(labels={"app": "me"}), message), node("a"), pods=others)
-    assert found.finding.title == "anti-affinity of alone keeps it off the nodes that have room"
+    assert found.finding.title == "anti-affinity of default/alone keeps it off the nodes that have room"
 
 
 def test_a_spread_that_a_node_still_meets_is_no_cause() -> None:

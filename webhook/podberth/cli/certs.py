@@ -14,12 +14,12 @@ from typing import Any
 from ..api.protocol import Timing
 from ..cluster.shared_ca import ReadConfiguration, ReadSecret, SharedAuthorities, open_shared
 from ..errors import CertificateError, ClusterError, UsageError
-from ..installation.observation import lasting
 from ..pki.authorities import life_of
 from ..pki.inspection import CertificateReport, Presented, ShownCertificate, inspect, read_presented
 from ..pki.rotation import new_signer, rotated, stage
 from ..settings import Address, parse_address
 from ..wellknown import NAMESPACE
+from ..words import lasting
 from .access import add_kubeconfig, add_output, kubeconfig_of, life
 from .exitcodes import ExitCode
 from .output import talk, write_text

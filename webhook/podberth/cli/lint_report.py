@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..check.report.sarif import SCHEMA, digest, uri
 from ..check.report.styled_lines import Span, visible
-from ..installation.observation import counted
 from ..kube.positions import render_path
 from ..lint.costs import ExpressionCost
 from ..lint.findings import Level, LintFinding
 from ..lint.rules import RULES
 from ..lint.runner import SUPPRESSION, LintReport
+from ..words import counted
 from .problem_output import command, fields_of
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ..check.report.styled_lines import Span
-from ..installation.observation import counted
 from ..topology.overview import ClusterPicture, KindCount, LevelSummary
 from ..topology.picture import GpuPicture, NodePicture
+from ..words import counted
 
 Cell: TypeAlias = str | Span
 Row: TypeAlias = tuple[Cell | tuple[Cell, ...], ...]

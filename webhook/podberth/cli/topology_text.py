@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ..check.report.styled_lines import Line, Span, visible
-from ..installation.observation import counted
 from ..topology.cluster_difference import Difference, KindDifference, NodeChange
 from ..topology.overview import ClusterPicture
 from ..topology.picture import GpuPicture, NodePicture
+from ..words import counted
 from .terminal import Terminal, columns, cut
 from .topology_tables import (
     MOST_LISTED,

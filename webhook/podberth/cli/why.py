@@ -11,7 +11,8 @@ from ..api.opening import Kubeconfig, namespace_of
 from ..check.report.styled_lines import Line, Span
 from ..cluster.why import open_why
 from ..why.causes import answer
-from ..why.finding import Answer, lasting
+from ..why.finding import Answer
+from ..words import lasting
 from .access import add_kubeconfig, add_output, kubeconfig_of
 from .exitcodes import ExitCode
 from .output import write

@@ -1,7 +1,7 @@
 """Reads one picture of a cluster for ``podberth why``; every request is a get or a list, and none is for a Secret.
 
-The number of requests is bounded by what one pod names, and does not grow with the cluster: one list of the nodes, one
-of the pods if many nodes are left, and single objects. docs/why.md has a ClusterRole of exactly these rights.
+The number of requests is bounded by what one pod names, and does not grow with the cluster: one list of the nodes, the
+pods of a few nodes or all in one list, and single objects. docs/why.md has a ClusterRole of exactly these rights.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ from ..why.picture import Document, NotRead, Picture, Ref, pods_in
 _TIMING: Final = Timing(connect_seconds=5.0, list_seconds=30.0)
 # A cause may ask again once its first objects are known: claim, volume, class.
 _MOST_ROUNDS: Final = 5
-# A pod names a handful of objects; one with more is somebody's mistake, and its answer can do without them.
+# A pod names a handful of objects; one with more is somebody's mistake, and its answer says what it did not read.
 _MOST_READ: Final = 64
 # From the API server's memory instead of etcd, as kubectl's own watches; seconds old at most.
 # https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions
@@ -46,8 +46,7 @@ _SHORT: Final = {
     "cj": "cronjob",
 }
 _DEEPEST: Final = 6
-# The API server cannot answer now: it has too many requests, or a kind was installed a moment ago.
-_PASSING: Final = frozenset({HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE})
+_FORBIDDEN: Final = "forbidden"
 
 
 def parse_name(text: str) -> tuple[str, str]:
@@ -70,7 +69,7 @@ class WhyReader:
     def __init__(self, client: Client) -> None:
         """Create the reader; it sends no request yet."""
         self._client = client
-        self._served: Mapping[str, tuple[str, ...]] = {}
+        self._served: Mapping[str, tuple[str, ...]] | NotRead = {}
 
     async def read(self, text: str, namespace: str, now: datetime) -> Picture:
         """Return the picture for ``NAME`` or ``KIND/NAME`` in a namespace.
@@ -85,16 +84,21 @@ class WhyReader:
             self._list(collection_path("v1", "nodes"), "list nodes", _CACHED),
             self._pod(kind, name, namespace),
         )
-        self._served = _versions(groups)
+        self._served = groups if isinstance(groups, NotRead) else _versions(groups)
         picture = Picture(now=now, namespace=namespace, kind="pod", name=name, pod=pod, nodes=nodes)
         if pod is None:
             picture = await self._of_workload(replace(picture, kind=kind or "workload"))
         for _ in range(_MOST_ROUNDS):
-            refs = sorted(wanted(picture), key=repr)[: _MOST_READ - len(picture.read)]
+            refs = sorted(wanted(picture), key=repr)
             if not refs:
                 break
+            # Lists are as many as there are kinds; single objects are as many as somebody writes into a pod.
+            left = max(0, _MOST_READ - sum(bool(ref.name) for ref in picture.read))
+            beyond = set([ref for ref in refs if ref.name][left:])
+            refs = [ref for ref in refs if ref not in beyond]
             found = await asyncio.gather(*map(self._ref, refs))
-            picture = replace(picture, read={**picture.read, **dict(zip(refs, found, strict=True))})
+            unread = {ref: NotRead(ref.right, f"an answer reads {_MOST_READ} objects at most") for ref in beyond}
+            picture = replace(picture, read={**picture.read, **dict(zip(refs, found, strict=True)), **unread})
         _check_there(picture)
         return picture
 
@@ -109,7 +113,8 @@ class WhyReader:
         path = collection_path("v1", "pods", namespace).below(name)
         found = await self._get(path, f"get pods in {namespace}")
         if isinstance(found, NotRead):
-            raise ClusterError("refused", f"GET {path}: {found.why}; want the right to {found.want}")
+            right = f"; want the right to {found.want}" if found.why == _FORBIDDEN else ""
+            raise ClusterError("refused", f"GET {path}: {found.why}{right}")
         if found is None and kind == "pod":
             raise ClusterError(
                 "refused", f"pod {namespace}/{name}: does not exist; see kubectl get pods -n {namespace}"
@@ -149,15 +154,27 @@ class WhyReader:
         )
 
     async def _ref(self, ref: Ref) -> Document | NotRead | None:
-        """Return an object or a list, in the newest version of those that can be read in which the kind is served."""
-        served = self._served.get(ref.group, ()) if ref.group else ref.versions
+        """Return an object or a list, in the newest version of those that can be read in which the kind is served.
+
+        NotRead says why it could not be read, whatever the reason is: the answer goes on without it.
+        """
+        served: Iterable[str] = ref.versions
+        if ref.group:
+            if isinstance(self._served, NotRead):
+                return NotRead(ref.right, f"{self._served.want}: {self._served.why}")
+            served = self._served.get(ref.group, ())
+        query = ({"fieldSelector": ref.fields} if ref.fields else {}) | (_CACHED if ref.plural == "pods" else {})
         for version in (each for each in ref.versions if each in served):
             # A group may serve one kind in one version and another kind in another: PriorityClass in v1 alone.
             path = collection_path(f"{ref.group}/{version}" if ref.group else version, ref.plural, ref.namespace)
-            query = {"fieldSelector": ref.fields} if ref.fields else {}
-            if ref.plural == "pods":
-                query |= _CACHED
-            found = await self._get(path.below(ref.name) if ref.name else path, ref.right, query)
+            try:
+                path = path.below(ref.name) if ref.name else path
+            except ClusterError:
+                return None  # no object has such a name
+            try:
+                found = await self._get(path, ref.right, query)
+            except ClusterError as error:
+                return NotRead(ref.right, str(error))
             if found is not None:
                 return found
         return None
@@ -169,17 +186,21 @@ class WhyReader:
         return found if isinstance(found, NotRead) else tuple(list_at(found, "items"))
 
     async def _get(self, path: ApiPath, want: str, query: Mapping[str, str] | None = None) -> Document | NotRead | None:
-        """Return an answer; None for 404, NotRead if the API server refuses this one request or is too busy for it."""
+        """Return an answer; None for 404, NotRead for any other status but 401, which stands for all requests.
+
+        Raises:
+            ClusterError: the API server does not answer, or does not know the user.
+        """
         try:
             return read_object(await self._client.get(path, dict(query or {})), f"GET {path}")
         except ClusterError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
             if error.status == HTTPStatus.FORBIDDEN:
-                return NotRead(want, "forbidden")
-            if error.status in _PASSING:
-                return NotRead(want, str(error))
-            raise
+                return NotRead(want, _FORBIDDEN)
+            if not error.status or error.status == HTTPStatus.UNAUTHORIZED:
+                raise
+            return NotRead(want, str(error))
 
 
 def open_why(kubeconfig: Kubeconfig | None) -> WhyReader:
@@ -221,9 +242,10 @@ def _descends(document: Document, picture: Picture, known: Mapping[str, Document
 def _chosen(pods: Iterable[Document]) -> Document | None:
     """Return the pod of a workload that an answer is best about: the oldest that waits, else one that is not ready."""
 
-    def rank(pod: Document) -> tuple[bool, bool, bool, str, str]:
+    def rank(pod: Document) -> tuple[bool, bool, bool, bool, str, str]:
         conditions = {text_at(each, "type"): text_at(each, "status") for each in list_at(pod, "status", "conditions")}
         return (
+            bool(text_at(pod, "metadata", "deletionTimestamp")),
             bool(text_at(pod, "spec", "nodeName")),
             "PodScheduled" not in conditions,
             conditions.get("Ready") == "True",

@@ -11,7 +11,8 @@ from typing import Any, Final
 from ..pki.authorities import certificates_in, validity
 from ..pki.inspection import expiring, inspect
 from ..pki.rotation import Registration, name
-from .observation import Fact, InstallationState, Replica, Row, Unread, counted, lasting, named, readable, unread
+from ..words import counted, lasting, named
+from .observation import Fact, InstallationState, Replica, Row, Unread, readable, unread
 
 _LEAF: Final = "podberth_certificate_not_after_seconds"
 _AUTHORITY: Final = "podberth_ca_not_after_seconds"

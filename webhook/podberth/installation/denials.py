@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from ..words import MOST_NAMED, counted, lasting
 from .observation import (
-    MOST_NAMED,
     ClusterWarnings,
     Document,
     Fact,
@@ -22,8 +22,6 @@ from .observation import (
     Row,
     State,
     Unread,
-    counted,
-    lasting,
     readable,
     unread,
 )

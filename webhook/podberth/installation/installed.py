@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..wellknown import API_VERSION, NAMESPACE
-from .observation import Document, Fact, Found, InstallationState, Row, Unread, counted, named, option, readable, unread
+from ..words import counted, named
+from .observation import Document, Fact, Found, InstallationState, Row, Unread, option, readable, unread
 
 _INSTALL: Final = "apply what you installed from again (docs/install.md)"
 

@@ -8,21 +8,8 @@ from ..facts.cluster import ClusterFacts, collect
 from ..topology.heartbeats import is_stale
 from ..topology.node import Node, Transient
 from ..topology.overview import ClusterPicture, overview
-from .observation import (
-    MOST_NAMED,
-    Document,
-    Fact,
-    InstallationState,
-    Replica,
-    Row,
-    Unread,
-    as_list,
-    counted,
-    lasting,
-    named,
-    readable,
-    unread,
-)
+from ..words import MOST_NAMED, counted, lasting, named
+from .observation import Document, Fact, InstallationState, Replica, Row, Unread, as_list, readable, unread
 
 _CONTACT: Final = "podberth_watch_contact_age_seconds"
 # cluster.protocol, Timing.silence_seconds: a bookmark comes every minute.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar
 
 Document: TypeAlias = Mapping[str, Any]
 T = TypeVar("T")
@@ -13,9 +13,6 @@ State: TypeAlias = Literal["ok", "note", "attention", "unread"]
 unknown."""
 
 Fact: TypeAlias = str | int | bool | tuple[str, ...] | None
-
-MOST_NAMED: Final = 3
-"""The most names in one line: the whole report fits on one screen, and the JSON has all names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,26 +185,6 @@ def unread(name: str, what: Unread) -> Row:
     """Return the line about an object that could not be read."""
     want = f"; want {what.want}" if what.refused else ""
     return Row(name, "unread", f"could not be read: {what.why}{want}", {"want": what.want})
-
-
-def named(names: tuple[str, ...]) -> str:
-    """Return the first few names as text, with the number of the others: ``a, b, c and 4 more``."""
-    left = len(names) - MOST_NAMED
-    return ", ".join(names[:MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number with its noun: ``1 node``, ``2 nodes``."""
-    several = f"{what.removesuffix('y')}ies" if what.endswith("y") else f"{what}s"
-    return f"{number} {what if number == 1 else several}"
-
-
-def lasting(seconds: float) -> str:
-    """Return a duration as text, in the largest unit that gives at least 2: ``90 s``, ``3 min``, ``364 d``."""
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{max(seconds, 0):.0f} s"
 
 
 def option(deployment: Found, name: str) -> str:

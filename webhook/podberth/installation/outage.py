@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..policy.every_pod import MUTATING, VALIDATING
-from .observation import Fact, InstallationState, LetThrough, Row, Unread, counted, named, unread
+from ..words import counted, named
+from .observation import Fact, InstallationState, LetThrough, Row, Unread, unread
 
 _NARROW: Final = "asks-for-accelerators"
 """The match condition of the entries that the component fail-closed may give failurePolicy Fail."""

@@ -5,20 +5,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..policy.every_pod import MUTATING, VALIDATING, entries_wanted, sends_every_pod
-from .observation import (
-    MOST_NAMED,
-    Document,
-    Fact,
-    InstallationState,
-    Replica,
-    Row,
-    Unread,
-    counted,
-    named,
-    option,
-    readable,
-    unread,
-)
+from ..words import MOST_NAMED, counted, named
+from .observation import Document, Fact, InstallationState, Replica, Row, Unread, option, readable, unread
 
 _CLUSTER: Final = "cluster"
 # Reasons of the condition Active (cluster.policy_status).

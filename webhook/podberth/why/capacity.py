@@ -6,8 +6,9 @@ from typing import Final
 
 from ..devices.resources import recognise
 from ..errors import did_you_mean
+from ..words import counted, listed, named
 from .amounts import POD_SLOTS, is_device, number, shown
-from .finding import Finding, counted, listed, named
+from .finding import Finding
 from .machines import Machine
 from .picture import Picture, Ref
 from .steps import Step
@@ -65,7 +66,9 @@ def absent(step: Step) -> Finding:
         )
     empty = [each.name for each in step.every if any(name in each.offers for name in gone)]
     if empty:
-        evidence.append(f"offered none now, but did before: {named(empty)}; their device plugin or GPUs have failed")
+        evidence.append(
+            f"offered none now, but did before: {named(sorted(empty))}; their device plugin or GPUs have failed"
+        )
     known = recognise(gone[0]) is not None
     return Finding(
         cause="resource",
@@ -132,7 +135,11 @@ def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -
     most = max(each.offers.get(name, 0) for each in nodes)
     largest = [each.name for each in nodes if each.offers.get(name, 0) == most]
     mine = devices(step)
-    beside = f" that offers {listed([shown(each, mine[each]) for each in sorted(mine)])}" if name not in mine else ""
+    beside = (
+        f" that offers {listed([shown(each, mine[each]) for each in sorted(mine)])}"
+        if mine and name not in mine
+        else ""
+    )
     do = (
         f"ask for {number(name, most)} or fewer in each pod, and run more pods instead of larger ones"
         if name in mine
@@ -143,7 +150,7 @@ def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -
         title=f"no node{beside} has {shown(name, wanted)}: the largest has {number(name, most)}",
         evidence=(
             f"it asks for {listed([shown(each, amount) for each, amount in sorted(_plugged(step).items())])}",
-            f"largest: {named(largest)} with {shown(name, most)}, allocatable",
+            f"largest: {named(sorted(largest))} with {shown(name, most)}, allocatable",
             *step.by_reason,
         ),
         do=(do,),

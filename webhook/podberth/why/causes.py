@@ -4,14 +4,16 @@ A cause is one small function with a row here. Causes before the nodes look at t
 those that fit in one respect, and explains itself if it keeps none.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from ..kube.unchecked import text_at
+from ..words import counted, lasting
 from . import capacity, claims, groups, held, neighbours, placed, refusals, room, selection, volumes
-from .amounts import is_device
-from .finding import Answer, Finding, Said, counted, lasting
+from .amounts import POD_SLOTS
+from .finding import Answer, Finding, Said
 from .machines import Machine, machines
 from .picture import ALL_PODS, NotRead, Picture, Ref, pods_on
 from .steps import Step
@@ -25,6 +27,10 @@ _FEW_NODES: Final = 24
 _OPENABLE: Final = ("tainted or closed", "not selected")
 _OF_CAPACITY: Final = frozenset({"resource", "size"})
 _NO_WORDS: Final[tuple[str, ...]] = ()
+# Kubernetes' own scheduler and those made from it; Volcano; a scheduler of PodGroups.
+_RULES: Final = ("nodes are available", "nodes are unavailable", "pod group is unschedulable")
+# The keys of taints and the names of objects in a message: no word in them is a reason.
+_NAMES: Final = re.compile(r'\{[^{}]*\}|"[^"]*"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +40,9 @@ class Before:
     find: Callable[[Picture], Finding | None]
     said: tuple[str, ...] = _NO_WORDS
     """Words of which the scheduler's message has one if this cause holds the pod; empty: its message has no part."""
+    is_foreign: bool = False
+    """Whether a system beside the scheduler holds it: once the scheduler says why no node is available, without these
+    words, that system does not look after the pod."""
     is_last_word: bool = False
     """Whether the cause counts only if none before it was found: it is then what these come to."""
 
@@ -55,7 +64,7 @@ _INSUFFICIENT: Final = ("Insufficient ", "Too many pods")
 
 BEFORE: Final[tuple[Before, ...]] = (
     Before(find=refusals.refused),
-    Before(find=groups.not_admitted),
+    Before(find=groups.not_admitted, said=("queue", "Queue", "quota", "Quota"), is_foreign=True),
     Before(find=refusals.without_pods),
     Before(find=placed.not_pending),
     Before(find=held.gated, is_last_word=True),
@@ -173,13 +182,16 @@ def answer(picture: Picture) -> Answer:
 
 def _first(found: Sequence[Confirmable], picture: Picture) -> Finding | None:
     """Return the first finding that the scheduler's message confirms, if it says why no node is available."""
+    return next((finding for finding, words in found if _confirms(picture, words)), None)
+
+
+def _confirms(picture: Picture, words: tuple[str, ...]) -> bool:
+    """Return whether the scheduler's message has one of the words, or does not say why no node is available."""
     message = text_at(picture.scheduled, "message")
-    ruled = picture.is_waiting and ("nodes are available" in message or "pod group is unschedulable" in message)
-    spoken = message.partition("preemption:")[0]
-    for finding, words in found:
-        if not ruled or not words or any(word in spoken for word in words):
-            return finding
-    return None
+    if not (words and picture.is_waiting and any(each in message for each in _RULES)):
+        return True
+    spoken = _NAMES.sub("", message.partition("preemption:")[0])
+    return any(word in spoken for word in words)
 
 
 def _found(picture: Picture) -> Iterator[Confirmable]:
@@ -201,7 +213,9 @@ def _early(picture: Picture) -> Iterator[Confirmable]:
     """Yield the findings that do not depend on nodes, up to the first that means that the pod does not wait."""
     found = False
     for cause in BEFORE:
-        if not (found and cause.is_last_word) and (finding := cause.find(picture)):
+        if (found and cause.is_last_word) or (cause.is_foreign and not _confirms(picture, cause.said)):
+            continue
+        if finding := cause.find(picture):
             found = True
             yield finding, cause.said
             if not finding.waits:
@@ -235,7 +249,9 @@ def _walk(picture: Picture) -> tuple[list[Confirmable], Step]:
 def _beside(step: Step) -> Iterator[tuple[Finding, tuple[str, ...]]]:
     """Yield the findings about the pods beside which the pod, or its group, has to be placed."""
     around = neighbours.Around(step)
-    kept = tuple(each for each in step.nodes if not around.against(each))
+    # A pod on a node that was not read may be one that a rule is about.
+    known = not around.is_asked or all(each.pods is not None for each in step.every)
+    kept = tuple(each for each in step.nodes if not (known and around.against(each)))
     if not kept:
         yield neighbours.crowded(step, around), _BESIDE
     else:
@@ -247,11 +263,10 @@ def _beside(step: Step) -> Iterator[tuple[Finding, tuple[str, ...]]]:
 
 
 def _precise(said: tuple[str, ...], step: Step) -> tuple[str, ...]:
-    """Return the words of a step, with the pod's own devices where the scheduler names the resource that is short."""
-    own = [name for name in step.wants if is_device(name)]
-    if said is not _INSUFFICIENT or not own:
+    """Return the words of a step, with the pod's own resources where the scheduler names the one that is short."""
+    if said is not _INSUFFICIENT:
         return said
-    return (*(f"Insufficient {name}" for name in own), "Insufficient cpu", "Insufficient memory", "Too many pods")
+    return (*(f"Insufficient {name}" for name in step.wants if name != POD_SLOTS), "Too many pods")
 
 
 def _said(picture: Picture) -> Said:

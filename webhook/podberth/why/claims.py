@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from ..kube.selector import node_selector_matches
 from ..kube.unchecked import list_at, mapping_at, text_at
-from .finding import Finding, counted, listed, named
+from ..words import counted, listed, named
+from .finding import Finding
 from .machines import Machine
 from .picture import Document, Picture, Ref
 from .steps import Step
@@ -76,7 +77,7 @@ def elsewhere(step: Step) -> Finding:
     return Finding(
         cause="claim elsewhere",
         title=f"the devices of ResourceClaim {listed(names)} are on a node that it cannot use",
-        evidence=(f"nodes that fit otherwise: {named(each.name for each in step.nodes)}", *step.by_reason),
+        evidence=(f"nodes that fit otherwise: {named(sorted(each.name for each in step.nodes))}", *step.by_reason),
         do=("delete the pods that share the claim, or let each pod have a claim of its own by a template",),
     )
 

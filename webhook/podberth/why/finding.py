@@ -1,13 +1,9 @@
-"""The finding of one cause, the answer made of them, and the words that findings share."""
+"""The finding of one cause, the answer made of them."""
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from .picture import NotRead
-
-MOST_NAMED: Final = 3
-"""The most names in one line: an answer fits on one screen."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,31 +63,3 @@ class Answer:
             "scheduler": {"name": self.said.scheduler, "reason": self.said.reason, "message": self.said.message},
             "unread": [{"want": each.want, "why": each.why} for each in self.unread],
         }
-
-
-# ---- words -----------------------------------------------------------------------------------------------------------
-
-
-def named(names: Iterable[str]) -> str:
-    """Return the first few names in sorted order, with the number of the others: ``a, b, c and 4 more``."""
-    every = sorted(names)
-    left = len(every) - MOST_NAMED
-    return ", ".join(every[:MOST_NAMED]) + (f" and {left} more" if left > 0 else "")
-
-
-def counted(number: int, what: str) -> str:
-    """Return a number with its noun: ``1 node``, ``2 nodes``."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def lasting(seconds: float) -> str:
-    """Return a duration as text, in the largest unit that gives at least 2: ``90 s``, ``3 min``, ``364 d``."""
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{max(seconds, 0):.0f} s"
-
-
-def listed(texts: Sequence[str], last: str = "and") -> str:
-    """Return texts as a list in a sentence: ``a, b and c``."""
-    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {last} {texts[-1]}" if texts else ""

@@ -16,11 +16,12 @@ from ..topology.index import Need, TopologyIndex
 from ..topology.pod_groups import POD_GROUP_KINDS, min_member
 from ..topology.queues import QUEUE_FORMS
 from ..wellknown import GANG_LABEL
+from ..words import named
 from ..workload.gangs import gang_of
 from ..workload.gpus import gpu_facts
 from ..workload.templates import Template
 from .amounts import is_device
-from .finding import Finding, named
+from .finding import Finding
 from .picture import ALL_PODS, Document, Picture, Ref, pods_in
 from .room import near
 from .steps import Step
@@ -52,7 +53,7 @@ def not_admitted(picture: Picture) -> Finding | None:
     """Return the finding if Kueue has not admitted the Workload of the pod, or of its controller."""
     if not _is_queued(picture) or (picture.pod is not None and not picture.is_waiting):
         return None
-    found = next((each for each in picture.listed(_workloads(picture)) if _is_of(picture, each)), None)
+    found = max(_own_workloads(picture), key=_standing, default=None)
     conditions = {text_at(each, "type"): each for each in list_at(found, "status", "conditions")}
     if found is None or at(conditions.get("Admitted"), "status") == "True":
         return None
@@ -125,7 +126,7 @@ def group_missing(picture: Picture) -> Finding | None:
             return Finding(
                 cause="group",
                 title=f"PodGroup {name} starts {least} pods together, and has {len(members)}",
-                evidence=(f"pods of it: {named(text_at(each, 'metadata', 'name') for each in members)}",),
+                evidence=(f"pods of it: {named(sorted(text_at(each, 'metadata', 'name') for each in members))}",),
                 do=(
                     f"create the other {least - len(members)}, or see why their controller does not:",
                     f"kubectl get events -n {picture.namespace} --field-selector reason=FailedCreate",
@@ -161,7 +162,7 @@ def no_room_at_once(step: Step) -> Finding | None:
         least = 0 if group is None else min_member(kind.api_groups[0], group)
         placed = [each for each in _members(picture, kind, name) if text_at(each, "spec", "nodeName")]
         room = sum(
-            max(0, min(each.free.get(r, 0) // amount for r, amount in step.wants.items() if r in each.offers))
+            max(0, min((each.free[r] // amount for r, amount in step.wants.items() if r in each.offers), default=0))
             for each in step.nodes
         )
         short = next((r for r in sorted(step.wants) if is_device(r)), "cpu")
@@ -203,14 +204,32 @@ def _is_queued(picture: Picture) -> bool:
     return queued or any(text_at(each, "name").startswith(f"{_KUEUE}/") for each in gates)
 
 
-def _is_of(picture: Picture, workload: Document) -> bool:
-    """Return whether a Workload is that of the pod or of one of its controllers."""
-    objects: list[Document] = [*picture.controllers, *([picture.pod] if picture.pod else [])]
-    uids = {text_at(each, "metadata", "uid") for each in objects}
-    uids |= {text_at(one, "uid") for each in objects for one in list_at(each, "metadata", "ownerReferences")}
+def _own_workloads(picture: Picture) -> list[Document]:
+    """Return the Workloads of the pod and of the controllers above it; without a pod, of all controllers."""
+    objects = list(picture.controllers) if picture.pod is None else [picture.pod]
+    above = {text_at(each, "metadata", "uid"): each for each in picture.controllers}
+    uids: set[str] = set()
+    for each in objects:  # grows by the controllers above each
+        uids.add(text_at(each, "metadata", "uid"))
+        owners = {text_at(one, "uid") for one in list_at(each, "metadata", "ownerReferences")}
+        objects += [above[uid] for uid in owners - uids if uid in above and above[uid] not in objects]
+        uids |= owners
     named_ones = {annotations(each).get(_WORKLOAD) for each in objects}
-    owners = {text_at(each, "uid") for each in list_at(workload, "metadata", "ownerReferences")}
-    return bool(owners & (uids - {""})) or text_at(workload, "metadata", "name") in named_ones
+    return [
+        each
+        for each in picture.listed(_workloads(picture))
+        if text_at(each, "metadata", "name") in named_ones
+        or (uids - {""}).intersection(text_at(one, "uid") for one in list_at(each, "metadata", "ownerReferences"))
+    ]
+
+
+def _standing(workload: Document) -> tuple[bool, str]:
+    """Return the rank of a Workload among several of one controller: the newest that has not ended."""
+    ended = any(
+        text_at(each, "type") == "Finished" and text_at(each, "status") == "True"
+        for each in list_at(workload, "status", "conditions")
+    )
+    return not ended, text_at(workload, "metadata", "creationTimestamp")
 
 
 def _workloads(picture: Picture) -> Ref:

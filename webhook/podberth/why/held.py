@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
+from ..kube.object_names import is_subdomain
 from ..kube.unchecked import list_at, text_at
-from .finding import Finding, counted, lasting, listed
+from ..words import counted, lasting, listed
+from .finding import Finding
 from .picture import ALL_PODS, DEFAULT_SCHEDULER, Picture, Ref, pods_by
 
 # The owner of a gate is the domain of its name (KEP-3521); these are the domains that users know by another name.
@@ -16,7 +18,8 @@ _PATIENCE_SECONDS: Final = 15.0
 def needs(picture: Picture) -> Iterator[Ref]:
     """Yield the pods of the scheduler that a waiting pod names, if no scheduler has looked at the pod."""
     unseen = picture.is_waiting and not picture.scheduled
-    if unseen and picture.scheduler != DEFAULT_SCHEDULER and ALL_PODS not in picture.read:
+    named = picture.scheduler != DEFAULT_SCHEDULER and is_subdomain(picture.scheduler)
+    if unseen and named and ALL_PODS not in picture.read:
         yield pods_by(picture.scheduler)
 
 
@@ -48,7 +51,7 @@ def unserved(picture: Picture) -> Finding | None:
     if not picture.is_waiting or picture.scheduled or list_at(picture.spec, "schedulingGates"):
         return None
     name = picture.scheduler
-    if _is_seen(picture, name):
+    if _is_seen(picture) is not False or _waited(picture) <= _PATIENCE_SECONDS:
         return None
     return Finding(
         cause="scheduler",
@@ -68,12 +71,13 @@ def unseen(picture: Picture) -> Finding | None:
     """Return the finding if the pod's scheduler is there and has not looked at the pod, which may be new."""
     if not picture.is_waiting or picture.scheduled or list_at(picture.spec, "schedulingGates"):
         return None
-    waited = picture.age(text_at(picture.pod, "metadata", "creationTimestamp"))
+    waited = _waited(picture)
+    others = ", though that scheduler has looked at other pods" if _is_seen(picture) else ""
     if waited > _PATIENCE_SECONDS:
         return Finding(
             cause="scheduler",
             title=f"scheduler {picture.scheduler} has not looked at it for {lasting(waited)}",
-            evidence=("the pod has no condition PodScheduled, though that scheduler has looked at other pods",),
+            evidence=(f"the pod has no condition PodScheduled{others}",),
             do=("look into the scheduler's log; a pod that its plugins hold back has no condition either",),
         )
     return Finding(
@@ -83,11 +87,17 @@ def unseen(picture: Picture) -> Finding | None:
     )
 
 
-def _is_seen(picture: Picture, scheduler: str) -> bool:
-    """Return whether a scheduler has looked at some pod, or is Kubernetes' own; True if that was not read."""
-    pods = picture.pods(pods_by(scheduler)) if scheduler != DEFAULT_SCHEDULER else None
-    return pods is None or any(
+def _waited(picture: Picture) -> float:
+    return picture.age(text_at(picture.pod, "metadata", "creationTimestamp"))
+
+
+def _is_seen(picture: Picture) -> bool | None:
+    """Return whether the pod's scheduler has looked at some pod; None if that was not read."""
+    pods = picture.pods(pods_by(picture.scheduler))
+    found = pods is not None and any(
         text_at(one, "type") == "PodScheduled" and text_at(one, "reason") != "SchedulingGated"
         for each in pods
         for one in list_at(each, "status", "conditions")
     )
+    # Kubernetes' own scheduler is there even if no pod shows it.
+    return found or (None if pods is None or picture.scheduler == DEFAULT_SCHEDULER else False)

@@ -4,17 +4,21 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..kube.pod import labels
 from ..kube.selector import label_selector_matches
 from ..kube.unchecked import list_at, text_at
-from .finding import Finding, counted, listed, named
+from ..words import counted, listed, named
+from .finding import Finding
 from .machines import Machine
 from .picture import Document
 from .selection import selects
 from .steps import Step
 
+_Port: TypeAlias = tuple[str, int, str]  # protocol, number, address
+# kubernetes pkg/scheduler/framework, DefaultBindAllHostIP
+_ANY_ADDRESS: Final = "0.0.0.0"  # noqa: S104 - it is compared, and nothing listens on it
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
@@ -41,30 +45,35 @@ class Around:
         return bool(rules or spreads) or "anti-affinity" in text_at(self.step.picture.scheduled, "message")
 
     @cached_property
-    def _bad_domains(self) -> dict[str, tuple[set[tuple[str, str]], bool]]:
-        """The topology domains that each rule allows (True) or forbids (False), by the words for the rule."""
-        found: dict[str, tuple[set[tuple[str, str]], bool]] = {}
+    def _rules(self) -> list[tuple[str, str, set[str], bool]]:
+        """Each rule about a domain: its words, its topology key, and the values that it allows (True) or forbids."""
+        found: list[tuple[str, str, set[str], bool]] = []
         for term in list_at(self._pod, "spec", "affinity", "podAffinity", _REQUIRED):
             domains = self._domains(term, self._pod)
             if not domains and self._matches(term, self._pod, self._pod):
                 continue  # the first of a group that wants to be together
-            found[f"pod affinity to {_phrase(term)}"] = domains, True
+            found.append((f"pod affinity to {_phrase(term)}", text_at(term, "topologyKey"), domains, True))
         for term in list_at(self._pod, "spec", "affinity", "podAntiAffinity", _REQUIRED):
-            found[f"pod anti-affinity to {_phrase(term)}"] = self._domains(term, self._pod), False
-        for machine, other in self._placed:
-            for term in list_at(other, "spec", "affinity", "podAntiAffinity", _REQUIRED):
-                key = text_at(term, "topologyKey")
-                if key in machine.labels and self._matches(term, other, self._pod):
-                    domains, _ = found.setdefault(
-                        f"anti-affinity of {text_at(other, 'metadata', 'name')}", (set(), False)
-                    )
-                    domains.add((key, machine.labels[key]))
+            domains = self._domains(term, self._pod)
+            found.append((f"pod anti-affinity to {_phrase(term)}", text_at(term, "topologyKey"), domains, False))
         return found
 
     @cached_property
-    def _spreads(self) -> dict[str, tuple[str, set[str]]]:
-        """The topology key, and the domains that still take the pod, of each spread constraint, by its words."""
-        found: dict[str, tuple[str, set[str]]] = {}
+    def _kept_off(self) -> dict[str, dict[str, str]]:
+        """The domains that pods keep to themselves by anti-affinity: topology key, value, and the name of one pod."""
+        found: dict[str, dict[str, str]] = {}
+        for machine, other in self._placed:
+            for term in list_at(other, "spec", "affinity", "podAntiAffinity", _REQUIRED):
+                key = text_at(term, "topologyKey")
+                value = machine.labels.get(key)
+                if value is not None and value not in found.get(key, {}) and self._matches(term, other, self._pod):
+                    found.setdefault(key, {})[value] = _name(other)
+        return found
+
+    @cached_property
+    def _spreads(self) -> list[tuple[str, str, set[str]]]:
+        """Each spread constraint: its words, its topology key, and the domains that still take the pod."""
+        found: list[tuple[str, str, set[str]]] = []
         for each in list_at(self._pod, "spec", "topologySpreadConstraints"):
             key = text_at(each, "topologyKey")
             if each.get("whenUnsatisfiable") == "ScheduleAnyway":
@@ -77,29 +86,31 @@ class Around:
             enough = len(counts) >= (each.get("minDomains") or 1)
             least = min(counts.values(), default=0) if enough else 0
             most = each.get("maxSkew") or 1
-            found[f"topology spread over {key}"] = key, {d for d, n in counts.items() if n + own - least <= most}
+            left = {domain for domain, number in counts.items() if number + own - least <= most}
+            found.append((f"topology spread over {key}", key, left))
         return found
 
     @cached_property
-    def _ports(self) -> set[tuple[str, int]]:
-        return set(_host_ports(self._pod))
+    def _ports(self) -> list[_Port]:
+        return list(_host_ports(self._pod))
 
     def against(self, machine: Machine) -> list[str]:
         """Return the words for the rules because of which the pod cannot be on a node; empty if it can."""
-        found = []
-        for words, (domains, wanted) in self._bad_domains.items():
-            inside = any(machine.labels.get(key) == value for key, value in domains)
-            if inside is not wanted:
-                found.append(words)
-        found += [words for words, (key, left) in self._spreads.items() if machine.labels.get(key) not in left]
-        if self._ports and any(self._ports.intersection(_host_ports(pod)) for pod in machine.held_by):
-            found.append(f"host port {listed(sorted(str(port) for _, port in self._ports))}")
-        return found
+        own = machine.labels
+        found = [words for words, key, domains, wanted in self._rules if (own.get(key) in domains) is not wanted]
+        for key, values in self._kept_off.items():
+            if own.get(key) in values:
+                found.append(f"anti-affinity of {values[own[key]]}")
+        found += [words for words, key, left in self._spreads if own.get(key) not in left]
+        taken = [port for pod in machine.held_by for port in _host_ports(pod)] if self._ports else []
+        if clashing := [port for port in self._ports if any(_clash(port, each) for each in taken)]:
+            found.append(f"host port {listed(sorted(str(port) for _, port, _ in clashing))}")
+        return list(dict.fromkeys(found))
 
-    def _domains(self, term: Document, of: Document) -> set[tuple[str, str]]:
+    def _domains(self, term: Document, of: Document) -> set[str]:
         key = text_at(term, "topologyKey")
         return {
-            (key, machine.labels[key])
+            machine.labels[key]
             for machine, pod in self._placed
             if key in machine.labels and self._matches(term, of, pod)
         }
@@ -116,11 +127,17 @@ class Around:
         return label_selector_matches(term.get("labelSelector"), labels(pod))
 
 
-def _host_ports(pod: Document) -> Iterator[tuple[str, int]]:
+def _host_ports(pod: Document) -> Iterator[_Port]:
     for container in list_at(pod, "spec", "containers"):
         for port in list_at(container, "ports"):
             if number := port.get("hostPort"):
-                yield text_at(port, "protocol") or "TCP", number
+                yield text_at(port, "protocol") or "TCP", number, text_at(port, "hostIP") or _ANY_ADDRESS
+
+
+def _clash(one: _Port, other: _Port) -> bool:
+    """Return whether two host ports are one: the address of all interfaces meets every address."""
+    addresses = {one[2], other[2]}
+    return one[:2] == other[:2] and (len(addresses) == 1 or _ANY_ADDRESS in addresses)
 
 
 def _phrase(term: Document) -> str:
@@ -136,16 +153,20 @@ def crowded(step: Step, around: Around) -> Finding:
     for machine in step.nodes:
         for words in around.against(machine):
             by_rule.setdefault(words, []).append(machine.name)
-    rules = sorted(by_rule, key=lambda words: -len(by_rule[words]))
+    rules = sorted(by_rule, key=lambda words: -len(by_rule[words]))  # stable: the pod's own rules come first
     rule = rules[0]
     return Finding(
         cause="neighbours",
         title=f"its {rule} leaves none of {counted(len(step.nodes), 'node')} with room"
         if not rule.startswith("anti-affinity of")
         else f"{rule} keeps it off the nodes that have room",
-        evidence=(*(f"{words}: against {named(by_rule[words])}" for words in rules[:4]), *step.by_reason),
+        evidence=(*(f"{words}: against {named(sorted(by_rule[words]))}" for words in rules[:4]), *step.by_reason),
         do=(
             "loosen the rule in the template (preferred instead of required, ScheduleAnyway instead of DoNotSchedule)",
             "or add nodes with the labels that it names",
         ),
     )
+
+
+def _name(pod: Document) -> str:
+    return f"{text_at(pod, 'metadata', 'namespace')}/{text_at(pod, 'metadata', 'name')}"

@@ -3,7 +3,7 @@
 A cause asks for further objects by ``Ref``. The reader gets them and makes the next picture, until no cause asks.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -185,6 +185,26 @@ class Picture:
     def refusals(self) -> Ref:
         """The Events about pods that controllers of the namespace could not create."""
         return Ref("", ("v1",), "events", self.namespace, fields="reason=FailedCreate")
+
+
+def last_seen(event: Document) -> str:
+    """Return when an Event was seen last, to the second, in the API's format; empty if it does not say."""
+    found = (
+        text_at(event, "series", "lastObservedTime")
+        or text_at(event, "lastTimestamp")
+        or text_at(event, "eventTime")
+        or text_at(event, "metadata", "creationTimestamp")
+    )
+    return f"{found[:19]}Z" if found else ""
+
+
+def is_about(event: Document, uids: Collection[str]) -> bool:
+    """Return whether an Event is about an object with one of these uids; True if the Event or all of these have none.
+
+    An object that was deleted and made again has the name of the old one, and Events live for an hour.
+    """
+    own = text_at(event, "involvedObject", "uid")
+    return not own or own in uids or not any(uids)
 
 
 def _in(pod: Document, namespace: str) -> bool:

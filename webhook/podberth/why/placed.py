@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..kube.unchecked import at, list_at, mapping_at, text_at
-from .finding import Finding, lasting
-from .picture import Document, Picture, Ref
+from ..words import lasting
+from .finding import Finding
+from .picture import Document, Picture, Ref, is_about, last_seen
 
 # kubernetes pkg/kubelet/images/types.go
 _IMAGE: Final = frozenset(
@@ -13,6 +14,19 @@ _IMAGE: Final = frozenset(
 )
 _CRASHED: Final = frozenset({"CrashLoopBackOff", "RunContainerError", "CreateContainerError", "StartError"})
 _CONFIGURED: Final = "CreateContainerConfigError"
+# The Warnings that say why a container cannot be created; others are about something else, or about no fault.
+# kubernetes pkg/kubelet/events/event.go, and the attach/detach controller.
+_UNSTARTED: Final = frozenset(
+    {
+        "FailedAttachVolume",
+        "FailedCreatePodContainer",
+        "FailedCreatePodSandBox",
+        "FailedMapVolume",
+        "FailedMount",
+        "FailedPrepareDynamicResources",
+        "NetworkNotReady",
+    }
+)
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
@@ -51,13 +65,22 @@ def _troubled(picture: Picture, status: Document, what: str) -> Finding | None:
         )
     if reason in _CRASHED:
         last = mapping_at(status, "lastState", "terminated")
-        ended = f"the last time it ended with code {last.get('exitCode')}" if last else "it has not started yet"
+        before = f"the last time it ended with code {last.get('exitCode')}" if last else "it has not started yet"
         return _not_pending(
             picture,
             "crash",
             f"{what} {name} does not stay up: {reason}, restarted {at(status, 'restartCount') or 0} times",
-            (*evidence, f"{ended} {text_at(last, 'reason')}".strip()),
+            (*evidence, f"{before} {text_at(last, 'reason')}".strip()),
             f"kubectl logs {_name(picture)} -n {picture.namespace} -c {name} --previous",
+        )
+    ended = mapping_at(status, "state", "terminated")
+    if what == "init container" and ended.get("exitCode"):
+        return _not_pending(
+            picture,
+            "crash",
+            f"{what} {name} has failed, and is started again: restarted {at(status, 'restartCount') or 0} times",
+            (f"the last time it ended with code {ended['exitCode']} {text_at(ended, 'reason')}".strip(),),
+            f"kubectl logs {_name(picture)} -n {picture.namespace} -c {name}",
         )
     if reason == _CONFIGURED:
         return _not_pending(
@@ -81,8 +104,7 @@ def _troubled(picture: Picture, status: Document, what: str) -> Finding | None:
 
 def _starting(picture: Picture) -> Finding:
     """Return the finding about a placed pod whose containers are not created yet."""
-    warnings = [each for each in picture.listed(picture.events) if text_at(each, "type") == "Warning"]
-    latest = max(warnings, key=lambda each: text_at(each, "lastTimestamp"), default=None)
+    latest = _warning(picture)
     node = text_at(picture.spec, "nodeName")
     if latest is None:
         return _not_pending(
@@ -100,6 +122,19 @@ def _starting(picture: Picture) -> Finding:
         (message,),
         "fix what the message names; the kubelet tries again by itself",
     )
+
+
+def _warning(picture: Picture) -> Document | None:
+    """Return the newest Event that says why the pod cannot start; None if a later one says that it goes on."""
+    uids = (text_at(picture.pod, "metadata", "uid"),)
+    events = [each for each in picture.listed(picture.events) if is_about(each, uids)]
+    normal = max((last_seen(each) for each in events if text_at(each, "type") == "Normal"), default="")
+    warnings = [
+        each
+        for each in events
+        if text_at(each, "type") == "Warning" and text_at(each, "reason") in _UNSTARTED and last_seen(each) >= normal
+    ]
+    return max(warnings, key=last_seen, default=None)
 
 
 def _running(picture: Picture) -> Finding:

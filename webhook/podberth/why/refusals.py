@@ -4,12 +4,15 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ..kube.unchecked import list_at, mapping_at, text_at
-from .finding import Finding, lasting
-from .picture import Document, Picture, Ref
+from ..kube.object_names import is_subdomain
+from ..kube.unchecked import count, list_at, mapping_at, text_at
+from ..words import lasting
+from .finding import Finding
+from .picture import Document, Picture, Ref, is_about, last_seen
 
 # Two lines of a terminal.
 _LONGEST: Final = 120
+_NAMESPACED: Final = re.compile(r"kubectl (describe|create)")
 _Reading = Callable[[re.Match[str]], tuple[str, tuple[str, ...]]]
 
 
@@ -39,11 +42,16 @@ def _uncalled(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
     )
 
 
+def _command(verb: str, name: str) -> tuple[str, ...]:
+    """Return a command about an object that the text of an Event names; none if it is no name but text for a shell."""
+    return (f"kubectl {verb} {name}",) if is_subdomain(name) else ()
+
+
 def _quota(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
     name = found["name"]
     return (
         f"ResourceQuota {name} is used up",
-        (f"ask for less, or delete pods of the namespace, or have the quota raised: kubectl describe quota {name}",),
+        ("ask for less, or delete pods of the namespace, or have the quota raised", *_command("describe quota", name)),
     )
 
 
@@ -64,7 +72,10 @@ def _priority(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
 def _account(found: re.Match[str]) -> tuple[str, tuple[str, ...]]:
     return (
         f"ServiceAccount {found['name']} does not exist",
-        (f"kubectl create serviceaccount {found['name']}, or change serviceAccountName of the pod template",),
+        (
+            "create it, or change serviceAccountName of the pod template",
+            *_command("create serviceaccount", found["name"]),
+        ),
     )
 
 
@@ -99,7 +110,7 @@ def refused(picture: Picture) -> Finding | None:
     """Return the finding if the workload's controller cannot create pods, and no pod of it waits."""
     if picture.is_waiting:
         return None
-    latest = max(_refusals(picture), key=_last, default=None)
+    latest = max(_refusals(picture), key=last_seen, default=None)
     if latest is None or _is_over(picture, latest):
         return None
     message = " ".join(text_at(latest, "message").split())
@@ -114,10 +125,10 @@ def refused(picture: Picture) -> Finding | None:
         cause="refused",
         title=title,
         evidence=(
-            f"{who} cannot create pods; the last try was {lasting(picture.age(_last(latest)))} ago",
+            f"{who} cannot create pods; the last try was {lasting(picture.age(last_seen(latest)))} ago",
             message,
         ),
-        do=tuple(f"{each} -n {picture.namespace}" if "kubectl describe" in each else each for each in do),
+        do=tuple(f"{each} -n {picture.namespace}" if _NAMESPACED.search(each) else each for each in do),
     )
 
 
@@ -125,7 +136,7 @@ def without_pods(picture: Picture) -> Finding | None:
     """Return the finding if the workload has no pod and none was refused: it is suspended, or wants no pods."""
     if picture.pod is not None:
         return None
-    for each in picture.controllers:
+    for each in _current(picture):
         kind, name, spec = text_at(each, "kind"), text_at(each, "metadata", "name"), mapping_at(each, "spec")
         if ended := next((text_at(one, "type") for one in _ended(each)), ""):
             return Finding(cause="ended", title=f"{kind} {name} has ended: {ended}", waits=False)
@@ -155,6 +166,17 @@ def without_pods(picture: Picture) -> Finding | None:
     )
 
 
+def _current(picture: Picture) -> list[Document]:
+    """Return the controllers that say why there is no pod: of a CronJob, the newest Job unless all Jobs have ended."""
+    jobs = [each for each in picture.controllers if text_at(each, "kind") == "Job"]
+    newest = max(
+        jobs, key=lambda each: (not any(_ended(each)), text_at(each, "metadata", "creationTimestamp")), default={}
+    )
+    if newest and not any(_ended(newest)):
+        return [newest]
+    return [*(each for each in picture.controllers if each not in jobs), *([newest] if newest else [])]
+
+
 def _ended(controller: Document) -> Iterator[Document]:
     """Yield the conditions of a Job that say that it makes no more pods (kubernetes/api batch/v1 JobConditionType)."""
     for each in list_at(controller, "status", "conditions"):
@@ -164,28 +186,51 @@ def _ended(controller: Document) -> Iterator[Document]:
 
 def _refusals(picture: Picture) -> list[Document]:
     """Return the Events about refused pods of the workload or of a controller below it."""
-    names = {(text_at(each, "kind"), text_at(each, "metadata", "name")) for each in picture.controllers}
     return [
         each
         for each in picture.listed(picture.refusals)
-        if (text_at(each, "involvedObject", "kind"), text_at(each, "involvedObject", "name")) in names
-        or (text_at(each, "involvedObject", "name") == picture.name and _is_kind(picture.kind, each))
+        if (own := _controller(picture, each))
+        or (own is None and text_at(each, "involvedObject", "name") == picture.name and _is_kind(picture.kind, each))
     ]
+
+
+def _controller(picture: Picture, event: Document) -> Document | None:
+    """Return the controller that an Event is about; empty if it was about one of the same name before, None if none."""
+    key = text_at(event, "involvedObject", "kind"), text_at(event, "involvedObject", "name")
+    for each in picture.controllers:
+        if (text_at(each, "kind"), text_at(each, "metadata", "name")) == key:
+            return each if is_about(event, (text_at(each, "metadata", "uid"),)) else {}
+    return None
 
 
 def _is_kind(kind: str, event: Document) -> bool:
     return kind in {"workload", text_at(event, "involvedObject", "kind").lower()}
 
 
-def _last(event: Document) -> str:
-    return (
-        text_at(event, "series", "lastObservedTime")
-        or text_at(event, "lastTimestamp")
-        or text_at(event, "eventTime")
-        or text_at(event, "metadata", "creationTimestamp")
-    )
-
-
 def _is_over(picture: Picture, event: Document) -> bool:
-    """Return whether a pod of the workload was created after the refusal."""
-    return any(text_at(each, "metadata", "creationTimestamp") > _last(event)[:19] for each in picture.siblings)
+    """Return whether a pod of the workload was created after the refusal, or its controller has all its pods."""
+    if any(text_at(each, "metadata", "creationTimestamp") > last_seen(event) for each in picture.siblings):
+        return True
+    controller = _controller(picture, event)
+    return bool(controller) and _is_complete(controller or {})
+
+
+def _is_complete(controller: Document) -> bool:
+    """Return whether a controller has all pods that it wants, or wants none any more."""
+    spec, status = mapping_at(controller, "spec"), mapping_at(controller, "status")
+    match text_at(controller, "kind"):
+        case "Job":
+            wanted = min(count(spec.get("parallelism"), 1), _left(spec, status))
+            return any(_ended(controller)) or count(status.get("active")) >= wanted
+        case "DaemonSet":
+            return count(status.get("currentNumberScheduled")) >= count(status.get("desiredNumberScheduled"))
+        case "CronJob":
+            return False
+        case _:
+            return count(status.get("replicas")) >= count(spec.get("replicas"), 1)
+
+
+def _left(spec: Document, status: Document) -> int:
+    """Return how many pods of a Job have still to succeed."""
+    completions = count(spec.get("completions"), count(spec.get("parallelism"), 1))
+    return max(0, completions - count(status.get("succeeded")))

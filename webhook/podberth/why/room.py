@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..kube.unchecked import at, text_at
+from ..words import counted, lasting, listed, named
 from .amounts import POD_SLOTS, is_device, number, shown
-from .finding import Finding, counted, lasting, listed, named
+from .finding import Finding
 from .machines import Machine
 from .picture import Document
 from .selection import barriers, selects
@@ -32,7 +33,7 @@ def full(step: Step) -> Finding:
     apart = most < wanted <= together
     asked = [each for each in sorted(_counted(step).items()) if each[0] != POD_SLOTS]
     evidence = (
-        f"it asks for {listed([shown(each, amount) for each, amount in asked])}",
+        *([f"it asks for {listed([shown(each, amount) for each, amount in asked])}"] if asked else []),
         *(near(step, each, name) for each in nearest),
         *_holders(nodes, name),
         *_elsewhere(step),
@@ -118,7 +119,7 @@ def _elsewhere(step: Step) -> Iterator[str]:
         if rooms := [each for each in nodes if each.pods is not None and has_room(step, each)]:
             # A node that is not selected went before its taints were looked at.
             why = (selects(step, rooms[0]) and listed(barriers(step, rooms[0]))) or words
-            yield f"enough is free on {named(each.name for each in rooms)}, which it cannot use: {why}"
+            yield f"enough is free on {named(sorted(each.name for each in rooms))}, which it cannot use: {why}"
 
 
 def _preemption(step: Step, name: str) -> str:
@@ -153,7 +154,9 @@ def _free_up(step: Step, machine: Machine, name: str, lack: int) -> Iterator[str
             f"ask the owner of {_name(enough)}, on {machine.name}, or of the others: "
             f"{machine.name} lacks {number(name, lack)}"
         )
-    if _priority(step.picture.pod or {}) <= min((_priority(each) for each, _ in held), default=0):
+    pod = step.picture.pod or {}
+    may = text_at(pod, "spec", "preemptionPolicy") != "Never"
+    if may and _priority(pod) <= min((_priority(each) for each, _ in held), default=0):
         yield "a PriorityClass above the holders' lets it preempt them: kubectl get priorityclasses"
 
 

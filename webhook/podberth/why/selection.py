@@ -8,8 +8,9 @@ from ..kube.pod import annotations
 from ..kube.selector import node_selector_matches, tolerated
 from ..kube.unchecked import list_at, mapping_at, text_at
 from ..wellknown import APPLIED_ANNOTATION
+from ..words import counted, listed, named
 from .capacity import lacking
-from .finding import Finding, counted, listed, named
+from .finding import Finding
 from .machines import Machine
 from .picture import Document
 from .steps import Step
@@ -54,7 +55,7 @@ def unselected(step: Step) -> Finding:
     if mine:
         title = f"podberth's policy {listed(policies)} requires nodes of which none fits"
     elif others:
-        title = f"only nodes that lack what it asks for match {wanted}: {named(each.name for each in others)}"
+        title = f"only nodes that lack what it asks for match {wanted}: {named(sorted(each.name for each in others))}"
     else:
         title = f"no node matches {wanted}"
     evidence = [*filter(None, (lacking(step, each) for each in others[:_MOST_NODES])), *_requirements(step, terms)]
@@ -173,7 +174,10 @@ def tainted(step: Step) -> Finding:
     return Finding(
         cause="taint",
         title=title,
-        evidence=(*(f"{word}: {counted(len(n), 'node')} ({named(n)})" for word, n in keeping.items()), *step.by_reason),
+        evidence=(
+            *(f"{word}: {counted(len(n), 'node')} ({named(sorted(n))})" for word, n in keeping.items()),
+            *step.by_reason,
+        ),
         do=tuple(_remedies(states, by_taint, taints, keeping)),
     )
 

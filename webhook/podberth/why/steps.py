@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from ..words import counted, named
 from .amounts import requested
-from .finding import counted, named
 from .machines import Machine
 from .picture import Picture
 
@@ -41,5 +41,8 @@ class Step:
         """The nodes that earlier steps took as one line of evidence; empty if they took none."""
         if not self.gone:
             return ()
-        texts = [f"{len(nodes):,} {words} ({named(each.name for each in nodes)})" for words, nodes in self.gone.items()]
+        texts = [
+            f"{len(nodes):,} {words} ({named(sorted(each.name for each in nodes))})"
+            for words, nodes in self.gone.items()
+        ]
         return (f"out, of {counted(len(self.every), 'node')}: {'; '.join(texts)}",)

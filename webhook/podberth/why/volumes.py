@@ -5,7 +5,8 @@ from typing import Any
 
 from ..kube.selector import node_selector_matches
 from ..kube.unchecked import list_at, text_at
-from .finding import Finding, listed, named
+from ..words import listed, named
+from .finding import Finding
 from .machines import Machine
 from .picture import Document, Picture, Ref
 from .steps import Step
@@ -51,10 +52,20 @@ def unbound(picture: Picture) -> Finding | None:
 def _reason(picture: Picture, claim: Document) -> tuple[str, str] | None:
     """Return why a claim is unbound, and what to do; None if it waits for the node of its first pod."""
     storage = text_at(claim, "spec", "storageClassName")
+    if text_at(claim, "status", "phase") == "Lost":
+        volume = text_at(claim, "spec", "volumeName")
+        return (
+            f"its PersistentVolume {volume} is gone",
+            f"bring PersistentVolume {volume} back, or delete the claim and make it again",
+        )
     if not storage:
         return "it names no StorageClass", "name a StorageClass in it, or create a PersistentVolume that fits it"
     if picture.lacks(_class(storage)):
-        return f"StorageClass {storage} does not exist", "kubectl get storageclasses, and name one of these"
+        # A class needs no object if somebody makes the volumes: the name alone joins claim and volume.
+        return (
+            f"no PersistentVolume of class {storage} fits it, and no StorageClass {storage} provides one",
+            "name one of kubectl get storageclasses, or create a PersistentVolume of this class that fits it",
+        )
     found = picture.one(_class(storage))
     if found is None or text_at(found, "volumeBindingMode") == "WaitForFirstConsumer":
         return None
@@ -80,9 +91,9 @@ def apart(step: Step) -> Finding:
     }
     return Finding(
         cause="volume zone",
-        title=f"its volume {listed(names)} is only on nodes with {named(where)}, and none of these fits",
+        title=f"its volume {listed(names)} is only on nodes with {named(sorted(where))}, and none of these fits",
         evidence=(
-            f"nodes that fit otherwise: {named(each.name for each in step.nodes)}",
+            f"nodes that fit otherwise: {named(sorted(each.name for each in step.nodes))}",
             *step.by_reason,
         ),
         do=(

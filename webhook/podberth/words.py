@@ -1,0 +1,33 @@
+"""The words that several reports for people share: numbers with their noun, durations, and lists of names."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+MOST_NAMED: Final = 3
+"""The most names in one line: a report fits on one screen."""
+
+
+def named(names: Iterable[str]) -> str:
+    """Return the first few names as text, with the number of the others: ``a, b, c and 4 more``."""
+    every = list(names)
+    left = len(every) - MOST_NAMED
+    return ", ".join(every[:MOST_NAMED]) + (f" and {left:,} more" if left > 0 else "")
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number with its noun: ``1 node``, ``2,000 nodes``."""
+    several = f"{what.removesuffix('y')}ies" if what.endswith("y") else f"{what}s"
+    return f"{number:,} {what if number == 1 else several}"
+
+
+def lasting(seconds: float) -> str:
+    """Return a duration as text, in the largest unit that gives at least 2: ``90 s``, ``3 min``, ``364 d``."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(seconds, 0):.0f} s"
+
+
+def listed(texts: Sequence[str], last: str = "and") -> str:
+    """Return texts as a list in a sentence: ``a, b and c``."""
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {last} {texts[-1]}" if texts else ""
