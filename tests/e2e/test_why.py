@@ -34,7 +34,7 @@ from .why_scenes import SCENES, Scene
 
 Document = dict[str, Any]
 
-SECONDS = 60.0
+SECONDS = 180.0
 ASKER = "why-asker"
 pytestmark = pytest.mark.since(36)
 [RIGHTS] = re.findall(r"^```yaml\n(apiVersion: rbac.*?)^```$", page("docs/why.md"), re.MULTILINE | re.DOTALL)
