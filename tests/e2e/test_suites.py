@@ -42,6 +42,8 @@ NOT_TRIED = {
     ("requests-equal-limits", "the resource that differs is named, not one that is equal"): _INVALID,
     ("requests-equal-limits", "on GKE's Autopilot the limit is made of the request"): _INVALID,
     ("requests-equal-limits", "but of two that differ neither is made equal"): _INVALID,
+    ("requests-equal-limits", "Autopilot's machines can be chosen by affinity and by a class, too"): _INVALID,
+    ("requests-equal-limits", "likewise for the chips of a TPU"): _INVALID,
 }
 
 

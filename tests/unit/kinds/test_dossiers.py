@@ -63,6 +63,9 @@ ELSEWHERE = {
     ("group_checks/levels.py", "ray.io"): "how Kueue counts the pods of Ray's kinds: no fact of Ray's",
     ("kube/pod_limits.py", "yunikorn.apache.org/task-groups"): "kube is below kinds, and bounds what is parsed",
     ("lint/rules/deprecated_version.py", "scheduling.k8s.io"): "a version of Kubernetes' own API, for PriorityClass",
+    ("why/grouped.py", "kueue.x-k8s.io"): "what Kueue says in its own objects of a pod that waits is read there alone",
+    ("why/held.py", "kueue.x-k8s.io"): "whose a scheduling gate is, for people",
+    ("why/held.py", "grove.io"): "whose a scheduling gate is, for people",
     ("wellknown.py", "batch.kubernetes.io/job-completion-index"): "wellknown is below kinds; several rooms read it",
 }
 
