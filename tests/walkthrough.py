@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from difflib import unified_diff
 from pathlib import Path
 
 from pages import ROOT
@@ -71,6 +72,7 @@ def live_through(text: str, directory: Path, environ: Mapping[str, str]) -> None
     *parts, rest = done.stdout.split(END)
     printed, codes = parts[0::2], [int(code) for code in parts[1::2]]
     assert (len(printed), rest) == (len(every), "")
-    assert _lived(text, iter(printed)) == text
+    lived = _lived(text, iter(printed))
+    assert lived == text, "\n".join(unified_diff(text.splitlines(), lived.splitlines(), "the page", "what came", n=1))
     for (shown, _), code, (then, _) in zip(every, codes, [*every[1:], ("", "")], strict=True):
         assert code == 0 or then == "$ echo $?", shown
