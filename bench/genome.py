@@ -12,8 +12,10 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from podberth.devices.resources import COUNTED_KINDS, recognise
 from podberth.kube.paths import ELEMENT
-from podberth.kube.pod_limits import ALL_ENTRIES, LARGEST, MAX_BYTES, Path, excess
+from podberth.kube.pod_limits import ALL_ENTRIES, GPU_REQUESTS, LARGEST, MAX_BYTES, Path, excess
+from podberth.kube.shape import CONTAINER_LISTS
 from podberth.wellknown import APPLIED_ANNOTATION
 
 Pod: TypeAlias = dict[str, Any]
@@ -243,6 +245,7 @@ def build(genome: Genome, number: int) -> Pod:
     }
     for path, gene in sorted(genome.lists.items(), key=lambda item: (len(item[0]), item[0])):
         _put(pod, path, gene)
+    _drop_accelerators(pod)
     metadata = pod["metadata"]
     for name in ("labels", "annotations") if genome.gang or genome.text or genome.record else ():
         metadata[name] = dict(list(metadata[name].items())[: LARGEST["metadata", name] - _OWN_KEYS])
@@ -256,6 +259,23 @@ def build(genome: Genome, number: int) -> Pod:
     if genome.record:
         metadata["annotations"][APPLIED_ANNOTATION] = _forged(pod, genome.record)
     return pod
+
+
+def _drop_accelerators(pod: Pod) -> None:
+    """Take the accelerator resources that the bound for them does not permit from the pod's containers."""
+    left = GPU_REQUESTS
+    for container in (each for name in CONTAINER_LISTS for each in pod["spec"].get(name) or ()):
+        amounts = container.get("resources") or {}
+        asked = {name for kind in ("limits", "requests") for name in amounts.get(kind) or () if _counts(name)}
+        for name in sorted(asked)[max(left, 0) :]:
+            for kind in ("limits", "requests"):
+                (amounts.get(kind) or {}).pop(name, None)
+        left -= len(asked)
+
+
+def _counts(resource: str) -> bool:
+    accelerator = recognise(resource)
+    return accelerator is not None and accelerator.kind in COUNTED_KINDS
 
 
 _TASK_GROUP = "yunikorn.apache.org/task-group-name"

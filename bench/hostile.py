@@ -29,7 +29,7 @@ from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.admission.workload import validate_workload
 from podberth.kube.patch import apply
-from podberth.kube.pod_limits import CONTAINERS, MAX_BYTES
+from podberth.kube.pod_limits import CONTAINERS, GPU_REQUESTS, MAX_BYTES
 
 from . import clusters, decisions, genome, many_roles, roles
 from .figures import table
@@ -259,10 +259,10 @@ def _many_gpus(number: int) -> _Pod:
 
 
 def _mig_names(number: int) -> _Pod:
-    """Return one that asks for profiles that nobody has, two in each container."""
+    """Return one that asks for profiles that nobody has, as many as it may ask for."""
     pod = largest(number)
-    for at, container in enumerate(pod["spec"]["containers"]):
-        container["resources"]["limits"] = {f"nvidia.com/mig-{at % 8}g.{each}{at}gb": "1" for each in (1, 2)}
+    for at, container in zip(range(GPU_REQUESTS), pod["spec"]["containers"], strict=True):
+        container["resources"]["limits"] = {f"nvidia.com/mig-{at % 8}g.1{at}gb": "1"}
     return pod
 
 
@@ -300,7 +300,7 @@ HOSTILE: Mapping[str, _Make] = {
     "the largest": largest,
     "that all policies apply to": _wanting_everything,
     "of several GPUs, in a gang": _many_gpus,
-    "of 400 MIG profiles": _mig_names,
+    "of 200 MIG profiles": _mig_names,
     "of 200 affinity terms": _choosy,
     "a little larger": _too_large,
 }

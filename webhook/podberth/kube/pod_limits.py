@@ -34,8 +34,8 @@ CONTAINERS: Final = 200
 (kubelet --max-pods); no real pod has more containers than that."""
 ENTRIES: Final = 1_000
 """The limit for the number of entries of any list or map that has no limit of its own."""
-GPU_REQUESTS: Final = 400
-"""The limit for the number of accelerator resources that all containers together request: two for each of 200
+GPU_REQUESTS: Final = 200
+"""The limit for the number of accelerator resources that all containers together request: one for each of 200
 containers."""
 GPU_CLAIMS: Final = 400
 """The limit for the number of devices that a pod's claims request: two for each entry of resourceClaims. One claim may
@@ -144,7 +144,7 @@ TASK_GROUPS: Final = Bound(
 )
 ALL: Final = Bound((ELEMENT,), ALL_ENTRIES, "a hundred times what published pods have, the environment included")
 """The limit for the number of entries of all lists and maps together."""
-GPUS: Final = Bound(("gpu", "requests"), GPU_REQUESTS, "two for each container")
+GPUS: Final = Bound(("gpu", "requests"), GPU_REQUESTS, "one for each container")
 """The limit for accelerator resources. ``workload.gpus`` counts them, because it knows which resources are
 accelerators."""
 DEVICES: Final = Bound(("gpu", "claims"), GPU_CLAIMS, "two for each claim; one alone may ask for devices of 32 classes")
