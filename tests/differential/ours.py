@@ -23,6 +23,11 @@ from .scenes import Document, Scene
 _NOWHERE = Positions(lambda: Place(position=Position(0, 0), chunk=Chunk("", 0), index=0))
 
 
+def located(document: Document) -> Located:
+    """Return a document of no file."""
+    return Located("scene", document, _NOWHERE)
+
+
 class Ours:
     """A world of namespaces and params in which scenes are judged, for one requester."""
 
@@ -43,8 +48,8 @@ class Ours:
         return [self._answer(policies, each) for each in objects]
 
     def _policies(self, scene: Scene) -> NativePolicies:
-        located = [Located("scene", each, _NOWHERE) for each in (scene.policy, *scene.bindings)]
-        return NativePolicies(read(located), self._environment, self._review, self._objects, self._namespaces)
+        found = read([located(each) for each in (scene.policy, *scene.bindings)])
+        return NativePolicies(found, self._environment, self._review, self._objects, self._namespaces)
 
     def _answer(self, policies: NativePolicies, document: Document) -> Answer:
         given: Any = document

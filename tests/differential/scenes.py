@@ -89,7 +89,7 @@ def scene(random: Random, number: int, batch: int) -> Scene:
     variables = _variables(words, random)
     words.with_variables = True
     spec: Document = {
-        "matchConstraints": _constraints(random, number),
+        "matchConstraints": constraints(random, number),
         "matchConditions": conditions,
         "variables": variables,
         "validations": [_validation(words, random) for _ in range(random.choice((1, 1, 2, 3)))],
@@ -193,7 +193,8 @@ def _resources(random: Random, number: int, *, mandatory: bool = True) -> Docume
     return made
 
 
-def _constraints(random: Random, number: int) -> Document:
+def constraints(random: Random, number: int) -> Document:
+    """Return matchConstraints for the objects in the namespace of a number."""
     made = _resources(random, number)
     selector = dict(made.get("namespaceSelector", {}))
     selector["matchLabels"] = {**selector.get("matchLabels", {}), CASE: str(number)}
@@ -228,7 +229,7 @@ def _binding(random: Random, policy: str, index: int, spec: Document) -> Documen
     if random.random() < 0.3:
         made["matchResources"] = _resources(random, 0, mandatory=False)
     if "paramKind" in spec and random.random() < 0.9:
-        made["paramRef"] = _param_ref(random, spec["paramKind"])
+        made["paramRef"] = param_ref(random, spec["paramKind"])
     return {
         "apiVersion": _VERSION,
         "kind": "ValidatingAdmissionPolicyBinding",
@@ -237,7 +238,8 @@ def _binding(random: Random, policy: str, index: int, spec: Document) -> Documen
     }
 
 
-def _param_ref(random: Random, kind: Mapping[str, str]) -> Document:
+def param_ref(random: Random, kind: Mapping[str, str]) -> Document:
+    """Return a paramRef for params of a kind, which may be of nothing."""
     made: Document = {"parameterNotFoundAction": random.choice(("Allow", "Deny"))}
     if kind["kind"] == "Namespace":
         return {**made, "name": namespace_name(random.randint(0, 3))}

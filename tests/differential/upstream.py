@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from controlplane.api import Answer as Response
 from controlplane.api import Api
@@ -16,6 +16,8 @@ from .scenes import CASE, Document, Scene, namespace_name
 _GROUP: Final = "/apis/admissionregistration.k8s.io/v1"
 _POLICIES: Final = f"{_GROUP}/validatingadmissionpolicies"
 _BINDINGS: Final = f"{_GROUP}/validatingadmissionpolicybindings"
+_MUTATING: Final = f"{_GROUP}/mutatingadmissionpolicies"
+_MUTATING_BINDINGS: Final = f"{_GROUP}/mutatingadmissionpolicybindings"
 _COLLECTIONS: Final = {
     "Pod": "/api/v1/namespaces/{}/pods",
     "ConfigMap": "/api/v1/namespaces/{}/configmaps",
@@ -27,6 +29,22 @@ _COLLECTIONS: Final = {
 }
 _SENTINEL: Final = "differential-sentinel"
 _LEADS: Final = ("Validation failed for ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy")
+
+
+class MutatingScene(Protocol):
+    """MutatingAdmissionPolicies, each with a binding."""
+
+    @property
+    def number(self) -> int:
+        """The number of their namespace."""
+
+    @property
+    def policies(self) -> Sequence[Document]:
+        """The policies."""
+
+    @property
+    def bindings(self) -> Sequence[Document]:
+        """The binding of each."""
 
 
 class Upstream:
@@ -85,10 +103,48 @@ class Upstream:
                 self._api.raw("DELETE", f"{_POLICIES}/{name}")
             wait_for(lambda: not self._sentinel_denies(), what="the policies to be gone")
 
+    @contextmanager
+    def mutating(self, scenes: Sequence["MutatingScene"]) -> Iterator[Mapping[int, str]]:
+        """Have MutatingAdmissionPolicies in force; yield why each scene that is refused was refused, by its number."""
+        refused, taken = dict[int, str](), list[MutatingScene]()
+        for each in scenes:
+            answers = [
+                self._api.raw("POST", f"{_MUTATING}?dryRun=All&fieldValidation=Strict", one) for one in each.policies
+            ]
+            wrong = [body for status, body in answers if status != 201]
+            if wrong:
+                refused[each.number] = str(json.loads(wrong[0])["message"])
+                continue
+            taken.append(each)
+            for policy, binding in zip(each.policies, each.bindings, strict=True):
+                self._api.request("POST", _MUTATING, policy)
+                self._api.request("POST", _MUTATING_BINDINGS, binding)
+        self._api.request("POST", _MUTATING, _marker())
+        self._api.request("POST", _MUTATING_BINDINGS, _marker_binding())
+        wait_for(self._is_marked, what="the policies to be in force")
+        try:
+            yield refused
+        finally:
+            names = [each["metadata"]["name"] for scene in taken for each in scene.policies]
+            for name in (*names, _SENTINEL):
+                self._api.raw("DELETE", f"{_MUTATING_BINDINGS}/{name}")
+                self._api.raw("DELETE", f"{_MUTATING}/{name}")
+            wait_for(lambda: not self._is_marked(), what="the policies to be gone")
+
+    def ask(self, document: Document) -> Response:
+        """Return the API server's response to the creation of an object, which is not stored."""
+        path = _COLLECTIONS[document["kind"]].format(document["metadata"].get("namespace", ""))
+        return self._api.ask("POST", f"{path}?dryRun=All", document)
+
+    def _is_marked(self) -> bool:
+        document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": _SENTINEL}}
+        path = f"/api/v1/namespaces/{namespace_name(0)}/configmaps?dryRun=All"
+        status, body = self._api.raw("POST", path, document)
+        return status == 201 and "data" in json.loads(body)
+
     def answer(self, document: Document) -> Answer:
         """Return what comes of creating an object, which is not stored."""
-        path = _COLLECTIONS[document["kind"]].format(document["metadata"].get("namespace", ""))
-        return _answer(self._api.ask("POST", f"{path}?dryRun=All", document))
+        return _answer(self.ask(document))
 
     def _sentinel_denies(self) -> bool:
         document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": _SENTINEL}}
@@ -144,4 +200,32 @@ def _sentinel_binding() -> Document:
         "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": {"name": _SENTINEL},
         "spec": {"policyName": _SENTINEL, "validationActions": ["Deny"]},
+    }
+
+
+def _marker() -> Document:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingAdmissionPolicy",
+        "metadata": {"name": _SENTINEL},
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [{**rule, "resourceNames": [_SENTINEL]}],
+                "namespaceSelector": {"matchLabels": {CASE: "0"}},
+            },
+            "reinvocationPolicy": "Never",
+            "mutations": [
+                {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": "Object{data: {'a': 'b'}}"}}
+            ],
+        },
+    }
+
+
+def _marker_binding() -> Document:
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": {"name": _SENTINEL},
+        "spec": {"policyName": _SENTINEL},
     }

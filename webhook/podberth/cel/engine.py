@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError
 
 from ..errors import EvaluationError
 from ..kube.schema import PodSchema
-from . import ast, program
+from . import ast, patch_types, program
 from .compile_limits import Late, Room, excess, never, too_large, too_many_parts
 from .cost import Cost, cost_of
 from .engine_errors import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
@@ -144,6 +144,8 @@ class Expression:
             found = found[0] if found else None
         if problem := misfit(found, self.want):
             raise EvaluationError(problem)
+        if self.want in patch_types.WANTS:
+            return patch_types.settled(found)
         return ordered(found) if self.want in (Want.MAP, Want.LIST_OF_MAPS) else found
 
 
@@ -229,7 +231,11 @@ class Environment:
         allowed = self._every_name if names is None else names
         given = dict(variables or {}) if _VARIABLES in allowed else {}
         declared = self._declared(given, allowed)
-        checked = self._check(source, declared, self._every_name - allowed)
+        checker, text = self._checker, source
+        if want in patch_types.WANTS:
+            text = patch_types.flattened(source)
+            checker = Checker(descriptor_pool({**self._types, **patch_types.messages(text)}))
+        checked = self._check(text, declared, self._every_name - allowed, checker)
         mixed = () if self._mixes_types else tuple(mixed_literals(checked))
         expressions = {name: each for name, each in given.items() if isinstance(each, Expression)}
         costs = {"": cost_of(checked, {name: each.costs[""].value for name, each in expressions.items()})}
@@ -295,7 +301,7 @@ class Environment:
         return self._runner.activation({**bindings, **_OURS, "topology": {"known": review.index.known}}, review)
 
     def _checked(self, source: str, variables: Mapping[str, CelType | Expression]) -> ast.Node:
-        return self._check(source, self._declared(variables, self._every_name), frozenset())
+        return self._check(source, self._declared(variables, self._every_name), frozenset(), self._checker)
 
     @property
     def _every_name(self) -> frozenset[str]:
@@ -309,7 +315,9 @@ class Environment:
             **{f"{VARIABLES_PREFIX}{name}": kind for name, kind in types.items()},
         }
 
-    def _check(self, source: str, declared: Mapping[str, CelType], forbidden: frozenset[str]) -> ast.Node:
+    def _check(
+        self, source: str, declared: Mapping[str, CelType], forbidden: frozenset[str], checker: Checker
+    ) -> ast.Node:
         if problem := excess(source):
             raise CompileError((problem,))
         # An environment for each set of names is expensive, so expressions that use the same variables share one.
@@ -317,7 +325,7 @@ class Environment:
         named = {name: each for name, each in declared.items() if name in self._names or name.partition(".")[2] in used}
         try:
             source.encode()
-            return ast.decode(self._parsed(source, named))
+            return ast.decode(_parsed(checker, source, named))
         except UnicodeEncodeError as error:
             raise CompileError((CelProblem(1, 1, "got half a surrogate pair, want Unicode text"),)) from error
         except DecodeError as error:
@@ -331,19 +339,19 @@ class Environment:
             )
             raise CompileError(explain(str(error), source, words)) from error
 
-    def _parsed(self, source: str, named: Mapping[str, CelType]) -> bytes:
-        """Return the checked expression, serialised; an internal failure of the parser is retried once.
 
-        The parser reports its own exceptions as ABORTED, without a message. This happened once in tens of thousands of
-        compilations of correct sources, and never twice for the same source. Problems of a source are reported each
-        time.
-        """
-        try:
-            return self._checker.check(source, named)
-        except RuntimeError as error:
-            if _ABORTED not in str(error):
-                raise
-        return self._checker.check(source, named)
+def _parsed(checker: Checker, source: str, named: Mapping[str, CelType]) -> bytes:
+    """Return the checked expression, serialised; an internal failure of the parser is retried once.
+
+    The parser reports its own exceptions as ABORTED, without a message. This happened once in tens of thousands of
+    compilations of correct sources, and never twice for the same source. Problems of a source are reported each time.
+    """
+    try:
+        return checker.check(source, named)
+    except RuntimeError as error:
+        if _ABORTED not in str(error):
+            raise
+    return checker.check(source, named)
 
 
 def _answer(expression: Expression, activation: Activation) -> bool | EvaluationError:

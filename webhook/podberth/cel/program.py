@@ -7,7 +7,7 @@ time, this module rewrites expressions from the first form to the second. Nothin
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from . import ast
+from . import ast, patch_types
 from .ast import Node
 from .compile_limits import MAX_EXPRESSION_PARTS, too_many_parts
 from .correcting import Apply, Correcting, forget_offsets
@@ -98,7 +98,10 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
                 if not correcting.select(node):
                     _lower_select(checked, node)
             case "call_expr":
-                message = "" if correcting.call(node) else _lower_call(checked, node, reads, apply)
+                message = patch_types.unjudged(checked, node)
+                message = message or ("" if correcting.call(node) else _lower_call(checked, node, reads, apply))
+            case "struct_expr" if patch_types.is_patch_type(node.struct_expr.message_name):
+                message = patch_types.lower(checked, node)
             case "struct_expr" if node.struct_expr.message_name:
                 message = f"{node.struct_expr.message_name}{{...}} makes an object; write a map: {{'key': value}}"
         message = message or too_many_parts(correcting.grown)

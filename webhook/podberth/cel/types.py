@@ -67,6 +67,8 @@ class Want(Enum):
     MAP = "map"
     LIST_OF_MAPS = "list of maps"
     ANY = "any value"
+    OBJECT = "Object"
+    JSON_PATCHES = "list(JSONPatch)"
 
 
 _SCALARS = {Want.STRING: STRING, Want.INT: INT}
@@ -81,8 +83,8 @@ def accepts(want: Want, found: CelType) -> bool:
     """
     if want is Want.BOOL:
         return found == BOOL
-    if want is Want.ANY:
-        return True
+    if want in (Want.ANY, Want.OBJECT, Want.JSON_PATCHES):
+        return want is Want.ANY or str(found) == want.value
     if found.name == OPTIONAL:
         found = found.parameters[0]
     if found in (DYN, NULL):

@@ -63,9 +63,10 @@ NATIVE_VARIABLES: Mapping[str, str] = MappingProxyType(
         "request": "podberth.Request",
         "namespaceObject": "podberth.Namespace",
         "params": "dyn",
+        "jsonpatch": "podberth.JsonPatch",
     }
 )
-"""The variables of ValidatingAdmissionPolicy with their types; ``authorizer`` is missing.
+"""The variables of ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their types; ``authorizer`` is missing.
 
 Source: createEnvForOpts, BuildRequestType and BuildNamespaceType, apiserver pkg/admission/plugin/cel/compile.go. The
 times of a namespace are dyn here: upstream declares timestamps, but their values are strings."""
@@ -123,12 +124,13 @@ def descriptor_pool(types: Mapping[str, Fields]) -> DescriptorPool:
     pool = DescriptorPool()
     pool.AddSerializedFile(struct_pb2.DESCRIPTOR.serialized_pb)
     # The packages refer to each other only from podberth to k8s, if at all; one file each keeps them apart.
-    for package in ("k8s", "podberth", *sorted({name.rpartition(".")[0] for name in OPAQUE})):
+    packages = sorted({name.rpartition(".")[0] for name in types} - {"k8s", "podberth"})
+    for package in ("k8s", "podberth", *packages):
         file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto3")
         file.dependency.append(struct_pb2.DESCRIPTOR.name)
         for name in sorted(types):
-            if name.startswith(f"{package}."):
-                _add_message(file, name.removeprefix(f"{package}."), types[name])
+            if name.rpartition(".")[0] == package:
+                _add_message(file, name.rpartition(".")[2], types[name])
         pool.AddSerializedFile(file.SerializeToString())
     return pool
 

@@ -12,6 +12,8 @@ _PYTHON: Mapping[Want, type] = {
     Want.INT: int,
     Want.MAP: dict,
     Want.LIST_OF_MAPS: list,
+    Want.OBJECT: dict,
+    Want.JSON_PATCHES: list,
 }
 _NAMES: Mapping[type, str] = {
     bool: "bool",
@@ -47,7 +49,7 @@ def misfit(plain: Any, want: Want) -> str:
         for each in plain:
             if type(each) is not dict:
                 return f"got a list with {_named(each)} in it, want {want.value}"
-    return _no_json(plain) if want in (Want.MAP, Want.LIST_OF_MAPS) else ""
+    return "" if want in (Want.BOOL, Want.STRING, Want.INT) else _no_json(plain)
 
 
 def ordered(plain: Any) -> Any:

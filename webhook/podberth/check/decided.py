@@ -42,26 +42,30 @@ class Decided(NamedTuple):
         return any(each.action == "deny" for _, each in self.decisions)
 
 
-def decide(template: Template, namespace: str, snapshot: Snapshot) -> Decided:
+def decide(template: Template, namespace: str, snapshot: Snapshot, earlier: Sequence[Written] = ()) -> Decided:
     """Return the decisions of /mutate on the template's pod, and of /validate on the result of /mutate.
+
+    ``earlier`` is what native policies write on the pod before podberth is asked.
 
     Raises:
         ReviewError: no API server would send such a pod.
     """
     snapshot = snapshot.with_owners(template.owners)
-    request = request_of({**_ASKED, "namespace": namespace, "object": template.pod})
+    whole = [operation for each in earlier for operation in each.patch]
+    pod = apply(template.pod, whole)
+    request = request_of({**_ASKED, "namespace": namespace, "object": pod})
     outcome, written = mutate_with_writes(request, snapshot)
     decisions = [("mutate", each) for each in outcome.decisions]
-    held_back = tuple(_held_back(template.pod, request, snapshot))
-    final = apply(template.pod, outcome.patch)
+    held_back = tuple(_held_back(pod, request, snapshot))
+    final = apply(pod, outcome.patch)
     if outcome.verdict == "denied":
         return Decided(final, decisions, (), (), held_back=held_back)
     after = validate(replace(request, object=final), snapshot)
     decisions += [("validate", each) for each in after.decisions]
-    decided = Decided(final, decisions, written, (), held_back=held_back)
+    decided = Decided(final, decisions, (*earlier, *written), (), held_back=held_back)
     if decided.denied:
         return decided._replace(written=())
-    projected = project(template, [each.patch for each in written], outcome.patch)
+    projected = project(template, [each.patch for each in decided.written], [*whole, *outcome.patch])
     recorded = record.find(final, request.namespace, snapshot.sealer).record
     return decided._replace(projected=projected, wrote=_wrote(written, recorded))
 

@@ -15,9 +15,12 @@ from ..errors import Problem
 from ..kube.documents import PositionedDocument
 from ..kube.positions import Path
 from ..kube.unchecked import text_at
-from ..native.documents import NOT_YET, Located, identity_of, is_native, param_kinds, read
+from ..native.cases import NativeDecision
+from ..native.documents import Located, identity_of, is_native, param_kinds, read
+from ..native.model import MUTATING
+from ..native.mutating import Mutated, MutatingPolicies
 from ..native.params import Objects
-from ..native.policies import NativeDecision, NativePolicies
+from ..native.policies import NativePolicies
 from ..native.request import creation_of
 from ..native.resources import Resources
 from ..topology.index import TopologyIndex
@@ -92,34 +95,61 @@ class Natives:
             [*facts.config_maps.values(), *facts.namespaces.values(), *every], self._resources, namespace
         )
         self._namespaces = facts.namespaces
-        self._policies = self._compiled(located)
+        self._policies, self._mutating, problems, self._notes = self._compiled(located)
         folder = {file for file, _ in beside.documents}
-        self.problems = tuple(each for each in self._policies.problems if each.file in folder)
+        self.problems = tuple(each for each in problems if each.file in folder)
         """The problems of those in the policies' folder; a problem of another is at its document."""
 
     def talk(self) -> Iterator[str]:
         """Yield lines for the user about what was judged, and how."""
-        if names := self._policies.names:
-            count = len(names)
-            yield f"and with {count} ValidatingAdmissionPolic{'y' if count == 1 else 'ies'}: {', '.join(names)}"
-        yield from self._policies.notes
-        for name in self._policies.reads_user():
-            user = REQUESTER["username"]
-            yield f"ValidatingAdmissionPolicy {name} reads request.userInfo: judged for the user {user}"
+        both = (self._mutating, self._policies)
+        for each in both:
+            if names := each.names:
+                kind = each.kind if len(names) == 1 else f"{each.kind.removesuffix('y')}ies"
+                yield f"and with {len(names)} {kind}: {', '.join(names)}"
+        yield from self._notes
+        for each in both:
+            yield from each.notes
+        for each in both:
+            for name in each.reads_user():
+                yield f"{each.kind} {name} reads request.userInfo: judged for the user {REQUESTER['username']}"
 
     def problems_of(self, source: Source) -> list[Problem]:
         """Return what the API server refuses of a native policy in a checked file, or podberth cannot compile."""
         place = source if not source.root else without_place(source.file, source.content)
         located = Located(source.file, source.content, place.positions)
-        return [replace(each, line=each.line or source.line()) for each in self._compiled([located]).problems]
+        return [replace(each, line=each.line or source.line()) for each in self._compiled([located])[2]]
 
-    def added(self, results: Sequence[Result], source: Source, pods: Mapping[Path, Document]) -> list[Result]:
+    def mutated(self, document: Document) -> Mutated | None:
+        """Return what MutatingAdmissionPolicies make of an object; None if they are not asked about it.
+
+        ``document`` is the object as it is written; a Pod as a mutating webhook sees it.
+        """
+        if not self._mutating.names or is_native(document):
+            return None
+        creation, _ = creation_of(document, self._resources, namespace=self.namespace, user=REQUESTER, received=True)
+        return None if creation is None else self._mutating.mutate(creation)
+
+    def asked_again(self, before: Mutated, pod: Document) -> list[NativeDecision]:
+        """Return a decision for each policy that changes the pod again, asked once more behind podberth's webhook."""
+        again = self._mutating.once_more(replace(before.creation, object=pod), before.again)
+        said = "asked once more behind podberth's policies, it changes the pod again, which podberth does not judge"
+        found = [each for each in again.decisions if each.action != "note"]
+        return found + [
+            NativeDecision(policy=each.policy, binding=each.binding, action="unjudged", message=said, kind=MUTATING)
+            for each in again.writes
+        ]
+
+    def added(
+        self, results: Sequence[Result], source: Source, pods: Mapping[Path, Document], content: Document
+    ) -> list[Result]:
         """Return the results for one object with what native policies decide.
 
         Args:
             results: those of podberth's own policies, one for each template.
             source: the object.
             pods: the pods that validation sees, by the paths of their templates.
+            content: the object with what mutations wrote.
         """
         if is_native(source.content):
             return [_refused(results[0], self.problems_of(source), self._others(source))]
@@ -135,9 +165,9 @@ class Natives:
         if any(each.errors for each in results):  # the API server refuses it before any policy is asked
             return made
         if not results[0].path:
-            return [self._added(made[0], source, (), source.content), *made[1:]]
+            return [self._added(made[0], source, (), content), *made[1:]]
         own = replace(_bare(results[0]), line=source.line())
-        judged = self._added(own, source, (), source.content)
+        judged = self._added(own, source, (), content)
         return made if judged == own else [judged, *made]
 
     def _others(self, source: Source) -> list[Finding]:
@@ -145,7 +175,7 @@ class Natives:
         identity = identity_of(source.content)
         where = dict.fromkeys(each.where for each in self._given[identity] if each.content != source.content)
         said = f"another {' '.join(identity)} is given {{}}, and differs: the one that is applied last counts"
-        return [_finding(source, ("metadata", "name"), said.format(each)) for each in where]
+        return [finding(source, ("metadata", "name"), said.format(each)) for each in where]
 
     def _added(self, result: Result, source: Source, path: Path, document: Document | None) -> Result:
         """Return a result with what native policies decide on the creation of ``document``, at ``path`` of the file."""
@@ -155,11 +185,11 @@ class Natives:
         matched, decisions = False, list[NativeDecision]()
         if creation is not None:
             matched, decisions = self._policies.judge(creation)
-        elif not self._policies.may_match(source.api_version):
+        elif not any(each.may_match(source.api_version) for each in (self._policies, self._mutating)):
             return result
-        found = [_finding(source, path, each.text, each) for each in decisions]
+        found = [finding(source, path, each.text, each) for each in decisions]
         errors = [*(each for each in found if each.action == "unjudged")]
-        errors += [_finding(source, path, f"not judged by native policies: {each}") for each in problems]
+        errors += [finding(source, path, f"not judged by native policies: {each}") for each in problems]
         denials = (*(each for each in found if each.action == "deny"), *result.denials)
         verdict = "unchanged" if matched and result.verdict == "skipped" else result.verdict
         verdict = "denied" if denials else verdict
@@ -174,8 +204,15 @@ class Natives:
             changes=() if denials else result.changes,
         )
 
-    def _compiled(self, located: list[Located]) -> NativePolicies:
-        return NativePolicies(read(located), self._environment, self._review, self._objects, self._namespaces)
+    def _compiled(
+        self, located: list[Located]
+    ) -> tuple[NativePolicies, MutatingPolicies, tuple[Problem, ...], tuple[str, ...]]:
+        """Return the policies of both kinds, the problems of all, and lines about two of one name."""
+        found = read(located)
+        world = (self._environment, self._review, self._objects, self._namespaces)
+        validating, mutating = NativePolicies(found, *world), MutatingPolicies(found, *world)
+        problems = (*found.problems, *validating.problems, *mutating.problems)
+        return validating, mutating, tuple(sorted(problems)), found.notes
 
 
 def natives_of(beside: Beside, documents: Sequence[Document], snapshot: Snapshot, namespace: str) -> Natives | None:
@@ -185,26 +222,22 @@ def natives_of(beside: Beside, documents: Sequence[Document], snapshot: Snapshot
     return Natives(beside, documents, snapshot, namespace)
 
 
-def _finding(source: Source, path: Path, message: str, decision: NativeDecision | None = None) -> Finding:
+def finding(source: Source, path: Path, message: str, decision: NativeDecision | None = None) -> Finding:
+    """Return a finding at a field of an object, about a decision of a native policy."""
     return Finding(
         policy=decision.policy if decision else "",
         message=" ".join(message.split()),
         field=source.field(path),
         line=source.line(path),
         action=decision.action if decision else "",
-        rule="validations",
+        rule="mutations" if decision and decision.kind == MUTATING else "validations",
     )
 
 
 def _refused(result: Result, problems: Sequence[Problem], others: Sequence[Finding]) -> Result:
-    """Return the result for a native policy with its problems; one of a kind that is not judged yet is no error.
-
-    ``others`` are warnings about others of its name.
-    """
+    """Return the result for a native policy with its problems; ``others`` are warnings about others of its name."""
     result = replace(result, warnings=(*others, *result.warnings))
     found = tuple(Finding(policy="", message=each.message, field=each.where, line=each.line) for each in problems)
-    if result.kind in NOT_YET:
-        return replace(result, warnings=(*result.warnings, *found))
     return replace(result, verdict="error", errors=found) if found else result
 
 

@@ -9,20 +9,23 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ..admission.groups import wrong_in_workload
-from ..admission.outcome import Decision
+from ..admission.outcome import Decision, Written
 from ..admission.snapshot import Snapshot
 from ..errors import Problem, ReviewError
+from ..kube.carry import NotCarriedError, carry, operations
 from ..kube.mishaps import is_template
 from ..kube.object_names import MAX_LABEL, is_label
 from ..kube.patch import Patch, Path, apply
 from ..kube.paths import pointer
+from ..native.cases import NativeDecision
+from ..native.mutating import Mutated
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from ..workload.gpus import gpu_facts
 from ..workload.kinds import is_known
 from ..workload.projection import place_of
 from ..workload.templates import Template, templates
 from .decided import Decided, decide
-from .natives import Natives
+from .natives import Natives, finding
 from .numbers import advice, is_of_a_placeholder, is_placeholder, numbers_in, place_of_number, refused
 from .other_files import asserts, folded, is_foreign, is_other_data, is_part_of_a_tool, patch_result, skipped_file
 from .place import field_of, named_path, place_in, reads_of, steps_of, value_at, without_field
@@ -124,7 +127,7 @@ def unreadable(problem: Problem) -> Result:
 def _judged(item: "_Object") -> list[Result]:
     """Return the results for an object, with those of native policies."""
     results, natives = list(item.results()), item.settings.natives
-    return results if natives is None else natives.added(results, item.source, item.pods)
+    return results if natives is None else natives.added(results, item.source, item.pods, item.content)
 
 
 def check_object(
@@ -166,10 +169,13 @@ class _Object:
 
     def results(self) -> Iterator[Result]:
         """Yield the result for each template of the object; one result for the object if it has no template."""
+        native = self._native() if self.source.api_version and self.source.kind else None
         found = self._templates() if self.source.api_version and self.source.kind else []
         if not found:
-            yield self._without_templates()
+            yield native or self._without_templates()
             return
+        if native is not None:
+            yield native
         if self.namespace and not is_label(self.namespace):
             message = f"got {self.namespace[:80]!r}, want a DNS-1123 label of at most {MAX_LABEL} characters"
             at = self._finding(message, ("metadata", "namespace"))
@@ -265,6 +271,47 @@ class _Object:
             return self._result((), "skipped")
         return self._result((), "skipped", warnings=(self._finding(message, ("kind",)),))
 
+    def _native(self) -> Result | None:
+        """Write what MutatingAdmissionPolicies make of the object itself; None if they have no part in it.
+
+        A Pod is the object of its one template.
+        """
+        natives = self.settings.natives
+        if natives is None or (self.source.api_version, self.source.kind) == ("v1", "Pod"):
+            return None
+        mutated = None if is_part_of_a_tool(self.source) else natives.mutated(self.content)
+        if mutated is None or not (mutated.writes or mutated.decisions):
+            return None
+        content, changes, notes = self.content, list[DocumentChange](), list[Finding]()
+        for each in () if mutated.is_denied else mutated.writes:
+            try:
+                after = carry(content, each.before, each.after)
+            except NotCarriedError as error:
+                message = f"{each.reason}: what it writes has no place in the document"
+                notes.append(self._finding(message, error.steps, each.policy))
+                continue
+            changes += [self._change(each.policy, operation, each.reason) for operation in operations(content, after)]
+            content = after
+        self.content, self.changes = content, tuple(changes)
+        denials, errors, said = self._said_by(mutated.decisions, ())
+        verdict: Verdict = "error" if errors else "denied" if denials else "mutated" if changes else "unchanged"
+        made = self._result((), verdict, denials=denials, errors=errors, notes=(*notes, *said))
+        return replace(made, changes=tuple(changes), earlier=())
+
+    def _said_by(
+        self, decisions: Sequence[NativeDecision], path: Path
+    ) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Finding, ...]]:
+        """Return the denials, errors and notes of native policies as findings at a path of the document."""
+        found = [finding(self.source, path, each.text, each) for each in decisions]
+        denials, errors, notes = (
+            tuple(each for each in found if each.action == action) for action in ("deny", "unjudged", "note")
+        )
+        return denials, errors, notes
+
+    def _change(self, policy: str, operation: Mapping[str, Any], reason: str) -> DocumentChange:
+        path = pointer(self.source.root) + operation["path"]
+        return DocumentChange(policy=policy, op=operation["op"], path=path, value=operation.get("value"), reason=reason)
+
     # ---- one template ------------------------------------------------------------------------------------------------
 
     def _template(
@@ -283,10 +330,24 @@ class _Object:
             self._made.append((template, template.pod))
             without = self._finding(_NO_CONTAINERS, place_of(template, ("spec",)))
             return self._result(template.path, "skipped", notes=(without,)), []
+        natives = self.settings.natives
+        mutated = natives.mutated(template.pod) if natives else None
+        earlier = _written(mutated)
+        native: tuple[tuple[Finding, ...], ...] = ((), (), ())
+        if mutated is not None:
+            native = self._said_by(mutated.decisions, template.path)
+            if mutated.is_denied or native[1]:
+                verdict: Verdict = "error" if native[1] else "denied"
+                denials, wrong, notes = native
+                return self._result(template.path, verdict, denials=denials, errors=wrong, notes=notes), []
         try:
-            decided = decide(template, self.namespace, self.snapshot)
+            decided = decide(template, self.namespace, self.snapshot, earlier)
         except ReviewError as error:
             return self._result(template.path, "error", errors=(self._finding(str(error), template.path),)), []
+        if natives and mutated is not None:
+            _, wrong, _ = self._said_by(natives.asked_again(mutated, decided.pod), template.path)
+            if wrong:
+                return self._result(template.path, "error", errors=wrong), []
         self._made.append((template, decided.pod))
         if not any(phase == "mutate" and each.action == "deny" for phase, each in decided.decisions):
             self.pods[template.path] = decided.pod
@@ -294,8 +355,9 @@ class _Object:
             skips_once(self._about(template, phase, each) for phase, each in decided.decisions if _is_said(each))
         )
         changes, notes = self._changes(template, decided)
+        notes = (*notes, *native[2])
         patch = [operation for each in decided.projected for operation in each.operations]
-        verdict: Verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
+        verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
         return (
             self._result(
                 template.path,
@@ -361,10 +423,7 @@ class _Object:
             if each.left and (policy, reason) != _RECORD:
                 place = place_in(template, named_path(each.left))
                 notes.append(self._finding(f"{said}; not in the document: {each.left}", place, policy))
-            for operation in each.operations:
-                path = pointer(self.source.root) + operation["path"]
-                op, value = operation["op"], operation.get("value")
-                changes.append(DocumentChange(policy=policy, op=op, path=path, value=value, reason=said))
+            changes += [self._change(policy, operation, said) for operation in each.operations]
         return tuple(changes), tuple(notes)
 
     def _finding(self, message: str, path: Path, policy: str = "") -> Finding:
@@ -386,6 +445,15 @@ class _Object:
             source=source.document,
             **parts,
         )
+
+
+def _written(mutated: Mutated | None) -> list[Written]:
+    """Return what MutatingAdmissionPolicies write on a pod, as mutations before podberth's own."""
+    writes = mutated.writes if mutated else ()
+    return [
+        Written(policy=each.policy, mutation="", reason=each.reason, patch=operations(each.before, each.after))
+        for each in writes
+    ]
 
 
 def _is_said(decision: Decision) -> bool:

@@ -13,7 +13,7 @@ from ..kinds.places import PLACEHOLDER_HASH, PLACEHOLDER_UID
 from ..kube.namespaces import with_name_label
 from ..kube.quantity import write_quantities
 from ..kube.shape import metadata_problems, template_problems
-from ..workload.defaults import apply_template_defaults
+from ..workload.defaults import apply_pod_defaults, apply_template_defaults
 from .resources import ResourceKind
 
 _Defaults = Callable[[dict[str, Any]], None]
@@ -24,6 +24,16 @@ def as_created(document: Mapping[str, Any], kind: ResourceKind, namespace: str) 
 
     ``namespace`` is that of a namespaced object that names none.
     """
+    made, problems = as_received(document, kind, namespace)
+    if not problems:
+        _complete(made["metadata"], kind)
+        if prepare := _PREPARED.get((kind.api_version, kind.kind)):
+            prepare(made)
+    return made, problems
+
+
+def as_received(document: Mapping[str, Any], kind: ResourceKind, namespace: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the object that mutation sees: decoded and with defaults, without what its creation adds."""
     made = deepcopy(dict(document))
     if problems := metadata_problems(made):
         return made, problems
@@ -34,7 +44,10 @@ def as_created(document: Mapping[str, Any], kind: ResourceKind, namespace: str) 
         return made, [f"spec: got {type(made['spec']).__name__}, want an object"]
     metadata = made.get("metadata") or {}
     made["metadata"] = {key: value for key, value in metadata.items() if value not in (None, {}, [], "")}
-    _name(made["metadata"], kind, namespace)
+    if kind.namespaced:
+        made["metadata"]["namespace"] = made["metadata"].get("namespace") or namespace
+    else:
+        made["metadata"].pop("namespace", None)
     if default is not None:
         try:
             default(made)
@@ -43,12 +56,19 @@ def as_created(document: Mapping[str, Any], kind: ResourceKind, namespace: str) 
     return made, []
 
 
-def _name(metadata: dict[str, Any], kind: ResourceKind, namespace: str) -> None:
+def defaulted(document: Mapping[str, Any], kind: ResourceKind) -> dict[str, Any]:
+    """Return an object that a mutation has changed as it is decoded again, with the defaults of the API."""
+    made = deepcopy(dict(document))
+    if kind.built_in:
+        made = _as_decoded(made)
+        if default := _DEFAULTS.get((kind.api_version, kind.kind)):
+            default(made)
+    made["metadata"] = {key: value for key, value in made["metadata"].items() if value not in (None, {}, [], "")}
+    return made
+
+
+def _complete(metadata: dict[str, Any], kind: ResourceKind) -> None:
     """Write the metadata that BeforeCreate writes (apiserver pkg/registry/rest/create.go)."""
-    if kind.namespaced:
-        metadata["namespace"] = metadata.get("namespace") or namespace
-    else:
-        metadata.pop("namespace", None)
     if not metadata.get("name") and metadata.get("generateName"):
         metadata["name"] = f"{metadata['generateName']}{PLACEHOLDER_HASH[:5]}"
     metadata.setdefault("uid", PLACEHOLDER_UID)
@@ -80,6 +100,7 @@ def _labels_of_template(spec: dict[str, Any], metadata: dict[str, Any]) -> None:
         metadata["labels"] = deepcopy(labels)
 
 
+_GENERATION: Final = "deprecated.daemonset.template.generation"
 _ROLLING: Final = {"maxUnavailable": "25%", "maxSurge": "25%"}
 
 
@@ -121,10 +142,14 @@ def _daemon_set(made: dict[str, Any]) -> None:
         _fill(spec["updateStrategy"], {"rollingUpdate": {}})
         _fill(spec["updateStrategy"]["rollingUpdate"], {"maxUnavailable": 1, "maxSurge": 0})
     # Convert_apps_DaemonSet_To_v1_DaemonSet, pkg/apis/apps/v1/conversion.go
-    annotations = {"deprecated.daemonset.template.generation": "1", **(made["metadata"].get("annotations") or {})}
-    made["metadata"]["annotations"] = annotations
+    made["metadata"]["annotations"] = {_GENERATION: "0", **(made["metadata"].get("annotations") or {})}
     counts = ("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady")
     made["status"] = dict.fromkeys(counts, 0)
+
+
+def _prepare_daemon_set(made: dict[str, Any]) -> None:
+    if made["metadata"]["annotations"][_GENERATION] == "0":
+        made["metadata"]["annotations"][_GENERATION] = "1"
 
 
 def _replica_set(made: dict[str, Any]) -> None:
@@ -150,8 +175,15 @@ def _job_spec(spec: dict[str, Any]) -> None:
 def _job(made: dict[str, Any]) -> None:
     spec = made["spec"]
     _template(spec)
-    has_labels = bool(made["metadata"].get("labels"))
+    if spec.get("manualSelector"):
+        _labels_of_template(spec, made["metadata"])
     _job_spec(spec)
+    made["status"] = {}
+
+
+def _prepare_job(made: dict[str, Any]) -> None:
+    spec = made["spec"]
+    has_labels = bool(made["metadata"].get("labels"))
     uid, name = made["metadata"]["uid"], made["metadata"].get("name", "")
     if not spec.get("manualSelector"):  # generateSelector, pkg/registry/batch/job/strategy.go
         labels = {"controller-uid": uid, "job-name": name}
@@ -162,9 +194,6 @@ def _job(made: dict[str, Any]) -> None:
         if own and not has_labels:  # the defaults take the template's map itself, which these labels are added to
             made["metadata"]["labels"] = template["labels"]
         spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
-    else:
-        _labels_of_template(spec, made["metadata"])
-    made["status"] = {}
 
 
 def _cron_job(made: dict[str, Any]) -> None:
@@ -180,7 +209,12 @@ def _cron_job(made: dict[str, Any]) -> None:
 
 
 def _pod(made: dict[str, Any]) -> None:
+    apply_pod_defaults(made)
     write_quantities(made)
+    made["status"] = {}
+
+
+def _prepare_pod(made: dict[str, Any]) -> None:
     made["status"] = {"phase": "Pending", "qosClass": _qos_class(made["spec"])}
 
 
@@ -199,6 +233,10 @@ def _qos_class(spec: Mapping[str, Any]) -> str:
 
 def _namespace(made: dict[str, Any]) -> None:
     made["metadata"] = with_name_label(made)["metadata"]
+    made["status"] = {}
+
+
+def _prepare_namespace(made: dict[str, Any]) -> None:
     _fill(made["spec"], {"finalizers": ["kubernetes"]})
     made["status"] = {"phase": "Active"}
 
@@ -213,6 +251,13 @@ _DEFAULTS: Final[Mapping[tuple[str, str], _Defaults]] = {
     ("batch/v1", "Job"): _job,
     ("batch/v1", "CronJob"): _cron_job,
 }
+_PREPARED: Final[Mapping[tuple[str, str], _Defaults]] = {
+    ("v1", "Pod"): _prepare_pod,
+    ("v1", "Namespace"): _prepare_namespace,
+    ("apps/v1", "DaemonSet"): _prepare_daemon_set,
+    ("batch/v1", "Job"): _prepare_job,
+}
+"""What creation adds (PrepareForCreate, pkg/registry of kubernetes)."""
 _GENERATED: Final = frozenset(
     {
         *(each for each in _DEFAULTS if each != ("v1", "Namespace")),

@@ -22,18 +22,33 @@ from ..wellknown import API_VERSION as GPU_API_VERSION
 from ..wellknown import POLICY_KIND
 from .model import (
     API_VERSION,
+    MUTATING,
+    MUTATING_BINDING,
     VALIDATING,
     VALIDATING_BINDING,
+    AnyBinding,
+    AnyPolicy,
+    MutatingAdmissionPolicy,
+    MutatingAdmissionPolicyBinding,
+    MutatingSpec,
     ValidatingAdmissionPolicy,
     ValidatingAdmissionPolicyBinding,
 )
 from .refusals import of_binding, of_policy
 
 GROUP: Final = "admissionregistration.k8s.io"
-NOT_YET: Final = frozenset({"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"})
-"""The kinds that podberth names and does not judge."""
-KINDS: Final = frozenset({VALIDATING, VALIDATING_BINDING, *NOT_YET})
-"""The kinds of native policies and bindings."""
+_MODELS: Final[Mapping[str, type[AnyPolicy | AnyBinding]]] = {
+    VALIDATING: ValidatingAdmissionPolicy,
+    VALIDATING_BINDING: ValidatingAdmissionPolicyBinding,
+    MUTATING: MutatingAdmissionPolicy,
+    MUTATING_BINDING: MutatingAdmissionPolicyBinding,
+}
+_BETA: Final = f"{GROUP}/v1beta1"
+_VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    MUTATING: (API_VERSION, _BETA),
+    MUTATING_BINDING: (API_VERSION, _BETA),
+}
+"""The versions in which a kind is read, if it has more than one: Kubernetes 1.34 has no v1 of these."""
 # The API server reads an empty text in these fields as none.
 _MAY_BE_EMPTY: Final = frozenset({"message", "messageExpression"})
 _CONDITIONS: Final = frozenset({"object", "oldObject", "request", "namespaceObject"})
@@ -60,9 +75,9 @@ class Located:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A ValidatingAdmissionPolicy that the API server accepts, apart from its expressions."""
+    """A native policy that the API server accepts, apart from its expressions."""
 
-    model: ValidatingAdmissionPolicy
+    model: AnyPolicy
     parsed: ParsedPolicy
     """The policy in the form that ``policy.compile`` compiles."""
     names: Names
@@ -84,15 +99,20 @@ class Read:
     """What documents hold: policies and bindings by name, and the problems of those that the API server refuses."""
 
     policies: tuple[Policy, ...]
-    bindings: tuple[ValidatingAdmissionPolicyBinding, ...]
+    bindings: tuple[AnyBinding, ...]
     problems: tuple[Problem, ...]
     notes: tuple[str, ...]
     """Lines for the user about two of one name."""
 
+    def of_kind(self, kind: str) -> tuple[list[Policy], list[AnyBinding]]:
+        """Return the policies of a kind, and the bindings of its policies."""
+        policies = [each for each in self.policies if each.model.kind == kind]
+        return policies, [each for each in self.bindings if each.kind == f"{kind}Binding"]
+
 
 def is_native(content: Mapping[str, Any]) -> bool:
     """Return whether a document is a native policy or a binding of one."""
-    return text_at(content, "kind") in KINDS and text_at(content, "apiVersion").startswith(f"{GROUP}/")
+    return text_at(content, "kind") in _MODELS and text_at(content, "apiVersion").startswith(f"{GROUP}/")
 
 
 def identity_of(content: Mapping[str, Any]) -> tuple[str, str]:
@@ -109,8 +129,8 @@ def param_kinds(content: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def read(documents: Iterator[Located] | list[Located]) -> Read:
     """Return the policies and bindings of native documents; of two of one name the last counts, as when applied."""
-    policies: dict[str, Policy] = {}
-    bindings: dict[str, ValidatingAdmissionPolicyBinding] = {}
+    policies: dict[tuple[str, str], Policy] = {}
+    bindings: dict[tuple[str, str], AnyBinding] = {}
     problems: list[Problem] = []
     notes: list[str] = []
     places: dict[tuple[str, str], Located] = {}
@@ -125,39 +145,37 @@ def read(documents: Iterator[Located] | list[Located]) -> Read:
                 notes.append(f"{' '.join(identity)} is given twice, {both}, and differs: the last counts")
             places[identity] = each
         if isinstance(found, Policy):
-            policies[found.name] = found
+            policies[identity] = found
         elif found is not None:
-            bindings[found.metadata.name] = found
+            bindings[identity] = found
     return Read(
-        policies=tuple(policies[name] for name in sorted(policies)),
-        bindings=tuple(bindings[name] for name in sorted(bindings)),
+        policies=tuple(policies[each] for each in sorted(policies)),
+        bindings=tuple(bindings[each] for each in sorted(bindings)),
         problems=tuple(problems),
         notes=tuple(notes),
     )
 
 
-def _read(document: Located) -> tuple[Policy | ValidatingAdmissionPolicyBinding | None, list[Problem]]:
+def _read(document: Located) -> tuple[Policy | AnyBinding | None, list[Problem]]:
     content, positions, file = document.content, document.positions, document.file
-    if (named := text_at(content, "kind")) in NOT_YET:
-        message = f"got {named}, which podberth does not judge yet; the API server does"
-        return None, [positions.problem(file, ("kind",), message)]
-    if content.get("apiVersion") != API_VERSION:
+    named = text_at(content, "kind")
+    if content.get("apiVersion") not in _VERSIONS.get(named, (API_VERSION,)):
         message = f"got {content.get('apiVersion')}, want {API_VERSION}, the version that podberth judges"
         return None, [positions.problem(file, ("apiVersion",), message)]
-    kind = ValidatingAdmissionPolicy if named == VALIDATING else ValidatingAdmissionPolicyBinding
+    kind = _MODELS[named]
     try:
         model = kind.model_validate(_as_decoded(content))
     except ValidationError as error:
         found = explain(error, kind)
         return None, [positions.problem(file, path, message, of_key=of_key) for path, of_key, message in found]
-    if isinstance(model, ValidatingAdmissionPolicyBinding):
+    if isinstance(model, ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding):
         wrong = [positions.problem(file, path, message) for path, message in of_binding(model)]
         return (None if wrong else model), wrong
     wrong = [positions.problem(file, path, message) for path, message in of_policy(model)]
     return (None if wrong else _policy(model, document)), wrong
 
 
-def _policy(model: ValidatingAdmissionPolicy, document: Located) -> Policy:
+def _policy(model: AnyPolicy, document: Located) -> Policy:
     spec = model.spec
     source = GPUPolicy.model_construct(
         api_version=GPU_API_VERSION,
@@ -168,8 +186,8 @@ def _policy(model: ValidatingAdmissionPolicy, document: Located) -> Policy:
             match_constraints=spec.match_constraints,
             match_conditions=spec.match_conditions,
             variables=spec.variables,
-            validations=spec.validations,
-            audit_annotations=spec.audit_annotations,
+            validations=() if isinstance(spec, MutatingSpec) else spec.validations,
+            audit_annotations=() if isinstance(spec, MutatingSpec) else spec.audit_annotations,
             failure_policy=spec.failure_policy,
         ),
     )

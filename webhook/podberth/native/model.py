@@ -1,10 +1,10 @@
-"""ValidatingAdmissionPolicy and its binding (admissionregistration.k8s.io/v1) as frozen models.
+"""Native policies and their bindings (admissionregistration.k8s.io/v1) as frozen models.
 
 Parts that GPUPolicy shares are those of ``policy.model``. A model refuses invalid values of single fields;
 ``refusals`` refuses invalid combinations.
 """
 
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -23,6 +23,8 @@ from ..policy.text_fields import Model, Subdomain
 API_VERSION: Final = "admissionregistration.k8s.io/v1"
 VALIDATING: Final = "ValidatingAdmissionPolicy"
 VALIDATING_BINDING: Final = "ValidatingAdmissionPolicyBinding"
+MUTATING: Final = "MutatingAdmissionPolicy"
+MUTATING_BINDING: Final = "MutatingAdmissionPolicyBinding"
 
 
 class NativeMetadata(Metadata):
@@ -100,3 +102,60 @@ class ValidatingAdmissionPolicyBinding(Model):
     kind: Literal["ValidatingAdmissionPolicyBinding"]
     metadata: NativeMetadata
     spec: ValidatingBindingSpec
+
+
+class MutationExpression(Model):
+    """The expression of one mutation."""
+
+    expression: str
+
+
+class NativeMutation(Model):
+    """One mutation: an Object that is merged, or a list of JSONPatches."""
+
+    patch_type: Literal["ApplyConfiguration", "JSONPatch"]
+    apply_configuration: MutationExpression | None = None
+    json_patch: MutationExpression | None = None
+
+
+class MutatingSpec(Model):
+    """The content of a MutatingAdmissionPolicy."""
+
+    param_kind: AnyParamKind | None = None
+    match_constraints: MatchResources
+    match_conditions: tuple[MatchCondition, ...] = ()
+    variables: tuple[Variable, ...] = ()
+    mutations: tuple[NativeMutation, ...] = ()
+    failure_policy: Literal["Fail", "Ignore"] = "Fail"
+    reinvocation_policy: Literal["Never", "IfNeeded"]
+
+
+class MutatingAdmissionPolicy(Model):
+    """A MutatingAdmissionPolicy; v1beta1 has the same fields."""
+
+    api_version: Literal["admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1"]
+    kind: Literal["MutatingAdmissionPolicy"]
+    metadata: NativeMetadata
+    spec: MutatingSpec
+    status: Any = None
+
+
+class MutatingBindingSpec(Model):
+    """The content of a MutatingAdmissionPolicyBinding."""
+
+    policy_name: Subdomain
+    param_ref: BindingParamRef | None = None
+    match_resources: MatchResources = MatchResources()
+
+
+class MutatingAdmissionPolicyBinding(Model):
+    """A MutatingAdmissionPolicyBinding."""
+
+    api_version: Literal["admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1"]
+    kind: Literal["MutatingAdmissionPolicyBinding"]
+    metadata: NativeMetadata
+    spec: MutatingBindingSpec
+
+
+AnyPolicy: TypeAlias = ValidatingAdmissionPolicy | MutatingAdmissionPolicy
+AnyBinding: TypeAlias = ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding

@@ -13,12 +13,16 @@ from ..policy.model import AuditAnnotation, MatchCondition, Variable
 from ..policy.refusals import MAX_AUDIT_ANNOTATIONS, MAX_AUDIT_EXPRESSION_BYTES, MAX_MATCH_CONDITIONS, refused_rules
 from ..policy.refusals import refused_selector as refused_label_selector
 from .model import (
+    AnyBinding,
     AnyParamKind,
+    AnyPolicy,
     BindingParamRef,
     MatchResources,
+    MutatingAdmissionPolicyBinding,
+    MutatingSpec,
+    NativeMutation,
     NativeValidation,
-    ValidatingAdmissionPolicy,
-    ValidatingAdmissionPolicyBinding,
+    ValidatingSpec,
 )
 
 Refusals = Iterator[tuple[Path, str]]
@@ -30,8 +34,8 @@ _RESERVED: Final = frozenset(
 )
 
 
-def of_policy(policy: ValidatingAdmissionPolicy) -> Refusals:
-    """Yield the problems of a ValidatingAdmissionPolicy."""
+def of_policy(policy: AnyPolicy) -> Refusals:
+    """Yield the problems of a policy."""
     spec = policy.spec
     if not spec.match_constraints.resource_rules:
         yield ("spec", "matchConstraints", "resourceRules"), "got no rules, want at least one"
@@ -39,6 +43,10 @@ def of_policy(policy: ValidatingAdmissionPolicy) -> Refusals:
     yield from _param_kind(spec.param_kind)
     yield from _conditions(spec.match_conditions)
     yield from _variables(spec.variables)
+    yield from _of_validating(spec) if isinstance(spec, ValidatingSpec) else _of_mutating(spec)
+
+
+def _of_validating(spec: ValidatingSpec) -> Refusals:
     if not spec.validations and not spec.audit_annotations:
         yield ("spec", "validations"), "got neither validations nor auditAnnotations, want at least one"
     for index, each in enumerate(spec.validations):
@@ -46,12 +54,47 @@ def of_policy(policy: ValidatingAdmissionPolicy) -> Refusals:
     yield from _audit_annotations(spec.audit_annotations)
 
 
-def of_binding(binding: ValidatingAdmissionPolicyBinding) -> Refusals:
-    """Yield the problems of a ValidatingAdmissionPolicyBinding."""
+def _of_mutating(spec: MutatingSpec) -> Refusals:
+    yield from _operations(spec.match_constraints, ("spec", "matchConstraints"))
+    if not spec.mutations:
+        yield ("spec", "mutations"), "got no mutations, want at least one"
+    for index, each in enumerate(spec.mutations):
+        yield from _mutation(each, ("spec", "mutations", index))
+
+
+def _operations(resources: MatchResources, path: Path) -> Refusals:
+    """Yield the problems of rules about deletions, which nothing can be written for."""
+    for index, rule in enumerate(resources.resource_rules):
+        if "DELETE" in rule.operations:
+            yield (*path, "resourceRules", index, "operations"), "got DELETE, want CREATE, UPDATE, CONNECT or '*'"
+
+
+def _mutation(mutation: NativeMutation, path: Path) -> Refusals:
+    both = {"applyConfiguration": mutation.apply_configuration, "jsonPatch": mutation.json_patch}
+    own = "jsonPatch" if mutation.patch_type == "JSONPatch" else "applyConfiguration"
+    for field, value in both.items():
+        if field != own and value is not None:
+            yield (*path, field), f"got {field} with patchType {mutation.patch_type}, want {own} alone"
+    stated = both[own]
+    if stated is None:
+        yield path, f"got no {own}, want one with patchType {mutation.patch_type}"
+    elif not stated.expression.strip():
+        yield (*path, own, "expression"), "got no expression"
+
+
+def of_binding(binding: AnyBinding) -> Refusals:
+    """Yield the problems of a binding."""
     spec = binding.spec
     yield from _match_resources(spec.match_resources, ("spec", "matchResources"))
     yield from _param_ref(spec.param_ref)
-    actions, path = spec.validation_actions, ("spec", "validationActions")
+    if isinstance(binding, MutatingAdmissionPolicyBinding):
+        yield from _operations(binding.spec.match_resources, ("spec", "matchResources"))
+    else:
+        yield from _actions(binding.spec.validation_actions)
+
+
+def _actions(actions: tuple[str, ...]) -> Refusals:
+    path = ("spec", "validationActions")
     if not actions:
         yield path, "got no action, want at least one"
     if {"Deny", "Warn"} <= set(actions):

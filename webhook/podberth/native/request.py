@@ -7,7 +7,7 @@ from typing import Any, Final
 from ..kube.unchecked import text_at
 from ..policy.match import MatchRequest, any_matches, unselected
 from ..policy.model import MatchConstraints
-from .as_created import as_created
+from .as_created import as_created, as_received
 from .resources import ResourceKind, Resources, is_of_kubernetes
 
 _OPTIONS: Final = {"apiVersion": "meta.k8s.io/v1", "kind": "CreateOptions"}
@@ -65,7 +65,12 @@ class Creation:
 
 
 def creation_of(
-    document: Mapping[str, Any], resources: Resources, *, namespace: str, user: Mapping[str, Any]
+    document: Mapping[str, Any],
+    resources: Resources,
+    *,
+    namespace: str,
+    user: Mapping[str, Any],
+    received: bool = False,
 ) -> tuple[Creation | None, list[str]]:
     """Return the request that creates a document's object, or what prevents it.
 
@@ -74,6 +79,7 @@ def creation_of(
         resources: the known resources.
         namespace: the namespace of a namespaced object that names none.
         user: the requester, as ``request.userInfo``.
+        received: whether the object is the one that mutation sees, and not validation.
     """
     version, kind = text_at(document, "apiVersion"), text_at(document, "kind")
     known = resources.of(version, kind)
@@ -81,7 +87,7 @@ def creation_of(
         if is_of_kubernetes(version):
             return None, [f"Kubernetes 1.36 does not serve {version} {kind} by default"]
         return None, [f"the resource of {version} {kind} is not known; give its CustomResourceDefinition"]
-    made, problems = as_created(document, known, namespace)
+    made, problems = (as_received if received else as_created)(document, known, namespace)
     if problems:
         return None, problems
     creation = Creation(

@@ -19,6 +19,8 @@ _SPEC: Final[dict[str, Any]] = {
 _POD: Final[dict[str, Any]] = {
     # SetDefaults_Pod, same file
     "enableServiceLinks": True,
+}
+_SERVICE_ACCOUNT: Final[dict[str, Any]] = {
     # ServiceAccount plugin, kubernetes plugin/pkg/admission/serviceaccount
     "serviceAccountName": "default",
 }
@@ -53,15 +55,21 @@ def apply_defaults(pod: dict[str, Any]) -> None:
     A field that the Pod has is not replaced. The caller has checked the Pod's shape.
     """
     spec = pod["spec"]
-    apply_template_defaults(pod)
-    _fill(spec, _POD)
+    apply_pod_defaults(pod)
+    _fill(spec, _SERVICE_ACCOUNT)
     spec.setdefault("serviceAccount", spec["serviceAccountName"])
     if not spec.get("priorityClassName"):
         # Priority plugin, kubernetes plugin/pkg/admission/priority; without a class and a global default
         _fill(spec, {"priority": 0, "preemptionPolicy": "PreemptLowerPriority"})
+    spec["tolerations"] = [*(spec.get("tolerations") or ()), *_missing_tolerations(spec)]
+
+
+def apply_pod_defaults(pod: dict[str, Any]) -> None:
+    """Add to a Pod, in place, the defaults of the API alone, without those of admission plugins."""
+    apply_template_defaults(pod)
+    _fill(pod["spec"], _POD)
     for container in containers(pod):
         container["resources"] = _resources(container["resources"])
-    spec["tolerations"] = [*(spec.get("tolerations") or ()), *_missing_tolerations(spec)]
 
 
 def apply_template_defaults(template: dict[str, Any]) -> None:

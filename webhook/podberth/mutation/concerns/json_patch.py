@@ -22,7 +22,7 @@ def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
         EvaluationError: an operation is malformed or does not apply, a value does not fit the schema, or the patch
             changes a field that no policy may write.
     """
-    operations = [_operation(item, f"jsonPatch[{index}]") for index, item in enumerate(leaf.maps(value, "jsonPatch"))]
+    found = [operation(item, f"jsonPatch[{index}]") for index, item in enumerate(leaf.maps(value, "jsonPatch"))]
 
     def admit(path: Steps, wanted: Any) -> None:
         try:
@@ -31,7 +31,7 @@ def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
             raise json_patch.PatchError(str(error)) from error
 
     try:
-        document = json_patch.edit(draft.document, operations, admit)
+        document = json_patch.edit(draft.document, found, admit)
     except json_patch.UnmetError:
         return None
     except json_patch.PatchError as error:
@@ -39,7 +39,12 @@ def apply(draft: Draft, value: object, schema: PodSchema) -> Change | None:
     return forbidden_fields.take(draft, document, "jsonPatch")
 
 
-def _operation(item: dict[str, Any], where: str) -> Operation:
+def operation(item: dict[str, Any], where: str) -> Operation:
+    """Return an operation that an expression gave as a map.
+
+    Raises:
+        EvaluationError: it is malformed.
+    """
     leaf.fields(item, where, _KEYS)
     verb = item.get("op")
     if verb not in _VERBS:

@@ -1,0 +1,112 @@
+"""The types of a MutatingAdmissionPolicy's patches: ``Object{...}``, ``Object.spec{...}`` and ``JSONPatch{...}``.
+
+Upstream resolves each name that begins with ``Object.`` to a type that has all fields, each of type dyn (apiserver
+pkg/cel/mutation/typeresolver.go). The checker here knows declared messages only, so each expression gets the messages
+that it names, with every word of it as a field. A nested name is written with ``_`` for ``.``, because a message cannot
+have a field and an inner message of one name; the text keeps its length, and problems their places.
+
+At run time such an object is a map with its type's name under ``TYPE``, which no JSON field has.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from ..errors import EvaluationError
+from . import ast
+from .ast import Node
+from .types import OPTIONAL, Want
+
+WANTS: Final = frozenset({Want.OBJECT, Want.JSON_PATCHES})
+"""What only an expression that may name these types gives."""
+TYPE: Final = "\0type"
+
+_OBJECT: Final = "Object"
+_JSON_PATCH: Final = "JSONPatch"
+# A text or a comment of CEL, which is left as it is, or the name of a type before its fields.
+_TOKEN: Final = re.compile(
+    r"""(?P<other>[rR]?[bB]?(?:\"\"\"(?:\\.|.)*?\"\"\"|'''(?:\\.|.)*?'''|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|//[^\n]*)"""
+    r"""|(?<![\w.])(?P<name>Object(?:\.\w+)*)(?=\s*\{)""",
+    re.DOTALL,
+)
+_WORD: Final = re.compile(r"[A-Za-z_]\w*")
+_FIELDS_OF_A_PATCH: Final = {"op": "string", "path": "string", "from": "string", "value": "dyn"}
+_NON_ZERO: Final = "optional.ofNonZeroValue"
+
+
+def flattened(source: str) -> str:
+    """Return an expression in which the names of nested types have ``_`` for ``.``; it is as long as the original."""
+    return _TOKEN.sub(lambda found: found["other"] or found["name"].replace(".", "_"), source)
+
+
+def messages(source: str) -> dict[str, Mapping[str, str]]:
+    """Return the message types that a flattened expression may use, each with its fields and their types."""
+    fields = dict.fromkeys(sorted(set(_WORD.findall(source))), "dyn")
+    names = {_OBJECT} | {found["name"] for found in _TOKEN.finditer(source) if found["name"]}
+    names |= {word for word in fields if word.startswith(f"{_OBJECT}_")}
+    return {_JSON_PATCH: _FIELDS_OF_A_PATCH, **dict.fromkeys(sorted(names), fields)}
+
+
+def is_patch_type(name: str) -> bool:
+    """Return whether a message type is one of these."""
+    return name in (_OBJECT, _JSON_PATCH) or name.startswith(f"{_OBJECT}_")
+
+
+def lower(checked: Node, node: Node) -> str:
+    """Rewrite an object of such a type in place to a map; return what podberth cannot do with it, or an empty text."""
+    struct = node.struct_expr
+    for entry in struct.entries:
+        if not entry.optional_entry and ast.type_of(checked, entry.value).name == OPTIONAL:
+            return f"{entry.field_key}: got an optional, which podberth does not judge here; write ?{entry.field_key}"
+        entry.map_key.const_expr.string_value = entry.field_key
+        entry.ClearField("field_key")
+    entry = struct.entries.add()
+    entry.map_key.const_expr.string_value = TYPE
+    entry.value.const_expr.string_value = struct.message_name
+    struct.ClearField("message_name")
+    return ""
+
+
+def unjudged(checked: Node, node: Node) -> str:
+    """Return why podberth does not judge a call with such an object as its operand; empty if it does."""
+    asks = node.call_expr.function == _NON_ZERO
+    if asks and any(is_patch_type(ast.type_of(checked, each).name) for each in ast.children(node)):
+        return "optional.ofNonZeroValue of an Object is not judged by podberth; write a condition"
+    return ""
+
+
+def settled(value: Any) -> Any:
+    """Return an Object, or a list of JSONPatches, as plain JSON.
+
+    Raises:
+        EvaluationError: a type's name is not the path of the field that holds it (CheckTypeNamesMatchFieldPathNames,
+            apiserver pkg/cel/mutation/dynamic/objects.go).
+    """
+    if isinstance(value, list):
+        return [{key: settled(each) for key, each in patch.items() if key != TYPE} for patch in value]
+    if isinstance(value, dict) and TYPE in value:
+        wrong = [f'unexpected type name "{got}", expected "{want}"' for got, want in _misnamed(value, value[TYPE])]
+        if wrong:
+            listed = ", which matches field name path from root Object type\n".join(wrong)
+            raise EvaluationError(f"type mismatch: {listed}, which matches field name path from root Object type")
+    return _without_types(value)
+
+
+def _misnamed(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, list):
+        for each in value:
+            yield from _misnamed(each, path)
+    elif isinstance(value, dict) and TYPE in value:
+        if value[TYPE] != path:
+            yield value[TYPE].replace("_", "."), path.replace("_", ".")
+        for key, each in value.items():
+            yield from _misnamed(each, f"{path}_{key}")
+    elif isinstance(value, dict):
+        for each in value.values():
+            yield from _misnamed(each, path)
+
+
+def _without_types(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_types(value[key]) for key in sorted(value) if key != TYPE}
+    return [_without_types(each) for each in value] if isinstance(value, list) else value

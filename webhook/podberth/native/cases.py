@@ -1,0 +1,335 @@
+"""What native policies of both kinds share: bindings, params, which of them match a creation, and what they decide.
+
+The order and the words are the API server's (pkg/admission/plugin/policy/generic of apiserver). What cannot be judged
+here is a decision of its own, and never an admission.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, Literal, TypeAlias
+
+from ..cel.engine import Activation, Environment, ReviewContext, Room, never
+from ..errors import BudgetError, EvaluationError, Problem
+from ..policy.compile import BoundExpression, CompiledPolicy
+from ..policy.evaluate import ConditionsError
+from ..policy.match import NamespaceUnknownError, applies_statically
+from .documents import GROUP, Policy, Read
+from .model import MUTATING, VALIDATING, AnyBinding, ValidatingBindingSpec
+from .params import Objects
+from .request import Creation, matched_kind
+from .resources import ResourceKind, Resources
+
+Action: TypeAlias = Literal["deny", "warn", "audit", "unjudged", "note"]
+Document = Mapping[str, Any]
+_REVIEWS: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
+"""The API groups whose objects are answered and not stored."""
+_ACTIONS: Final[Mapping[str, Action]] = {"Deny": "deny", "Warn": "warn", "Audit": "audit"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeDecision:
+    """One decision of a policy: a denial, a warning, an entry of the audit log, or a word about how it was judged.
+
+    The action ``unjudged`` means that podberth cannot say what the API server would do, ``note`` that the given files
+    may lack something.
+    """
+
+    policy: str
+    binding: str = ""
+    """Empty if the policy itself is at fault, before any binding is looked at."""
+    action: Action
+    message: str
+    reason: str = "Invalid"
+    kind: str = VALIDATING
+    """The policy's kind."""
+
+    @property
+    def text(self) -> str:
+        """The message in the API server's words."""
+        whose = f"{self.kind} '{self.policy}'"
+        whose += f" with binding '{self.binding}'" if self.binding else ""
+        if self.reason == "InternalError":
+            return self.message
+        if self.action == "deny" and self.kind == MUTATING:  # PolicyError, generic/policy_dispatcher.go
+            named = (
+                f"policy '{self.policy}' with binding '{self.binding}'" if self.binding else f'policy "{self.policy}"'
+            )
+            return f"{named} denied request: {self.message}"
+        if self.action == "deny":
+            return f"{whose} denied request: {self.message}"
+        if self.action == "unjudged":
+            return f"{whose} is not judged: {self.message}"
+        return f"{whose}: {self.message}" if self.action == "note" else f"Validation failed for {whose}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A compiled policy with its bindings."""
+
+    policy: Policy
+    compiled: CompiledPolicy
+    bindings: tuple[AnyBinding, ...]
+    never: str
+    """Why it judges no creation, whatever is created; empty if it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One evaluation of a policy: with a binding, on an object in one version, in its namespace."""
+
+    bound: Bound
+    binding: AnyBinding
+    creation: Creation
+    kind: ResourceKind
+    namespace: Document | None
+
+    @property
+    def is_fatal(self) -> bool:
+        """Whether an error denies."""
+        return self.bound.policy.model.spec.failure_policy == "Fail"
+
+    def decision(self, action: Action, message: str, reason: str = "Invalid") -> NativeDecision:
+        """Return a decision of this policy with this binding."""
+        return NativeDecision(
+            policy=self.bound.policy.name,
+            binding=self.binding.metadata.name,
+            action=action,
+            message=message,
+            reason=reason,
+            kind=self.bound.policy.model.kind,
+        )
+
+    def enforced(self, message: str, reason: str) -> Iterator[NativeDecision]:
+        """Yield a decision for each of the binding's actions."""
+        stated = self.binding.spec
+        for action in stated.validation_actions if isinstance(stated, ValidatingBindingSpec) else ("Deny",):
+            yield self.decision(_ACTIONS[action], message, reason)
+
+
+class BoundPolicies:
+    """The compiled policies of one kind, with their bindings, params and namespaces."""
+
+    kind: ClassVar[str] = VALIDATING
+
+    def __init__(
+        self,
+        read: Read,
+        environment: Environment,
+        review: ReviewContext,
+        objects: Objects,
+        namespaces: Mapping[str, Document],
+    ) -> None:
+        """Compile the policies; one that does not compile is a problem, and judges nothing.
+
+        ``environment`` has the names of native policies (``cel.typing.NATIVE_VARIABLES``); ``review`` is that of a
+        cluster without nodes, since their expressions cannot ask about any.
+        """
+        self.environment, self._review = environment, review
+        self._objects, self._namespaces = objects, namespaces
+        problems, self.bound = list[Problem](), list[Bound]()
+        policies, every = read.of_kind(self.kind)
+        for policy in policies:
+            compiled = self.compiled(policy, environment)
+            wrong = (*compiled.check(never, priced=False), *_repeated(policy))
+            problems += wrong
+            bindings = tuple(each for each in every if each.spec.policy_name == policy.name)
+            if not wrong:
+                why = _never_asked(policy, objects.resources) if bindings else ""
+                self.bound.append(Bound(policy, compiled, bindings, why))
+        self.problems = tuple(sorted(problems))
+        """What the API server refuses of the expressions, or podberth cannot compile."""
+        idle = (f"{self.kind} {each.policy.name} {each.never}" for each in self.bound if each.never)
+        self.notes = (*_notes(self.kind, policies, every), *idle)
+        """Lines for the user about policies and bindings that judge nothing."""
+
+    def compiled(self, policy: Policy, environment: Environment) -> CompiledPolicy:
+        """Return a policy whose expressions are not compiled yet."""
+        return CompiledPolicy(policy.parsed, environment, Room.of_policy(None), policy.names)
+
+    def activation(self, case: Case, params: Document | None, namespace: Document | None) -> Activation:
+        """Return the variables of one evaluation."""
+        bindings: dict[str, object] = {
+            "object": case.creation.as_kind(case.kind),
+            "oldObject": None,
+            "request": case.creation.as_cel(case.kind),
+            "params": params,
+            "namespaceObject": namespace,
+        }
+        return self.environment.activation(bindings, self._review)
+
+    def reads_user(self) -> list[str]:
+        """Return the names of the policies that read ``request.userInfo``, which is not known before the request."""
+        return [
+            each.policy.name
+            for each in self.bound
+            if any(path[:2] == ("request", "userInfo") for path in _reads(each.compiled))
+        ]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the policies that judge: those that may match, with a binding and without a problem."""
+        return tuple(each.policy.name for each in self.bound if each.bindings and not each.never)
+
+    def may_match(self, api_version: str) -> bool:
+        """Return whether a policy with a binding may match objects of an apiVersion, whatever their resource.
+
+        With matchPolicy Equivalent the version does not count, since the resource may be served under several.
+        """
+        group, _, version = api_version.rpartition("/")
+        return any(
+            ({"*", group} & set(rule.api_groups))
+            and (each.policy.constraints.match_policy == "Equivalent" or {"*", version} & set(rule.api_versions))
+            for each in self.bound
+            if each.bindings
+            for rule in each.policy.constraints.resource_rules
+            if {"*", "CREATE"} & set(rule.operations)
+        )
+
+    def cases(self, bound: Bound, creation: Creation) -> Iterator[Case | NativeDecision]:
+        """Yield a case for each binding that matches, or a denial if that cannot be found out."""
+        policy = bound.policy
+        try:
+            kind = matched_kind(policy.constraints, creation, self._namespaces)
+        except NamespaceUnknownError:
+            yield from misconfigured(policy, "", f'namespaces "{creation.namespace}" not found')
+            return
+        if kind is None:
+            return
+        param_kind = policy.model.spec.param_kind
+        if bound.bindings and param_kind is not None and self._objects.kind_of(param_kind) is None:
+            message = f"paramKind {param_kind.api_version} {param_kind.kind} is of no definition in the given files"
+            yield NativeDecision(
+                policy=policy.name, action="unjudged", message=f"{message}; give its definition", kind=policy.model.kind
+            )
+            return
+        namespace = None if creation.is_namespace else self._namespaces.get(creation.namespace)
+        for binding in bound.bindings:
+            try:
+                matches = matched_kind(binding.spec.match_resources, creation, self._namespaces)
+            except NamespaceUnknownError:
+                message = f'namespaces "{creation.namespace}" not found'
+                yield from misconfigured(policy, binding.metadata.name, message)
+                continue
+            if matches is not None:
+                yield Case(bound, binding, creation, kind, namespace)
+
+    def params(self, policy: Policy, case: Case) -> Sequence[Document | None]:
+        """Return the params objects of a case, [None] without params.
+
+        Raises:
+            SetUpFault: they cannot be had.
+        """
+        param_kind, reference = policy.model.spec.param_kind, case.binding.spec.param_ref
+        kind = self._objects.kind_of(param_kind) if param_kind is not None else None
+        if kind is None or reference is None:
+            return [None]
+        return self._objects.collect(kind, reference, case.creation.namespace)
+
+
+def is_exempt(kind: ResourceKind) -> bool:
+    """Return whether no native policy is asked about a kind: native policies themselves, and what is not stored.
+
+    Source: isPolicyResource, apiserver pkg/admission/plugin/policy/generic/plugin.go, and kubernetes
+    pkg/kubeapiserver/admission/exclusion/resources.go.
+    """
+    if kind.group in _REVIEWS:
+        return True
+    return kind.group == GROUP and not kind.kind.endswith("WebhookConfiguration")
+
+
+def _never_asked(policy: Policy, resources: Resources) -> str:
+    """Return why a policy judges no creation of a known resource; empty if it may judge one."""
+    if not any({"*", "CREATE"} & set(rule.operations) for rule in policy.constraints.resource_rules):
+        return "has no rule about creations, so it judges nothing: a manifest is judged as created"
+    routes = (("CREATE", each.group, each.version, each.plural, "") for each in resources.every if not is_exempt(each))
+    if any(applies_statically(policy.parsed.policy, route) for route in routes):
+        return ""
+    return (
+        "has no rule about the creation of a resource that Kubernetes 1.36, the given CustomResourceDefinitions or "
+        "podberth's table has, so it judges nothing"
+    )
+
+
+def lacking(case: Case) -> Iterator[NativeDecision]:
+    """Yield a note that params were not found, which a cluster may have."""
+    kind, reference = case.bound.policy.model.spec.param_kind, case.binding.spec.param_ref
+    if kind is not None and reference is not None:
+        wanted = f"{kind.kind} {reference.name}" if reference.name else f"{kind.kind} that its paramRef selects"
+        action = reference.parameter_not_found_action
+        message = f"no {wanted} is in the given files; judged as if there were none (parameterNotFoundAction {action})"
+        yield case.decision("note", message)
+
+
+def of_conditions(case: Case, error: ConditionsError) -> Iterator[NativeDecision]:
+    """Yield what comes of matchConditions of which none is false and one failed."""
+    # Equal errors count once (Aggregate, apimachinery pkg/util/errors).
+    causes = list(dict.fromkeys(f"{leading(bound)}{cause}" for _, bound, cause in error.failed))
+    if any(isinstance(cause, BudgetError) for _, _, cause in error.failed):
+        yield case.decision("unjudged", causes[0])
+    elif case.is_fatal:
+        yield from case.enforced(causes[0] if len(causes) == 1 else f"[{', '.join(causes)}]", "Invalid")
+
+
+def leading(bound: BoundExpression) -> str:
+    """Return the words before an error of an expression."""
+    return f"expression '{bound.expression.source}' resulted in error: "
+
+
+def cause_of(compiled: CompiledPolicy, bound: BoundExpression, error: EvaluationError, activation: Activation) -> str:
+    """Return an error's words; upstream names each variable on the way to it (composition.go)."""
+    used = {path[1] for path in bound.expression.reads if path[0] == "variables" and len(path) > 1}
+    for name, variable in compiled.variables.items():
+        if name in used:
+            try:
+                variable.expression.evaluate(activation)
+            except EvaluationError as inner:
+                if str(inner) == str(error):
+                    words = cause_of(compiled, variable, inner, activation)
+                    return f'composited variable "{name}" fails to evaluate: {words}'
+    return str(error)
+
+
+def misconfigured(policy: Policy, binding: str, message: str) -> Iterator[NativeDecision]:
+    """Yield a denial under failurePolicy Fail, whatever the binding's actions (addConfigError)."""
+    if policy.model.spec.failure_policy == "Fail":
+        said = f"failed to configure {'binding' if binding else 'policy'}: {message}"
+        yield NativeDecision(
+            policy=policy.name,
+            binding=binding,
+            action="deny",
+            message=said,
+            reason="Invalid" if policy.model.kind == VALIDATING else "Forbidden",
+            kind=policy.model.kind,
+        )
+
+
+def _repeated(policy: Policy) -> Iterator[Problem]:
+    """Yield a problem for each variable whose name an earlier one has: upstream takes them, and the last counts."""
+    seen: set[str] = set()
+    for index, each in enumerate(policy.model.spec.variables):
+        if each.name in seen:
+            message = f"duplicate name {each.name!r}, which podberth does not judge; want each name once"
+            yield policy.parsed.problem(("spec", "variables", index, "name"), 1, 1, message)
+        seen.add(each.name)
+
+
+def _notes(kind: str, policies: Sequence[Policy], bindings: Sequence[AnyBinding]) -> Iterator[str]:
+    names = {each.name for each in policies}
+    bound = {each.spec.policy_name for each in bindings}
+    for name in sorted(names - bound):
+        yield f"{kind} {name} has no binding in the given files, so it judges nothing"
+    for each in bindings:
+        if each.spec.policy_name not in names:
+            name, policy = each.metadata.name, each.spec.policy_name
+            yield (
+                f"{kind}Binding {name}: policy {policy} is not in the given files, or has a "
+                "problem, so it judges nothing"
+            )
+
+
+def _reads(compiled: CompiledPolicy) -> Iterable[tuple[str, ...]]:
+    yield from compiled.conditions_read
+    for each in compiled.validations:
+        yield from each.reads
+    for _, bound in compiled.audit_annotations:
+        yield from bound.reads

@@ -1,0 +1,220 @@
+"""MutatingAdmissionPolicies, and what they make of an object before it is created.
+
+Source: pkg/admission/plugin/policy/mutating/dispatcher.go of apiserver. Each policy in the order of names, each of its
+bindings, each params object; the mutations in order, each on what the earlier ones left. An error of one mutation
+denies under failurePolicy Fail, and the rest is evaluated nevertheless. As soon as any mutation was evaluated, those
+with reinvocationPolicy IfNeeded are asked once more.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, Final
+
+from ..cel.engine import Environment, Room, Want
+from ..errors import BudgetError, EvaluationError
+from ..kube.json_patch import same
+from ..kube.unchecked import text_at
+from ..policy.compile import BoundExpression, CompiledPolicy
+from ..policy.evaluate import ConditionsError, Evaluation
+from .cases import (
+    BoundPolicies,
+    Case,
+    Document,
+    NativeDecision,
+    cause_of,
+    is_exempt,
+    lacking,
+    leading,
+    misconfigured,
+    of_conditions,
+)
+from .documents import Policy
+from .model import MUTATING, MutatingSpec, NativeMutation
+from .params import SetUpFault
+from .patches import InternalError, UnjudgedError, applied
+from .request import Creation
+
+_WANTS: Final = {"ApplyConfiguration": Want.OBJECT, "JSONPatch": Want.JSON_PATCHES}
+Key = tuple[str, str, str]
+"""The names of policy, binding and params object."""
+
+
+@dataclass(frozen=True, slots=True)
+class NativeWrite:
+    """What one policy with one binding writes: the object before and after."""
+
+    policy: str
+    binding: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+    @property
+    def reason(self) -> str:
+        """The line for the user."""
+        return f"MutatingAdmissionPolicy '{self.policy}' with binding '{self.binding}'"
+
+
+@dataclass(slots=True)
+class Mutated:
+    """What came of all policies for one object."""
+
+    creation: Creation
+    """The request with the object as they leave it."""
+    matched: bool = False
+    decisions: list[NativeDecision] = field(default_factory=list)
+    writes: list[NativeWrite] = field(default_factory=list)
+    again: set[Key] = field(default_factory=set)
+    """Those that are asked once more if something else changes the object."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the API server answers with an error of its own, and asks nothing more."""
+        return any(each.reason == "InternalError" for each in self.decisions)
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether the API server refuses the object."""
+        return any(each.action == "deny" for each in self.decisions)
+
+
+class _Compiled(CompiledPolicy):
+    """A compiled policy with its mutations."""
+
+    def __init__(self, policy: Policy, environment: Environment) -> None:
+        super().__init__(policy.parsed, environment, Room.of_policy(None), policy.names)
+        spec = policy.model.spec
+        self._stated: tuple[NativeMutation, ...] = spec.mutations if isinstance(spec, MutatingSpec) else ()
+
+    @cached_property
+    def patches(self) -> tuple[tuple[str, BoundExpression], ...]:
+        """The compiled mutations, each with its patchType."""
+        return self._part(self._patches())
+
+    def _patches(self) -> Iterator[tuple[str, BoundExpression]]:
+        names = self._names.others | {"jsonpatch"}
+        for index, each in enumerate(self._stated):
+            key, stated = "applyConfiguration", each.apply_configuration
+            if each.patch_type == "JSONPatch":
+                key, stated = "jsonPatch", each.json_patch
+            path = ("mutations", index, key, "expression")
+            source = stated.expression if stated is not None else ""
+            bound = self._bound(path, source, _WANTS[each.patch_type], names)
+            if bound is not None:
+                yield each.patch_type, bound
+
+    def _compile(self) -> None:
+        super()._compile()
+        _ = self.patches
+
+
+class MutatingPolicies(BoundPolicies):
+    """Compiled MutatingAdmissionPolicies."""
+
+    kind: ClassVar[str] = MUTATING
+
+    def compiled(self, policy: Policy, environment: Environment) -> CompiledPolicy:
+        """Return a policy whose expressions are not compiled yet."""
+        return _Compiled(policy, environment)
+
+    def mutate(self, creation: Creation) -> Mutated:
+        """Return what the policies make of an object, in one pass and, where one is needed, a second."""
+        done = Mutated(creation)
+        if is_exempt(creation.kind):
+            return done
+        evaluated = self._pass(done, None)
+        if evaluated and done.again and not done.is_over:
+            self._pass(done, set(done.again))
+        return done
+
+    def once_more(self, creation: Creation, asked: set[Key]) -> Mutated:
+        """Return what those of ``asked`` make of an object that something behind them has changed."""
+        done = Mutated(creation)
+        self._pass(done, asked)
+        return done
+
+    def _pass(self, done: Mutated, only: set[Key] | None) -> bool:
+        """Ask the policies, or those of ``only``; return whether any mutation was evaluated without an error."""
+        evaluated = False
+        # Which policies match, and with which params, is found out before the first of them writes
+        for found, params in list(self._invocations(done)):
+            case = replace(found, creation=done.creation)
+            if not self._meets(case, params, done):
+                continue
+            key = (case.bound.policy.name, case.binding.metadata.name, text_at(params or {}, "metadata", "name"))
+            if only is not None and key not in only:
+                continue
+            evaluated = self._write(case, params, done) or evaluated
+            if done.is_over:
+                return False
+            spec = case.bound.policy.model.spec
+            if isinstance(spec, MutatingSpec) and spec.reinvocation_policy == "IfNeeded":
+                done.again.add(key)
+        return evaluated
+
+    def _invocations(self, done: Mutated) -> Iterator[tuple[Case, Document | None]]:
+        """Yield each policy that matches, with a binding and params; keep what prevents one as a decision."""
+        for bound in self.bound:
+            for case in self.cases(bound, done.creation):
+                if isinstance(case, NativeDecision):
+                    done.decisions.append(case)
+                    continue
+                done.matched = True
+                if case.kind != done.creation.kind:
+                    message = f"it matches {case.kind.api_version}, and podberth does not convert to it"
+                    done.decisions.append(case.decision("unjudged", message))
+                    continue
+                try:
+                    params = self.params(bound.policy, case)
+                except SetUpFault as fault:
+                    done.decisions += lacking(case)
+                    done.decisions += misconfigured(bound.policy, case.binding.metadata.name, str(fault))
+                    continue
+                if not params:
+                    done.decisions += lacking(case)
+                yield from ((case, each) for each in params)
+
+    def _meets(self, case: Case, params: Document | None, done: Mutated) -> bool:
+        """Return whether the matchConditions are met; keep the decision of an error."""
+        try:
+            return Evaluation(case.bound.compiled, self.activation(case, params, None)).conditions()
+        except ConditionsError as error:
+            done.decisions += of_conditions(case, error)
+            return False
+
+    def _write(self, case: Case, params: Document | None, done: Mutated) -> bool:
+        """Evaluate the mutations in order; return whether any of them had no error."""
+        compiled, before, evaluated = case.bound.compiled, done.creation, False
+        patches = compiled.patches if isinstance(compiled, _Compiled) else ()
+        for kind, bound in patches:
+            case = replace(case, creation=done.creation)
+            activation = self.activation(case, params, case.namespace)
+            try:
+                value = bound.expression.evaluate(activation)
+            except EvaluationError as error:
+                message = f"{leading(bound)}{cause_of(compiled, bound, error, activation)}"
+                done.decisions += _failed(case, message, unfinished=isinstance(error, BudgetError))
+                continue
+            try:
+                made = applied(case.kind, kind, case.creation.object, value)
+            except UnjudgedError as error:
+                done.decisions += _failed(case, str(error), unfinished=True)
+            except InternalError as error:
+                message = f"Internal error occurred: {error}"
+                done.decisions = [case.decision("deny", message, "InternalError")]
+                return False
+            except EvaluationError as error:
+                done.decisions += _failed(case, str(error), unfinished=False)
+            else:
+                done.creation, evaluated = replace(done.creation, object=made), True
+        if not same(before.object, done.creation.object):
+            names = case.bound.policy.name, case.binding.metadata.name
+            done.writes.append(NativeWrite(*names, dict(before.object), dict(done.creation.object)))
+        return evaluated
+
+
+def _failed(case: Case, message: str, *, unfinished: bool) -> Iterator[NativeDecision]:
+    if unfinished:
+        yield case.decision("unjudged", message)
+    elif case.is_fatal:
+        yield case.decision("deny", message)
