@@ -96,3 +96,22 @@ def judged(
 def texts(decisions: Iterable[NativeDecision]) -> list[tuple[str, str]]:
     """Return the decisions as pairs of action and message."""
     return [(each.action, each.message) for each in decisions]
+
+
+def json_patch(expression: str) -> dict[str, Any]:
+    """Return a mutation by a list of JSONPatches."""
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
+
+
+def apply_configuration(expression: str) -> dict[str, Any]:
+    """Return a mutation by an Object."""
+    return {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
+
+
+def mutating(name: str, *mutations: dict[str, Any], **spec: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a MutatingAdmissionPolicy about everything, with its binding."""
+    version, kind = "admissionregistration.k8s.io/v1", "MutatingAdmissionPolicy"
+    stated = {"matchConstraints": {"resourceRules": [rule()]}, "reinvocationPolicy": "Never", **spec}
+    made = {"apiVersion": version, "kind": kind, "metadata": {"name": name}}
+    bound = {"apiVersion": version, "kind": f"{kind}Binding", "metadata": {"name": name}, "spec": {"policyName": name}}
+    return {**made, "spec": {**stated, "mutations": list(mutations)}}, bound

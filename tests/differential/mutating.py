@@ -4,10 +4,12 @@ The objects that both make are compared whole, less what only a cluster knows of
 """
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from http.client import RemoteDisconnected
 from random import Random
 from typing import Any, Final
 
@@ -34,7 +36,15 @@ from .words import Words
 _VERSION: Final = "admissionregistration.k8s.io/v1"
 _KINDS: Final = ("Pod", "Deployment", "ConfigMap", "Job", "StatefulSet")
 _OF_A_CLUSTER: Final = ("creationTimestamp", "managedFields", "uid", "generation", "resourceVersion")
+_OF_A_JOB: Final = (
+    "controller-uid",
+    "job-name",
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/job-name",
+)
 BATCH: Final = 40
+_UID: Final = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_GENERATED: Final = re.compile(r"-([bcdfghjklmnpqrstvwxz2456789]{5}|00000)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +62,14 @@ class Made:
 
     refused: str = ""
     """Why the policy is not taken."""
-    denied: str = ""
+    denied: tuple[str, ...] = ()
+    """The denials. podberth says all of them, and the API server says the first, in an order that is not fixed."""
     invalid: bool = False
     """The object that the policies make is refused by the API server's own validation."""
     object: Document | None = None
     unjudged: str = ""
+    panicked: bool = False
+    """The API server has closed the connection without an answer, which is a bug of its own."""
 
 
 @dataclass(slots=True)
@@ -86,6 +99,10 @@ def compare(api: Api, *, policies: int, seed: int) -> Tally:
                         tally.pairs += 1
                         tally.outcomes[_outcome(document, theirs, ours)] += 1
                         if differs := difference(mine, theirs):
+                            # The API server asks its policies in no fixed order
+                            other = ours.made(scene, [document], backwards=True)[0]
+                            differs = difference(other, theirs) and differs
+                        if differs:
                             tally.differing.append((differs, scene, document, mine, theirs))
     finally:
         upstream.remove()
@@ -94,13 +111,13 @@ def compare(api: Api, *, policies: int, seed: int) -> Tally:
 
 def difference(ours: Made, theirs: Made) -> str:
     """Return in what two answers differ; empty if they do not."""
-    if ours.unjudged:
+    if ours.unjudged or theirs.panicked:
         return ""
     if bool(ours.refused) != bool(theirs.refused):
         return "refusal"
     if bool(ours.denied) != bool(theirs.denied):
         return "" if theirs.invalid and not ours.denied else "verdict"
-    if _lead(ours.denied) != _lead(theirs.denied):
+    if not set(map(_lead, theirs.denied)) <= set(map(_lead, ours.denied)):
         return "message"
     return "" if theirs.object is None or ours.object == theirs.object else "object"
 
@@ -119,20 +136,20 @@ class _Ours:
         self._user = upstream.user
         self.changed: dict[int, bool] = {}
 
-    def made(self, scene: Scene, given: Sequence[Document]) -> list[Made]:
+    def made(self, scene: Scene, given: Sequence[Document], *, backwards: bool = False) -> list[Made]:
         found = read([located(each) for each in (*scene.policies, *scene.bindings)])
         policies = MutatingPolicies(found, self._environment, self._review, self._objects, self._namespaces)
         if problems := (*found.problems, *policies.problems):
             return [Made(refused="; ".join(map(str, problems)))] * len(given)
+        if backwards:
+            policies.bound.reverse()
         return [self._one(policies, each) for each in given]
 
     def _one(self, policies: MutatingPolicies, document: Document) -> Made:
         written: Any = document
         if document["kind"] == "Pod":
             written = templates(document, namespace=document["metadata"]["namespace"])[0].pod
-        creation, problems = creation_of(
-            written, self._resources, namespace="default", user=self._user, received=True
-        )
+        creation, problems = creation_of(written, self._resources, namespace="default", user=self._user, received=True)
         if creation is None:
             return Made(unjudged="; ".join(problems))
         done = policies.mutate(creation)
@@ -140,33 +157,40 @@ class _Ours:
         if unjudged := [each.text for each in done.decisions if each.action == "unjudged"]:
             return Made(unjudged=unjudged[0])
         if denials := [each.text for each in done.decisions if each.action == "deny"]:
-            return Made(denied=denials[0])
+            return Made(denied=tuple(denials))
         final, _ = as_created(done.creation.object, creation.kind, "")
         return Made(object=_plain(final))
 
 
 def _theirs(upstream: Upstream, document: Document) -> Made:
-    response = upstream.ask(document)
+    try:
+        response = upstream.ask(document)
+    except RemoteDisconnected:  # the API server has panicked over the request
+        return Made(panicked=True)
     if response.status == 201:
         return Made(object=_plain(response.document))
     said = str(response.document["message"])
     _, found, denial = said.partition(" is forbidden: ")
     denial = denial if found else said
     if "denied request: " in denial or response.status == 500:
-        return Made(denied=denial)
-    return Made(denied=denial, invalid=True)
+        return Made(denied=(denial,))
+    return Made(denied=(denial,), invalid=True)
 
 
-def _plain(document: Document) -> Document:
+def _plain(document: Document) -> Any:
     made = deepcopy(document)
     for key in _OF_A_CLUSTER:
         made["metadata"].pop(key, None)
-    text = json.dumps(made, sort_keys=True)
-    found: Document = json.loads(text)
-    return found
+    if made["kind"] == "Job":  # added there as well, unless a policy has written
+        labels = made["metadata"].get("labels") or {}
+        made["metadata"]["labels"] = {key: each for key, each in labels.items() if key not in _OF_A_JOB}
+    made.get("status", {}).pop("conditions", None)  # written with a time, for scheduling gates
+    return json.loads(_UID.sub("uid", _GENERATED.sub("-", json.dumps(made))))
 
 
 def _outcome(document: Document, theirs: Made, ours: _Ours) -> str:
+    if theirs.panicked:
+        return "the API server panicked"
     if theirs.refused:
         return "policy refused"
     if theirs.invalid:
@@ -279,7 +303,7 @@ def _applied(random: Random, words: Words) -> str:
             f"Object{{metadata: Object.metadata{{labels: {{'team': {text}}}}}}}",
             f"Object{{metadata: Object.metadata{{annotations: {{'note': {text}, 'x': 'y'}}}}}}",
             f"Object{{metadata: Object.metadata{{labels: Object.metadata.labels{{team: {text}}}}}}}",
-            f"Object{{metadata: Object.metadata{{?labels: object.metadata.?labels}}}}",
+            "Object{metadata: Object.metadata{?labels: object.metadata.?labels}}",
             spec % "replicas: 2",
             spec % "replicas: object.spec.replicas + 1",
             spec % "replicas: 'two'",

@@ -42,14 +42,15 @@ class Ours:
 
     def answers(self, scene: Scene, objects: Sequence[Document]) -> list[Answer]:
         """Return the answer for each object."""
-        policies = self._policies(scene)
-        if policies.problems:
-            return [Answer(refused="; ".join(map(str, policies.problems)))] * len(objects)
+        policies, problems = self._policies(scene)
+        if problems:
+            return [Answer(refused="; ".join(problems))] * len(objects)
         return [self._answer(policies, each) for each in objects]
 
-    def _policies(self, scene: Scene) -> NativePolicies:
+    def _policies(self, scene: Scene) -> tuple[NativePolicies, list[str]]:
         found = read([located(each) for each in (scene.policy, *scene.bindings)])
-        return NativePolicies(found, self._environment, self._review, self._objects, self._namespaces)
+        made = NativePolicies(found, self._environment, self._review, self._objects, self._namespaces)
+        return made, [str(each) for each in (*found.problems, *made.problems)]
 
     def _answer(self, policies: NativePolicies, document: Document) -> Answer:
         given: Any = document

@@ -138,7 +138,7 @@ class Upstream:
 
     def _is_marked(self) -> bool:
         document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": _SENTINEL}}
-        path = f"/api/v1/namespaces/{namespace_name(0)}/configmaps?dryRun=All"
+        path = "/api/v1/namespaces/default/configmaps?dryRun=All"
         status, body = self._api.raw("POST", path, document)
         return status == 201 and "data" in json.loads(body)
 
@@ -212,7 +212,7 @@ def _marker() -> Document:
         "spec": {
             "matchConstraints": {
                 "resourceRules": [{**rule, "resourceNames": [_SENTINEL]}],
-                "namespaceSelector": {"matchLabels": {CASE: "0"}},
+                "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "default"}},
             },
             "reinvocationPolicy": "Never",
             "mutations": [

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from natives import binding, policy, rule
+from natives import apply_configuration, binding, json_patch, mutating, policy, rule
 from podberth.cli.main import main
 from snapshots import policy as gpu_policy
 
@@ -122,12 +122,27 @@ def test_a_broken_policy_is_an_error_at_its_line_wherever_it_is(place: Place) ->
     assert "policies/p.yaml:4" in talk
 
 
-def test_a_mutating_policy_among_the_manifests_is_named(place: Place) -> None:
-    place.put("policies/own.yaml", gpu_policy("own", "\n  mutations:\n  - labels: {a: \"'b'\"}"))
-    place.put("manifests/m.yaml", {**policy("true"), "kind": "MutatingAdmissionPolicy"})
+def test_what_mutating_policies_write_is_in_the_changes_before_validation(place: Place) -> None:
+    writes = "[JSONPatch{op: 'add', path: '/spec/containers/0/imagePullPolicy', value: 'Never'}]"
+    place.put("policies/m.yaml", *mutating("m", json_patch(writes), matchConstraints=_PODS))
+    labels = "Object{metadata: Object.metadata{labels: {'a': 'b'}}}"
+    place.put("policies/d.yaml", *mutating("d", apply_configuration(labels), matchConstraints=_DEPLOYMENTS))
+    wants = policy("object.spec.containers.all(c, c.imagePullPolicy == 'Never')", matchConstraints=_PODS)
+    place.put("policies/v.yaml", wants, binding())
+    place.put("manifests/a.yaml", DEPLOYMENT)
+    code, [of_object, of_pods], _ = place.check()
+    assert (code, of_object["verdict"], of_pods["verdict"]) == (0, "mutated", "mutated")
+    assert [(each["policy"], each["path"]) for each in of_object["changes"]] == [("d", "/metadata/labels")]
+    container = "/spec/template/spec/containers/0/imagePullPolicy"
+    assert [(each["policy"], each["path"]) for each in of_pods["changes"]] == [("m", container)]
+
+
+def test_what_is_not_known_of_a_kind_is_an_error_that_names_it(place: Place) -> None:
+    place.put("policies/m.yaml", *mutating("m", apply_configuration("Object{spec: Object.spec{type: 'NodePort'}}")))
+    place.put("manifests/a.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {}\n")
     code, [result], _ = place.check()
-    assert (code, result["verdict"]) == (0, "skipped")
-    assert "does not judge yet" in result["warnings"][0]["message"]
+    assert (code, result["verdict"]) == (2, "error")
+    assert "applyConfiguration of v1 Service" in result["errors"][0]["message"]
 
 
 def test_a_kind_of_no_definition_is_an_error_where_a_rule_may_match_it(place: Place) -> None:

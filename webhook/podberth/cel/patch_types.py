@@ -109,4 +109,6 @@ def _misnamed(value: Any, path: str) -> Iterator[tuple[str, str]]:
 def _without_types(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _without_types(value[key]) for key in sorted(value) if key != TYPE}
+    if isinstance(value, float) and value.is_integer():  # a number of JSON, which an integer field takes
+        return int(value)
     return [_without_types(each) for each in value] if isinstance(value, list) else value

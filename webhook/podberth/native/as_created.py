@@ -163,7 +163,7 @@ def _replica_set(made: dict[str, Any]) -> None:
 def _job_spec(spec: dict[str, Any]) -> None:
     if spec.get("completions") is None and spec.get("parallelism") is None:
         spec["completions"] = spec["parallelism"] = 1
-    _fill(spec, {"parallelism": 1, "completionMode": "NonIndexed", "suspend": False})
+    _fill(spec, {"parallelism": 1, "completionMode": "NonIndexed", "suspend": False, "manualSelector": False})
     if spec.get("backoffLimitPerIndex") is None:
         _fill(spec, {"backoffLimit": 6})
     else:
@@ -173,27 +173,27 @@ def _job_spec(spec: dict[str, Any]) -> None:
 
 
 def _job(made: dict[str, Any]) -> None:
-    spec = made["spec"]
+    spec, metadata = made["spec"], made["metadata"]
     _template(spec)
-    if spec.get("manualSelector"):
-        _labels_of_template(spec, made["metadata"])
+    labels = spec["template"]["metadata"].get("labels")
+    if labels and not metadata.get("labels"):
+        metadata["labels"] = labels  # the template's map itself, to which its creation adds labels
     _job_spec(spec)
     made["status"] = {}
 
 
 def _prepare_job(made: dict[str, Any]) -> None:
     spec = made["spec"]
-    has_labels = bool(made["metadata"].get("labels"))
+    if spec.get("manualSelector"):
+        return
     uid, name = made["metadata"]["uid"], made["metadata"].get("name", "")
-    if not spec.get("manualSelector"):  # generateSelector, pkg/registry/batch/job/strategy.go
-        labels = {"controller-uid": uid, "job-name": name}
-        labels |= {f"batch.kubernetes.io/{key}": value for key, value in labels.items()}
-        template = spec["template"]["metadata"]
-        own = template.get("labels") or {}
-        template["labels"] = {**labels, **own}
-        if own and not has_labels:  # the defaults take the template's map itself, which these labels are added to
-            made["metadata"]["labels"] = template["labels"]
-        spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
+    # generateSelector, pkg/registry/batch/job/strategy.go
+    labels = {"controller-uid": uid, "job-name": name}
+    labels |= {f"batch.kubernetes.io/{key}": value for key, value in labels.items()}
+    own = spec["template"]["metadata"].setdefault("labels", {})
+    for key, value in labels.items():
+        own.setdefault(key, value)
+    spec["selector"] = {"matchLabels": {"batch.kubernetes.io/controller-uid": uid}}
 
 
 def _cron_job(made: dict[str, Any]) -> None:

@@ -6,7 +6,7 @@ denies under failurePolicy Fail, and the rest is evaluated nevertheless. As soon
 with reinvocationPolicy IfNeeded are asked once more.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final
@@ -18,6 +18,7 @@ from ..kube.unchecked import text_at
 from ..policy.compile import BoundExpression, CompiledPolicy
 from ..policy.evaluate import ConditionsError, Evaluation
 from .cases import (
+    Bound,
     BoundPolicies,
     Case,
     Document,
@@ -118,26 +119,43 @@ class MutatingPolicies(BoundPolicies):
         return _Compiled(policy, environment)
 
     def mutate(self, creation: Creation) -> Mutated:
-        """Return what the policies make of an object, in one pass and, where one is needed, a second."""
+        """Return what the policies make of an object; a note says that another order would make another object.
+
+        The API server's order is that of a Go map, another one with each change of a policy.
+        """
+        done = self._mutated(creation, self.bound)
+        if len({each.policy for each in done.writes}) > 1:
+            other = self._mutated(creation, self.bound[::-1])
+            if not same(other.creation.object, done.creation.object):
+                message = "several policies write, and the API server asks them in no fixed order; judged by name"
+                last = done.writes[-1]
+                done.decisions.append(
+                    NativeDecision(
+                        policy=last.policy, binding=last.binding, action="note", message=message, kind=MUTATING
+                    )
+                )
+        return done
+
+    def _mutated(self, creation: Creation, bound: Sequence[Bound]) -> Mutated:
         done = Mutated(creation)
         if is_exempt(creation.kind):
             return done
-        evaluated = self._pass(done, None)
+        evaluated = self._pass(done, None, bound)
         if evaluated and done.again and not done.is_over:
-            self._pass(done, set(done.again))
+            self._pass(done, set(done.again), bound)
         return done
 
     def once_more(self, creation: Creation, asked: set[Key]) -> Mutated:
         """Return what those of ``asked`` make of an object that something behind them has changed."""
         done = Mutated(creation)
-        self._pass(done, asked)
+        self._pass(done, asked, self.bound)
         return done
 
-    def _pass(self, done: Mutated, only: set[Key] | None) -> bool:
+    def _pass(self, done: Mutated, only: set[Key] | None, bound: Sequence[Bound]) -> bool:
         """Ask the policies, or those of ``only``; return whether any mutation was evaluated without an error."""
         evaluated = False
         # Which policies match, and with which params, is found out before the first of them writes
-        for found, params in list(self._invocations(done)):
+        for found, params in list(self._invocations(done, bound)):
             case = replace(found, creation=done.creation)
             if not self._meets(case, params, done):
                 continue
@@ -152,9 +170,9 @@ class MutatingPolicies(BoundPolicies):
                 done.again.add(key)
         return evaluated
 
-    def _invocations(self, done: Mutated) -> Iterator[tuple[Case, Document | None]]:
+    def _invocations(self, done: Mutated, every: Sequence[Bound]) -> Iterator[tuple[Case, Document | None]]:
         """Yield each policy that matches, with a binding and params; keep what prevents one as a decision."""
-        for bound in self.bound:
+        for bound in every:
             for case in self.cases(bound, done.creation):
                 if isinstance(case, NativeDecision):
                     done.decisions.append(case)

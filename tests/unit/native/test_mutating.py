@@ -1,0 +1,89 @@
+"""What MutatingAdmissionPolicies make of an object, in order, with errors and a second pass."""
+
+from typing import Any
+
+import pytest
+
+from natives import apply_configuration, config_map, environment, json_patch, located, mutating, rule
+from podberth.cel.engine import ReviewContext
+from podberth.conventions import Conventions
+from podberth.native.documents import read
+from podberth.native.mutating import Mutated, MutatingPolicies
+from podberth.native.params import Objects
+from podberth.native.request import creation_of
+from podberth.native.resources import Resources
+from podberth.topology.index import TopologyIndex
+from podberth.topology.need import Need
+
+_LABEL = "Object{metadata: Object.metadata{labels: {'a': 'b'}}}"
+
+
+def mutated(*documents: dict[str, Any], of: dict[str, Any] | None = None) -> Mutated:
+    resources = Resources()
+    found = read(located(*documents))
+    review = ReviewContext(TopologyIndex.build([], Conventions()), Need())
+    policies = MutatingPolicies(found, environment(), review, Objects([], resources, "default"), {})
+    assert not found.problems, found.problems
+    assert not policies.problems, policies.problems
+    document = of or config_map("a")
+    creation, problems = creation_of(document, resources, namespace="default", user={}, received=True)
+    assert creation is not None, problems
+    return policies.mutate(creation)
+
+
+def test_each_mutation_sees_what_the_earlier_ones_wrote() -> None:
+    path = "'/metadata/labels/' + jsonpatch.escapeKey('x/y')"
+    escaped = f"[JSONPatch{{op: 'add', path: {path}, value: object.metadata.labels.a}}]"
+    done = mutated(*mutating("p", apply_configuration(_LABEL), json_patch(escaped)))
+    assert done.creation.object["metadata"]["labels"] == {"a": "b", "x/y": "b"}
+    assert [each.policy for each in done.writes] == ["p"]
+
+
+@pytest.mark.parametrize(
+    ("mutation", "said"),
+    [
+        (apply_configuration("Object{unknown: 1}"), "unknown field"),
+        (apply_configuration("Object{data: Object.metadata{a: 'b'}}"), "type mismatch"),
+        (json_patch("[JSONPatch{op: 'remove', path: '/data/none'}]"), "JSON Patch"),
+    ],
+)
+def test_an_error_denies_under_fail_and_the_rest_is_written_under_ignore(mutation: dict[str, Any], said: str) -> None:
+    [denial] = mutated(*mutating("p", mutation)).decisions
+    assert denial.text.startswith("policy 'p' with binding 'p' denied request: ")
+    assert said in denial.text
+    done = mutated(*mutating("p", mutation, apply_configuration(_LABEL), failurePolicy="Ignore"))
+    assert (done.decisions, done.creation.object["metadata"]["labels"]) == ([], {"a": "b"})
+
+
+def test_a_failed_test_leaves_the_object_without_an_error() -> None:
+    patch = json_patch("[JSONPatch{op: 'test', path: '/kind', value: 'Pod'}, JSONPatch{op: 'remove', path: '/data'}]")
+    done = mutated(*mutating("p", patch))
+    assert (done.decisions, done.writes) == ([], [])
+
+
+def test_what_the_api_server_cannot_read_denies_whatever_the_failure_policy() -> None:
+    patch = json_patch("[JSONPatch{op: 'add', path: '/data', value: 1}]")
+    [denial] = mutated(*mutating("p", patch, failurePolicy="Ignore")).decisions
+    assert (denial.action, denial.reason) == ("deny", "InternalError")
+
+
+def test_if_needed_is_asked_twice_and_never_once() -> None:
+    longer = "Object{data: {'n': object.?data.?n.orValue('') + 'x'}}"
+    once = mutated(*mutating("p", apply_configuration(longer)))
+    twice = mutated(*mutating("p", apply_configuration(longer), reinvocationPolicy="IfNeeded"))
+    assert (once.creation.object["data"]["n"], twice.creation.object["data"]["n"]) == ("x", "xx")
+
+
+def test_policies_whose_order_counts_are_noted() -> None:
+    rows = [mutating(each, apply_configuration(f"Object{{data: {{'a': '{each}'}}}}")) for each in "pq"]
+    done = mutated(*(document for row in rows for document in row))
+    assert [each.action for each in done.decisions] == ["note"]
+    assert done.creation.object["data"]["a"] == "q"
+
+
+def test_deletions_and_two_patches_in_one_mutation_are_refused() -> None:
+    both = {**json_patch("[JSONPatch{}]"), **apply_configuration("Object{}")}
+    rules = {"resourceRules": [rule(operations=["DELETE"])]}
+    documents = located(*mutating("p", both, matchConstraints=rules))
+    where = [str(each.where) for each in read(documents).problems]
+    assert [each.rpartition(".")[2] for each in where] == ["operations", "jsonPatch"]
