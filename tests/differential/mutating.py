@@ -326,7 +326,6 @@ def _applied(random: Random, words: Words) -> str:
             spec % "schedulingGates: [Object.spec.schedulingGates{name: 'example.com/g'}]",
             spec % "topologySpreadConstraints: []",
             spec % "volumes: [Object.volumes{name: 'v'}]",
-            spec % "containers: [{'name': 'main', 'image': 'web:3'}]",
             spec % "nodeSelector: null",
             spec % "securityContext: Object.spec.securityContext{fsGroup: 1, supplementalGroups: [1, 2]}",
             spec % "affinity: Object.spec.affinity{nodeAffinity: object.spec.affinity.nodeAffinity}",

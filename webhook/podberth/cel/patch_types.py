@@ -58,6 +58,11 @@ def lower(checked: Node, node: Node) -> str:
     for entry in struct.entries:
         if not entry.optional_entry and ast.type_of(checked, entry.value).name == OPTIONAL:
             return f"{entry.field_key}: got an optional, which podberth does not judge here; write ?{entry.field_key}"
+        is_object = struct.message_name != _JSON_PATCH
+        if is_object and any(map(_is_plain_map, entry.value.list_expr.elements)):
+            return (
+                f"{entry.field_key}: got a map in a list of an Object, which podberth does not judge; write an Object"
+            )
         entry.map_key.const_expr.string_value = entry.field_key
         entry.ClearField("field_key")
     entry = struct.entries.add()
@@ -65,6 +70,11 @@ def lower(checked: Node, node: Node) -> str:
     entry.value.const_expr.string_value = struct.message_name
     struct.ClearField("message_name")
     return ""
+
+
+def _is_plain_map(node: Node) -> bool:
+    entries = node.struct_expr.entries
+    return ast.kind(node) == "struct_expr" and all(each.map_key.const_expr.string_value != TYPE for each in entries)
 
 
 def unjudged(checked: Node, node: Node) -> str:
