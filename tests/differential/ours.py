@@ -26,10 +26,16 @@ _NOWHERE = Positions(lambda: Place(position=Position(0, 0), chunk=Chunk("", 0), 
 class Ours:
     """A world of namespaces and params in which scenes are judged, for one requester."""
 
-    def __init__(self, namespaces: Iterable[Document], params: Iterable[Document], user: Document) -> None:
-        """Take the namespaces and params as the API server has stored them."""
+    def __init__(
+        self,
+        namespaces: Iterable[Document],
+        params: Iterable[Document],
+        user: Document,
+        definitions: Iterable[Document] = (),
+    ) -> None:
+        """Take the namespaces and params as the API server has stored them, and CustomResourceDefinitions."""
         self._namespaces = {each["metadata"]["name"]: each for each in namespaces}
-        self._resources = Resources()
+        self._resources = Resources(definitions)
         self._objects = Objects([*params, *self._namespaces.values()], self._resources, "default")
         self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, mixes_types=False)
         self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need())

@@ -237,6 +237,20 @@ def _binding(random: Random, policy: str, index: int, spec: Document) -> Documen
     }
 
 
+def plain_binding(policy: str, labels: Mapping[str, str]) -> Document:
+    """Return a binding that denies, for the namespaces with those labels."""
+    return {
+        "apiVersion": _VERSION,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": policy},
+        "spec": {
+            "policyName": policy,
+            "validationActions": ["Deny"],
+            "matchResources": {"namespaceSelector": {"matchLabels": dict(labels)}},
+        },
+    }
+
+
 def _param_ref(random: Random, kind: Mapping[str, str]) -> Document:
     made: Document = {"parameterNotFoundAction": random.choice(("Allow", "Deny"))}
     if kind["kind"] == "Namespace":

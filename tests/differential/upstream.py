@@ -1,7 +1,7 @@
 """The API server's answers: scenes put to it in batches, and objects created there without being stored."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Final
@@ -9,6 +9,7 @@ from typing import Final
 from controlplane.api import Answer as Response
 from controlplane.api import Api
 from controlplane.wait import wait_for
+from podberth.native.resources import ResourceKind, Resources
 
 from .answers import Answer
 from .scenes import CASE, Document, Scene, namespace_name
@@ -16,7 +17,8 @@ from .scenes import CASE, Document, Scene, namespace_name
 _GROUP: Final = "/apis/admissionregistration.k8s.io/v1"
 _POLICIES: Final = f"{_GROUP}/validatingadmissionpolicies"
 _BINDINGS: Final = f"{_GROUP}/validatingadmissionpolicybindings"
-_COLLECTIONS: Final = {
+_DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+COLLECTIONS: Final = {
     "Pod": "/api/v1/namespaces/{}/pods",
     "ConfigMap": "/api/v1/namespaces/{}/configmaps",
     "Namespace": "/api/v1/namespaces",
@@ -25,8 +27,13 @@ _COLLECTIONS: Final = {
     "Job": "/apis/batch/v1/namespaces/{}/jobs",
     "CronJob": "/apis/batch/v1/namespaces/{}/cronjobs",
 }
+"""The kinds of objects that are put to the API server, with the path of their collection in a namespace."""
 _SENTINEL: Final = "differential-sentinel"
 _LEADS: Final = ("Validation failed for ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy")
+
+
+class OtherRefusalError(Exception):
+    """The API server refused an object for another reason than a policy."""
 
 
 class Upstream:
@@ -52,6 +59,25 @@ class Upstream:
         review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
         found: Document = self._api.request("POST", path, review)["status"]["userInfo"]
         return found
+
+    def define(self, definitions: Collection[Document]) -> None:
+        """Create CustomResourceDefinitions, and wait until their kinds are served."""
+        for each in definitions:
+            self._api.request("POST", _DEFINITIONS, each)
+        for resource in Resources(definitions).every:
+            if not resource.built_in and resource.group in {each["spec"]["group"] for each in definitions}:
+                collection = f"/apis/{resource.api_version}/{resource.plural}"
+                wait_for(partial(self._is_there, collection), what=collection)
+
+    def store(self, resource: ResourceKind, document: Document) -> Document:
+        """Create an object of the cluster, and return it as it is stored."""
+        metadata = {"name": document["metadata"]["name"], "labels": document["metadata"].get("labels", {})}
+        return self._stored(f"/apis/{resource.api_version}/{resource.plural}", {**document, "metadata": metadata})
+
+    def forget(self, definitions: Collection[Document]) -> None:
+        """Delete CustomResourceDefinitions and with them their objects."""
+        for each in definitions:
+            self._api.raw("DELETE", f"{_DEFINITIONS}/{each['metadata']['name']}")
 
     def remove(self) -> None:
         """Delete the namespaces."""
@@ -87,7 +113,7 @@ class Upstream:
 
     def answer(self, document: Document) -> Answer:
         """Return what comes of creating an object, which is not stored."""
-        path = _COLLECTIONS[document["kind"]].format(document["metadata"].get("namespace", ""))
+        path = COLLECTIONS[document["kind"]].format(document["metadata"].get("namespace", ""))
         return _answer(self._api.ask("POST", f"{path}?dryRun=All", document))
 
     def _sentinel_denies(self) -> bool:
@@ -117,8 +143,8 @@ def _answer(response: Response) -> Answer:
         return Answer(warnings=warnings)
     document = response.document
     _, found, denial = str(document["message"]).partition(" is forbidden: ")
-    assert found, document
-    assert denial.startswith(_LEADS[1]), document
+    if not found or not denial.startswith(_LEADS[1]):
+        raise OtherRefusalError(document)
     return Answer(code=response.status, reason=document["reason"], messages=(denial,), warnings=warnings)
 
 
