@@ -72,7 +72,8 @@ class Upstream:
     def store(self, resource: ResourceKind, document: Document) -> Document:
         """Create an object of the cluster, and return it as it is stored."""
         metadata = {"name": document["metadata"]["name"], "labels": document["metadata"].get("labels", {})}
-        return self._stored(f"/apis/{resource.api_version}/{resource.plural}", {**document, "metadata": metadata})
+        path = f"/apis/{resource.api_version}/{resource.plural}"
+        return {**document, **self._api.request("POST", path, {**document, "metadata": metadata})}
 
     def forget(self, definitions: Collection[Document]) -> None:
         """Delete CustomResourceDefinitions and with them their objects."""
