@@ -8,7 +8,7 @@ from typing import Any
 from podberth.kube.documents import load_documents
 from podberth.native.resources import ResourceKind, Resources
 
-from .scenes import CASE, Document, Scene, namespace_name, plain_binding
+from .scenes import CASE, VERSION, Document, Scene, namespace_name, plain_binding
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Files:
         return list(self._of("ValidatingAdmissionPolicy"))
 
     def params(self, resources: Resources) -> Iterator[tuple[ResourceKind, Document]]:
-        """Yield the objects, one of each name, that are of a policy's ``paramKind`` and of no namespace, with their resource."""
+        """Yield the objects of the cluster, one of each name, that are of a policy's ``paramKind``, with their resource."""
         kinds = {(at["apiVersion"], at["kind"]) for each in self.policies if (at := each["spec"].get("paramKind"))}
         by_name = {(each["apiVersion"], each["kind"], each["metadata"].get("name")): each for each in self.documents}
         for (version, kind, _), each in by_name.items():
@@ -59,7 +59,7 @@ class Files:
         """Return that many policies, from one on, each with a binding of its own for all objects in its namespace.
 
         The policies' own bindings choose namespaces by labels that only their clusters have. A policy with a
-        ``paramKind`` gets all params of that kind.
+        ``paramKind`` gets all params of that kind. Old versions of policies are put as the newest.
         """
         found = []
         for number, policy in enumerate(self.policies[start : start + count]):
@@ -67,7 +67,7 @@ class Files:
             binding = plain_binding(name, {CASE: str(number)})
             if policy["spec"].get("paramKind"):
                 binding["spec"]["paramRef"] = {"selector": {}, "parameterNotFoundAction": "Deny"}
-            found.append(Scene(number, {**policy, "metadata": {"name": name}}, [binding]))
+            found.append(Scene(number, {**policy, "apiVersion": VERSION, "metadata": {"name": name}}, [binding]))
         return found
 
     def _of(self, kind: str) -> Iterator[Document]:
