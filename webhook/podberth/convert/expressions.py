@@ -4,14 +4,14 @@
 ``all`` over a list of one element names the value. All other text stays as its author wrote it.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from ..cel.engine import CelProblem, CelType, CompileError, Environment, Expression, Room, Want
 from ..cel.parts import Token, tokens_of
 from ..cel.types import BOOL, DYN, OPTIONAL
 from ..cel.typing import NATIVE_VARIABLES
-from .gpu_facts import EXPANDED, KNOWN_KINDS
+from .gpu_facts import ASKED, EXPANDED, KNOWN_KINDS
 
 _CLUSTER: Final = "a native policy does not see the cluster's nodes"
 _NOT_NATIVE: Final[Mapping[str, str]] = {
@@ -26,40 +26,43 @@ FACT_VARIABLES: Final[Mapping[str, str]] = dict(EXPANDED.values())
 """The expressions of the facts, by the names of their variables."""
 _FIELDS: Final = {name: field for field, (name, _) in EXPANDED.items()}
 _COMPARISONS: Final = frozenset({"==", "!="})
+_ASKED: Final = {(">", "0"): False, ("==", "0"): True}
+# Between these a comparison is an operand of its own.
+_BEFORE: Final = frozenset({"", "&&", "||", "(", "?", ":", ","})
+_BEHIND: Final = frozenset({"", "&&", "||", ")", "?", ":", ","})
 _NAMES: Final = frozenset(NATIVE_VARIABLES)
 CONDITION_NAMES: Final = _NAMES - {"namespaceObject"}
 """The names that a match condition may use."""
 
 
-def facts_in(source: str) -> tuple[tuple[str, ...], CelProblem | None]:
-    """Return the facts of ``gpu`` that an expression reads, each once, and the first part that cannot be said."""
+def facts_in(source: str) -> tuple[str, ...]:
+    """Return the facts of ``gpu`` that an expression reads, each once.
+
+    Raises:
+        CompileError: a part of it cannot be said natively.
+    """
     tokens, found = tokens_of(source), dict[str, None]()
     for index, token in enumerate(tokens):
-        if _is_name(tokens, index) and token.text in _NOT_NATIVE:
-            return (), _at(source, token, _NOT_NATIVE[token.text])
-        if not (_is_name(tokens, index) and token.text == "gpu"):
+        if not _is_name(tokens, index):
             continue
-        field = tokens[index + 2].text if _text(tokens, index + 1) == "." and index + 2 < len(tokens) else ""
-        if field not in EXPANDED:
-            what = f"gpu.{field}" if field else "gpu"
-            return (), _at(
-                source, token, f"{what}: it is not in the pod alone, or no expression of a native policy gives it"
-            )
-        if field == "kind" and not _compares_with_a_known_kind(tokens, index):
-            why = "gpu.kind: whether a claim is for accelerators is not in the pod; compare it with "
-            return (), _at(source, token, why + ", ".join(sorted(KNOWN_KINDS)))
-        found[field] = None
-    return tuple(found), None
+        if token.text in _NOT_NATIVE:
+            raise _at(source, token, _NOT_NATIVE[token.text])
+        if token.text == "gpu":
+            fact = _fact(tokens, index)
+            if why := _unsaid(tokens, index, fact):
+                raise _at(source, token, why)
+            found[fact.field] = None
+    return tuple(found)
 
 
 def with_variables(source: str) -> str:
     """Return the text with each fact of ``gpu`` as a variable of the policy."""
-    return _replaced(source, lambda field: f"variables.{EXPANDED[field][0]}")
+    return _replaced(source, "variables.")
 
 
 def as_condition(source: str, facts: Iterable[str]) -> str:
     """Return the text of a match condition, whose ``facts`` are named by loops over one element."""
-    text = _replaced(source, lambda field: EXPANDED[field][0])
+    text = _replaced(source, "")
     for field in facts:
         name, expression = EXPANDED[field]
         text = f"[{expression}].all({name}, {text})"
@@ -68,26 +71,17 @@ def as_condition(source: str, facts: Iterable[str]) -> str:
 
 def without_variables(source: str) -> str:
     """Return the text with the facts in place of their variables: what ``with_variables`` came from."""
-    tokens, text, behind = tokens_of(source), "", 0
-    for index, token in enumerate(tokens):
-        is_fact = _text(tokens, index + 1) == "." and _text(tokens, index + 2) in _FIELDS
-        if token.text == "variables" and _is_name(tokens, index) and is_fact:
-            text += source[behind : token.start] + f"gpu.{_FIELDS[tokens[index + 2].text]}"
-            behind = tokens[index + 2].end
-    return text + source[behind:]
+    return _restored(source, FACT_VARIABLES, "variables.")
 
 
 def from_condition(source: str) -> str:
     """Return the text that ``as_condition`` came from, or the same text if it came from none."""
-    text, facts = source, dict[str, str]()
+    text, named = source, set[str]()
     heads = {name: f"[{expression}].all({name}, " for name, expression in EXPANDED.values()}
     while name := next((each for each, head in heads.items() if text.startswith(head)), ""):
-        text, facts[name] = text[len(heads[name]) : -1], f"gpu.{_FIELDS[name]}"
-    tokens, made, behind = tokens_of(text), "", 0
-    for index, token in enumerate(tokens):
-        if token.text in facts and _is_name(tokens, index):
-            made, behind = made + text[behind : token.start] + facts[token.text], token.end
-    return made + text[behind:]
+        text = text[len(heads[name]) : -1]
+        named.add(name)
+    return _restored(text, named, "")
 
 
 def conjuncts(source: str) -> Iterator[str]:
@@ -138,11 +132,57 @@ class Native:
         return found
 
 
-def _replaced(source: str, by: Callable[[str], str]) -> str:
+class _Fact(NamedTuple):
+    """A fact that an expression reads: its key in ``EXPANDED``, and where its text ends."""
+
+    field: str
+    last: int
+    """The index of its last token."""
+    negated: bool = False
+
+
+def _fact(tokens: Sequence[Token], index: int) -> _Fact:
+    """Return the fact at the name ``gpu``; whether the pod asks for anything has a shorter text than how much."""
+    field = _text(tokens, index + 2) if _text(tokens, index + 1) == "." else ""
+    compared = (_text(tokens, index + 3), _text(tokens, index + 4))
+    stands_alone = _text(tokens, index - 1) in _BEFORE and _text(tokens, index + 5) in _BEHIND
+    if field == "count" and compared in _ASKED and stands_alone:
+        return _Fact(ASKED, index + 4, _ASKED[compared])
+    return _Fact(field, index + 2)
+
+
+def _unsaid(tokens: Sequence[Token], index: int, fact: _Fact) -> str:
+    if fact.field not in EXPANDED:
+        what = f"gpu.{fact.field}" if fact.field else "gpu"
+        return f"{what}: no expression over the pod gives it"
+    if fact.field == "kind" and not _compares_with_a_known_kind(tokens, index):
+        known = ", ".join(sorted(KNOWN_KINDS))
+        return f"gpu.kind: whether a claim is for accelerators is not in the pod; compare it with {known}"
+    return ""
+
+
+def _replaced(source: str, prefix: str) -> str:
+    """Return the text with the facts' names, each behind ``prefix``."""
     tokens, text, behind = tokens_of(source), "", 0
     for index, token in enumerate(tokens):
         if token.text == "gpu" and _is_name(tokens, index):
-            text, behind = text + source[behind : token.start] + by(tokens[index + 2].text), tokens[index + 2].end
+            fact = _fact(tokens, index)
+            name = f"{'!' * fact.negated}{prefix}{EXPANDED[fact.field][0]}"
+            text, behind = text + source[behind : token.start] + name, tokens[fact.last].end
+    return text + source[behind:]
+
+
+def _restored(source: str, names: Container[str], prefix: str) -> str:
+    """Return the text with facts in place of their names, each behind ``prefix``."""
+    tokens, text, behind = tokens_of(source), "", 0
+    for token in tokens:
+        if token.text not in names or not source[: token.start].endswith(prefix):
+            continue
+        start = token.start - len(prefix)
+        negated = _FIELDS[token.text] == ASKED and source[:start].endswith("!")
+        fact = "gpu.count" if _FIELDS[token.text] == ASKED else f"gpu.{_FIELDS[token.text]}"
+        compared = (" == 0" if negated else " > 0") if _FIELDS[token.text] == ASKED else ""
+        text, behind = text + source[behind : start - negated] + fact + compared, token.end
     return text + source[behind:]
 
 
@@ -170,6 +210,6 @@ def _is_kind(literal: str) -> bool:
     return literal[1:-1] in KNOWN_KINDS and literal[:1] in "'\""
 
 
-def _at(source: str, token: Token, why: str) -> CelProblem:
+def _at(source: str, token: Token, why: str) -> CompileError:
     head = source[: token.start]
-    return CelProblem(head.count("\n") + 1, len(head) - (head.rfind("\n") + 1) + 1, why)
+    return CompileError((CelProblem(head.count("\n") + 1, len(head) - head.rfind("\n"), why),))

@@ -41,9 +41,9 @@ def convert(parsed: ParsedPolicies, of_gpu: Environment, of_native: Environment)
     found = Converted([document for each in made for document in each.documents])
     found.documents += [dict(each) for _, each in sorted(parsed.params.items())]
     found.left_out += [problem for each in made for problem in each.left_out]
-    for each in located:
-        if each not in validating:
-            message = f"left out: {each.content['kind']} is not converted"
-            found.left_out.append(each.positions.problem(each.file, ("kind",), message))
+    for other in located:
+        if other not in validating:
+            message = f"left out: {other.content['kind']} is not converted"
+            found.left_out.append(other.positions.problem(other.file, ("kind",), message))
     found.left_out.sort()
     return found

@@ -21,7 +21,7 @@ from ..policy.wording import explain
 from ..wellknown import API_VERSION, POLICY_KIND
 from .expressions import FACT_VARIABLES, from_condition, without_variables
 from .result import Converted, Document
-from .to_native import DESCRIPTION, EXEMPT, NO_MIRROR_POD, OF_GPU_SCOPE
+from .to_native import DESCRIPTION, EXEMPT, NO_MIRROR_POD, OF_GPU_SCOPE, default_message
 
 _PODS: Final = frozenset({"pods", "pods/ephemeralcontainers"})
 _ASKED: Final[Mapping[str, frozenset[str]]] = {
@@ -34,6 +34,7 @@ _ASKED: Final[Mapping[str, frozenset[str]]] = {
 _NOT_WRITTEN: Final = "; so the policy is not written"
 _PODS_ALONE: Final = "podberth is asked about creations and updates of pods alone"
 _BELOW_A_LIST: Final = 2
+_EXPRESSIONS: Final = frozenset({"expression", "messageExpression", "valueExpression"})
 
 
 def from_native(documents: Sequence[Located], environment: Environment) -> Converted:
@@ -149,19 +150,19 @@ class _Pair:
 
     def _problems(self, document: Document) -> list[Problem]:
         """Return what a GPUPolicy cannot say, at its place in the native policy, which has the same paths."""
-        found: list[tuple[Path, bool, str]] = []
         try:
             model = GPUPolicy.model_validate(document)
         except ValidationError as error:
-            found = list(explain(error, GPUPolicy))
-        else:
-            found = [(path, False, why) for path, why in refusals(model)]
-        if found:
-            at = ((self._original(path), of_key, f"left out: {why}{_NOT_WRITTEN}") for path, of_key, why in found)
-            return [self._policy.positions.problem(self._policy.file, path, why, of_key=key) for path, key, why in at]
+            return [self._problem(path, why, of_key=key) for path, key, why in explain(error, GPUPolicy)]
+        if found := refusals(model):
+            return [self._problem(path, why) for path, why in found]
         placed = _Placed(model, self._policy.file, self._policy.positions, self._original)
         problems = CompiledPolicy(placed, self._environment, Room.of_policy(None)).check(never)
         return [replace(each, message=f"left out: {each.message}{_NOT_WRITTEN}") for each in problems]
+
+    def _problem(self, path: Path, why: str, *, of_key: bool = False) -> Problem:
+        message = f"left out: {why}{_NOT_WRITTEN}"
+        return self._policy.positions.problem(self._policy.file, self._original(path), message, of_key=of_key)
 
     def _original(self, path: Path) -> Path:
         """Return the path in the native policy of a path in the GPUPolicy, which lacks what stood for its own words."""
@@ -200,12 +201,14 @@ def _own(variables: Iterable[Document]) -> Iterator[Document]:
 
 
 def _texts(entries: Iterable[Document]) -> Iterator[Document]:
+    """Yield the entries with the facts of ``gpu`` in their expressions, without what GPUPolicies say by themselves."""
     for each in entries:
-        yield {
-            key: without_variables(value) if key.endswith(("xpression",)) else value
-            for key, value in each.items()
-            if value not in (None, "")
-        }
+        made = {key: without_variables(value) if key in _EXPRESSIONS else value for key, value in each.items()}
+        expression = made.get("expression", "")
+        is_default = made.get("messageExpression") or "\n" not in expression.strip()
+        if made.get("message") == default_message(expression) and is_default:
+            del made["message"]
+        yield _present(made)
 
 
 def _stated(conditions: Iterable[Document]) -> Iterator[Document]:

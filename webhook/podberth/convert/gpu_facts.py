@@ -28,7 +28,12 @@ def _limits(container: str) -> str:
 
 
 def _is_accelerator(name: str) -> str:
-    return f"({name}.startsWith('{RESOURCE_PREFIX}') || {name} in {_names(_COUNTED)})"
+    return f"({name}.startsWith('{RESOURCE_PREFIX}') || {name} in names)"
+
+
+def _with_names(expression: str) -> str:
+    """Return an expression in which ``names`` are the accelerators."""
+    return f"[{_names(_COUNTED)}].map(names, {expression})[0]"
 
 
 def _amount(container: str, name: str) -> str:
@@ -47,17 +52,24 @@ def _sidecar(container: str) -> str:
     return f"{container}.?restartPolicy.orValue('') == 'Always'"
 
 
+def _plain(container: str) -> str:
+    return f"{container}.?restartPolicy.orValue('') != 'Always'"
+
+
 def _count() -> str:
     """Return what runs together, and for each resource of init containers by how much its peak exceeds that."""
     running = f"({_MAIN} + {_INIT}.filter(c, {_sidecar('c')}))"
-    plain = f"!({_sidecar('d')})"
-    first = f"{_is_accelerator('k')} && !{_INIT}.exists(j, d, j < i && {plain} && k in {_limits('d')})"
+    first = f"{_is_accelerator('k')} && !{_INIT}.exists(j, d, j < i && {_plain('d')} && k in {_limits('d')})"
     before = f"{_INIT}.transformList(j, d, j < n && {_sidecar('d')}, {_amount_or_zero('d', 'k')}).sum()"
-    peak = f"{_INIT}.transformList(n, e, !({_sidecar('e')}), {_amount_or_zero('e', 'k')} + {before}).max()"
+    peak = f"{_INIT}.transformList(n, e, {_plain('e')}, {_amount_or_zero('e', 'k')} + {before}).max()"
     run = f"{running}.map(e, {_amount_or_zero('e', 'k')}).sum()"
     excess = f"{_limits('c')}.map(k, {first}, [0, {peak} - {run}].max()).sum()"
-    every = f"{_INIT}.transformList(i, c, !({_sidecar('c')}), {excess}).sum()"
-    return f"{running}.map(c, {_of_container('c')}).sum() + {every}"
+    every = f"{_INIT}.transformList(i, c, {_plain('c')}, {excess}).sum()"
+    return _with_names(f"{running}.map(c, {_of_container('c')}).sum() + {every}")
+
+
+def _per_container() -> str:
+    return _with_names(f"([0] + {_EVERY}.map(c, {_of_container('c')})).max()")
 
 
 def _asks_for(condition: str) -> str:
@@ -80,16 +92,19 @@ def _grouped(by: str) -> dict[str, list[str]]:
 
 _MIG: Final = f"k.startsWith('{RESOURCE_PREFIX}')"
 _SHARED: Final = f"k.endsWith('{SHARED_SUFFIX}')"
+ASKED: Final = "asked"
+"""The key in ``EXPANDED`` of whether ``gpu.count`` is more than 0."""
 EXPANDED: Final[Mapping[str, tuple[str, str]]] = {
+    ASKED: ("gpuAsked", _asks_for(f"({_MIG} || k in {_names(_COUNTED)})")),
     "count": ("gpuCount", _count()),
-    "perContainer": ("gpuPerContainer", f"([0] + {_EVERY}.map(c, {_of_container('c')})).max()"),
+    "perContainer": ("gpuPerContainer", _per_container()),
     "vendor": ("gpuVendor", _one_of(_grouped("vendor"), f"v == 'nvidia' && {_MIG}", "")),
     "kind": (
         "gpuKind",
         _one_of(_grouped("kind"), f"{_MIG} && v == ({_SHARED} ? 'shared' : 'mig')", ""),
     ),
 }
-"""The facts by their fields of ``gpu``: the name of the variable that has the fact, and its expression.
+"""The facts by their fields of ``gpu``, and ``ASKED``: the name of the variable that has the fact, and its expression.
 
 The kind is empty for a pod without resources: whether its claims are for accelerators is not in the pod.
 """

@@ -162,11 +162,8 @@ class _Conversion:
                 self._refuse(("scope",), f"{why}a condition with gpu.count > 0 &&")
         for index, each in enumerate(self._spec.match_conditions):
             path: Path = ("matchConditions", index, "expression")
-            facts, unsaid = facts_in(each.expression)
             try:
-                if unsaid is not None:
-                    raise CompileError((unsaid,))
-                made = as_condition(each.expression, facts)
+                made = as_condition(each.expression, facts_in(each.expression))
                 text = self._native.of_type(made, BOOL, CONDITION_NAMES).source
             except CompileError as error:
                 self._leave_out(path, f"{error.problems[0].message}; so the policy is not written", error.problems[0])
@@ -198,9 +195,7 @@ class _Conversion:
                 head = source[: found.start()]
                 line, column = head.count("\n") + 1, found.start() - head.rfind("\n")
                 raise CompileError((CelProblem(line, column, f"variables.{name}: {why}"),))
-        _, unsaid = facts_in(source)
-        if unsaid is not None:
-            raise CompileError((unsaid,))
+        facts_in(source)
         return with_variables(source)
 
     def _of_type(self, source: str, wanted: Any) -> str:
@@ -227,8 +222,8 @@ class _Conversion:
                     (*path, "reason"), "Unauthorized: native policies have no such reason; written as Invalid"
                 )
             message = each.message
-            if message is None and "\n" in expression.strip():
-                message = f"failed expression: {' '.join(expression.split())}"
+            if message is None and ("\n" in expression.strip() or expression != each.expression):
+                message = default_message(each.expression)
             made = {"expression": expression, "message": message, "messageExpression": computed}
             yield _present({**made, "reason": reason if reason != "Invalid" else None})
 
@@ -258,6 +253,11 @@ class _Conversion:
     def _refuse(self, path: Path, why: str) -> None:
         self._leave_out(path, f"{why}; so the policy is not written")
         raise _NotSaidError
+
+
+def default_message(expression: str) -> str:
+    """Return the message of a validation of a GPUPolicy that states none, in one line."""
+    return f"failed expression: {' '.join(expression.split())}"
 
 
 def _rule(rule: Rule) -> Document | None:
