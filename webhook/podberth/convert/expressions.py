@@ -1,10 +1,10 @@
 """Expressions of GPUPolicies as expressions of native policies, and back.
 
-``gpu.count`` and the other facts of ``gpu_facts`` become variables; in a match condition, which has no variables, an
-``all`` over a list of one element names the value. All other text stays as its author wrote it.
+``gpu.count`` and the other facts of ``gpu_facts`` become variables; a match condition, which has no variables, has
+their expressions. All other text stays as its author wrote it.
 """
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from ..cel.engine import CelProblem, CelType, CompileError, Environment, Expression, Room, Want
@@ -35,53 +35,54 @@ CONDITION_NAMES: Final = _NAMES - {"namespaceObject"}
 """The names that a match condition may use."""
 
 
-def facts_in(source: str) -> tuple[str, ...]:
-    """Return the facts of ``gpu`` that an expression reads, each once.
+def check_facts(source: str) -> None:
+    """Check that everything that an expression reads can be said natively.
 
     Raises:
         CompileError: a part of it cannot be said natively.
     """
-    tokens, found = tokens_of(source), dict[str, None]()
+    tokens = tokens_of(source)
     for index, token in enumerate(tokens):
         if not _is_name(tokens, index):
             continue
         if token.text in _NOT_NATIVE:
             raise _at(source, token, _NOT_NATIVE[token.text])
         if token.text == "gpu":
-            fact = _fact(tokens, index)
-            if why := _unsaid(tokens, index, fact):
+            why = _unsaid(tokens, index, _fact(tokens, index))
+            if why:
                 raise _at(source, token, why)
-            found[fact.field] = None
-    return tuple(found)
 
 
 def with_variables(source: str) -> str:
     """Return the text with each fact of ``gpu`` as a variable of the policy."""
-    return _replaced(source, "variables.")
+    return _replaced(source, lambda name: f"variables.{name}")
 
 
-def as_condition(source: str, facts: Iterable[str]) -> str:
-    """Return the text of a match condition, whose ``facts`` are named by loops over one element."""
-    text = _replaced(source, "")
-    for field in facts:
-        name, expression = EXPANDED[field]
-        text = f"[{expression}].all({name}, {text})"
-    return text
+def as_condition(source: str) -> str:
+    """Return the text of a match condition, in which the expression of each fact stands in place of the fact."""
+    return _replaced(source, lambda name: f"({FACT_VARIABLES[name]})")
 
 
 def without_variables(source: str) -> str:
     """Return the text with the facts in place of their variables: what ``with_variables`` came from."""
-    return _restored(source, FACT_VARIABLES, "variables.")
+    tokens, text, behind = tokens_of(source), "", 0
+    for token in tokens:
+        if token.text not in _FIELDS or not source[: token.start].endswith("variables."):
+            continue
+        start, field = token.start - len("variables."), _FIELDS[token.text]
+        fact, negated = f"gpu.{field}", False
+        if field == ASKED:
+            negated = source[:start].endswith("!")
+            fact = "gpu.count == 0" if negated else "gpu.count > 0"
+        text, behind = text + source[behind : start - negated] + fact, token.end
+    return text + source[behind:]
 
 
 def from_condition(source: str) -> str:
     """Return the text that ``as_condition`` came from, or the same text if it came from none."""
-    text, named = source, set[str]()
-    heads = {name: f"[{expression}].all({name}, " for name, expression in EXPANDED.values()}
-    while name := next((each for each, head in heads.items() if text.startswith(head)), ""):
-        text = text[len(heads[name]) : -1]
-        named.add(name)
-    return _restored(text, named, "")
+    for name, expression in FACT_VARIABLES.items():
+        source = source.replace(f"({expression})", f"variables.{name}")
+    return without_variables(source)
 
 
 def conjuncts(source: str) -> Iterator[str]:
@@ -161,28 +162,14 @@ def _unsaid(tokens: Sequence[Token], index: int, fact: _Fact) -> str:
     return ""
 
 
-def _replaced(source: str, prefix: str) -> str:
-    """Return the text with the facts' names, each behind ``prefix``."""
+def _replaced(source: str, by: Callable[[str], str]) -> str:
+    """Return the text with what ``by`` makes of the name of each fact's variable."""
     tokens, text, behind = tokens_of(source), "", 0
     for index, token in enumerate(tokens):
         if token.text == "gpu" and _is_name(tokens, index):
             fact = _fact(tokens, index)
-            name = f"{'!' * fact.negated}{prefix}{EXPANDED[fact.field][0]}"
-            text, behind = text + source[behind : token.start] + name, tokens[fact.last].end
-    return text + source[behind:]
-
-
-def _restored(source: str, names: Container[str], prefix: str) -> str:
-    """Return the text with facts in place of their names, each behind ``prefix``."""
-    tokens, text, behind = tokens_of(source), "", 0
-    for token in tokens:
-        if token.text not in names or not source[: token.start].endswith(prefix):
-            continue
-        start = token.start - len(prefix)
-        negated = _FIELDS[token.text] == ASKED and source[:start].endswith("!")
-        fact = "gpu.count" if _FIELDS[token.text] == ASKED else f"gpu.{_FIELDS[token.text]}"
-        compared = (" == 0" if negated else " > 0") if _FIELDS[token.text] == ASKED else ""
-        text, behind = text + source[behind : start - negated] + fact + compared, token.end
+            made = "!" * fact.negated + by(EXPANDED[fact.field][0])
+            text, behind = text + source[behind : token.start] + made, tokens[fact.last].end
     return text + source[behind:]
 
 

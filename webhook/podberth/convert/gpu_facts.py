@@ -76,11 +76,11 @@ def _asks_for(condition: str) -> str:
     return f"{_EVERY}.exists(c, {_limits('c')}.exists(k, string(c.resources.limits[k]) != '0' && {condition}))"
 
 
-def _one_of(groups: Mapping[str, list[str]], besides: str, none: str) -> str:
-    """Return the one key of ``groups`` of which the pod asks for a resource, 'mixed' for several, or ``none``."""
+def _one_of(groups: Mapping[str, list[str]], besides: str) -> str:
+    """Return the one key of ``groups`` of which the pod asks for a resource, 'mixed' for several, '' for none."""
     table = "{" + ", ".join(f"'{key}': {_names(names)}" for key, names in groups.items()) + "}"
-    among = f"[{table}].map(t, t.filter(v, {_asks_for(f'(k in t[v] || {besides})')}))"
-    return f"{among}.map(f, f.size() == 1 ? f[0] : f.size() == 0 ? '{none}' : 'mixed')[0]"
+    found = f"[{table}].map(t, t.filter(v, {_asks_for(f'(k in t[v] || {besides})')}).join(','))"
+    return f"{found}.exists(f, f.contains(',')) ? 'mixed' : {found}.join('')"
 
 
 def _grouped(by: str) -> dict[str, list[str]]:
@@ -98,10 +98,10 @@ EXPANDED: Final[Mapping[str, tuple[str, str]]] = {
     ASKED: ("gpuAsked", _asks_for(f"({_MIG} || k in {_names(_COUNTED)})")),
     "count": ("gpuCount", _count()),
     "perContainer": ("gpuPerContainer", _per_container()),
-    "vendor": ("gpuVendor", _one_of(_grouped("vendor"), f"v == 'nvidia' && {_MIG}", "")),
+    "vendor": ("gpuVendor", _one_of(_grouped("vendor"), f"v == 'nvidia' && {_MIG}")),
     "kind": (
         "gpuKind",
-        _one_of(_grouped("kind"), f"{_MIG} && v == ({_SHARED} ? 'shared' : 'mig')", ""),
+        _one_of(_grouped("kind"), f"{_MIG} && v == ({_SHARED} ? 'shared' : 'mig')"),
     ),
 }
 """The facts by their fields of ``gpu``, and ``ASKED``: the name of the variable that has the fact, and its expression.

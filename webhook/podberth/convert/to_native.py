@@ -10,7 +10,7 @@ from ..native.model import API_VERSION, VALIDATING, VALIDATING_BINDING
 from ..policy.model import Rule
 from ..policy.parse import ParsedPolicy
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
-from .expressions import CONDITION_NAMES, FACT_VARIABLES, Native, as_condition, conjuncts, facts_in, with_variables
+from .expressions import CONDITION_NAMES, FACT_VARIABLES, Native, as_condition, check_facts, conjuncts, with_variables
 from .gpu_facts import NO_DIALECT
 from .result import Converted, Document
 
@@ -163,8 +163,8 @@ class _Conversion:
         for index, each in enumerate(self._spec.match_conditions):
             path: Path = ("matchConditions", index, "expression")
             try:
-                made = as_condition(each.expression, facts_in(each.expression))
-                text = self._native.of_type(made, BOOL, CONDITION_NAMES).source
+                check_facts(each.expression)
+                text = self._native.of_type(as_condition(each.expression), BOOL, CONDITION_NAMES).source
             except CompileError as error:
                 self._leave_out(path, f"{error.problems[0].message}; so the policy is not written", error.problems[0])
                 raise _NotSaidError from error
@@ -195,7 +195,7 @@ class _Conversion:
                 head = source[: found.start()]
                 line, column = head.count("\n") + 1, found.start() - head.rfind("\n")
                 raise CompileError((CelProblem(line, column, f"variables.{name}: {why}"),))
-        facts_in(source)
+        check_facts(source)
         return with_variables(source)
 
     def _of_type(self, source: str, wanted: Any) -> str:
