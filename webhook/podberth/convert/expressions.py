@@ -96,7 +96,7 @@ def conjuncts(source: str) -> Iterator[str]:
             return
         if depth == 0 and token.text == "&&":
             found, start = [*found, source[start : token.start]], token.end
-    yield from (" ".join(each.split()) for each in (*found, source[start:]))
+    yield from (each.strip() for each in (*found, source[start:]))
 
 
 class Native:

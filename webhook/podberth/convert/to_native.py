@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ..cel.compile_limits import MAX_EXPRESSION_BYTES
 from ..cel.engine import BOOL, STRING, CelProblem, CompileError, Environment
 from ..kube.positions import Path
 from ..native.model import API_VERSION, VALIDATING, VALIDATING_BINDING
@@ -28,6 +29,7 @@ NO_MIRROR_POD: Final = {
 """The condition of the webhook configurations that the pod is none of a file on a node."""
 OF_GPU_SCOPE: Final = {"name": "no-sharing-dialect", "expression": NO_DIALECT}
 """The part of ``scope: GPU`` that is in the pod."""
+_NOT_WRITTEN: Final = "; so the policy is not written"
 _RESOURCES: Final = ("pods", "pods/ephemeralcontainers")
 _OPERATIONS: Final = ("CREATE", "UPDATE")
 # Conditions that hold only for a pod that asks for accelerators by a resource.
@@ -156,7 +158,9 @@ class _Conversion:
         yield dict(NO_MIRROR_POD)
         if self._spec.scope == "GPU":
             yield dict(OF_GPU_SCOPE)
-            said = (part for each in self._spec.match_conditions for part in conjuncts(each.expression))
+            said = (
+                " ".join(part.split()) for each in self._spec.match_conditions for part in conjuncts(each.expression)
+            )
             if not any(map(_ASKS.fullmatch, said)):
                 why = "GPU: a native policy knows neither claims for accelerators nor gangs; say scope: All, or begin "
                 self._refuse(("scope",), f"{why}a condition with gpu.count > 0 &&")
@@ -164,11 +168,16 @@ class _Conversion:
             path: Path = ("matchConditions", index, "expression")
             try:
                 check_facts(each.expression)
-                text = self._native.of_type(as_condition(each.expression), BOOL, CONDITION_NAMES).source
+                texts = [self._condition(part) for part in _parts(each.expression)]
             except CompileError as error:
-                self._leave_out(path, f"{error.problems[0].message}; so the policy is not written", error.problems[0])
+                message = f"{error.problems[0].message}{_NOT_WRITTEN}"
+                self._leave_out(path, message, error.problems[0])
                 raise _NotSaidError from error
-            yield {"name": each.name, "expression": text}
+            for number, text in enumerate(texts, 1):
+                yield {"name": each.name if number == 1 else f"{each.name}-{number}", "expression": text}
+
+    def _condition(self, source: str) -> str:
+        return self._native.of_type(as_condition(source), BOOL, CONDITION_NAMES).source
 
     # ---- expressions --------------------------------------------------------------------------------------------
 
@@ -251,8 +260,14 @@ class _Conversion:
         self._converted.left_out.append(self._parsed.problem(("spec", *path), line, column, f"left out: {why}"))
 
     def _refuse(self, path: Path, why: str) -> None:
-        self._leave_out(path, f"{why}; so the policy is not written")
+        self._leave_out(path, f"{why}{_NOT_WRITTEN}")
         raise _NotSaidError
+
+
+def _parts(condition: str) -> list[str]:
+    """Return a condition whole, or as several that must all be true if its facts make one text too long."""
+    is_long = len(as_condition(condition).encode()) > MAX_EXPRESSION_BYTES
+    return list(conjuncts(condition)) if is_long else [condition]
 
 
 def default_message(expression: str) -> str:
