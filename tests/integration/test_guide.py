@@ -1,4 +1,4 @@
-"""The steps of docs/guide.md, docs/native-policies.md, docs/convert.md, and docs/check.md for turning a policy on are run."""
+"""The sessions of docs/guide.md, docs/native-policies.md, docs/convert.md and a part of docs/check.md are run."""
 
 import json
 import os
