@@ -17,6 +17,7 @@ from podberth.policy.refusals import (
     MAX_MATCH_CONDITIONS,
 )
 from podberth.policy.text_fields import MAX_TEMPLATE_NAME
+from podberth.wellknown import HOSTNAME_LABEL
 
 
 class Rule(NamedTuple):
@@ -81,7 +82,14 @@ RULES: dict[str, tuple[Rule, ...]] = {
             ".matchConstraints",
         ),
     ),
-    "Mutation": (Rule(_ONE_CONCERN, f"want exactly one of {', '.join(CONCERNS)}; make several entries of it"),),
+    "Mutation": (
+        Rule(_ONE_CONCERN, f"want exactly one of {', '.join(CONCERNS)}; make several entries of it"),
+        Rule(
+            f"!has(self.nodeSelector) || !('{HOSTNAME_LABEL}' in self.nodeSelector)",
+            "names a host; the scheduler chooses the node",
+            ".nodeSelector",
+        ),
+    ),
     "NodeAffinity": (
         Rule("has(self.required) != has(self.preferred)", "want exactly one of required and preferred"),
         Rule("has(self.preferred) == has(self.weight)", "want preferred with a weight, or required without one"),

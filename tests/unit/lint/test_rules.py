@@ -123,6 +123,7 @@ def test_a_mutation_that_comes_to_nothing_is_reported(mutation: str) -> None:
     "mutation",
     [
         "labels: {example.com/a: \"''\"}",
+        "nodeSelector: {example.com/a: \"''\"}",
         "schedulerName: \"gpu.count > 1 ? 'x' : ''\"",
         "{when: \"object.spec.schedulerName == 'default-scheduler'\", schedulerName: \"'x'\"}",
         "{when: \"!object.metadata.?labels[?'example.com/a'].hasValue()\", labels: {example.com/a: gpu.kind}}",
@@ -206,6 +207,27 @@ def test_a_requirement_that_a_node_may_meet_is_left_alone(requirement: str) -> N
     text = spec(f"mutations:\n- nodeAffinity:\n    weight: 1\n    preferred: >-\n      {terms}\n")
 
     assert [each for each in found(text) if each.rule in ("unknown-affinity", "invalid")] == []
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        ("example.com/none: \"'a'\"", "no known node has the label example.com/none"),
+        ("example.com/none: gpu.kind", "no known node has the label example.com/none"),
+        ("nvidia.com/gpu.product: \"'H100'\"", "did you mean NVIDIA-H100-80GB-HBM3"),
+    ],
+)
+def test_a_label_of_a_node_selector_that_no_node_has_is_reported(label: str, said: str) -> None:
+    text = spec(f"mutations:\n- nodeSelector: {{{label}}}\n")
+    [finding] = found(text, "unknown-affinity")
+
+    assert said in finding.problem.message
+    assert found(text, "unknown-affinity", nodes=False) == ()
+
+
+@pytest.mark.parametrize("value", ["\"'NVIDIA-H100-80GB-HBM3'\"", "gpu.kind"])
+def test_a_label_of_a_node_selector_that_a_node_may_have_is_left_alone(value: str) -> None:
+    assert found(spec(f"mutations:\n- nodeSelector: {{nvidia.com/gpu.product: {value}}}\n"), "unknown-affinity") == ()
 
 
 def test_a_key_of_params_that_the_default_lacks_is_reported_once() -> None:
