@@ -56,7 +56,7 @@ def let_through(observed: InstallationState) -> Read[LetThrough] | None:
     policies = _policies(observed)
     if isinstance(policies, Unread):
         return policies
-    snapshot, _, _ = policies.load(_facts(observed), (), None)
+    snapshot, _, _ = policies.load(_facts(observed), (), None, observed.now)
     found = {_name(each): _judged(each, snapshot) for each in sent[:_MOST_JUDGED]}
     results = [each for of_one in found.values() for each in of_one]
     acted = {one.policy for each in results for one in each.wrote} | {

@@ -152,7 +152,8 @@ class LayeredPolicies:
     def _compile(
         self, policies: Mapping[str, ParsedPolicy], environment: Environment
     ) -> tuple[Snapshot, tuple[Problem, ...]]:
-        parsed = ParsedPolicies(tuple(policies.values()), self._base.params if self._base else {})
+        base = self._base or ParsedPolicies()
+        parsed = ParsedPolicies(tuple(policies.values()), base.params, exceptions=base.exceptions)
         snapshot, problems = load_working(parsed, ClusterFacts(), environment, self._conventions)
         of_files = tuple(each for each in problems if not each.file.startswith(_PREFIX))
         if of_files:  # they compiled alone: the time was over
