@@ -150,12 +150,16 @@ def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPoli
     cannot be parsed; the caller leaves out GPUPolicies that do not compile. Disabled policies are left out.
     """
     policies = {each.policy.name: each for each in files.policies}
+    exceptions = {each.source.name: each for each in files.exceptions}
     problems = list(files.problems)
     for parsed in objects:
         policies |= {each.policy.name: each for each in parsed.policies}
+        exceptions |= {each.source.name: each for each in parsed.exceptions}
         problems += parsed.problems
     enabled = (each for each in policies.values() if not each.policy.spec.disabled)
-    return ParsedPolicies(tuple(enabled), files.params, tuple(sorted(problems)), files.others, files.exceptions)
+    return ParsedPolicies(
+        tuple(enabled), files.params, tuple(sorted(problems)), files.others, tuple(exceptions.values())
+    )
 
 
 def about_exceptions(parsed: ParsedPolicies, now: datetime) -> tuple[Problem, ...]:

@@ -43,7 +43,11 @@ def _time(value: object) -> object:
     raise PydanticCustomError("time", f"got {shown(value)}, want a time as in RFC 3339: '2027-03-31T00:00:00Z'")
 
 
-Namespace = Annotated[str, AfterValidator(_label)]
+Namespace = Annotated[
+    str,
+    AfterValidator(_label),
+    WithJsonSchema({"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "maxLength": MAX_LABEL}),
+]
 Time = Annotated[str, BeforeValidator(_time), WithJsonSchema({"type": "string", "format": "date-time"})]
 Text = Annotated[Message, Field(max_length=MAX_TEXT)]
 

@@ -111,10 +111,12 @@ def compile_exceptions(
     return tuple(compiled), tuple(sorted(problems))
 
 
-def without_effect(parsed: Iterable[ParsedException], now: datetime) -> tuple[Problem, ...]:
-    """Return a problem for each exception that has no effect at ``now``: it is expired, or lasts too long."""
+def without_effect(
+    parsed: Iterable[ParsedException], now: datetime, states: Iterable[ExceptionState] = ("expired", "tooLong")
+) -> tuple[Problem, ...]:
+    """Return a problem for each exception that has no effect at ``now`` because it is in one of the ``states``."""
     found = ((each, state_of(each.source, now)) for each in parsed)
-    return tuple(sorted(each.problem(_END, _SAID[state]) for each, state in found if state != "active"))
+    return tuple(sorted(each.problem(_END, _SAID[state]) for each, state in found if state in states))
 
 
 _SAID: Final[Mapping[ExceptionState, str]] = {
