@@ -16,8 +16,14 @@ from .rights_table import ROWS
 READS = {"get", "list", "watch"}
 ROLES = {"Role", "ClusterRole"}
 GUARDS = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
-# The status of every policy is podberth's to write; the Secret is confined by its name; `exempt` is bound to nobody.
-WITHOUT_GUARD = {"gpupolicies/status.podberth.io", "secrets/podberth-ca", "namespaces"}
+# The status of every policy is podberth's to write; the Secret is confined by its name; `exempt` is bound to nobody,
+# and neither is the writing of exceptions.
+WITHOUT_GUARD = {
+    "gpupolicies/status.podberth.io",
+    "secrets/podberth-ca",
+    "namespaces",
+    "gpupolicyexceptions.podberth.io",
+}
 EVERYTHING = (
     "certificates=self-signed",
     "agent.labels=own",
