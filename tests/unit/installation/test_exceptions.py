@@ -1,4 +1,4 @@
-"""What `podberth status` says of exceptions."""
+"""The line of `podberth status` about exceptions."""
 
 from datetime import timedelta
 from typing import Any

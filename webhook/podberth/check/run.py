@@ -294,7 +294,7 @@ class _Object:
             skips_once(self._about(template, phase, each) for phase, each in decided.decisions if _is_said(each))
         )
         changes, notes = self._changes(template, decided)
-        told = [
+        excepted = [
             self._finding(each.message, template.path, each.policy) for _, each in decided.decisions if each.exception
         ]
         patch = [operation for each in decided.projected for operation in each.operations]
@@ -306,7 +306,7 @@ class _Object:
                 denials=tuple(each for each in found if each.action == "deny"),
                 warnings=tuple(dict.fromkeys(each for each in found if each.action in _WARNINGS)),
                 audits=tuple(dict.fromkeys(each for each in found if each.action == "audit")),
-                notes=(*notes, *dict.fromkeys(told)),
+                notes=(*notes, *dict.fromkeys(excepted)),
                 changes=changes,
                 wrote=decided.wrote,
                 held_back=decided.held_back,
