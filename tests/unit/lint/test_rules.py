@@ -336,5 +336,5 @@ def test_a_claim_that_no_pod_can_get_is_reported_where_constants_say_so(
 
 def test_a_broken_exception_beside_policies_is_invalid() -> None:
     broken = exception("e", "example", more="  expression: gpu.cuont == 1\n")
-    [finding] = found(f"{spec(f'mutations: [{{{LABEL}}}]')}---\n{broken}", "invalid")
+    [finding] = found(f"{spec(f'mutations: [{{{LABEL}}}]')}\n---\n{broken}", "invalid")
     assert finding.problem.where == "spec.expression"
