@@ -9,6 +9,7 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 from typing import Any, NamedTuple
 
 from podberth.cel.compile_limits import MAX_ENTRIES, MAX_EXPRESSION_BYTES
+from podberth.policy.exception_model import MAX_TEXT
 from podberth.policy.model import CONCERNS
 from podberth.policy.refusals import (
     MAX_AUDIT_ANNOTATIONS,
@@ -179,6 +180,8 @@ LIMITS: dict[str, dict[str, Any]] = {
     "list": {"maxItems": MAX_ENTRIES},
     "map": {"maxProperties": MAX_ENTRIES},
     "spec.description": {"maxLength": 4096},
+    "exception.reason": {"maxLength": MAX_TEXT},
+    "exception.requestedBy": {"maxLength": MAX_TEXT},
     "spec.matchConditions": {"maxItems": MAX_MATCH_CONDITIONS},
     "spec.auditAnnotations": {"maxItems": MAX_AUDIT_ANNOTATIONS},
     "spec.auditAnnotations[].valueExpression": {"maxLength": MAX_AUDIT_EXPRESSION_BYTES},

@@ -2,6 +2,7 @@
 
 import pytest
 
+from exceptions import exception
 from lint_findings import found, spec
 
 WHOLE = "gpu.kind == 'whole'"
@@ -353,3 +354,9 @@ def test_a_claim_that_no_pod_can_get_is_reported_where_constants_say_so(
     conditions = f'matchConditions:\n- {{name: c, expression: "{condition}"}}\n'
     messages = [each.problem.message for each in found(spec(conditions + claim_of(requests, more)), "claim-count")]
     assert [each.startswith(said) for each in messages] == ([True] if said else [])
+
+
+def test_a_broken_exception_beside_policies_is_invalid() -> None:
+    broken = exception("e", "example", more="  expression: gpu.cuont == 1\n")
+    [finding] = found(f"{spec(f'mutations: [{{{LABEL}}}]')}\n---\n{broken}", "invalid")
+    assert finding.problem.where == "spec.expression"

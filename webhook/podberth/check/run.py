@@ -294,6 +294,9 @@ class _Object:
             skips_once(self._about(template, phase, each) for phase, each in decided.decisions if _is_said(each))
         )
         changes, notes = self._changes(template, decided)
+        excepted = [
+            self._finding(each.message, template.path, each.policy) for _, each in decided.decisions if each.exception
+        ]
         patch = [operation for each in decided.projected for operation in each.operations]
         verdict: Verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
         return (
@@ -303,7 +306,7 @@ class _Object:
                 denials=tuple(each for each in found if each.action == "deny"),
                 warnings=tuple(dict.fromkeys(each for each in found if each.action in _WARNINGS)),
                 audits=tuple(dict.fromkeys(each for each in found if each.action == "audit")),
-                notes=notes,
+                notes=(*notes, *dict.fromkeys(excepted)),
                 changes=changes,
                 wrote=decided.wrote,
                 held_back=decided.held_back,
