@@ -37,7 +37,7 @@ class Files:
         return list(self._of("ValidatingAdmissionPolicy"))
 
     def params(self, resources: Resources) -> Iterator[tuple[ResourceKind, Document]]:
-        """Yield the objects of the cluster, one of each name, that are of a policy's ``paramKind``, with their resource."""
+        """Yield the objects of the cluster, one of each name, of a policy's ``paramKind``, with their resource."""
         kinds = {(at["apiVersion"], at["kind"]) for each in self.policies if (at := each["spec"].get("paramKind"))}
         by_name = {(each["apiVersion"], each["kind"], each["metadata"].get("name")): each for each in self.documents}
         for (version, kind, _), each in by_name.items():
