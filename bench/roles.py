@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Final
 
+from podberth.admission.workload import MOST_ENTRIES
 from podberth.kube.pod_limits import ALL_ENTRIES
 
 from . import genome
@@ -87,8 +88,8 @@ def of_lists() -> Iterator[Shape]:
 
 
 def _shared(pod: Genome, roles: int) -> Genome:
-    """Return a pod of which so many are together as long as one may be."""
-    most = int(ALL_ENTRIES * _SHARE) // roles
+    """Return a pod of which so many are together as long as a workload's templates may be."""
+    most = int((MOST_ENTRIES if roles > 1 else ALL_ENTRIES) * _SHARE) // roles
     total = sum(gene.number for gene in pod.lists.values())
     if total <= most:
         return pod
@@ -97,7 +98,7 @@ def _shared(pod: Genome, roles: int) -> Genome:
 
 
 def changed(shape: Shape, random: Random) -> Shape:
-    """Return the shape with one thing changed; its pods are together as long as one may be."""
+    """Return the shape with one thing changed; its pods are together as long as they may be."""
     match random.randrange(4):
         case 0:
             shape = replace(shape, roles=random.choice((1, 2, 4, 8, 16, 32, 64)))

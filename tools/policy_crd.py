@@ -107,7 +107,7 @@ def crd() -> dict[str, Any]:
 def _root() -> dict[str, Any]:
     published = schema()
     definitions = published["$defs"]
-    spec = _structural({"$ref": "#/$defs/Spec"}, definitions, "spec")
+    spec = structural({"$ref": "#/$defs/Spec"}, definitions, "spec")
     return {
         "type": "object",
         "description": published["description"],
@@ -123,7 +123,7 @@ def _root() -> dict[str, Any]:
     }
 
 
-def _structural(part: dict[str, Any], definitions: dict[str, Any], path: str) -> dict[str, Any]:
+def structural(part: dict[str, Any], definitions: dict[str, Any], path: str) -> dict[str, Any]:
     """Return a part of the JSON Schema as a structural one; ``path`` is as LIMITS and LIST_TYPES have it."""
     found = _resolved(part, definitions)
     owner = part_name(part)
@@ -134,10 +134,10 @@ def _structural(part: dict[str, Any], definitions: dict[str, Any], path: str) ->
         del made["default"]  # says nothing: an object comes back as it was written
     if "properties" in found:
         made["properties"] = {
-            name: _structural(each, definitions, f"{path}.{name}") for name, each in found["properties"].items()
+            name: structural(each, definitions, f"{path}.{name}") for name, each in found["properties"].items()
         }
     if "items" in found:
-        made["items"] = _structural(found["items"], definitions, f"{path}[]")
+        made["items"] = structural(found["items"], definitions, f"{path}[]")
         made |= LIST_TYPES.get(path, {"x-kubernetes-list-type": "atomic"})
     rules = [_written(rule) for rule in RULES.get(owner, ())] + [_written(rule) for rule in RULES.get(path, ())]
     if found.get("additionalProperties") is True:
@@ -170,7 +170,7 @@ def _resolved(part: dict[str, Any], definitions: dict[str, Any]) -> dict[str, An
 def _map(found: dict[str, Any], definitions: dict[str, Any]) -> tuple[dict[str, Any], list[dict[str, str]]]:
     """Return the schema of a map's values, and the rule of its keys; a structural schema has no patterns for those."""
     [(pattern, values)] = found.get("patternProperties", {"": found.get("additionalProperties")}).items()
-    made = _structural(values if isinstance(values, dict) else {"type": "string"}, definitions, "")
+    made = structural(values if isinstance(values, dict) else {"type": "string"}, definitions, "")
     if not pattern:
         return made, []
     rule = f"self.all(key, key.matches({json.dumps(pattern)}))"

@@ -9,6 +9,7 @@ https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resou
 from typing import Any, NamedTuple
 
 from podberth.cel.compile_limits import MAX_ENTRIES, MAX_EXPRESSION_BYTES
+from podberth.policy.exception_model import MAX_TEXT
 from podberth.policy.model import CONCERNS
 from podberth.policy.refusals import (
     MAX_AUDIT_ANNOTATIONS,
@@ -17,6 +18,7 @@ from podberth.policy.refusals import (
     MAX_MATCH_CONDITIONS,
 )
 from podberth.policy.text_fields import MAX_TEMPLATE_NAME
+from podberth.wellknown import HOSTNAME_LABEL
 
 
 class Rule(NamedTuple):
@@ -81,7 +83,14 @@ RULES: dict[str, tuple[Rule, ...]] = {
             ".matchConstraints",
         ),
     ),
-    "Mutation": (Rule(_ONE_CONCERN, f"want exactly one of {', '.join(CONCERNS)}; make several entries of it"),),
+    "Mutation": (
+        Rule(_ONE_CONCERN, f"want exactly one of {', '.join(CONCERNS)}; make several entries of it"),
+        Rule(
+            f"!has(self.nodeSelector) || !('{HOSTNAME_LABEL}' in self.nodeSelector)",
+            "names a host; the scheduler chooses the node",
+            ".nodeSelector",
+        ),
+    ),
     "NodeAffinity": (
         Rule("has(self.required) != has(self.preferred)", "want exactly one of required and preferred"),
         Rule("has(self.preferred) == has(self.weight)", "want preferred with a weight, or required without one"),
@@ -171,6 +180,8 @@ LIMITS: dict[str, dict[str, Any]] = {
     "list": {"maxItems": MAX_ENTRIES},
     "map": {"maxProperties": MAX_ENTRIES},
     "spec.description": {"maxLength": 4096},
+    "exception.reason": {"maxLength": MAX_TEXT},
+    "exception.requestedBy": {"maxLength": MAX_TEXT},
     "spec.matchConditions": {"maxItems": MAX_MATCH_CONDITIONS},
     "spec.auditAnnotations": {"maxItems": MAX_AUDIT_ANNOTATIONS},
     "spec.auditAnnotations[].valueExpression": {"maxLength": MAX_AUDIT_EXPRESSION_BYTES},

@@ -10,6 +10,7 @@ Made from the models, descriptions from their docstrings. What takes several fie
 import inspect
 import json
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from generated import main
@@ -26,20 +27,26 @@ _HEAD = {"$schema": _DIALECT, "title": "GPUPolicy (podberth.io/v1alpha1)"}
 
 def schema() -> dict[str, Any]:
     """Return the schema."""
-    made = GPUPolicy.model_json_schema(by_alias=True)
     models = {
         name: each
         for module in (claim_template, model)
         for name, each in vars(module).items()
         if inspect.isclass(each) and issubclass(each, BaseModel)
     }
-    _close(made)
-    for name, definition in (*made["$defs"].items(), ("GPUPolicy", made)):
-        _describe(definition, models[name])
+    made = described(GPUPolicy, models)
     made["$defs"]["Mutation"]["oneOf"] = [
         {"required": [concern], "properties": {concern: {"not": {"type": "null"}}}} for concern in CONCERNS
     ]
     return {**_HEAD, **{key: value for key, value in made.items() if key != "title"}}
+
+
+def described(root: type[BaseModel], models: Mapping[str, type[BaseModel]]) -> dict[str, Any]:
+    """Return the schema of a model with the docstrings of its fields; ``models`` has all that it refers to, by name."""
+    made = root.model_json_schema(by_alias=True)
+    _close(made)
+    for name, definition in (*made["$defs"].items(), (root.__name__, made)):
+        _describe(definition, models[name])
+    return made
 
 
 def _describe(definition: dict[str, Any], owner: type[BaseModel]) -> None:

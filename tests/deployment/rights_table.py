@@ -18,7 +18,8 @@ ROLE_INSTANCES: Final = """
     roleinstances.workloads.x-k8s.io roleinstancesets.workloads.x-k8s.io podsets.orchestration.aibrix.ai
 """
 PLACEMENT: Final = """
-    namespaces nodes gpupolicies.podberth.io deviceclasses.resource.k8s.io resourceclaims.resource.k8s.io
+    namespaces nodes gpupolicies.podberth.io gpupolicyexceptions.podberth.io
+    deviceclasses.resource.k8s.io resourceclaims.resource.k8s.io
     resourceclaimtemplates.resource.k8s.io computedomains.resource.nvidia.com podgroups.scheduling.k8s.io
     podgroups.scheduling.run.ai podgroups.scheduling.sigs.k8s.io podgroups.scheduling.volcano.sh
     podgroups.scheduling.x-k8s.io priorityclasses.scheduling.k8s.io queues.scheduling.run.ai
@@ -207,7 +208,7 @@ ROWS: Final = (
     Row(
         "podberth-viewer",
         "list",
-        "nodes namespaces pods events gpupolicies.podberth.io",
+        "nodes namespaces pods events gpupolicies.podberth.io gpupolicyexceptions.podberth.io",
         "read them in every namespace: pods with their environment among them",
     ),
     Row("podberth-viewer", "get", f"{CONFIGURATIONS} {GUARDS}", "read them"),
@@ -229,4 +230,11 @@ ROWS: Final = (
     Row("podberth-viewer", "get", "daemonsets.apps/podberth-agent", "read it", "podberth-agent"),
     # ---- whoever may exempt a namespace, bound to nobody: manifests/base/exemption.yaml
     Row("podberth-exempt", "exempt", "namespaces", "take namespaces out of podberth"),
+    # ---- whoever may except pods from policies, bound to nobody: manifests/base/exceptions.yaml
+    Row(
+        "podberth-exceptions",
+        "get list watch create update patch delete",
+        "gpupolicyexceptions.podberth.io",
+        "except pods from policies, each time for a year at most and with a name in the audit log",
+    ),
 )

@@ -16,8 +16,14 @@ from .rights_table import ROWS
 READS = {"get", "list", "watch"}
 ROLES = {"Role", "ClusterRole"}
 GUARDS = {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
-# The status of every policy is podberth's to write; the Secret is confined by its name; `exempt` is bound to nobody.
-WITHOUT_GUARD = {"gpupolicies/status.podberth.io", "secrets/podberth-ca", "namespaces"}
+# The status of every policy is podberth's to write; the Secret is confined by its name; `exempt` is bound to nobody,
+# and neither is the writing of exceptions.
+WITHOUT_GUARD = {
+    "gpupolicies/status.podberth.io",
+    "secrets/podberth-ca",
+    "namespaces",
+    "gpupolicyexceptions.podberth.io",
+}
 EVERYTHING = (
     "certificates=self-signed",
     "agent.labels=own",
@@ -85,7 +91,7 @@ def test_the_chart_grants_nothing_else(chart: Helm) -> None:
 
 def test_whatever_is_bound_is_in_the_table() -> None:
     bound = {each["roleRef"]["name"] for each in shipped() if "roleRef" in each}
-    assert bound == {row.role for row in ROWS} - {"podberth-viewer", "podberth-exempt"}
+    assert bound == {row.role for row in ROWS} - {"podberth-viewer", "podberth-exempt", "podberth-exceptions"}
 
 
 def test_every_write_that_rbac_cannot_confine_has_a_guard_that_is_installed_and_proved() -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
 
-from .run import Tally, compare
+from .files import Files
+from .run import Tally, compare, compare_files
 
 _SHOWN = 20
 
@@ -19,20 +20,27 @@ def main() -> int:
     """Compare and print; the exit code is 1 where any pair differs."""
     parser = argparse.ArgumentParser(prog="python -m differential", description=__doc__)
     parser.add_argument("--policies", type=int, default=1000, help="how many policies; each is put with 13 objects")
+    parser.add_argument("--files", type=Path, help="a folder with people's policies, in place of generated ones")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kubeconfig", type=Path, help="of a control plane of tests/controlplane that runs already")
     parser.add_argument("--verbose", action="store_true", help="print the documents of the pairs that differ")
     options = parser.parse_args()
     if options.kubeconfig:
-        tally = compare(Api.from_kubeconfig(options.kubeconfig), policies=options.policies, seed=options.seed)
+        tally = _compared(Api.from_kubeconfig(options.kubeconfig), options)
     else:
         with (
             tempfile.TemporaryDirectory(prefix="podberth-differential-") as folder,
             ControlPlane.start(Path(folder)) as plane,
         ):
-            tally = compare(plane.api, policies=options.policies, seed=options.seed)
+            tally = _compared(plane.api, options)
     _print(tally, verbose=options.verbose)
     return 1 if tally.differing else 0
+
+
+def _compared(api: Api, options: argparse.Namespace) -> Tally:
+    if options.files:
+        return compare_files(api, Files.below(options.files), seed=options.seed)
+    return compare(api, policies=options.policies, seed=options.seed)
 
 
 def _print(tally: Tally, *, verbose: bool) -> None:

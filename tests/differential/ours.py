@@ -10,7 +10,8 @@ from podberth.kube.positions import Chunk, Place, Position, Positions
 from podberth.kube.schema import PodSchema
 from podberth.native.documents import Located, read
 from podberth.native.params import Objects
-from podberth.native.policies import CODES, NativeDecision, NativePolicies
+from podberth.native.cases import NativeDecision
+from podberth.native.policies import CODES, NativePolicies
 from podberth.native.request import creation_of
 from podberth.native.resources import Resources
 from podberth.topology.index import TopologyIndex
@@ -31,10 +32,16 @@ def located(document: Document) -> Located:
 class Ours:
     """A world of namespaces and params in which scenes are judged, for one requester."""
 
-    def __init__(self, namespaces: Iterable[Document], params: Iterable[Document], user: Document) -> None:
-        """Take the namespaces and params as the API server has stored them."""
+    def __init__(
+        self,
+        namespaces: Iterable[Document],
+        params: Iterable[Document],
+        user: Document,
+        definitions: Iterable[Document] = (),
+    ) -> None:
+        """Take the namespaces and params as the API server has stored them, and CustomResourceDefinitions."""
         self._namespaces = {each["metadata"]["name"]: each for each in namespaces}
-        self._resources = Resources()
+        self._resources = Resources(definitions)
         self._objects = Objects([*params, *self._namespaces.values()], self._resources, "default")
         self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, mixes_types=False)
         self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need())

@@ -3,17 +3,21 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from random import Random
 
 from controlplane.api import Api
+from podberth.native.resources import Resources
 
 from .answers import Answer, difference, worded_apart
+from .files import Files
 from .ours import Ours
 from .scenes import Document, namespaces, objects, params, scene
-from .upstream import Upstream
+from .upstream import COLLECTIONS, OtherRefusalError, Upstream
 
 BATCH = 40
 """The policies that are in force together, each in a namespace of its own."""
+_ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,42 @@ def compare(api: Api, *, policies: int, seed: int) -> Tally:
     finally:
         upstream.remove()
     return tally
+
+
+def compare_files(api: Api, files: Files, *, seed: int) -> Tally:
+    """Return what came of the policies of files, each with the objects of the files and some dozens that are generated.
+
+    An object that the API server refuses for another reason is counted, and not compared.
+    """
+    tally = Tally()
+    definitions = list(files.definitions.values())
+    upstream = Upstream(api, namespaces(BATCH), [])
+    try:
+        upstream.define(definitions)
+        stored = [upstream.store(*each) for each in files.params(Resources(definitions))]
+        ours = Ours(upstream.namespaces, [*upstream.params, *stored], upstream.user, definitions)
+        for start in range(0, len(files.policies), BATCH):
+            scenes = files.scenes(start, BATCH)
+            with upstream.in_force(scenes) as refused:
+                for each in scenes:
+                    given = [*files.objects(each.number, COLLECTIONS), *_generated(seed, each.number)]
+                    for document, own in zip(given, ours.answers(each, given), strict=True):
+                        try:
+                            why = refused.get(each.number)
+                            theirs = Answer(refused=why) if why else upstream.answer(document)
+                        except OtherRefusalError:
+                            tally.outcomes["refused for another reason"] += 1
+                        else:
+                            tally.add(Pair(each.policy, document, own, theirs, difference(own, theirs)))
+    finally:
+        upstream.forget(definitions)
+        upstream.remove()
+    return tally
+
+
+def _generated(seed: int, number: int) -> list[Document]:
+    every = chain.from_iterable(objects(_random(f"{seed} files", each), number) for each in range(_ROUNDS))
+    return [each for each in every if "name" in each["metadata"]]
 
 
 def _batch(upstream: Upstream, ours: Ours, seed: int, start: int, count: int) -> Iterator[Pair]:

@@ -9,7 +9,7 @@ from .words import Words
 
 Document = dict[str, Any]
 
-_VERSION: Final = "admissionregistration.k8s.io/v1"
+VERSION: Final = "admissionregistration.k8s.io/v1"
 CASE: Final = "differential.example.com/case"
 """The label by which a namespace, or a Namespace, belongs to one policy of a batch."""
 _TEAMS: Final = ("a", "team-a", "b", None)
@@ -104,7 +104,7 @@ def scene(random: Random, number: int, batch: int) -> Scene:
     if random.random() < 0.2:
         spec["auditAnnotations"] = [{"key": "note", "valueExpression": words.annotation()}]
         spec["validations"] = spec["validations"] if random.random() < 0.7 else []
-    policy = {"apiVersion": _VERSION, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": spec}
+    policy = {"apiVersion": VERSION, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": name}, "spec": spec}
     bindings = [_binding(random, name, index, spec) for index in range(random.choice((1, 1, 1, 2)))]
     return Scene(number, policy, bindings)
 
@@ -231,10 +231,24 @@ def _binding(random: Random, policy: str, index: int, spec: Document) -> Documen
     if "paramKind" in spec and random.random() < 0.9:
         made["paramRef"] = param_ref(random, spec["paramKind"])
     return {
-        "apiVersion": _VERSION,
+        "apiVersion": VERSION,
         "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": {"name": f"{policy}-{index}"},
         "spec": made,
+    }
+
+
+def plain_binding(policy: str, labels: Mapping[str, str]) -> Document:
+    """Return a binding that denies, for the namespaces with those labels."""
+    return {
+        "apiVersion": VERSION,
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": policy},
+        "spec": {
+            "policyName": policy,
+            "validationActions": ["Deny"],
+            "matchResources": {"namespaceSelector": {"matchLabels": dict(labels)}},
+        },
     }
 
 

@@ -1,7 +1,7 @@
 """The API server's answers: scenes put to it in batches, and objects created there without being stored."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Final, Protocol
@@ -9,6 +9,7 @@ from typing import Final, Protocol
 from controlplane.api import Answer as Response
 from controlplane.api import Api
 from controlplane.wait import wait_for
+from podberth.native.resources import ResourceKind, Resources
 
 from .answers import Answer
 from .scenes import CASE, Document, Scene, namespace_name
@@ -18,7 +19,8 @@ _POLICIES: Final = f"{_GROUP}/validatingadmissionpolicies"
 _BINDINGS: Final = f"{_GROUP}/validatingadmissionpolicybindings"
 _MUTATING: Final = f"{_GROUP}/mutatingadmissionpolicies"
 _MUTATING_BINDINGS: Final = f"{_GROUP}/mutatingadmissionpolicybindings"
-_COLLECTIONS: Final = {
+_DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+COLLECTIONS: Final = {
     "Pod": "/api/v1/namespaces/{}/pods",
     "ConfigMap": "/api/v1/namespaces/{}/configmaps",
     "Namespace": "/api/v1/namespaces",
@@ -27,6 +29,7 @@ _COLLECTIONS: Final = {
     "Job": "/apis/batch/v1/namespaces/{}/jobs",
     "CronJob": "/apis/batch/v1/namespaces/{}/cronjobs",
 }
+"""The kinds of objects that are put to the API server, with the path of their collection in a namespace."""
 _SENTINEL: Final = "differential-sentinel"
 _LEADS: Final = ("Validation failed for ValidatingAdmissionPolicy", "ValidatingAdmissionPolicy")
 
@@ -45,6 +48,10 @@ class MutatingScene(Protocol):
     @property
     def bindings(self) -> Sequence[Document]:
         """The binding of each."""
+
+
+class OtherRefusalError(Exception):
+    """The API server refused an object for another reason than a policy."""
 
 
 class Upstream:
@@ -70,6 +77,26 @@ class Upstream:
         review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
         found: Document = self._api.request("POST", path, review)["status"]["userInfo"]
         return found
+
+    def define(self, definitions: Collection[Document]) -> None:
+        """Create CustomResourceDefinitions, and wait until their kinds are served."""
+        for each in definitions:
+            self._api.request("POST", _DEFINITIONS, each)
+        for resource in Resources(definitions).every:
+            if not resource.built_in and resource.group in {each["spec"]["group"] for each in definitions}:
+                collection = f"/apis/{resource.api_version}/{resource.plural}"
+                wait_for(partial(self._is_there, collection), what=collection)
+
+    def store(self, resource: ResourceKind, document: Document) -> Document:
+        """Create an object of the cluster, and return it as it is stored."""
+        metadata = {"name": document["metadata"]["name"], "labels": document["metadata"].get("labels", {})}
+        path = f"/apis/{resource.api_version}/{resource.plural}"
+        return {**document, **self._api.request("POST", path, {**document, "metadata": metadata})}
+
+    def forget(self, definitions: Collection[Document]) -> None:
+        """Delete CustomResourceDefinitions and with them their objects."""
+        for each in definitions:
+            self._api.raw("DELETE", f"{_DEFINITIONS}/{each['metadata']['name']}")
 
     def remove(self) -> None:
         """Delete the namespaces."""
@@ -133,7 +160,7 @@ class Upstream:
 
     def ask(self, document: Document) -> Response:
         """Return the API server's response to the creation of an object, which is not stored."""
-        path = _COLLECTIONS[document["kind"]].format(document["metadata"].get("namespace", ""))
+        path = COLLECTIONS[document["kind"]].format(document["metadata"].get("namespace", ""))
         return self._api.ask("POST", f"{path}?dryRun=All", document)
 
     def _is_marked(self) -> bool:
@@ -173,8 +200,8 @@ def _answer(response: Response) -> Answer:
         return Answer(warnings=warnings)
     document = response.document
     _, found, denial = str(document["message"]).partition(" is forbidden: ")
-    assert found, document
-    assert denial.startswith(_LEADS[1]), document
+    if not found or not denial.startswith(_LEADS[1]):
+        raise OtherRefusalError(document)
     return Answer(code=response.status, reason=document["reason"], messages=(denial,), warnings=warnings)
 
 

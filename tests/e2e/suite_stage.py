@@ -228,6 +228,8 @@ def comparable(pod: Document) -> Document:
     metadata = made["metadata"]
     for stamp in (*_STAMPS, *(["name"] if "generateName" in metadata else ())):
         metadata.pop(stamp, None)
+    for condition in made["status"].get("conditions", ()):  # the second in which the API server wrote it
+        condition.pop("lastTransitionTime", None)
     made["spec"]["tolerations"] = sorted(made["spec"]["tolerations"], key=json.dumps)
     return made
 

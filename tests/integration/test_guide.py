@@ -1,4 +1,4 @@
-"""The steps of docs/guide.md, docs/native-policies.md, and docs/check.md for turning a policy on are run."""
+"""The sessions of docs/guide.md, docs/native-policies.md, docs/convert.md and a part of docs/check.md are run."""
 
 import json
 import os
@@ -38,6 +38,12 @@ def test_native_policies_are_judged_as_the_page_says(tmp_path: Path) -> None:
     environ["PATH"] = f"{Path(sys.executable).parent}:{environ['PATH']}"
     session = page("docs/native-policies.md").partition("## What is judged\n")[0]
     live_through(session, tmp_path, environ)
+
+
+def test_policies_are_converted_as_the_page_says(tmp_path: Path) -> None:
+    environ = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    environ["PATH"] = f"{Path(sys.executable).parent}:{environ['PATH']}"
+    live_through(page("docs/convert.md").partition("## The command\n")[0], tmp_path, environ)
 
 
 def _workload(number: int) -> list[dict[str, Any]]:

@@ -57,6 +57,8 @@ MUTATIONS: tuple[dict[str, Any], ...] = (
     {"resources": REWRITE.replace("'quantity': 1", "'quantity': 2")},
     {"resources": REWRITE.replace("1g.5gb", "2g.10gb").replace("/gpu", "/mig-1g.5gb")},
     {"resources": f"gpu.requests.map(r, {REWRITE[1:-1].replace('1g.5gb', '3g.20gb').replace(GPU, 'r.resource')})"},
+    {"nodeSelector": {"x": "'2'", "y": "'1'"}},
+    {"nodeSelector": {"x": "string(gpu.count)"}},
     {"nodeAffinity": {"required": TERMS}},
     {"nodeAffinity": {"required": TERMS.replace("'1', ", "'3', ")}},
     {"nodeAffinity": {"required": TERMS.replace("'1', ", "")}},

@@ -38,6 +38,7 @@ MUTATIONS: tuple[JSON, ...] = (
         }
     },
     {"nodeAffinity": {"required": "[{'matchExpressions': [{'key': 'gpu', 'operator': 'Exists'}]}]"}},
+    {"nodeSelector": {"gpu": "'a'", "zone": "gpu.kind"}},
     {
         "resources": "gpu.requests.filter(r, r.resource == 'nvidia.com/gpu').map(r, {'container': r.container, "
         "'from': r.resource, 'to': 'nvidia.com/mig-1g.10gb', 'quantity': r.quantity})"

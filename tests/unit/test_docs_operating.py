@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any, get_args
 
 import pytest
@@ -14,7 +15,7 @@ from podberth.admission.notices import _REASONS
 from podberth.admission.outcome import Action
 from podberth.admission.response import CODES
 from podberth.admission.review import AdmissionRequest, decode_review
-from podberth.api.protocol import HEARTBEATS, NODES, OBJECTS, POLICIES, TOPOLOGIES, ListReason, Reason
+from podberth.api.protocol import EXCEPTIONS, HEARTBEATS, NODES, OBJECTS, POLICIES, TOPOLOGIES, ListReason, Reason
 from podberth.cli.exitcodes import ExitCode
 from podberth.cli.serve import DECIDERS
 from podberth.facts.object_kinds import FOLLOWED
@@ -65,6 +66,7 @@ def test_every_metric_has_a_row_with_its_labels() -> None:
     metrics.decision("policy", "warn")
     watched = WatchFacts(objects=1, contact_age_seconds=0.0, left_out={})
     metrics.policy_error("policy")
+    metrics.exceptions({"exception": datetime.fromtimestamp(0, UTC)})
     WatchMetrics(metrics, lambda: dict.fromkeys(LEFT_OUT, watched), lambda: 0, lambda: {"jobs.batch": "followed"})
     EventMetrics(metrics.registry)
     budget = MemoryBudget()
@@ -209,7 +211,7 @@ def test_it_may_do_what_it_watches_and_nothing_else() -> None:
             granted |= {(name, each.document["kind"], group) for name in names for group in groups}
     expected = {("gpupolicies/status", "ClusterRole", "podberth.io"), ("events", "ClusterRole", "events.k8s.io")}
     expected |= {(each, "ClusterRole", "admissionregistration.k8s.io") for each in CONFIGURATIONS}
-    for resource in (NODES, TOPOLOGIES, HEARTBEATS, *OBJECTS, POLICIES):
+    for resource in (NODES, TOPOLOGIES, HEARTBEATS, *OBJECTS, POLICIES, EXCEPTIONS):
         group = resource.path.split("/")[2] if resource.path.startswith("/apis/") else ""
         role = "Role" if "/namespaces/" in resource.path else "ClusterRole"
         expected.add((resource.path.rpartition("/")[2], role, group))

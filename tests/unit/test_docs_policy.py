@@ -65,6 +65,7 @@ def test_an_example_that_does_not_load_would_be_seen() -> None:
 GANG = {"podberth.io/gang": "llama"}
 WRITES_ON: Mapping[str, JSON] = {
     "tolerations": gpu_pod(),
+    "nodeSelector": gpu_pod(labels={"app": "notebook"}),
     "nodeAffinity": gpu_pod(2),
     "resources": gpu_pod(annotations={"podberth.io/gpu-memory": "10Gi"}),
     "gang": job_pod(),
@@ -170,7 +171,7 @@ def test_limits_are_named(limit: int) -> None:
 
 
 def test_group_systems_are_named_where_they_decide_and_where_they_are_a_value() -> None:
-    by_system = POLICY.partition("| placed by | nodeAffinity")[2].partition("\n\n")[0]
+    by_system = POLICY.partition("| placed by | nodeSelector, nodeAffinity")[2].partition("\n\n")[0]
     for name in [PLAIN, *(system.name for system in SYSTEMS)]:
         assert f"`{name}`" in by_system
         assert f"`{name}`" in POLICY_ROWS["gang.system"][2]

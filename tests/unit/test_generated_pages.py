@@ -15,6 +15,7 @@ from tools_run import check
 TOOLS = (
     "bounds_page",
     "cel_reference",
+    "exception_crd",
     "label_page",
     "library_reference",
     "lint_page",

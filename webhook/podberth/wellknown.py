@@ -6,6 +6,7 @@ are in ``conventions``. Nothing is computed here.
 
 API_VERSION = "podberth.io/v1alpha1"
 POLICY_KIND = "GPUPolicy"
+EXCEPTION_KIND = "GPUPolicyException"
 
 # ---- written by users -----------------------------------------------------------------------------------------------
 GPU_MEMORY_ANNOTATION = "podberth.io/gpu-memory"

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from builders import deployment, gpu_pod, review, template, workload, workload_review
+from builders import deployment, gpu_pod, pod, review, template, workload, workload_review
 from calls import calls_of
 from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.admission.workload import validate_workload
-from podberth.kube.pod_limits import ENTRIES, LARGEST
+from podberth.kube.pod_limits import ENTRIES, GPU_REQUESTS, LARGEST
 from podberth.wellknown import APPLIED_ANNOTATION
 from snapshots import policy, snapshot
 
@@ -139,8 +139,18 @@ def test_templates_that_are_too_long_together_are_not_all_judged() -> None:
     jobs = [{"name": f"r{at}", "template": {"spec": {"template": template(tolerating(1_000))}}} for at in range(20)]
     document = workload("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": jobs})
     outcome = validate_workload(decode_review(workload_review(document, "jobsets")), snapshot(*POLICIES))
+    assert "got more than 3,000 entries in the lists of all pod templates: only the first 2 are" in outcome.warnings[0]
+
+
+def test_templates_that_ask_for_many_accelerators_together_are_not_all_judged() -> None:
+    limits = {f"nvidia.com/mig-1g.{number}gb": "1" for number in range(1, GPU_REQUESTS // 2 + 1)}
+    spec = template(pod({"name": "main", "image": "i", "resources": {"limits": limits}}))
+    jobs = [{"name": f"r{at}", "template": {"spec": {"template": spec}}} for at in range(3)]
+    document = workload("jobset.x-k8s.io/v1alpha2", "JobSet", {"replicatedJobs": jobs})
+    outcome = validate_workload(decode_review(workload_review(document, "jobsets")), snapshot(*POLICIES))
     assert (
-        "got more than 12,000 entries in the lists of all pod templates: only the first 11 are" in outcome.warnings[0]
+        f"got more than {GPU_REQUESTS} accelerator resources in all pod templates: only the first 2 are"
+        in outcome.warnings[0]
     )
 
 

@@ -47,6 +47,20 @@ ALL_TO_LARGE = {
 
 CONFLICTS = [
     ({"labels": {"a": "'1'"}}, {"labels": {"a": "'2'"}}, "/metadata/labels/a"),
+    ({"nodeSelector": {"a": "'1'"}}, {"nodeSelector": {"a": "'2'"}}, "/spec/nodeSelector/a"),
+    (
+        {"nodeSelector": {"a": "'1'"}},
+        patch({"op": "replace", "path": "/spec/nodeSelector/a", "value": "2"}),
+        "/spec/nodeSelector/a",
+    ),
+    (
+        {
+            "jsonPatch": "has(object.spec.nodeSelector) ? [] : "
+            "[{'op': 'add', 'path': '/spec/nodeSelector', 'value': {'a': '1'}}]"
+        },
+        {"nodeSelector": {"a": "'2'"}},
+        "/spec/nodeSelector/a",
+    ),
     ({"annotations": {"x.io/a": "'1'"}}, {"annotations": {"x.io/a": "'2'"}}, "/metadata/annotations/x.io~1a"),
     ({"schedulerName": "'a'"}, {"schedulerName": "'b'"}, "/spec/schedulerName"),
     ({"runtimeClassName": "'a'"}, {"runtimeClassName": "'b'"}, "/spec/runtimeClassName"),

@@ -76,6 +76,11 @@ def member(**fields: Any) -> dict[str, Any]:
     return gpu_pod(labels={"podberth.io/gang": "g"}, **fields)
 
 
+def select(**wanted: str) -> dict[str, Any]:
+    return {"nodeSelector": {{"zone": ZONE, "product": PRODUCT}[key]: f"'{value}'" for key, value in wanted.items()}}
+
+
+SELECTED = "/spec/nodeSelector"
 CONFLICTS = [
     (require(product=[H100]), require(product=["NVIDIA-L4"]), f"it wants {PRODUCT} in (NVIDIA-L4), not {PRODUCT} in"),
     (require(product=[H100]), require(zone=["b"]), "no known node meets both"),
@@ -85,6 +90,12 @@ CONFLICTS = [
         require(zone=["b"]),
         "no known node meets both",
     ),
+    (select(product=H100), require(product=["NVIDIA-L4"]), f"it wants {PRODUCT} in (NVIDIA-L4), not {PRODUCT} in"),
+    (select(product=H100), prefer(product=["NVIDIA-L4"]), f"it wants {PRODUCT} in (NVIDIA-L4), not {PRODUCT} in"),
+    (select(product=H100), require(zone=["b"]), "no known node meets both"),
+    (require(product=[H100]), select(product="NVIDIA-L4"), f"it wants {PRODUCT} in (NVIDIA-L4), not {PRODUCT} in"),
+    (require(product=[H100]), select(zone="b"), "no known node meets both"),
+    (select(product=H100), select(zone="b"), "no known node meets both"),
 ]
 
 
@@ -97,12 +108,13 @@ def test_terms_that_leave_no_node_are_not_joined_to_the_earlier_policys(
 
     assert outcome.patch == mutate(gpu_pod(), known(first)).patch
     assert actions(outcome) == [("p0", "mutate"), ("p1", "conflict")]
-    assert outcome.warnings[0].startswith(f"podberth p1: conflict with policy p0 at {PATH}: {why}")
+    at = SELECTED if "nodeSelector" in second else PATH
+    assert outcome.warnings[0].startswith(f"podberth p1: conflict with policy p0 at {at}: {why}")
     assert outcome.warnings[0].endswith("; p0 comes first and its value stays")
     again = mutate(apply(gpu_pod(), outcome.patch), of)
     assert again.patch == []
     assert ("p1", "conflict") in actions(again)
-    assert any(PATH in each and "policy p0" in each for each in again.warnings)
+    assert any(at in each and "policy p0" in each for each in again.warnings)
 
 
 def test_each_alone_and_the_earlier_twice_conflict_with_nothing() -> None:

@@ -64,6 +64,11 @@ CASES = {
         gpu_pod(8, affinity=affinity(WEAK)),
         {"enforces": {"nodeAffinity": {"required": [WEAK]}}},
     ),
+    "nodeSelector": Case(
+        {"nodeSelector": {"team": "'a'", "zone": "'b'"}},
+        gpu_pod(8, nodeSelector={"team": "b"}),
+        {"nobody": {"nodeSelector": {"team": "b"}}, "enforces": {"nodeSelector": {"team": "b"}}},
+    ),
     "preferred node affinity": Case(
         {"nodeAffinity": {"preferred": "topology.nodes(gpu).terms", "weight": 5}},
         gpu_pod(8, affinity=affinity(WEAK)),

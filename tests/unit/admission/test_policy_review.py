@@ -1,12 +1,14 @@
 """A GPUPolicy that is about to be stored: refused if it is broken, whatever else there is."""
 
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from builders import pod, review
+from exceptions import BEFORE, END, exception
 from podberth.admission.policy import replacement, validate_policy, with_warning
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.errors import ReviewError
@@ -15,7 +17,7 @@ from podberth.kube.documents import load_documents
 from podberth.kube.yaml_text import as_yaml
 from podberth.lint.findings import Level
 from podberth.lint.runner import lint
-from snapshots import environment, policy
+from snapshots import environment, policy, snapshot
 
 _GOOD = policy("pod", "  mutations:\n  - labels: {example.com/a: string(gpu.count)}\n")
 _BROKEN = policy("pod", "  mutations:\n  - labels: {example.com/a: gpu.cuont}\n  - labels: {example.com/b: '1 +'}\n")
@@ -87,11 +89,12 @@ def test_what_the_api_server_adds_moves_no_line() -> None:
 
 
 def test_what_is_no_policy_has_no_decision() -> None:
-    with pytest.raises(ReviewError, match=r"^request\.object: got Pod, want a GPUPolicy$"):
+    with pytest.raises(ReviewError, match=r"^request\.object: got Pod, want a GPUPolicy or a GPUPolicyException$"):
         validate_policy(decode_review(review(pod())), environment())
 
 
 KIND = {"group": "podberth.io", "version": "v1alpha1", "kind": "GPUPolicy"}
+EXCEPTIONS = {**KIND, "kind": "GPUPolicyException"}
 RESOURCE = {"group": "podberth.io", "version": "v1alpha1", "resource": "gpupolicies"}
 
 
@@ -119,3 +122,32 @@ def test_one_that_takes_too_long_is_refused_where_the_time_ended() -> None:
     outcome = validate_policy(sent, environment(), lambda: True)
     assert outcome.denial.startswith("gpupolicy/pod:")
     assert "spec.mutations[0].labels[example.com/a]: not compiled: the time for compiling was over" in outcome.denial
+
+
+def excepting(text: str, now: datetime = BEFORE) -> str:
+    asked = review(document(text), kind=EXCEPTIONS, resource={**RESOURCE, "resource": "gpupolicyexceptions"})
+    return validate_policy(decode_review(asked), environment(), now=now).denial
+
+
+def test_an_exception_is_let_in_even_one_that_has_ended_so_that_it_can_be_applied_again() -> None:
+    assert not excepting(exception("e", "pod"))
+    assert not excepting(exception("e", "pod"), END)
+
+
+def test_a_broken_exception_is_denied_with_the_place_of_what_is_wrong() -> None:
+    assert "gpupolicyexception/e:" in excepting(exception("e", "pod", more="  expression: gpu.cuont == 1\n"))
+    assert "the field 'expiresAt' is required" in excepting(exception("e", "pod").replace("expiresAt", "ends"))
+
+
+def test_an_exception_of_more_than_a_year_after_its_creation_is_denied() -> None:
+    long = "spec.expiresAt: the exception has no effect: got more than 366 days, want that at most"
+    assert long in excepting(exception("e", "pod"), END - timedelta(days=367))
+    made = exception("e", "pod").replace("{name: e}", "{name: e, creationTimestamp: '2026-01-02T03:04:05Z'}")
+    assert long in excepting(made)
+    assert not excepting(made.replace("2026-01", "2026-04"))
+
+
+def test_an_exception_from_an_unknown_policy_warns() -> None:
+    asked = review(document(exception("e", "pod", "dog")), kind=EXCEPTIONS, resource=RESOURCE)
+    in_force = snapshot(_GOOD).policies
+    assert replacement(decode_review(asked), in_force) == "no policy in force has the name dog"

@@ -36,6 +36,16 @@ OWN: dict[str, Any] = {
 }
 
 
+SELECTED = "  mutations:\n  - nodeSelector: {nvidia.com/gpu.product: \"'NVIDIA-H100-80GB-HBM3'\"}"
+BROAD = (
+    "  mutations:\n  - nodeAffinity: {required: \"[{'matchExpressions': [{'key': 'nvidia.com/gpu.product',"
+    " 'operator': 'In', 'values': ['NVIDIA-H100-80GB-HBM3', 'NVIDIA-L4']}]},"
+    " {'matchExpressions': [{'key': 'nvidia.com/gpu.product', 'operator': 'NotIn',"
+    " 'values': ['NVIDIA-H100-80GB-HBM3']}]},"
+    " {'matchExpressions': [{'key': 'kubernetes.io/arch', 'operator': 'In', 'values': ['amd64']}]}]\"}"
+)
+
+
 @pytest.fixture(scope="module")
 def known() -> Snapshot:
     return snapshot(TOLERATIONS, REQUIRED, PREFERRED, objects=cluster(hgx_h100_8=1, l4_1=1))
@@ -57,6 +67,30 @@ def test_the_manifest_applied_again_ends_as_the_pod_that_is_there(own: dict[str,
 
     assert live["spec"] != manifest["spec"]
     assert updated(again, live, known)["spec"] == live["spec"]
+
+
+@pytest.mark.parametrize("own", [{}, OWN, {"nodeSelector": {"team": "a"}}])
+@pytest.mark.parametrize("first", ["selector", "affinity"])
+def test_node_labels_come_again_whether_written_before_the_terms_or_after_them(first: str, own: dict[str, Any]) -> None:
+    orders = (1, 2) if first == "selector" else (2, 1)
+    known = snapshot(policy("sel", SELECTED, order=orders[0]), policy("terms", BROAD, order=orders[1]))
+    manifest = gpu_pod(8, **copy.deepcopy(own))
+    live = created(manifest, known)
+    again = {**manifest, "metadata": live["metadata"]}
+
+    assert live["spec"]["nodeSelector"] == {
+        **own.get("nodeSelector", {}),
+        "nvidia.com/gpu.product": "NVIDIA-H100-80GB-HBM3",
+    }
+    assert updated(again, live, known)["spec"] == live["spec"]
+
+
+def test_a_node_label_that_the_user_means_to_change_is_left_to_the_apiserver() -> None:
+    known = snapshot(policy("sel", SELECTED))
+    live = created(gpu_pod(8), known)
+    new = {**gpu_pod(8, nodeSelector={"nvidia.com/gpu.product": "NVIDIA-L4"}), "metadata": live["metadata"]}
+
+    assert updated(new, live, known) == new
 
 
 def test_a_rewritten_resource_that_comes_back_is_rewritten_again() -> None:

@@ -5,6 +5,9 @@ import pytest
 from podberth.cel import ast
 from podberth.cel.correcting import guessed
 from podberth.cel.engine import Environment, Want
+from podberth.cel.functions import ReviewContext
+from podberth.cel.typing import NATIVE_VARIABLES
+from podberth.kube.schema import PodSchema
 
 from .conftest import Evaluate
 
@@ -80,3 +83,17 @@ def test_a_body_behind_a_loop_that_ended_early_has_its_own_operands(evaluate: Ev
     # The loop's slot was left full, and the body read it: a denial, or none, of the wrong pod.
     assert evaluate(f"{loop} && {body}") is True
     assert evaluate(f"{loop} ? {body} : false") is True
+
+
+def test_an_optional_behind_nested_loops_that_ended_early_is_its_own(review: ReviewContext) -> None:
+    # A native policy's object is dyn. The keys of a map come in any order, so that loops end elsewhere each time.
+    environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, mixes_types=False)
+    own = "{'whole': ['a', 'g'], 'shared': ['s'], 'mig': ['m']}"
+    every = "object.spec.containers"
+    has = f"{every}.exists(c, c.of.limits.exists(k, k in {own}[v]))"
+    taken = f"[{own}.filter(v, {has}).join(',')].exists(f, f.contains(','))"
+    behind = f"{every}.exists(c, c.?of.?limits.orValue({{}}).exists(k, k in ['g', 's']))"
+    expression = environment.compile(f"{taken} && {behind}", want=Want.BOOL)
+    pod = {"spec": {"containers": [{"of": {"limits": {"g": "1", "s": "1"}}}, {"of": {"limits": {"cpu": "1"}}}]}}
+    activation = environment.activation({"object": pod}, review)
+    assert {expression.evaluate(activation) for _ in range(40)} == {True}

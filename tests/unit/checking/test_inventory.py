@@ -246,7 +246,11 @@ def test_the_audit_may_list_what_is_listed_and_nothing_else() -> None:
         for group in rule["apiGroups"]
         for resource in rule["resources"]
     }
-    around = {("", "namespaces"), ("", "nodes"), ("podberth.io", "gpupolicies")}
+    around = {
+        ("", "namespaces"),
+        ("", "nodes"),
+        *(("podberth.io", each) for each in ("gpupolicies", "gpupolicyexceptions")),
+    }
     # Kubernetes 1.22 took the group extensions away.
     wanted = {(group, f"{kind.lower()}s") for group, kind in kinds_to_list() if group != "extensions"}
     links = {(group, f"{kind.lower()}s") for group, kind in LINKS}

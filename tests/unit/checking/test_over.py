@@ -2,6 +2,7 @@
 
 import pytest
 
+from exceptions import BEFORE as NOW
 from podberth.check.run import CheckSettings
 from podberth.checking.against import Gathered, LiveRequest, run_live
 from podberth.checking.run import Policies
@@ -16,7 +17,7 @@ def judging(*objects: str) -> tuple[dict[str, int], list[str], list[str]]:
     files = [(f"{name}.yaml", policy(name, SPEC, order=1)) for name in "ab"]
     texts = [(f"gpupolicy/{number}", text) for number, text in enumerate(objects)]
     policies = Policies(texts=files, problems=(), where="", objects=texts)
-    snapshot, parsed, problems = policies.load(ClusterFacts(), (), None)
+    snapshot, parsed, problems = policies.load(ClusterFacts(), (), None, NOW)
     in_force = {each.name: each.source.spec.order for each in snapshot.policies}
     return in_force, sorted(each.policy.name for each in parsed.policies), [each.file for each in problems]
 

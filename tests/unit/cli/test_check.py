@@ -5,12 +5,14 @@ import json
 import os
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from builders import JSON
 from checking import ROOT
+from exceptions import exception
 from podberth.checking.run import processes_for
 from podberth.cli.formats import FORMATS
 from podberth.cli.main import main
@@ -197,3 +199,21 @@ def test_a_whole_repository_is_checked_and_a_chart_reported_once(
     written = capsys.readouterr().out
     assert POD in written
     assert not any(each in written for each in ("gpus: 1", "!Ref", "replicas: 2"))
+
+
+@pytest.mark.parametrize("hours", [1, -1, 24 * 400])
+def test_check_and_explain_answer_alike_about_an_exception(
+    hours: int, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    end = (datetime.now(UTC) + timedelta(hours=hours)).isoformat()
+    (place / "policies" / "exceptions.yaml").write_text(exception("pinned", "few", "many", until=end), encoding="utf-8")
+    in_force = hours == 1
+    code, report, talk = run(place, "@/pods", "--policies", "@/policies", capsys=capsys)
+    [result] = report["results"]
+    assert (code, result["verdict"]) == ((0, "unchanged") if in_force else (1, "denied"))
+    notes = [each["message"] for each in result["notes"]]
+    assert notes == [f"not evaluated: exception pinned until {end}, for team-vision: the driver is pinned"] * in_force
+    assert "got 'many', and there is no policy of this name" in talk
+    assert ("has expired" in talk, "got more than 366 days" in talk) == (hours == -1, hours == 24 * 400)
+    assert main(["explain", "--policies", f"{place}/policies", f"{place}/pods/a.yaml"]) == (0 if in_force else 1)
+    assert ("exception pinned until" in capsys.readouterr().out) is in_force

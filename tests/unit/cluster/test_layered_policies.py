@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from exceptions import BEFORE, exception
 from podberth.cel import compile_limits
 from podberth.cel.compile_limits import MAX_ENTRIES
 from podberth.cluster import layered_policies
@@ -13,6 +14,7 @@ from podberth.conventions import Conventions
 from podberth.errors import PolicyError, Problem
 from podberth.files.loading import PolicyFiles
 from podberth.files.source import Loaded
+from podberth.kube.documents import load_documents
 from podberth.kube.schema import PodSchema
 from snapshots import policy
 
@@ -222,3 +224,49 @@ def test_a_verdict_is_about_the_object_that_was_loaded(tmp_path: Path) -> None:
     assert set(source.judged()) == {"c"}
     source.load()
     assert set(source.judged()) == {"b", "c"}
+
+
+def excepting(name: str, *policies: str, generation: int = 1, **fields: Any) -> dict[str, Any]:
+    [one], _ = load_documents(exception(name, *policies), "")
+    document = one.document
+    metadata = {**document["metadata"], "uid": name, "generation": generation}
+    return {**document, "metadata": metadata, "spec": {**document["spec"], **fields}}
+
+
+def in_force(source: LayeredPolicies, *documents: dict[str, Any]) -> list[str]:
+    """Return what the exceptions in force except from, after these are the cluster's."""
+    source.take_exceptions({each["metadata"]["name"]: each for each in documents})
+    snapshot = source.load().snapshot.at(BEFORE)
+    return [f"{each.name}: {','.join(each.policies)}" for each in snapshot.in_force]
+
+
+def test_an_exception_of_the_cluster_replaces_that_of_its_name_from_files_until_it_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(policy("a", "  mutations: [{labels: {a: gang.name}}]"))
+    (tmp_path / "e.yaml").write_text(exception("e", "a"))
+    source = over(tmp_path)
+    source.take({})
+    assert in_force(source) == ["e: a"]
+    before = source.revision()
+    assert in_force(source, excepting("e", "b"), excepting("f", "a")) == ["e: b", "f: a"]
+    assert source.revision() != before
+    assert in_force(source) == ["e: a"]
+
+
+def test_a_broken_exception_of_the_cluster_has_no_effect_and_breaks_nothing_else() -> None:
+    source = over(None)
+    broken = excepting("e", "good", expression="gpu.cuont == 1"), excepting("f", "good", expiresAt="soon")
+    take(source, stored("good", 1, GOOD))
+    assert in_force(source, *broken, excepting("g", "good")) == ["g: good"]
+    made = source.load()
+    assert [each.state for each in made.verdicts] == ["active"]
+    assert sorted({each.file for each in made.snapshot.notes}) == ["gpupolicyexception/e", "gpupolicyexception/f"]
+
+
+def test_a_change_of_an_exception_that_keeps_its_generation_loads_nothing() -> None:
+    source = over(None)
+    source.take_exceptions({"e": excepting("e", "a")})
+    before = source.revision()
+    source.take_exceptions({"e": {**excepting("e", "a"), "extra": 1}})
+    assert source.revision() == before
+    source.take_exceptions({"e": excepting("e", "b", generation=2)})
+    assert source.revision() != before

@@ -253,6 +253,16 @@ def test_labels_that_the_object_selector_wants_are_there() -> None:
     )
 
 
+@pytest.mark.parametrize("concern", ["labels", "nodeSelector", "env"])
+def test_two_policies_that_write_one_value_are_a_warning(concern: str) -> None:
+    first, second = (spec(f"mutations:\n- {concern}: {{A: \"'{value}'\"}}\n", f"p{value}") for value in (1, 2))
+    [finding] = found(f"{first}---\n{second}", "clash")
+
+    assert str(finding.level) == "warning"
+    assert "policy p1 writes it too" in finding.problem.message
+    assert found(f"{first}---\n{first.replace('p1', 'p2')}", "clash") == ()
+
+
 def test_a_limit_that_forgets_claims_is_a_note() -> None:
     assert len(found(validates("gpu.count <= 8"), "forgotten-claims")) == 1
     assert found(validates("gpu.count <= 8 && gpu.kind != 'claim'"), "forgotten-claims") == ()

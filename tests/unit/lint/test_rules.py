@@ -2,6 +2,7 @@
 
 import pytest
 
+from exceptions import exception
 from lint_findings import found, spec
 
 WHOLE = "gpu.kind == 'whole'"
@@ -123,6 +124,7 @@ def test_a_mutation_that_comes_to_nothing_is_reported(mutation: str) -> None:
     "mutation",
     [
         "labels: {example.com/a: \"''\"}",
+        "nodeSelector: {example.com/a: \"''\"}",
         "schedulerName: \"gpu.count > 1 ? 'x' : ''\"",
         "{when: \"object.spec.schedulerName == 'default-scheduler'\", schedulerName: \"'x'\"}",
         "{when: \"!object.metadata.?labels[?'example.com/a'].hasValue()\", labels: {example.com/a: gpu.kind}}",
@@ -206,6 +208,27 @@ def test_a_requirement_that_a_node_may_meet_is_left_alone(requirement: str) -> N
     text = spec(f"mutations:\n- nodeAffinity:\n    weight: 1\n    preferred: >-\n      {terms}\n")
 
     assert [each for each in found(text) if each.rule in ("unknown-affinity", "invalid")] == []
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        ("example.com/none: \"'a'\"", "no known node has the label example.com/none"),
+        ("example.com/none: gpu.kind", "no known node has the label example.com/none"),
+        ("nvidia.com/gpu.product: \"'H100'\"", "did you mean NVIDIA-H100-80GB-HBM3"),
+    ],
+)
+def test_a_label_of_a_node_selector_that_no_node_has_is_reported(label: str, said: str) -> None:
+    text = spec(f"mutations:\n- nodeSelector: {{{label}}}\n")
+    [finding] = found(text, "unknown-affinity")
+
+    assert said in finding.problem.message
+    assert found(text, "unknown-affinity", nodes=False) == ()
+
+
+@pytest.mark.parametrize("value", ["\"'NVIDIA-H100-80GB-HBM3'\"", "gpu.kind"])
+def test_a_label_of_a_node_selector_that_a_node_may_have_is_left_alone(value: str) -> None:
+    assert found(spec(f"mutations:\n- nodeSelector: {{nvidia.com/gpu.product: {value}}}\n"), "unknown-affinity") == ()
 
 
 def test_a_key_of_params_that_the_default_lacks_is_reported_once() -> None:
@@ -331,3 +354,9 @@ def test_a_claim_that_no_pod_can_get_is_reported_where_constants_say_so(
     conditions = f'matchConditions:\n- {{name: c, expression: "{condition}"}}\n'
     messages = [each.problem.message for each in found(spec(conditions + claim_of(requests, more)), "claim-count")]
     assert [each.startswith(said) for each in messages] == ([True] if said else [])
+
+
+def test_a_broken_exception_beside_policies_is_invalid() -> None:
+    broken = exception("e", "example", more="  expression: gpu.cuont == 1\n")
+    [finding] = found(f"{spec(f'mutations: [{{{LABEL}}}]')}\n---\n{broken}", "invalid")
+    assert finding.problem.where == "spec.expression"

@@ -19,6 +19,7 @@ POD = pod(
     {**container("a", env=[{"name": "A", "value": "1"}]), "resources": {"claims": [{"name": "nic"}]}},
     resourceClaims=[{"name": "nic", "resourceClaimTemplateName": "rdma"}],
     schedulerName="bins",
+    nodeSelector={"team": "a"},
     hostname="h",
 )
 
@@ -33,6 +34,7 @@ def believed(concern: str, wrote: Any) -> bool:
     [
         ("env", {"a": {"A": "1"}}),
         ("schedulerName", "bins"),
+        ("nodeSelector", {"team": "a"}),
         ("resourceClaims", [CLAIM]),
         ("jsonPatch", [{"op": "add", "path": "/spec/hostname", "value": "h"}]),
         ("jsonPatch", [{"op": "add", "path": "/spec/hostname"}]),
@@ -74,6 +76,10 @@ def test_a_rewritten_resource_is_where_the_container_asks_for_it(resources: dict
         ("env", {"a": "A"}),
         ("env", []),
         ("schedulerName", "other"),
+        ("nodeSelector", {"team": "b"}),
+        ("nodeSelector", {"team": "a", "zone": "b"}),
+        ("nodeSelector", {"team": ["a"]}),
+        ("nodeSelector", {}),
         ("schedulerName", ["bins"]),
         ("runtimeClassName", "bins"),
         ("resourceClaims", [{**CLAIM, "template": "other"}]),

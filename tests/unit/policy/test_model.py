@@ -90,7 +90,7 @@ def test_any_other_name_is_refused(name: str) -> None:
         ({"rollout": {"percent": 101}}, "less than or equal to 100"),
         ({"mutations": [{"labels": {}}]}, "at least 1 item"),
         ({"mutations": [{"topology": {"level": "'a'", "mode": "maybe"}}]}, "Input should be 'required' or 'preferred'"),
-        ({"mutations": [{"nodeSelector": "{}"}]}, "Extra inputs"),
+        ({"mutations": [{"nodeName": "'a'"}]}, "Extra inputs"),
     ],
 )
 def test_a_field_that_is_wrong_by_itself_is_refused(spec: dict[str, Any], message: str) -> None:

@@ -1,13 +1,15 @@
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from exceptions import BEFORE, END, exception
 from podberth.cel.engine import Environment, Expression
 from podberth.errors import PolicyError
 from podberth.kube.schema import PodSchema
 from podberth.policy.parse import parse_policies
 from podberth.suite.case_file import parse_suite
-from podberth.suite.runner import CaseResult, run_suite
+from podberth.suite.runner import CaseResult, SuiteSettings, run_suite
 
 POLICY = """\
 apiVersion: podberth.io/v1alpha1
@@ -302,3 +304,19 @@ spec:
     assert violation.message.startswith(
         "a second pass, on the pod with the API server's defaults, changes the pod again"
     )
+
+
+def test_a_case_is_decided_at_its_moment_which_is_the_runs_by_default(environment: Environment) -> None:
+    policies = parse_policies([("p.yaml", POLICY + "---\n" + exception("quiet", "warner"))])
+    suite, problems = parse_suite(
+        f"cases:\n- {{name: before, now: '{BEFORE.isoformat()}', pod: {POD}, expect: {{warnings: []}}}}\n"
+        f"- {{name: after, now: '{END.isoformat()}', pod: {POD}, expect: {{warnings: [no topology]}}}}\n"
+        f"- {{name: in the run, pod: {POD}, expect: {{warnings: []}}}}\n",
+        "tests.yaml",
+    )
+    assert problems == ()
+    assert suite is not None
+    policies = replace(policies, params=parse_policies([("params.yaml", PARAMS)]).params)
+    assert run_suite(suite, policies, environment, SuiteSettings(now=BEFORE)).violations == ()
+    [late] = run_suite(suite, policies, environment, SuiteSettings(now=END)).violations
+    assert "no topology" in late.message

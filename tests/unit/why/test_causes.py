@@ -1,10 +1,12 @@
 """The causes, one by one, on small pictures; and what is the first of several."""
 
+import json
 from typing import Any
 
 import pytest
 
 from builders import container, gpu_pod, pod, sidecar
+from podberth.wellknown import APPLIED_ANNOTATION
 from podberth.why.amounts import requested, shown
 from podberth.why.picture import Ref
 from why_pictures import NO_NODE, NOW, Document, forbidden, node, placed, waiting, why
@@ -202,6 +204,17 @@ def test_the_labels_that_nodes_have_stand_beside_those_that_are_wanted() -> None
         node("a", labels={"gpu": "h100"}),
     )
     assert found.finding.evidence[0] == "gpu=b200: 0 of 1 node that could hold it; they have h100 (1 node)"
+
+
+def test_labels_that_a_policy_wrote_into_the_node_selector_are_the_policys() -> None:
+    record = json.dumps({"near": {"nodeSelector": {"pool": "moon"}}})
+    message = f"{NO_NODE}1 node(s) didn't match Pod's node affinity/selector."
+    ours, users = (
+        why(waiting(gpu_pod(1, nodeSelector={"pool": "moon"}, annotations=known), message), node("a"))
+        for known in ({APPLIED_ANNOTATION: record}, {})
+    )
+    assert ours.finding.title == "podberth's policy near requires nodes of which none fits"
+    assert users.finding.title == "no node matches nodeSelector pool=moon"
 
 
 # ---- before and behind the nodes -------------------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """Answering: makes the outcome of a review from the decisions of the policies."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..kube.patch import Patch
 from . import messages, response
@@ -40,7 +40,7 @@ def of_patch(
 ) -> Outcome:
     """Return an outcome that admits the object with ``patch``, which may be empty, and with these warnings."""
     return Outcome(
-        response=response.patched(request.uid, patch, warnings),
+        response=response.patched(request.uid, patch, warnings, exceptions_in(decisions)),
         verdict="mutated" if patch else "allowed",
         decisions=decisions,
         patch=patch,
@@ -51,7 +51,8 @@ def of_patch(
 def of_fault(request: AdmissionRequest, decisions: Sequence[Decision], policy: str, fault: str) -> Outcome:
     """Return a denial of /mutate: a policy with failurePolicy Fail could not be evaluated; ``fault`` is the error."""
     text = messages.line(policy, f"cannot be applied: {fault} (failurePolicy Fail)")
-    return Outcome(response=response.denied(request.uid, text), verdict="denied", decisions=tuple(decisions), patch=[])
+    body = response.denied(request.uid, text, audit=exceptions_in(decisions))
+    return Outcome(response=body, verdict="denied", decisions=tuple(decisions), patch=[])
 
 
 def of_validations(
@@ -72,6 +73,7 @@ def of_validations(
         for action in ("deny", "error", "warn")
     }
     warnings = messages.within_budget([*lines["error"], *lines["warn"]])
+    audit = {**audit, **exceptions_in(decisions)}
     if reasons:
         message = messages.joined(lines["deny"])
         body = response.denied(request.uid, message, reason=reasons[0], warnings=warnings, audit=audit)
@@ -84,3 +86,8 @@ def of_validations(
         patch=[],
         warnings=warnings,
     )
+
+
+def exceptions_in(decisions: Iterable[Decision]) -> dict[str, str]:
+    """Return an audit annotation for each policy that an exception kept from being evaluated: the exception's name."""
+    return {f"{each.policy}.exception": each.exception for each in decisions if each.action == "except"}

@@ -10,9 +10,10 @@ from ..policy.evaluate import Watch
 from . import answering
 from .asking import Asking
 from .checked import checked
+from .excepting import decision_of
 from .groups import wrong_in_pod
 from .judging import judge
-from .matching import Fault, Matched, Matching
+from .matching import Excepted, Fault, Matched, Matching
 from .outcome import Decision, Outcome, Written
 from .replay import KeptDecision, keep, key_of
 from .restore import restored
@@ -107,6 +108,9 @@ def _written(matching: Matching, writing: Writing) -> Outcome:
     if matching.under.repeats_a_name:
         return answering.unchanged(request)
     for item in matching:
+        if isinstance(item, Excepted):
+            writing.decisions.append(decision_of(item.policy.name, item.exception))
+            continue
         fault = item if isinstance(item, Fault) else _write(matching.asking, item, writing)
         if fault is not None:
             writing.fault(fault)

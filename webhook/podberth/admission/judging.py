@@ -12,8 +12,9 @@ from typing import Final
 from ..errors import EvaluationError
 from ..policy.evaluate import Failure
 from .asking import Asking
+from .excepting import decision_of
 from .fingerprint import fingerprint
-from .matching import Fault, Matched, Matching
+from .matching import Excepted, Fault, Matched, Matching
 from .outcome import Action, Decision
 from .recall import Footprint, footprint
 
@@ -69,9 +70,14 @@ def _judged(matching: Matching) -> Judged:
     )
 
 
-def _judge(asking: Asking, item: Matched | Fault, audit: dict[str, list[str]]) -> Iterable[tuple[Decision, str]]:
+def _judge(
+    asking: Asking, item: Matched | Fault | Excepted, audit: dict[str, list[str]]
+) -> Iterable[tuple[Decision, str]]:
     """Yield the decisions of one policy, each with its status reason; add its audit annotations to ``audit``."""
     policy = item.policy
+    if isinstance(item, Excepted):
+        yield decision_of(policy.name, item.exception), ""
+        return
     audits = "Audit" in policy.source.spec.validation_actions
     if isinstance(item, Fault):
         yield from _enforce(Failure(item.message, "Invalid", EvaluationError(item.message)), item)

@@ -13,9 +13,11 @@ from ..kube import pod as pods
 from ..kube.selector import label_selector_matches
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Params, combine
+from ..policy.exceptions import CompiledException
 from ..policy.match import MatchRequest, SetUpError, mismatch
 from .asking import Asking
 from .description import meets, parts_of
+from .excepting import excepted, text_of
 from .rollout import rolled_out, rollout_key
 
 _CONDITION_FALSE = "matchConditions: one is false"
@@ -46,6 +48,14 @@ class Fault:
         return self.policy.source.spec.failure_policy == "Fail"
 
 
+@dataclass(frozen=True, slots=True)
+class Excepted:
+    """A policy that is not evaluated for this pod, because of an exception."""
+
+    policy: CompiledPolicy
+    exception: CompiledException
+
+
 class Matching:
     """Matches the policies of one plan, in order; each with the pod as the policies before it left it."""
 
@@ -54,17 +64,25 @@ class Matching:
         self.asking = asking
         self.under = asking.under
         self.plan = asking.plan
+        self._excepted = excepted(self.under, self.plan.policies)
         self._answers: Sequence[bool | EvaluationError] = ()
         if not self.under.excess and any(map(self._in_scope, self.plan.policies)):
             self._answers = asking.all_conditions()
 
-    def __iter__(self) -> Iterator[Matched | Fault]:
-        """Yield each policy that matches, once for each params object, or a fault if the match cannot be decided."""
+    def __iter__(self) -> Iterator[Matched | Fault | Excepted]:
+        """Yield each policy that matches, once for each params object, or a fault if the match cannot be decided.
+
+        A policy from which the pod is excepted is yielded as such; neither its constraints nor its conditions count.
+        """
         for index, policy in enumerate(self.plan.policies):
             if not self._in_scope(policy):
                 dialect = self.under.description.gpu.dialect
                 has = f"leaves its share of a device to {dialect}" if dialect else "asks for no devices"
                 self._pass_over(policy, f"scope: GPU, and the pod {has}")
+                continue
+            if (exception := self._excepted.get(policy.name)) is not None:
+                self._pass_over(policy, text_of(exception))
+                yield Excepted(policy, exception)
                 continue
             try:
                 yield from self._matches(index, policy)
@@ -77,9 +95,9 @@ class Matching:
     def question(self) -> Hashable:
         """A cache key for the policies that match the pod before any write; None if they must not be cached.
 
-        It has the results of the matchConditions and the facts about the gang and the GPUs that matter. None if the pod
-        is too large, a watch observes the decision, or a condition failed. Some matches depend on more (see
-        ``policies``).
+        It has the results of the matchConditions, the exceptions that hold, and the facts about the gang and the GPUs
+        that matter. None if the pod is too large, a watch observes the decision, or a condition failed. Some matches
+        depend on more (see ``policies``).
         """
         under, answers = self.under, self._answers
         if under.excess or self.asking.watch is not None or not all(isinstance(each, bool) for each in answers):
@@ -87,7 +105,8 @@ class Matching:
         description = under.description
         gang = description.gang
         facts = (gang.known, gang.staged, gang.by_role, gang.sized_by_owner, description.gpu.dialect)
-        return id(self.plan), tuple(answers), description.concerned, *facts
+        excepted = tuple((policy, each.name) for policy, each in self._excepted.items())
+        return id(self.plan), tuple(answers), excepted, description.concerned, *facts
 
     def policies(self) -> list[CompiledPolicy] | None:
         """Return the policies that match the unchanged pod; None if pods with equal ``question`` may differ in them.
@@ -101,7 +120,7 @@ class Matching:
             spec = policy.source.spec
             if span is None or not policy.matches_statically or spec.rollout:
                 return None
-            if not self._in_scope(policy):
+            if not self._in_scope(policy) or policy.name in self._excepted:
                 continue
             answers = self._answers[span]
             if any(isinstance(answer, EvaluationError) for answer in answers):

@@ -11,6 +11,8 @@ from .outcome import Action, Decision
 
 MAX_LINE = 256
 MAX_TOTAL = 2048
+_SILENT = frozenset({"mutate", "except"})
+"""The actions that get no warning of their own: mutations share one, and exceptions are for the audit log."""
 _RANKS = ("error", "conflict")
 """The actions whose decisions come first among the warnings of /mutate."""
 
@@ -44,7 +46,7 @@ def within_budget(lines: Iterable[str]) -> tuple[str, ...]:
 
 def of_mutations(decisions: Sequence[Decision], patch: Patch) -> tuple[str, ...]:
     """Return the warnings of /mutate: errors first, then conflicts and skipped writes, and one line of all changes."""
-    shown = sorted((item for item in decisions if item.action != "mutate"), key=lambda item: _rank(item.action))
+    shown = sorted((item for item in decisions if item.action not in _SILENT), key=lambda item: _rank(item.action))
     changed = changes(decisions) if patch else ""
     return within_budget(
         [*(line(item.policy, item.message) for item in shown), *([line("", changed)] if changed else ())]

@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 from ..kube.patch import Patch
 
-Action: TypeAlias = Literal["mutate", "restore", "skip", "conflict", "deny", "warn", "audit", "error"]
+Action: TypeAlias = Literal["mutate", "restore", "skip", "conflict", "deny", "warn", "audit", "error", "except"]
 Verdict: TypeAlias = Literal["allowed", "mutated", "denied"]
 
 
@@ -14,7 +14,8 @@ class Decision:
     """One decision of one policy. ``message`` is the phrase for the user, without the policy's name.
 
     The action ``conflict`` means that an earlier policy wrote another value, which is kept. The action ``error`` means
-    that the policy failed on this pod, and its failurePolicy Ignore admits the pod.
+    that the policy failed on this pod, and its failurePolicy Ignore admits the pod. The action ``except`` means that
+    the policy was not evaluated, because of the exception in ``exception``.
     """
 
     policy: str
@@ -22,6 +23,8 @@ class Decision:
     message: str
     fault: bool = False
     """Whether the policy failed on this pod, under either failurePolicy."""
+    exception: str = ""
+    """The name of the GPUPolicyException; empty unless the action is ``except``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,11 +1,12 @@
-"""The review of a GPUPolicy before it is stored: a broken policy is denied with the messages of ``podberth lint``.
+"""The review of a GPUPolicy or GPUPolicyException before it is stored: a broken one is denied with lint's messages.
 
 Any client of the port may send any document. So the document's size is checked before it is parsed, and
 ``cel.compile_limits`` limits its expressions. The review runs apart from the reviews of pods, so that none of them
 waits for it (``server.judge``).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 from ..cel.engine import Environment, Late, never
@@ -13,8 +14,10 @@ from ..errors import Problem, ReviewError
 from ..kube.shape import metadata_problems
 from ..kube.yaml_text import as_yaml
 from ..policy.compile import CompiledPolicy, compile_policies
+from ..policy.exceptions import NEVER, compile_exceptions, without_effect
 from ..policy.parse import excess_of_document, parse_policies
-from ..wellknown import POLICY_KIND
+from ..wellknown import EXCEPTION_KIND, POLICY_KIND
+from ..words import named
 from . import answering, messages, response
 from .outcome import Decision, Outcome
 from .review import AdmissionRequest
@@ -26,23 +29,28 @@ _MAX_PROBLEMS = 20
 _MOST_MISFITS = 5
 
 
-def validate_policy(request: AdmissionRequest, environment: Environment, late: Late = never) -> Outcome:
+def validate_policy(
+    request: AdmissionRequest, environment: Environment, late: Late = never, *, now: datetime = NEVER
+) -> Outcome:
     """Deny a GPUPolicy that is too large or does not compile, and admit any other, whatever other policies exist.
 
-    The expressions of a disabled policy are not compiled, so that any policy can be switched off.
+    The expressions of a disabled policy are not compiled, so that any policy can be switched off. A GPUPolicyException
+    is denied if it is broken, too, or if it lasts more than a year.
 
     Args:
         request: the review.
         environment: the names and functions that expressions may use; only the calling thread may use it.
         late: called before each expression is compiled; it returns True once the deadline has passed.
+        now: the present time, with which the end of an exception is compared.
 
     Raises:
-        ReviewError: the object is not a GPUPolicy, or not a Kubernetes object at all.
+        ReviewError: the object is neither of the two, or not a Kubernetes object at all.
     """
     policy = request.object
-    if request.kind != POLICY_KIND or policy is None:
-        raise ReviewError(400, f"request.object: got {request.kind[:40] or 'nothing'}, want a {POLICY_KIND}")
-    file = f"gpupolicy/{request.name}"
+    if request.kind not in (POLICY_KIND, EXCEPTION_KIND) or policy is None:
+        wanted = f"a {POLICY_KIND} or a {EXCEPTION_KIND}"
+        raise ReviewError(400, f"request.object: got {request.kind[:40] or 'nothing'}, want {wanted}")
+    file = f"{request.kind.lower()}/{request.name}"
     if message := excess_of_document(policy):
         return _denied(request, [Problem(file, 1, 1, "", message)])
     if misfits := metadata_problems(policy):
@@ -51,7 +59,9 @@ def validate_policy(request: AdmissionRequest, environment: Environment, late: L
     # As when it is loaded: a policy can be switched off whatever is wrong with its expressions.
     enabled = [each for each in parsed.policies if not each.policy.spec.disabled]
     _, problems = compile_policies(enabled, environment, late=late)
-    found = sorted([*parsed.problems, *problems])[:_MAX_PROBLEMS]
+    _, wrong = compile_exceptions(parsed.exceptions, environment, late=late)
+    too_long = without_effect(parsed.exceptions, now, ["tooLong"])
+    found = sorted([*parsed.problems, *problems, *wrong, *too_long])[:_MAX_PROBLEMS]
     if not found:
         return answering.unchanged(request)
     return _denied(request, found)
@@ -60,14 +70,23 @@ def validate_policy(request: AdmissionRequest, environment: Environment, late: L
 def replacement(request: AdmissionRequest, policies: Iterable[CompiledPolicy]) -> str:
     """Return a warning if a new GPUPolicy replaces or switches off a policy from a file by its name; else empty.
 
-    ``policies`` are the policies in force.
+    For a GPUPolicyException, the warning says which of its names no policy has. ``policies`` are those in force.
     """
+    if request.kind == EXCEPTION_KIND:
+        return _unknown(request.object, {each.name for each in policies})
     file = next((each.file for each in policies if each.name == request.name), "")
     if not file or request.operation != "CREATE":
         return ""
     spec = (request.object or {}).get("spec")
     does = "switches off" if isinstance(spec, dict) and spec.get("disabled") is True else "replaces"
     return f"{does} the policy of this name in {file} until it is deleted"
+
+
+def _unknown(exception: Mapping[str, Any] | None, known: Container[str]) -> str:
+    spec = (exception or {}).get("spec")
+    names = spec.get("policies") if isinstance(spec, dict) else None
+    unknown = [each for each in names if isinstance(each, str) and each not in known] if isinstance(names, list) else []
+    return f"no policy in force has the name {named(tuple(unknown))}" if unknown else ""
 
 
 def with_warning(outcome: Outcome, request: AdmissionRequest, warning: str) -> Outcome:
@@ -83,8 +102,12 @@ def _denied(request: AdmissionRequest, found: Iterable[Problem]) -> Outcome:
 
 
 def _as_written(policy: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the policy without the fields that the API server and kubectl added, with keys in kubectl's order."""
-    metadata = {key: value for key, value in (policy.get("metadata") or {}).items() if key not in _SERVERS}
+    """Return the policy without the fields that the API server and kubectl added, with keys in kubectl's order.
+
+    Of an exception the time of creation stays, from which its year is counted.
+    """
+    dropped = _SERVERS - {"creationTimestamp"} if policy.get("kind") == EXCEPTION_KIND else _SERVERS
+    metadata = {key: value for key, value in (policy.get("metadata") or {}).items() if key not in dropped}
     annotations = dict(metadata.pop("annotations", None) or {})
     annotations.pop(_LAST_APPLIED, None)
     if annotations:

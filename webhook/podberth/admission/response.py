@@ -27,19 +27,23 @@ def allowed(uid: str, warnings: Sequence[str] = (), audit: Mapping[str, str] | N
     return _review(uid, {"allowed": True}, warnings, audit)
 
 
-def patched(uid: str, patch: Patch, warnings: Sequence[str] = ()) -> dict[str, Any]:
+def patched(
+    uid: str, patch: Patch, warnings: Sequence[str] = (), audit: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Return the response that admits the object with ``patch``; it has no patch field if ``patch`` is empty.
+
+    ``audit`` has the audit annotations by key.
 
     Raises:
         ReviewError: the patch is nested too deeply for JSON text.
     """
     if not patch:
-        return allowed(uid, warnings)
+        return allowed(uid, warnings, audit)
     try:
         encoded = base64.b64encode(orjson.dumps(patch)).decode("ascii")
     except TypeError as error:  # orjson reads more deeply nested JSON than it writes; no API server sends such a Pod
         raise ReviewError(400, f"request.object: cannot be patched: {error}") from error
-    return _review(uid, {"allowed": True, "patchType": "JSONPatch", "patch": encoded}, warnings, None)
+    return _review(uid, {"allowed": True, "patchType": "JSONPatch", "patch": encoded}, warnings, audit)
 
 
 def denied(

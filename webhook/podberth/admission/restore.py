@@ -1,9 +1,10 @@
 """Restores podberth's writes in an update that lacks them; nothing else in an update is changed.
 
 A user may apply the manifest of a running pod again. Then ``kubectl apply`` sends the pod without podberth's additions:
-``tolerations`` and ``nodeSelectorTerms`` are atomic lists. A resource name that podberth replaced is sent again, too.
-The apiserver would refuse each of these changes. Only mutations whose concern has a ``restore`` function are restored,
-and only to the values of the old pod. The apiserver judges updates that change these fields in any other way.
+``tolerations`` and ``nodeSelectorTerms`` are atomic lists, ``nodeSelector`` is an atomic map. A resource name that
+podberth replaced is sent again, too. The apiserver would refuse each of these changes. Only mutations whose concern has
+a ``restore`` function are restored, and only to the values of the old pod. The apiserver judges updates that change
+these fields in any other way.
 """
 
 from typing import Any

@@ -7,6 +7,7 @@ values that are computed from the snapshot itself.
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 from operator import attrgetter
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
@@ -23,6 +24,7 @@ from ..mutation.seal import OFFLINE, Sealer
 from ..policy.clashes import clashes
 from ..policy.compile import CompiledPolicy, compile_policies
 from ..policy.every_pod import needs_every_pod
+from ..policy.exceptions import NEVER, CompiledException, compile_exceptions, of_unknown
 from ..policy.match import Route, applies_statically
 from ..policy.parse import ParsedPolicies, ParsedPolicy
 from ..topology.index import TopologyIndex
@@ -81,10 +83,18 @@ class Snapshot:
     """Signs the records that are written on pods, and verifies the records on incoming pods."""
     predicted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Owners that do not exist yet, by their future uid; they take precedence over the cluster's owners."""
+    exceptions: tuple[CompiledException, ...] = ()
+    """All exceptions, by name, those without effect included."""
+    now: datetime | None = None
+    """The moment for which ``in_force`` was computed; None: it was not (``at``)."""
+    in_force: tuple[CompiledException, ...] = ()
+    """The exceptions that have an effect at ``now``."""
     owners: Mapping[str, Mapping[str, Any]] = field(init=False, repr=False, compare=False)
     """The owners of gangs, by uid: those of the cluster and those in ``predicted``."""
     devices: KnownDevices = field(init=False, repr=False, compare=False)
     """The device requests of claims and of the policies' claim templates, and the resources of DeviceClasses."""
+    _until: datetime = field(default=NEVER, init=False, repr=False, compare=False)
+    """The first instant after ``now`` at which other exceptions are in force."""
     plans: dict[tuple[Phase, Route], Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The plans made so far; there is at most one for each phase, operation and resource of reviews."""
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
@@ -96,6 +106,21 @@ class Snapshot:
         owners = ChainMap(cast("dict[str, Any]", self.predicted), *_layers(self.facts.owners))
         object.__setattr__(self, "owners", owners if self.predicted else self.facts.owners)
         object.__setattr__(self, "devices", replace(self.facts.devices, declared=self.declared))
+        if self.now is not None:
+            ends = (each.changes_after(self.now) for each in self.exceptions)
+            object.__setattr__(self, "_until", min(ends, default=NEVER))
+
+    def at(self, now: datetime) -> "Snapshot":
+        """Return the snapshot with the exceptions that are in force at ``now``.
+
+        It is this snapshot as long as they are the same. With other exceptions, the cached answers are not shared: so
+        no answer is used after the end of an exception that it depends on.
+        """
+        if self.now is not None and self.now <= now < self._until:
+            return self
+        in_force = tuple(each for each in self.exceptions if each.state(now) == "active")
+        changed = replace(self, now=now, in_force=in_force)
+        return self._sharing(changed) if self.now is not None and in_force == self.in_force else self._planned(changed)
 
     @property
     def known_priority_classes(self) -> frozenset[str] | None:
@@ -272,10 +297,12 @@ def load_snapshot(
 
 def with_notes(snapshot: Snapshot, parsed: Sequence[ParsedPolicy]) -> Snapshot:
     """Return the snapshot with notes about its policies, such as conflicts between them."""
+    named = [each.policy.name for each in parsed]
     parsed = _enabled(parsed)
     review = ReviewContext(snapshot.topology, Need(), snapshot.facts.class_resources)
     forecast = forecasts(parsed, snapshot.policies, snapshot.environment, review)
-    return replace(snapshot, notes=tuple(sorted([*clashes(parsed), *forecast])))
+    unknown = of_unknown((each.parsed for each in snapshot.exceptions), named)
+    return replace(snapshot, notes=tuple(sorted([*clashes(parsed), *forecast, *unknown])))
 
 
 def load_working(
@@ -293,6 +320,7 @@ def load_working(
     compile (``compile_policies``).
     """
     policies, problems = compile_policies(_enabled(parsed.policies), environment, checked=checked)
+    exceptions, wrong = compile_exceptions(parsed.exceptions, environment)
     params = {**parsed.params, **facts.config_maps}
     snapshot = Snapshot(
         policies=policies,
@@ -302,8 +330,9 @@ def load_working(
         declared=_declared(policies),
         notes=(),
         conventions=conventions,
+        exceptions=exceptions,
     )
-    return snapshot, tuple(sorted([*parsed.problems, *problems]))
+    return snapshot, tuple(sorted([*parsed.problems, *problems, *wrong]))
 
 
 def _enabled(parsed: Iterable[ParsedPolicy]) -> list[ParsedPolicy]:

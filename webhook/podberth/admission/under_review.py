@@ -111,8 +111,12 @@ class PodUnderReview:
         because the engine takes as long to convert a whole pod as for a hundred comparisons. None: the whole pod.
         """
         known = self._activations.get(id(params))
-        if known is not None:
-            return known
+        if known is None:
+            known = self._activations[id(params)] = self.activation_of(params, read)
+        return known
+
+    def activation_of(self, params: Mapping[str, Any] | None, read: Tree | None) -> Activation:
+        """Return the values of the CEL variables as ``activation`` does, but do not cache them."""
         description = self.description
         bindings = {
             "object": self.pod if read is None else pruned(self.pod, read),
@@ -123,5 +127,4 @@ class PodUnderReview:
             "params": params,
             "namespaceObject": self.snapshot.facts.namespaces.get(self.request.namespace),
         }
-        made = self._activations[id(params)] = self.snapshot.environment.activation(bindings, description.review)
-        return made
+        return self.snapshot.environment.activation(bindings, description.review)

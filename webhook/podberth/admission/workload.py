@@ -12,11 +12,11 @@ from typing import Any, Final
 from ..errors import ReviewError
 from ..group_checks.case import MOST_ROLES
 from ..kube.patch import apply
-from ..kube.pod_limits import ALL_ENTRIES, entries_in
+from ..kube.pod_limits import GPU_REQUESTS, entries_in
 from ..kube.positions import render_path
 from ..kube.unchecked import key_of, mapping_at
 from ..workload.extent import excess_of_workload
-from ..workload.gpus import gpu_facts
+from ..workload.gpus import GpuFacts, gpu_facts
 from ..workload.kinds import row_for
 from ..workload.templates import Template, each_template
 from . import answering, messages
@@ -32,12 +32,15 @@ _MANY: Final = f"got more than {MOST_ROLES} pod templates: {_ONLY}"
 _CHOOSING: Final = ("nodeSelector", "affinity", "tolerations")
 MOST_CHOICES: Final = 4
 """The maximum of different needs (node selection and accelerators) among the templates of one object. Finding the nodes
-for one need takes up to 15 ms for every policy that asks for them (``bench.hostile``). No workload among this
-repository's manifests and tests has more than three."""
+for one need takes up to 30 ms (``bench.hostile``). No workload among this repository's manifests and tests has more
+than three."""
 _UNLIKE: Final = f"got more than {MOST_CHOICES} choices of nodes in the pod templates: {_ONLY}"
 _LONGEST_PLACES: Final = 80
 """The maximum length, in characters, of the list of templates that one warning names."""
-_LONG: Final = f"got more than {ALL_ENTRIES:,} entries in the lists of all pod templates: {_ONLY}"
+MOST_ENTRIES: Final = 3_000
+"""The maximum of entries of the lists and maps of all templates together. 24 templates of 100 entries are below it."""
+_LONG: Final = f"got more than {MOST_ENTRIES:,} entries in the lists of all pod templates: {_ONLY}"
+_ASKING: Final = f"got more than {GPU_REQUESTS} accelerator resources in all pod templates: {_ONLY}"
 
 
 def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
@@ -112,29 +115,33 @@ def _joined(places: Sequence[str]) -> str:
 def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
     """Return the templates to decide on, and a message about omitted templates; empty if none is omitted.
 
-    The templates together may have as many list entries as one pod. Reading stops at the first template that is
-    omitted.
+    The templates together may have MOST_ENTRIES entries, and as many accelerator resources as one pod. The first may
+    be as long as a pod. Reading stops at the first template that is omitted.
     """
-    judged, entries, choices = list[Template](), 0, set[bytes]()
+    judged, entries, accelerators, choices = list[Template](), 0, 0, set[bytes]()
     for each in found:
         place = len(judged)
         if place == MOST_ROLES:
             return judged, _MANY.format(place)
         entries += entries_in(each.own)
-        if place and entries > ALL_ENTRIES:
+        if place and entries > MOST_ENTRIES:
             return judged, _LONG.format(place)
-        choices.add(_choice(each))
+        gpu = gpu_facts(each.pod) if not (each.too_large or each.problems) else GpuFacts()
+        accelerators += len(gpu.requests)
+        if place and accelerators > GPU_REQUESTS:
+            return judged, _ASKING.format(place)
+        choices.add(_choice(each, gpu))
         if len(choices) > MOST_CHOICES:
             return judged, _UNLIKE.format(place)
         judged.append(each)
     return judged, ""
 
 
-def _choice(template: Template) -> bytes:
+def _choice(template: Template, gpu: GpuFacts) -> bytes:
     """Return a key of the pods' choice of nodes and accelerators, searched for once; empty for an unusable template."""
     if template.too_large or template.problems:
         return b""
-    spec, gpu = mapping_at(template.own, "spec"), gpu_facts(template.pod)
+    spec = mapping_at(template.own, "spec")
     return key_of([[spec.get(field) for field in _CHOOSING], gpu.totals, gpu.per_container, gpu.memory_mib])
 
 

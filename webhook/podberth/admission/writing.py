@@ -30,11 +30,17 @@ from .outcome import Action, Decision, Written
 
 
 class _Chosen(NamedTuple):
-    """A change of node affinity, with the indexes of its decision and of its entry among the writes."""
+    """A change of the choice of nodes, with the indexes of its decision and of its entry among the writes."""
 
     change: Change
     decision: int
     written: int
+
+    @property
+    def preferred(self) -> list[dict[str, Any]]:
+        """The terms that the change prefers, each with its weight; empty if it requires."""
+        wrote: list[dict[str, Any]] = self.change.wrote.get("preferred", [])
+        return wrote if self.change.concern == "nodeAffinity" else []
 
 
 class _Step:
@@ -59,7 +65,7 @@ class _Step:
             self._before = self.touched
             self.draft = draft
         self.changes.append(change)
-        if change.concern == "nodeAffinity":
+        if change.concern in ("nodeAffinity", "nodeSelector"):
             self.chosen.append(_Chosen(change, len(self.decisions), len(self.written) - 1))
 
     def note(self, policy: CompiledPolicy, action: Action, text: str) -> None:
@@ -258,19 +264,19 @@ class Writing:
         return self.under.snapshot.topology.nodes(need).count
 
     def _count_nodes(self) -> None:
-        """Append numbers of nodes to node affinity's messages: "prefers 12 of 40 nodes", "12 nodes fit (was 40)".
+        """Append numbers of nodes to messages about nodes: "12 nodes fit (was 40)", "prefers 12 of 40 nodes".
 
-        Required terms of all policies are counted together, in one message. The number before is that of the nodes that
-        the pod's own terms select and its final tolerations allow.
+        Required terms and labels of all policies are counted together, in one message. The number before is that of the
+        nodes that the pod's own terms select and its final tolerations allow.
         """
         if not self._chosen or not self.under.snapshot.topology.known:
             return
         need, topology = self.under.description.need, self.under.snapshot.topology
         nodes = topology.nodes(need)
-        required = [each for each in self._chosen if "required" in each.change.wrote]
+        required = [each for each in self._chosen if not each.preferred]
         for each in self._chosen:
-            if "preferred" in each.change.wrote:
-                terms = [item["preference"] for item in each.change.wrote["preferred"]]
+            if each.preferred:
+                terms = [item["preference"] for item in each.preferred]
                 self._add(each, f": prefers {nodes.count_selected(terms)} of {nodes.count} nodes")
             elif each is required[-1]:
                 before = topology.nodes(replace(need, selector=NodeSelection.of(self._own)))

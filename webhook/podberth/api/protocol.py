@@ -81,6 +81,7 @@ OBJECTS: tuple[Resource, ...] = (NAMESPACES, PARAMS)
 WAITING_PODS = Resource("pods", collection_path("v1", "pods"), fields="spec.nodeName=", of_all_namespaces=True)
 """Pods that no scheduler has placed yet; the controller makes objects for them."""
 POLICIES = Resource("gpupolicies", collection_path(API_VERSION, "gpupolicies"))
+EXCEPTIONS = Resource("gpupolicyexceptions", collection_path(API_VERSION, "gpupolicyexceptions"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ FOLD = "internal.fold"
 """The name of the macro ``internal.fold(list, initial, step)`` of bodies. Its value is ``r``, which starts as
 ``initial`` and becomes ``step`` for each element ``v``. CEL has no such macro."""
 _RESULT, _ELEMENT = "r", "v"
-_UNUSED = "@unused"
+_LAZY, _EAGER = "#unused", "@unused"
 
 
 class Bodies:
@@ -62,6 +62,7 @@ class Bodies:
         root = ast.decode(bytes(self._engine.compile(source).serialize())).expr
         for node in reversed(list(ast.walk(root))):
             node.id = 0  # no node of the policy's own: it has no position and no type
+            bind_at_once(node)
             if ast.kind(node) == "call_expr" and node.call_expr.function == FOLD:
                 items, initial, step = (ast.copy_of(each) for each in node.call_expr.args)
                 node.CopyFrom(_fold(items, initial, step))
@@ -95,16 +96,22 @@ def _fold(items: Node, initial: Node, step: Node) -> Node:
     return made
 
 
-def _bind(name: str, value: Node, body: Node) -> Node:
-    """Return a loop over an empty list whose result is the body, as the macro ``cel.bind`` expands to.
+def bind_at_once(node: Node) -> None:
+    """Have the engine evaluate what a macro binds (``optMap``, ``optFlatMap``) where it is bound, if it binds anything.
 
-    The macro's own name of the loop variable, ``#unused``, would make the engine evaluate the value when it is first
-    read, and only if the variable's slot is empty. A loop that ended early (``exists``) leaves its slot full, so that a
-    body behind it got the value of that loop (cel-cpp eval/eval/comprehension_step.cc, lazy_init_step.cc).
+    Such a macro is a loop over an empty list whose variable is ``#unused``. The engine evaluates the value when it is
+    first read, and only if the variable's slot is empty. A loop that ended early (``exists``) leaves its slot full, so
+    that what came behind it read the value of that loop (cel-cpp eval/eval/comprehension_step.cc, lazy_init_step.cc).
     """
+    if ast.kind(node) == "comprehension_expr" and node.comprehension_expr.iter_var == _LAZY:
+        node.comprehension_expr.iter_var = _EAGER
+
+
+def _bind(name: str, value: Node, body: Node) -> Node:
+    """Return a loop over an empty list whose result is the body, as ``bind_at_once`` leaves the macro ``cel.bind``."""
     made = ast.new_expression()
     loop = made.comprehension_expr
-    loop.iter_var, loop.accu_var = _UNUSED, name
+    loop.iter_var, loop.accu_var = _EAGER, name
     loop.iter_range.list_expr.SetInParent()
     loop.accu_init.CopyFrom(value)
     loop.loop_condition.const_expr.bool_value = False

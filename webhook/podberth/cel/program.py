@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from . import ast, patch_types
 from .ast import Node
+from .bodies import bind_at_once
 from .compile_limits import MAX_EXPRESSION_PARTS, too_many_parts
 from .correcting import Apply, Correcting, forget_offsets
 from .dispatch import run_name
@@ -93,6 +94,7 @@ def lower(checked: Node, variables: Mapping[str, Lowered], apply: Apply) -> tupl
     # Children first: a node that is replaced takes copies of them along.
     for node in reversed(list(ast.walk(checked.expr))):
         message = ""
+        bind_at_once(node)
         match ast.kind(node):
             case "select_expr":
                 if not correcting.select(node):

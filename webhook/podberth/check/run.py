@@ -356,6 +356,9 @@ class _Object:
         )
         changes, notes = self._changes(template, decided)
         notes = (*notes, *native[2])
+        excepted = [
+            self._finding(each.message, template.path, each.policy) for _, each in decided.decisions if each.exception
+        ]
         patch = [operation for each in decided.projected for operation in each.operations]
         verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
         return (
@@ -365,7 +368,7 @@ class _Object:
                 denials=tuple(each for each in found if each.action == "deny"),
                 warnings=tuple(dict.fromkeys(each for each in found if each.action in _WARNINGS)),
                 audits=tuple(dict.fromkeys(each for each in found if each.action == "audit")),
-                notes=notes,
+                notes=(*notes, *dict.fromkeys(excepted)),
                 changes=changes,
                 wrote=decided.wrote,
                 held_back=decided.held_back,

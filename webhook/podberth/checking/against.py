@@ -4,8 +4,9 @@
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -20,7 +21,7 @@ from ..facts.object_kinds import kinds_of
 from ..files.loading import read_topology
 from ..files.manifests import find_manifests, read_manifest
 from ..policy.parse import ParsedPolicies
-from .run import Done, Policies
+from .run import Done, Policies, about_exceptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,8 @@ class LiveRequest:
     """The file with the snapshot of the nodes; None if the nodes are among the workloads' objects."""
     conventions: Path | None
     as_if: Collection[Supposition] = ()
+    now: datetime = field(default_factory=partial(datetime.now, UTC))
+    """The moment of the check, at which exceptions are in force or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +79,7 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
     settings = request.settings
     objects = _objects(request, gathered)
     of_cluster = {file for file, _ in policies.objects}
-    snapshot, parsed, problems = policies.load(objects, request.as_if, request.conventions)
+    snapshot, parsed, problems = policies.load(objects, request.as_if, request.conventions, request.now)
     around = surroundings(gathered.files, settings.namespace)
     known = tuple(referred(around))
     whole = within(snapshot, around)
@@ -99,6 +102,7 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
             *_talk(request, parsed),
             *(() if objects.nodes else ("no node is known: placement is not checked; want Nodes in the snapshot",)),
             *map(str, problems),
+            *map(str, about_exceptions(parsed, request.now)),
             *objects.problems,
         ),
         broken_policies=any(each.file not in of_cluster for each in problems),

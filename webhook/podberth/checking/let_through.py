@@ -15,7 +15,7 @@ from ..check.owners import as_created
 from ..check.result import Result
 from ..check.run import CheckSettings, check_object
 from ..check.sources import without_place
-from ..cluster.layered_policies import texts_of
+from ..cluster.layered_policies import texts_of, texts_of_exceptions
 from ..errors import UsageError
 from ..facts.cluster import ClusterFacts, collect
 from ..files.bundle import NAME
@@ -56,7 +56,7 @@ def let_through(observed: InstallationState) -> Read[LetThrough] | None:
     policies = _policies(observed)
     if isinstance(policies, Unread):
         return policies
-    snapshot, _, _ = policies.load(_facts(observed), (), None)
+    snapshot, _, _ = policies.load(_facts(observed), (), None, observed.now)
     found = {_name(each): _judged(each, snapshot) for each in sent[:_MOST_JUDGED]}
     results = [each for of_one in found.values() for each in of_one]
     acted = {one.policy for each in results for one in each.wrote} | {
@@ -91,10 +91,14 @@ def _policies(observed: InstallationState) -> Read[Policies]:
         return params
     if isinstance(objects, Unread):
         return objects
+    if isinstance(observed.exceptions, Unread):
+        return observed.exceptions
     own = [each.get("data") or {} for each in params if each["metadata"]["name"] == NAME]
     texts = [(name, content) for data in own for name, content in sorted(data.items())]
-    served = objects if option(deployment, "topology") == "cluster" else ()
-    return _layered(option(deployment, "policies").rstrip("/"), texts, texts_of(served))
+    follows = option(deployment, "topology") == "cluster"
+    served = texts_of(objects) if follows else ()
+    excepting = texts_of_exceptions(observed.exceptions) if follows else ()
+    return _layered(option(deployment, "policies").rstrip("/"), texts, (*served, *excepting))
 
 
 def _layered(directory: str, texts: _Texts, objects: _Texts) -> Read[Policies]:

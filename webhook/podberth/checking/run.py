@@ -7,8 +7,9 @@ from bisect import bisect_right
 from collections import Counter, deque
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
@@ -29,6 +30,7 @@ from ..files.loading import read_policy_texts, read_topology
 from ..files.manifests import STDIN, Listing, read_manifest
 from ..files.repository import charts, patches
 from ..kube.documents import load_documents
+from ..policy.exceptions import of_unknown, without_effect
 from ..policy.parse import ParsedPolicies, parse_policies
 
 if TYPE_CHECKING:
@@ -60,6 +62,8 @@ class CheckRequest:
     """Whether the results keep the parsed documents, which some formats need."""
     as_if: Collection[Supposition] = ()
     """The assumptions about the policies, as in ``check.live_workloads``."""
+    now: datetime = field(default_factory=partial(datetime.now, UTC))
+    """The moment of the check, at which exceptions are in force or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +98,7 @@ class Policies:
     """Whether native policies, definitions and params are read beside the policies; if not, they are problems."""
 
     def load(
-        self, objects: ClusterFacts, as_if: Collection[Supposition], conventions: Path | None
+        self, objects: ClusterFacts, as_if: Collection[Supposition], conventions: Path | None, now: datetime
     ) -> tuple[Snapshot, ParsedPolicies, tuple[Problem, ...]]:
         """Return the snapshot with the compiled policies, the policies as written, and all problems of the policies.
 
@@ -104,6 +108,7 @@ class Policies:
             objects: the facts of the cluster.
             as_if: the assumptions under which the policies are checked, such as validationActions Deny.
             conventions: the file with the cluster's conventions; None for the presets.
+            now: the moment of the check, at which exceptions are in force or not.
         """
         files = parse_policies(self.texts, self._is_beside)
         over_them = {each[0]: parse_policies([each]) for each in self.objects}
@@ -122,7 +127,7 @@ class Policies:
         if not snapshot.policies and not problems and not parsed.others:
             where = self.where.partition(" in ")[2] or self.where.strip()
             problems = (Problem(where, 0, 0, "", "got no policy, want GPUPolicy documents"),)
-        return snapshot, parsed, problems
+        return snapshot.at(now), parsed, problems
 
     def _is_beside(self, document: Mapping[str, Any]) -> bool:
         return self.natives and is_beside(document, self._kinds_of_params)
@@ -145,12 +150,22 @@ def over(files: ParsedPolicies, objects: Iterable[ParsedPolicies]) -> ParsedPoli
     cannot be parsed; the caller leaves out GPUPolicies that do not compile. Disabled policies are left out.
     """
     policies = {each.policy.name: each for each in files.policies}
+    exceptions = {each.source.name: each for each in files.exceptions}
     problems = list(files.problems)
     for parsed in objects:
         policies |= {each.policy.name: each for each in parsed.policies}
+        exceptions |= {each.source.name: each for each in parsed.exceptions}
         problems += parsed.problems
     enabled = (each for each in policies.values() if not each.policy.spec.disabled)
-    return ParsedPolicies(tuple(enabled), files.params, tuple(sorted(problems)), files.others)
+    return ParsedPolicies(
+        tuple(enabled), files.params, tuple(sorted(problems)), files.others, tuple(exceptions.values())
+    )
+
+
+def about_exceptions(parsed: ParsedPolicies, now: datetime) -> tuple[Problem, ...]:
+    """Return a problem for each exception without effect, and for each name of a policy that does not exist."""
+    names = (each.policy.name for each in parsed.policies)
+    return tuple(sorted([*without_effect(parsed.exceptions, now), *of_unknown(parsed.exceptions, names)]))
 
 
 def policies_in(directory: Path | None) -> Policies:
@@ -174,7 +189,7 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
     """
     policies = replace(policies_in(request.policies), natives=True)
     objects = read_topology(request.topology) if request.topology is not None else ClusterFacts()
-    snapshot, parsed, problems = policies.load(objects, request.as_if, request.conventions)
+    snapshot, parsed, problems = policies.load(objects, request.as_if, request.conventions, request.now)
     beside = Beside(parsed.others)
     templates = charts(request.listing.found)
     items = _items(request.listing, templates, stdin)
@@ -200,6 +215,7 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
             *(natives.talk() if natives else ()),
             *(() if request.topology else ("no node is known: placement is not checked; give --topology",)),
             *map(str, problems),
+            *map(str, about_exceptions(parsed, request.now)),
             *objects.problems,
         ),
         broken_policies=bool(problems),

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
 from ..api.opening import Client, Kubeconfig, client_class
-from ..api.protocol import POLICIES, Timing
+from ..api.protocol import EXCEPTIONS, POLICIES, Document, Resource, Timing
 from ..api.reflector import PAGE
 from ..check.result import Report
-from ..cluster.layered_policies import texts_of
+from ..cluster.layered_policies import texts_of, texts_of_exceptions
 from ..errors import ClusterError
 from .against import Gathered
 from .inventory import Lister, take_inventory
@@ -85,12 +85,17 @@ class SurveyedCluster:
 
 
 async def _with_objects(policies: Policies, lister: Lister) -> Policies:
+    texts = texts_of(await _listed(lister, POLICIES, "GPUPolicies"))
+    exceptions = texts_of_exceptions(await _listed(lister, EXCEPTIONS, "GPUPolicyExceptions"))
+    where = f"{policies.where}, and GPUPolicies of the cluster" if policies.where else " of the cluster"
+    tested = policies.tested and not texts
+    return replace(policies, objects=(*texts, *exceptions), where=where, tested=tested)
+
+
+async def _listed(lister: Lister, resource: Resource, what: str) -> list[Document]:
     try:
-        found = await lister.objects(POLICIES)
+        return await lister.objects(resource)
     except ClusterError as error:
         if error.status == HTTPStatus.NOT_FOUND:  # their definition is not installed
-            return policies
-        raise ClusterError(error.reason, f"GPUPolicies: {error}") from error
-    texts = texts_of(found)
-    where = f"{policies.where}, and GPUPolicies of the cluster" if policies.where else " of the cluster"
-    return replace(policies, objects=texts, where=where, tested=policies.tested and not texts)
+            return []
+        raise ClusterError(error.reason, f"{what}: {error}") from error

@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -67,7 +68,7 @@ def run(arguments: argparse.Namespace) -> int:
     objects = ClusterFacts() if arguments.topology is None else read_topology(arguments.topology)
     talk(objects.problems)
     conventions = read_conventions(arguments.conventions)
-    snapshot = _snapshot(arguments.policies, objects, conventions)
+    snapshot = _snapshot(arguments.policies, objects, conventions).at(datetime.now(UTC))
     names = sorted(policy.name for policy in snapshot.policies)
     if arguments.policy and arguments.policy not in names:
         raise UsageError(f"--policy: got {arguments.policy!r}, want one of {', '.join(names)}")

@@ -169,7 +169,8 @@ def _follow(
     )
     take_policies = following(source, snapshot, statuses, metrics, log)
     workloads = LiveWorkloads(FOLLOWED, snapshot.adopt_workloads, log)
-    cluster = LiveCluster(connect, topology, others, workloads, take_policies, metrics, log, timing)
+    takes = take_policies, source.take_exceptions
+    cluster = LiveCluster(connect, topology, others, workloads, *takes, metrics, log, timing)
     state.unlisted, state.awaited = cluster.unlisted, Awaited(cluster.follows_owner)
     for task in (asyncio.create_task(statuses.run()), asyncio.create_task(cluster.run())):
         process.leaving.depend_on(task)

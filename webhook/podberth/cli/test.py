@@ -4,6 +4,7 @@ import argparse
 import re
 import sys
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 
@@ -127,8 +128,9 @@ class _SuiteRunner:
         if suite is not None and not files.problems:
             parsed = parse_policies(files.policies)
             goldens = {Path(name).name: golden for name, golden in files.goldens}
+            settings = SuiteSettings(goldens, self._selected, datetime.now(UTC))
             try:
-                result = run_suite(suite, parsed, self.environment, SuiteSettings(goldens, self._selected), observer)
+                result = run_suite(suite, parsed, self.environment, settings, observer)
             except PolicyError as error:
                 findings += error.problems
             else:

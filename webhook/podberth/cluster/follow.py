@@ -16,7 +16,7 @@ from ..telemetry.log import Log
 from ..telemetry.metrics import Metrics, WatchMetrics
 from ..telemetry.watch_metrics import KindState, WatchFacts
 from .live_nodes import LiveTopology
-from .live_policies import LivePolicies, TakesPolicies
+from .live_policies import LivePolicies, TakesExceptions, TakesPolicies
 from .served import ServedKinds
 from .workloads import LiveWorkloads
 
@@ -48,6 +48,7 @@ class LiveCluster:
     workloads: LiveWorkloads
     """The consumer of the kinds that are followed if the cluster serves them."""
     take_policies: TakesPolicies
+    take_exceptions: TakesExceptions
     metrics: InitVar[Metrics]
     log: Log
     timing: Timing
@@ -57,7 +58,9 @@ class LiveCluster:
         log, timing = self.log, self.timing
         watching = WatchMetrics(metrics, self._watched, lambda: self.topology.stale_count, self._kinds)
         self._served = ServedKinds(self.workloads, self.connect, watching, log, timing)
-        self._policies = LivePolicies(self.take_policies, self.connect, watching, log, timing)
+        self._policies = LivePolicies(
+            self.take_policies, self.connect, watching, log, timing, on_exceptions=self.take_exceptions
+        )
         self._followed: list[tuple[ClusterConsumer, list[Reflector]]] = [
             (part, [Reflector(one, self.connect(), sink, watching, log, timing) for one, sink in part.sinks.items()])
             for part in (self.topology, *self.others)

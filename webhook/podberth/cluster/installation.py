@@ -11,6 +11,7 @@ from typing import Any, Final, TypeVar
 
 from ..api.opening import Client, Kubeconfig, client_class
 from ..api.protocol import (
+    EXCEPTIONS,
     HEARTBEATS,
     NAMESPACES,
     NODES,
@@ -96,6 +97,7 @@ class StatusReader:
             "configurations": self._all_named({kind: path.below("podberth") for kind, path in KINDS.items()}),
             "guards": self._all_named(_GUARDS),
             "policies": self._listed(POLICIES, "gpupolicies.podberth.io"),
+            "exceptions": self._listed(EXCEPTIONS, "gpupolicyexceptions.podberth.io"),
             "nodes": self._listed(NODES, "nodes"),
             "topologies": self._listed(TOPOLOGIES, f"configmaps in {NAMESPACE}"),
             "heartbeats": self._listed(HEARTBEATS, f"leases.coordination.k8s.io in {NAMESPACE}"),

@@ -4,6 +4,9 @@ A GPUPolicy replaces the files' policy of its name for as long as the object exi
 policy off. Files take effect together or not at all. A broken GPUPolicy affects no other policy: its last working
 version stays in force, else the policy of its name from files. Positions of its problems are those in the output of
 ``kubectl get gpupolicy NAME -o yaml``, because the applied file is not known.
+
+A GPUPolicyException of the cluster replaces that of its name from files. A broken one has no effect, so that the
+policies count; its problems are notes of the snapshot.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,6 +27,7 @@ from ..kube.yaml_text import as_yaml
 from ..policy.parse import ParsedPolicies, ParsedPolicy, excess_of_document, parse_policies
 
 _PREFIX: Final = "gpupolicy/"
+_OF_EXCEPTIONS: Final = "gpupolicyexception/"
 
 
 class LayeredPolicies:
@@ -46,6 +50,8 @@ class LayeredPolicies:
         """The snapshot of the files without any GPUPolicy, if it is compiled."""
         self.documents: Mapping[str, Document] | None = None
         """The GPUPolicies by name; None until they are known."""
+        self._exceptions: Mapping[str, Document] = {}
+        """The GPUPolicyExceptions by name."""
         self._changes = 0
         self._judged: Mapping[str, tuple[object, int]] = {}
         """The uids and generations of the GPUPolicies of the last load."""
@@ -57,6 +63,12 @@ class LayeredPolicies:
         changed = self.documents is None or _versions(documents) != _versions(self.documents)
         # Replaced and not changed, because a load in a thread may be reading it; and before the revision says so.
         self.documents = documents
+        self._changes += changed
+
+    def take_exceptions(self, documents: Mapping[str, Document]) -> None:
+        """Receive the present GPUPolicyExceptions; they take effect with the next load."""
+        changed = _versions(documents) != _versions(self._exceptions)
+        self._exceptions = documents
         self._changes += changed
 
     def judged(self) -> dict[str, Document]:
@@ -80,7 +92,7 @@ class LayeredPolicies:
         """
         documents = self.documents
         refused = self._read_files()
-        loaded = self._together(documents) if documents else self._without_objects()
+        loaded = self._together(documents or {}) if documents or self._exceptions else self._without_objects()
         self._judged = _versions(documents or {})
         return replace(loaded, complete=documents is not None, refused=refused)
 
@@ -121,11 +133,12 @@ class LayeredPolicies:
         parsed = [_parsed(name, documents[name]) for name in ordered]
         found = {each.policy.name: each for one in parsed for each in one.policies}
         environment = new_environment(self._pod_schema)
-        snapshot, problems = self._compile(self._in_force(documents, found), environment)
+        excepting = self._excepting()
+        snapshot, problems = self._compile(self._in_force(documents, found), excepting, environment)
         broken = _by_policy(problems)
         if any(name in found for name in broken):
             found = {name: each for name, each in found.items() if name not in broken}
-            snapshot, _ = self._compile(self._in_force(documents, found), environment)
+            snapshot, _ = self._compile(self._in_force(documents, found), excepting, environment)
         broken = _by_policy((*(each for one in parsed for each in one.problems), *problems))
         self._good = {**self._kept(documents.keys() - found.keys()), **found}
         files = {each.policy.name: each.file for each in self._base.policies} if self._base else {}
@@ -139,7 +152,18 @@ class LayeredPolicies:
             )
             for name, document in sorted(documents.items())
         )
-        return Loaded(with_notes(snapshot, list(self._in_force(documents, found).values())), verdicts=verdicts)
+        snapshot = with_notes(snapshot, list(self._in_force(documents, found).values()))
+        unused = (*excepting.problems, *(each for each in problems if each.file.startswith(_OF_EXCEPTIONS)))
+        return Loaded(replace(snapshot, notes=(*snapshot.notes, *sorted(unused))), verdicts=verdicts)
+
+    def _excepting(self) -> ParsedPolicies:
+        """Return the exceptions of the files and, in the place of those of their names, of the cluster."""
+        objects = [_parsed(name, each, _OF_EXCEPTIONS) for name, each in sorted(self._exceptions.items())]
+        files = self._base.exceptions if self._base else ()
+        found = {each.source.name: each for each in files if each.source.name not in self._exceptions}
+        found |= {each.source.name: each for one in objects for each in one.exceptions}
+        problems = tuple(each for one in objects for each in one.problems)
+        return ParsedPolicies(exceptions=tuple(found.values()), problems=problems)
 
     def _in_force(
         self, documents: Mapping[str, Document], found: Mapping[str, ParsedPolicy]
@@ -150,11 +174,12 @@ class LayeredPolicies:
         return {**{each.policy.name: each for each in files if each.policy.name not in objects}, **objects}
 
     def _compile(
-        self, policies: Mapping[str, ParsedPolicy], environment: Environment
+        self, policies: Mapping[str, ParsedPolicy], excepting: ParsedPolicies, environment: Environment
     ) -> tuple[Snapshot, tuple[Problem, ...]]:
-        parsed = ParsedPolicies(tuple(policies.values()), self._base.params if self._base else {})
+        params = self._base.params if self._base else {}
+        parsed = ParsedPolicies(tuple(policies.values()), params, exceptions=excepting.exceptions)
         snapshot, problems = load_working(parsed, ClusterFacts(), environment, self._conventions)
-        of_files = tuple(each for each in problems if not each.file.startswith(_PREFIX))
+        of_files = tuple(each for each in problems if not each.file.startswith((_PREFIX, _OF_EXCEPTIONS)))
         if of_files:  # they compiled alone: the time was over
             self._changes += 1  # so that it is tried again
             raise PolicyError(of_files)
@@ -169,10 +194,10 @@ class LayeredPolicies:
         return "outdated" if name in self._good or name in files else "broken"
 
 
-def _parsed(name: str, document: Document) -> ParsedPolicies:
+def _parsed(name: str, document: Document, prefix: str = _PREFIX) -> ParsedPolicies:
     if message := excess_of_document(document):
-        return ParsedPolicies(problems=(Problem(file_of(name), 1, 1, "", message),))
-    return parse_policies([(file_of(name), text(document))])
+        return ParsedPolicies(problems=(Problem(f"{prefix}{name}", 1, 1, "", message),))
+    return parse_policies([(f"{prefix}{name}", text(document))])
 
 
 def text(document: Mapping[str, Any]) -> str:
@@ -183,6 +208,11 @@ def text(document: Mapping[str, Any]) -> str:
 def texts_of(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
     """Return the YAML texts of GPUPolicies as pairs of (``file_of`` the name, text), as if they were files."""
     return tuple((file_of(each["metadata"]["name"]), text(each)) for each in documents)
+
+
+def texts_of_exceptions(documents: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
+    """Return the YAML texts of GPUPolicyExceptions as ``texts_of`` does those of GPUPolicies."""
+    return tuple((f"{_OF_EXCEPTIONS}{each['metadata']['name']}", text(each)) for each in documents)
 
 
 def file_of(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Follows the GPUPolicies of a cluster, if it serves them.
+"""Follows the GPUPolicies of a cluster, and the exceptions from policies, if it serves them.
 
 A cluster without their definition, or one that forbids podberth to list them, has none: the policies of files decide.
 If they cannot be listed for another reason, nothing is handed on until they are.
@@ -14,7 +14,7 @@ from ..api.reflector import Counts, run_together
 from ..facts.object_kinds import Kind
 from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, WatchFacts
-from ..wellknown import API_VERSION, POLICY_KIND
+from ..wellknown import API_VERSION, EXCEPTION_KIND, POLICY_KIND
 from .served import ServedKinds
 from .whole_objects import rounds
 from .workloads import LiveKinds
@@ -30,20 +30,39 @@ def _whole(document: Document) -> Document:
 GPU_POLICY: Final = Kind("policy", _GROUP, (_VERSION,), POLICY_KIND, "gpupolicies", _whole, of_cluster=True)
 """The kind of a policy, kept as the whole object; not in ``KINDS``, because no review reads it."""
 
+GPU_EXCEPTION: Final = Kind(
+    "exception", _GROUP, (_VERSION,), EXCEPTION_KIND, "gpupolicyexceptions", _whole, of_cluster=True
+)
+"""The kind of an exception, kept as the whole object."""
+
 TakesPolicies = Callable[[Mapping[str, Document]], Awaitable[None]]
 """A function that receives the present GPUPolicies by name."""
+TakesExceptions = Callable[[Mapping[str, Document]], None]
+"""A function that receives the present GPUPolicyExceptions by name, each time before the policies are passed on."""
 
 
 class LivePolicies:
     """Keeps the GPUPolicies of one cluster, and passes all of them on whenever one changes."""
 
     def __init__(
-        self, on_change: TakesPolicies, connect: Callable[[], Client], metrics: Counts, log: Log, timing: Timing
+        self,
+        on_change: TakesPolicies,
+        connect: Callable[[], Client],
+        metrics: Counts,
+        log: Log,
+        timing: Timing,
+        *,
+        on_exceptions: TakesExceptions | None = None,
     ) -> None:
-        """Create the object without policies. ``on_change`` is first called when they are listed, or cannot be."""
+        """Create the object without policies. ``on_change`` is first called when they are listed, or cannot be.
+
+        Exceptions are followed only with ``on_exceptions``, because not everybody who reads policies judges pods.
+        """
         self._on_change = on_change
+        self._on_exceptions = on_exceptions
         self._wake = asyncio.Event()
-        self._kinds = LiveKinds((GPU_POLICY,), self._wake.set, log)
+        kinds = (GPU_POLICY,) if on_exceptions is None else (GPU_POLICY, GPU_EXCEPTION)
+        self._kinds = LiveKinds(kinds, self._wake.set, log)
         # Without them, policies that they replace or switch off would decide.
         self._served = ServedKinds(self._kinds, connect, metrics, log, timing, patient=True)
 
@@ -66,4 +85,6 @@ class LivePolicies:
     async def _hand_on(self) -> None:
         await self._served.settled.wait()
         async for _ in rounds(self._wake):
+            if self._on_exceptions is not None:
+                self._on_exceptions(dict(self._kinds.sinks[GPU_EXCEPTION].table().facts))
             await self._on_change(dict(self._kinds.sinks[GPU_POLICY].table().facts))

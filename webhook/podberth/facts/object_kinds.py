@@ -58,6 +58,7 @@ Role: TypeAlias = Literal[
     "queue",
     "owner",
     "policy",
+    "exception",
 ]
 """The purpose for which podberth reads the objects of a kind."""
 

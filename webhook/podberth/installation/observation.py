@@ -102,6 +102,8 @@ class InstallationState:
     """The ValidatingAdmissionPolicies and their bindings, by ``KIND/NAME``."""
     policies: Read[tuple[Document, ...]]
     """The GPUPolicies; none if the kind is not served."""
+    exceptions: Read[tuple[Document, ...]] = ()
+    """The GPUPolicyExceptions; none if the kind is not served."""
     nodes: Read[tuple[Document, ...]]
     topologies: Read[tuple[Document, ...]]
     heartbeats: Read[tuple[Document, ...]]

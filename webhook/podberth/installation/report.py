@@ -1,17 +1,20 @@
 """The status report: all sections in reading order."""
 
+from collections.abc import Callable, Iterable, Mapping
+
 from .certificates import certificates
 from .denials import denied
+from .exceptions import exceptions
 from .installed import installed
 from .nodes import topology
-from .observation import InstallationState, Section, StatusReport
+from .observation import InstallationState, Row, Section, StatusReport
 from .outage import outage
 from .policies import policies
 
-_SECTIONS = {
+_SECTIONS: Mapping[str, Callable[[InstallationState], Iterable[Row]]] = {
     "installed": installed,
     "outages": outage,
-    "policies": policies,
+    "policies": lambda observed: (*policies(observed), *exceptions(observed)),
     "topology": topology,
     "certificates": certificates,
     "denied lately": denied,

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ..cel.engine import Environment
 from ..policy.compile import compile_policies
+from ..policy.exceptions import compile_exceptions
 from ..policy.parse import parse_policies
 from ..topology.node import Node
 from .costs import ExpressionCost, costs_of
@@ -75,6 +76,7 @@ def _library(
 ) -> Library:
     parsed = parse_policies(texts)
     compiled, problems = compile_policies(parsed.policies, environment)
+    _, of_exceptions = compile_exceptions(parsed.exceptions, environment)
     by_name = {each.policy.name: each for each in parsed.policies}
     policies = tuple(
         Linted(
@@ -85,7 +87,9 @@ def _library(
         )
         for each in compiled
     )
-    return Library(policies=policies, problems=(*parsed.problems, *problems), params=parsed.params, nodes=nodes)
+    return Library(
+        policies=policies, problems=(*parsed.problems, *problems, *of_exceptions), params=parsed.params, nodes=nodes
+    )
 
 
 def _unsilenced(findings: Iterable[LintFinding], texts: Iterable[tuple[str, str]]) -> tuple[list[LintFinding], int]:

@@ -12,9 +12,10 @@ from .change import Change, Skipped
 NODE_AFFINITY = ("spec", "affinity", "nodeAffinity")
 REQUIRED = (*NODE_AFFINITY, "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 PREFERRED = (*NODE_AFFINITY, "preferredDuringSchedulingIgnoredDuringExecution")
-VISITS = (("spec", "affinity"), ("spec", "nodeSelector"))
+SELECTOR = ("spec", "nodeSelector")
+VISITS = (("spec", "affinity"), SELECTOR)
 """The fields of a pod that the functions below read and write for any policy."""
-RESTRICTING = (REQUIRED, ("spec", "nodeSelector"))
+RESTRICTING = (REQUIRED, SELECTOR)
 """The fields in which a pod restricts its choice of nodes."""
 # core/v1 NodeSelectorRequirement
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
@@ -60,7 +61,7 @@ def require(draft: Draft, value: object) -> Change | Skipped | None:
         return None
     if reason := wanted.too_many or wanted.opposition():
         return Skipped("nodeAffinity", str(reason))
-    joined = wanted.joined if users else wanted.possible(draft.get(("spec", "nodeSelector")) or {})
+    joined = wanted.joined if users else wanted.possible(draft.get(SELECTOR) or {})
     if joined == users:
         return None
     if len(joined) > MAX_TERMS:
@@ -76,7 +77,18 @@ def known(draft: Draft) -> list[terms.KnownTerm]:
 
     A pod without required terms has one empty term.
     """
-    return [terms.KnownTerm(term, draft.get(("spec", "nodeSelector")) or {}) for term in draft.get(REQUIRED) or [{}]]
+    return [terms.KnownTerm(term, draft.get(SELECTOR) or {}) for term in draft.get(REQUIRED) or [{}]]
+
+
+def as_terms(labels: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return the terms that select the nodes with all of these labels, as a nodeSelector does; empty for none."""
+    wanted = [{"key": key, "operator": "In", "values": [value]} for key, value in labels.items()]
+    return [{"matchExpressions": wanted}] if wanted else []
+
+
+def is_given(users: list[terms.KnownTerm], ours: list[dict[str, Any]]) -> bool:
+    """Return whether each term of a pod, from ``known``, implies one of ``ours``; False if there are too many pairs."""
+    return _Compared(users, ours).is_given
 
 
 def is_required(draft: Draft, value: object, users: list[terms.KnownTerm]) -> bool:

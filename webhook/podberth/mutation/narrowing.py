@@ -12,6 +12,7 @@ from ..kube.patch import Draft
 from . import affinity
 from .change import Change, Record
 from .earlier import EarlierChanges
+from .terms import expressions
 
 Left: TypeAlias = Callable[[Draft], int]
 """Returns the number of known nodes that could run the pod of a draft; 0 if no node is known."""
@@ -63,7 +64,7 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
 
     if not emptied(draft):
         return None
-    base = _without(draft, before, _requirements(replace(others, record=nodes.before)))
+    base = _without(draft, before, others.record, _requirements(replace(others, record=nodes.before)))
     if emptied(base):
         return None
     for name, theirs in before.items():
@@ -79,17 +80,25 @@ def rival(draft: Draft, leaves: Mapping[str, Any], others: EarlierChanges, nodes
 
 
 def _requirements(others: EarlierChanges) -> dict[str, list[dict[str, Any]]]:
-    """Return the terms that each policy required, in order; an empty list if it wrote them by ``operations``."""
+    """Return the terms that each policy required, in order; an empty list if it wrote them by ``operations``.
+
+    Labels that a policy wrote into the nodeSelector stand in each of its terms.
+    """
     found: dict[str, list[dict[str, Any]]] = {}
     for name, concerns in others.record.items():
-        theirs = concerns.get("nodeAffinity", {}).get("required", [])
+        labels = affinity.as_terms(concerns.get("nodeSelector", {}))
+        theirs = concerns.get("nodeAffinity", {}).get("required", []) or labels
+        if labels and theirs is not labels:
+            theirs = [{**each, "matchExpressions": expressions(labels[0]) + expressions(each)} for each in theirs]
         if theirs or any(others.operations(name, path) for path in affinity.RESTRICTING):
             found[name] = theirs
     return found
 
 
-def _without(draft: Draft, rivals: Collection[str], came_with: Collection[str]) -> Draft:
-    """Return the pod with the node affinity that the user alone requires.
+def _without(draft: Draft, rivals: Collection[str], wrote: Record, came_with: Collection[str]) -> Draft:
+    """Return the pod with the nodeSelector and the node affinity that the user alone requires.
+
+    The record ``wrote`` has the labels that the policies in ``rivals`` wrote into the nodeSelector.
 
     If one of ``rivals`` wrote its terms on an earlier pass (``came_with``), the user's own terms are unknown. Then the
     returned pod has no required node affinity.
@@ -100,6 +109,9 @@ def _without(draft: Draft, rivals: Collection[str], came_with: Collection[str]) 
         base.set(affinity.REQUIRED, own)
     else:
         base.remove(affinity.REQUIRED[:-1])
+    for name in rivals:
+        for key in wrote[name].get("nodeSelector", {}):
+            base.remove((*affinity.SELECTOR, key))
     return base
 
 

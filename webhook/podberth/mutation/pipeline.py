@@ -18,6 +18,7 @@ from .concerns import (
     json_patch,
     labels,
     node_affinity,
+    node_selector,
     priority_class_name,
     resource_claims,
     resources,
@@ -30,6 +31,7 @@ from .earlier import EarlierChanges
 
 PIPELINE: Final[tuple[Concern, ...]] = (
     tolerations.CONCERN,
+    node_selector.CONCERN,
     node_affinity.CONCERN,
     resources.CONCERN,
     gang.CONCERN,

@@ -1,8 +1,8 @@
 """Finds, without evaluating anything, two policies that write the same field from different expressions.
 
-The search covers mutations in which each expression is the value of one field: labels, annotations, environment
-variables, single fields of the spec, and a gang's name and size. ``admission.forecast`` compares mutations whose
-expressions must be evaluated first. Whether one pod ever matches both policies depends on their conditions, which
+The search covers mutations in which each expression is the value of one field: labels, annotations, node labels,
+environment variables, single fields of the spec, and a gang's name and size. ``admission.forecast`` compares mutations
+whose expressions must be evaluated first. Whether one pod ever matches both policies depends on their conditions, which
 cannot be decided in general: so a clash is a note, never a refusal. On a pod that both policies match, the first
 policy's value is kept and the user gets a warning (``mutation.standing``).
 """

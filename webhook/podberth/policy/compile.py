@@ -36,7 +36,7 @@ class Names:
 
 OF_GPU_POLICIES: Final = Names()
 
-_LATE = "not compiled: the time for compiling was over; make the policies smaller, or try again"
+LATE: Final = "not compiled: the time for compiling was over; make the policies smaller, or try again"
 
 _WORD = re.compile(r"\w+")
 _FACT = re.compile(r"(gpu)\.(count|perContainer|kind|vendor|memoryMiB)|(gang)\.(name|size|index|source|system)")
@@ -325,7 +325,7 @@ class CompiledPolicy:
         names = self._names.others if names is None else names
         if self._late():
             if self._in_time:
-                self._problems.append(self._parsed.problem(("spec", *path), 1, 1, _LATE))
+                self._problems.append(self._parsed.problem(("spec", *path), 1, 1, LATE))
             self._in_time = False
             return None
         variables = self._before(path, source) if "variables" in names else {}

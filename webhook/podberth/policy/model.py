@@ -205,6 +205,8 @@ class Mutation(Model):
     """The line for the user; none or null: podberth describes its change."""
     tolerations: MapsExpression | None = None
     """Maps with key, operator, value, effect, tolerationSeconds."""
+    node_selector: Annotated[dict[QualifiedName, StringExpression], Field(min_length=1)] | None = None
+    """Node labels by key; a null value leaves its key out."""
     node_affinity: NodeAffinity | None = None
     """Terms that the nodes must, or should, meet."""
     resources: MapsExpression | None = None

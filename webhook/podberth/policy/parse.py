@@ -1,7 +1,7 @@
 """Parses policy files, and reports every problem of every document with its line and column.
 
-A file holds GPUPolicy documents and the ConfigMaps that are their default params. ``compile`` compiles the expressions,
-and uses the positions in ParsedPolicy. This module opens no file.
+A file holds GPUPolicy documents, the ConfigMaps that are their default params, and GPUPolicyExceptions. ``compile`` and
+``exceptions`` compile the expressions, and use the positions in ParsedPolicy. This module opens no file.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,9 +14,10 @@ from ..cel.compile_limits import MAX_DEPTH, MAX_TEXT_BYTES
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import Path, Positions, render_path
-from ..wellknown import API_VERSION, POLICY_KIND
+from ..wellknown import API_VERSION, EXCEPTION_KIND, POLICY_KIND
+from .exception_model import GPUPolicyException
 from .model import GPUPolicy
-from .refusals import refusals
+from .refusals import refusals, refused_selector
 from .wording import explain, shown
 
 # More than a screen; an author with more problems fixes these first
@@ -38,6 +39,19 @@ class ParsedPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class ParsedException:
+    """An exception with the positions of its values in the file."""
+
+    source: GPUPolicyException
+    file: str
+    positions: Positions
+
+    def problem(self, path: Path, message: str, line: int = 1, column: int = 1) -> Problem:
+        """Return a problem at ``line`` and ``column`` (from 1) within the value at ``path`` in the document."""
+        return Problem(self.file, *self.positions.within(path, line, column), render_path(path), message)
+
+
+@dataclass(frozen=True, slots=True)
 class ParsedPolicies:
     """The content of policy files. ``params`` has ConfigMaps by (namespace, name); ``problems`` is sorted and cut."""
 
@@ -46,6 +60,8 @@ class ParsedPolicies:
     problems: tuple[Problem, ...] = ()
     others: tuple[tuple[str, PositionedDocument], ...] = ()
     """The documents that the caller reads itself, each with its file."""
+    exceptions: tuple[ParsedException, ...] = ()
+    """The exceptions, sorted by name."""
 
 
 def parse_policies(
@@ -68,7 +84,8 @@ def parse_policies(
         for document in documents:
             reader.read(file, document)
     policies = tuple(parsed for _, parsed in sorted(reader.policies.items()))
-    return ParsedPolicies(policies, reader.params, _capped(reader.problems), tuple(reader.others))
+    exceptions = tuple(parsed for _, parsed in sorted(reader.exceptions.items()))
+    return ParsedPolicies(policies, reader.params, _capped(reader.problems), tuple(reader.others), exceptions)
 
 
 def excess_of_text(text: str) -> str:
@@ -104,21 +121,24 @@ def excess_of_document(document: object) -> str:
 
 
 class _Reader:
-    """Collects the policies, ConfigMaps and problems of the documents in several files."""
+    """Collects the policies, ConfigMaps, exceptions and problems of the documents in several files."""
 
     def __init__(self, is_other: Callable[[Mapping[str, Any]], bool]) -> None:
         self.others: list[tuple[str, PositionedDocument]] = []
         self._is_other = is_other
         self.policies: dict[str, ParsedPolicy] = {}
         self.params: dict[tuple[str, str], dict[str, Any]] = {}
+        self.exceptions: dict[str, ParsedException] = {}
         self.problems: list[Problem] = []
         self._seen: dict[tuple[str, ...], tuple[str, int]] = {}
 
     def read(self, file: str, document: PositionedDocument) -> None:
-        """Read one document and add its policy, ConfigMap or problems."""
+        """Read one document and add its policy, ConfigMap, exception or problems."""
         content, positions = document.document, document.positions
         if content.get("kind") == POLICY_KIND:
             self._read_policy(file, content, positions)
+        elif content.get("kind") == EXCEPTION_KIND:
+            self._read_exception(file, content, positions)
         elif content.get("kind") == "ConfigMap" and content.get("apiVersion") == "v1":
             self._read_params(file, content, positions)
         elif self._is_other(content):
@@ -139,6 +159,21 @@ class _Reader:
         self.problems += wrong
         if not wrong and self._first(file, positions, (POLICY_KIND, policy.name)):
             self.policies[policy.name] = ParsedPolicy(policy, file, positions)
+
+    def _read_exception(self, file: str, content: dict[str, Any], positions: Positions) -> None:
+        try:
+            exception = GPUPolicyException.model_validate(content)
+        except ValidationError as error:
+            self.problems += [
+                positions.problem(file, path, message, of_key=of_key)
+                for path, of_key, message in explain(error, GPUPolicyException)
+            ]
+            return
+        selector = refused_selector(exception.spec.pod_selector, ("spec", "podSelector"))
+        wrong = [positions.problem(file, path, message) for path, message in selector]
+        self.problems += wrong
+        if not wrong and self._first(file, positions, (EXCEPTION_KIND, exception.name)):
+            self.exceptions[exception.name] = ParsedException(exception, file, positions)
 
     def _read_params(self, file: str, content: dict[str, Any], positions: Positions) -> None:
         metadata = content.get("metadata")
@@ -166,7 +201,8 @@ class _Reader:
     def _refuse_kind(self, file: str, content: dict[str, Any], positions: Positions) -> None:
         got = f"{content.get('apiVersion') or 'no apiVersion'} {content.get('kind') or 'no kind'}"
         path: Path = ("kind",) if "kind" in content else ()
-        message = f"got {got}, want {API_VERSION} {POLICY_KIND} or a v1 ConfigMap (params); move it elsewhere"
+        wanted = f"{API_VERSION} {POLICY_KIND} or {EXCEPTION_KIND}, or a v1 ConfigMap (params)"
+        message = f"got {got}, want {wanted}; move it elsewhere"
         self.problems.append(positions.problem(file, path, message))
 
     def _first(self, file: str, positions: Positions, key: tuple[str, ...]) -> bool:

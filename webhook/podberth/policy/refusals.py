@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from ..cel.compile_limits import MAX_ENTRIES, MAX_EXPRESSION_BYTES, MAX_POLICY_BYTES
 from ..kube.positions import Path
+from ..wellknown import HOSTNAME_LABEL
 from ..workload.systems import JOINED
 from .claim_template import DeviceRequest, Devices, DeviceSubRequest, ExactDeviceRequest
 from .model import (
@@ -142,6 +143,8 @@ def _mutations(spec: Spec) -> Iterator[Refusal]:
         if len(item.written) != 1:
             got = " and ".join(item.written) or "none"
             yield path, f"got {got}, want exactly one of {', '.join(CONCERNS)}; make several entries of it"
+        if HOSTNAME_LABEL in (item.node_selector or {}):
+            yield (*path, "nodeSelector", HOSTNAME_LABEL), "names a host; the scheduler chooses the node"
         yield from _node_affinity(item, path)
         yield from _system(item, path)
     rules = spec.match_constraints.resource_rules

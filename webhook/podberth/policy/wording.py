@@ -101,5 +101,8 @@ _WORDINGS: Mapping[str, Callable[[object, Mapping[str, Any]], str]] = {
     "greater_than_equal": lambda value, context: f"got {value}, want at least {context['ge']}",
     "less_than_equal": lambda value, context: f"got {value}, want at most {context['le']}",
     "too_short": lambda _, context: f"got {context['actual_length']} entries, want at least {context['min_length']}",
-    "too_long": lambda _, context: f"got {context['actual_length']} entries, want at most {context['max_length']}",
+    "too_long": lambda value, context: (
+        f"got {context['actual_length']} {'characters' if isinstance(value, str) else 'entries'}, "
+        f"want at most {context['max_length']}"
+    ),
 }

@@ -169,7 +169,7 @@ class ReviewHandler:
                 elsewhere.when_ended(hold.release)
 
     def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> Outcome | Elsewhere:
-        snapshot = self._state.snapshot
+        snapshot = self._state.present()
         if snapshot is None or target.decider is None:
             raise ReviewError(503, "policies and topology are not loaded")
         if perf_counter() > deadline:

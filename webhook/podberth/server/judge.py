@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from threading import BoundedSemaphore, Event
 from typing import Any
 
@@ -25,6 +26,10 @@ MOST_AT_ONCE = 4
 
 A person applies one policy at a time, and `kubectl apply` of a directory sends them one after the other.
 """
+
+
+def _validate_now(review: AdmissionRequest, environment: Environment, late: Late) -> Outcome:
+    return validate_policy(review, environment, late, now=datetime.now(UTC))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +65,9 @@ class Judgement:
 class PolicyJudge:
     """A decider that judges policies in its own thread."""
 
-    def __init__(self, validate: Callable[[AdmissionRequest, Environment, Late], Outcome] = validate_policy) -> None:
-        """Create the judge; its thread starts with the first policy."""
-        self._validate = validate
+    def __init__(self, validate: Callable[[AdmissionRequest, Environment, Late], Outcome] | None = None) -> None:
+        """Create the judge; its thread starts with the first policy. ``validate`` None: ``validate_policy``, now."""
+        self._validate = validate or _validate_now
         self._thread = ThreadPoolExecutor(1, "policies")
         self._places = BoundedSemaphore(MOST_AT_ONCE)
         self._environment: Environment | None = None

@@ -171,6 +171,7 @@ class WatchedSnapshot:
         for phase, count in count_needing_every_pod(snapshot.policies).items():
             self._metrics.policies_for_every_pod.labels(phase).set(count)
         self._metrics.nodes.set(nodes)
+        self._metrics.exceptions({each.name: each.parsed.source.expires_at for each in snapshot.exceptions})
         self._metrics.policy_objects([each.state for each in loaded.verdicts])
         usable = not loaded.refused and all(each.state in _USABLE for each in loaded.verdicts)
         for what in changed:

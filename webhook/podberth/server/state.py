@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, Protocol, TypeAlias
 
 from ..admission.awaited import Awaited, Sought
@@ -27,6 +28,10 @@ Deciders: TypeAlias = Mapping[str, Decider]
 """The decider for each URL path, such as ``/mutate``."""
 
 
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
 @dataclass(slots=True)
 class ServingState:
     """The shared state of one server, changed only by the event loop's thread.
@@ -43,7 +48,15 @@ class ServingState:
     """Returns the resources of the cluster that must be listed before the server is ready, and are not listed yet."""
     awaited: Awaited | None = None
     """Returns the unknown objects of a review that may still arrive; None: no review ever waits for objects."""
+    clock: Callable[[], datetime] = _now
+    """Returns the present time, with a time zone."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def present(self) -> Snapshot | None:
+        """Return the snapshot with the exceptions that are in force now; None if nothing is loaded yet."""
+        if self.snapshot is not None:
+            self.snapshot = self.snapshot.at(self.clock())
+        return self.snapshot
 
     def wake_waiting(self) -> None:
         """Wake the reviews that wait for an object, because the snapshot has changed."""

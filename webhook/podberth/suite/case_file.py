@@ -30,6 +30,7 @@ from pydantic import BeforeValidator, Field, StrictInt, ValidationError
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import Path
+from ..policy.exception_model import Time
 from ..policy.text_fields import Model
 from ..policy.wording import explain
 from . import GOLDEN_SUFFIX
@@ -119,6 +120,8 @@ class Case(SuiteCluster):
     user: Annotated[User, _short_for("username")] | None = None
     """The user who creates the pod: a name, or a username and groups. The default is the user ``author`` in no
     group."""
+    now: Time | None = None
+    """The moment of the review, in RFC 3339, at which exceptions are in force or not; by default that of the run."""
     expect: Expectation
 
 

@@ -7,6 +7,7 @@ each fault becomes a Problem.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from typing import TypeAlias
 
@@ -24,6 +25,7 @@ from ..kube.patch import apply
 from ..kube.positions import Path
 from ..kube.quantity import write_quantities
 from ..kube.scalars import kind_of
+from ..policy.exceptions import NEVER
 from ..policy.parse import ParsedPolicies
 from ..policy.wording import shown
 from ..topology.index import TopologyIndex
@@ -73,6 +75,8 @@ class SuiteSettings:
     """The texts of the golden files, by the names that the cases use."""
     selected: Callable[[Case], bool] = lambda _: True
     """A test that selects the cases to run."""
+    now: datetime = NEVER
+    """The moment of the cases that state none; by default no exception is in force."""
 
 
 def run_suite(
@@ -164,7 +168,8 @@ class _Runner:
         params = with_values(self.suite, case, self.policies.params)
         topology = TopologyIndex.build(objects.nodes, Conventions())
         known = self._compiled.with_workloads(objects).with_topology(topology)
-        return known.with_objects(objects.namespaces, {**params, **objects.config_maps})
+        moment = self.settings.now if case.now is None else datetime.fromisoformat(case.now)
+        return known.with_objects(objects.namespaces, {**params, **objects.config_maps}).at(moment)
 
     @cached_property
     def _compiled(self) -> Snapshot:

@@ -14,6 +14,7 @@ costs 70).
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from itertools import accumulate, product
 from math import nan
@@ -107,6 +108,11 @@ class Metrics(Collector):
             "GPUPolicies of the cluster by what became of them; all 0 without --topology cluster.",
             ["state"],
         )
+        self._exception_ends = gauge(
+            "podberth_exception_expires_seconds",
+            "When each exception from policies ends, as Unix time; those that have ended are kept.",
+            ["exception"],
+        )
         self.nodes = gauge("podberth_topology_nodes", "Nodes in the topology in force.")
         self.certificate_not_after = gauge(
             "podberth_certificate_not_after_seconds", "When the serving certificate expires, as Unix time."
@@ -174,6 +180,12 @@ class Metrics(Collector):
         """Set the number of GPUPolicies in each state, from the state of every GPUPolicy in the cluster."""
         for each in POLICY_STATES:
             self._policy_objects.labels(each).set(states.count(each))
+
+    def exceptions(self, ends: Mapping[str, datetime]) -> None:
+        """Set the ends of all exceptions from policies, by name; earlier ones are forgotten."""
+        self._exception_ends.clear()
+        for name, end in ends.items():
+            self._exception_ends.labels(name).set(end.timestamp())
 
     def rotation(self, stage: Stage) -> None:
         """Set the current stage of the rotation of the shared CA."""

@@ -35,12 +35,13 @@ _UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 
 def selects(step: Step, machine: Machine) -> bool:
     """Return whether the pod's nodeSelector and required node affinity select a node."""
-    return _selected(step.picture.spec, machine, list_at(step.picture.spec, *_REQUIRED))
+    spec = step.picture.spec
+    return _selected(mapping_at(spec, "nodeSelector"), machine, list_at(spec, *_REQUIRED))
 
 
-def _selected(spec: Document, machine: Machine, terms: list[Any]) -> bool:
+def _selected(selector: Mapping[str, Any], machine: Machine, terms: list[Any]) -> bool:
     labels = machine.labels
-    if any(labels.get(key) != value for key, value in mapping_at(spec, "nodeSelector").items()):
+    if any(labels.get(key) != value for key, value in selector.items()):
         return False
     return not terms or node_selector_matches(terms, labels, {"metadata.name": machine.name})
 
@@ -48,9 +49,10 @@ def _selected(spec: Document, machine: Machine, terms: list[Any]) -> bool:
 def unselected(step: Step) -> Finding:
     """Return the finding that the pod selects no node that has what it asks for."""
     spec, terms = step.picture.spec, list_at(step.picture.spec, *_REQUIRED)
-    policies, own = _without_podberth(step.picture.pod or {}, terms)
-    mine = policies and any(_selected(spec, each, own) for each in step.nodes)
-    others = [each for each in step.every if _selected(spec, each, terms)]
+    selector = mapping_at(spec, "nodeSelector")
+    policies, chosen, own = _without_podberth(step.picture.pod or {}, selector, terms)
+    mine = policies and any(_selected(chosen, each, own) for each in step.nodes)
+    others = [each for each in step.every if _selected(selector, each, terms)]
     wanted = listed([*_pairs(spec), *(["its node affinity"] if terms else [])])
     if mine:
         title = f"podberth's policy {listed(policies)} requires nodes of which none fits"
@@ -61,7 +63,7 @@ def unselected(step: Step) -> Finding:
     evidence = [*filter(None, (lacking(step, each) for each in others[:_MOST_NODES])), *_requirements(step, terms)]
     evidence += step.by_reason
     if policies:
-        evidence.append(f"podberth wrote part of its node affinity (policy {listed(policies)})")
+        evidence.append(f"podberth wrote part of its choice of nodes (policy {listed(policies)})")
     do = (
         (
             "delete the pod, so that its controller makes it again and podberth decides again",
@@ -105,29 +107,32 @@ def _phrase(requirement: Mapping[str, Any]) -> str:
     return f"{key} {operator} {'|'.join(values)}".rstrip()
 
 
-def _without_podberth(pod: Document, terms: list[Any]) -> tuple[list[str], list[Any]]:
-    """Return the policies that the record names for required node affinity, and the terms without what they wrote.
+def _without_podberth(
+    pod: Document, selector: Mapping[str, Any], terms: list[Any]
+) -> tuple[list[str], Mapping[str, Any], list[Any]]:
+    """Return the policies that the record names for required labels, and selector and terms without what they wrote.
 
     podberth joins its expressions with each term of the user's, so the user's terms are what is left. A term of
     podberth's alone leaves nothing, and then the user had required no term.
     """
     policies: list[str] = []
     if APPLIED_ANNOTATION not in annotations(pod):
-        return policies, terms
+        return policies, selector, terms
     from ..mutation.record import claimed  # noqa: PLC0415 - it knows every mutation, and most pods have no record
 
     wrote: list[Any] = []
     for policy, changes in claimed(pod).items():
-        required = list_at(changes.get("nodeAffinity"), "required")
-        if required:
+        labels, required = mapping_at(changes, "nodeSelector"), list_at(changes.get("nodeAffinity"), "required")
+        if labels or required:
             policies.append(policy)
+            selector = {key: value for key, value in selector.items() if labels.get(key) != value}
             wrote += [each for term in required for each in term.get("matchExpressions") or ()]
     left = [
         {**term, "matchExpressions": [each for each in term.get("matchExpressions") or () if each not in wrote]}
         for term in terms
     ]
     users = [term for term in left if term["matchExpressions"] or term.get("matchFields")]
-    return policies, users if len(users) == len(left) else []
+    return policies, selector, users if len(users) == len(left) else []
 
 
 def accepts(step: Step, machine: Machine) -> bool:

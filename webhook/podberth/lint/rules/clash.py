@@ -1,8 +1,8 @@
-"""Two policies that write one label, annotation, variable or name from different expressions.
+"""Two policies that write one label, annotation, node label, variable or name from different expressions.
 
 On a pod that both match, the value of the policy that comes first stays, and the user is warned. Whether one pod ever
-matches both depends on their conditions, so the finding is a note. docs/policy.md describes the result in "Two policies
-that write one field".
+matches both depends on their conditions, so the finding is a warning and no error. docs/policy.md describes the result
+in "Two policies that write one field".
 
 Bad:
 
@@ -34,9 +34,9 @@ from ...errors import Problem
 from ...policy.clashes import clashes
 from ..findings import Level, Library
 
-LEVEL = Level.NOTE
+LEVEL = Level.WARNING
 
 
 def check(library: Library) -> Iterator[Problem]:
-    """Yield a note at each field that an earlier policy writes from a different expression."""
+    """Yield a warning at each field that an earlier policy writes from a different expression."""
     yield from clashes(policy.parsed for policy in library.policies)

@@ -60,7 +60,9 @@ def check(library: Library) -> Iterator[Problem]:
 def _constant(mutation: LintedMutation, leaf: Leaf) -> str:
     tree = mutation.resolved(leaf)
     concern = mutation.source.concern
-    if _says_nothing(tree) and not (concern in ("annotations", "env", "labels") and tree == Literal(value="")):
+    if _says_nothing(tree) and not (
+        concern in ("annotations", "env", "labels", "nodeSelector") and tree == Literal(value="")
+    ):
         return "its value is always empty"
     if concern == "schedulerName" and tree == Literal(value=DEFAULT_SCHEDULER):
         return f"{DEFAULT_SCHEDULER} is the value of a pod that sets none"
@@ -95,6 +97,8 @@ def _taken(mutation: LintedMutation, leaf: Leaf) -> str:
     concern = mutation.source.concern
     if concern in ("labels", "annotations"):
         unset: Formula = Holds(PresentTerm(("object", "metadata", concern, leaf.name)), wanted=False)
+    elif concern == "nodeSelector":
+        unset = Holds(PresentTerm(("object", "spec", concern, leaf.name)), wanted=False)
     elif concern in _UNSET:
         unset = _UNSET[concern]
     else:

@@ -1,4 +1,4 @@
-"""Node affinity that no known node satisfies. The rule runs only with `--topology`.
+"""Node affinity, or a label of a nodeSelector, that no known node has. The rule runs only with `--topology`.
 
 Terms that are written as literals are compared with the nodes' labels. A preference for absent nodes changes nothing,
 and a requirement keeps every pod waiting, unless an autoscaler adds such a node. Where an expression computes the
@@ -41,22 +41,35 @@ def check(library: Library) -> Iterator[Problem]:
     if not nodes:
         return
     for mutation, place, part in library.parts("nodeAffinity"):
-        message = _unmet(part, nodes) if isinstance(part, Entries) else ""
+        message = _of_term(part, nodes) if isinstance(part, Entries) else ""
         if message:
             yield mutation.policy.within(place, part, message)
+    for mutation in library.mutations:
+        for leaf in mutation.leaves if mutation.source.concern == "nodeSelector" else ():
+            tree = mutation.resolved(leaf)
+            value = tree.value if isinstance(tree, Literal) else None
+            wanted = {"key": leaf.name, "operator": "In", "values": [value]} if isinstance(value, str) else None
+            if message := _unmet(leaf.name, wanted, nodes):
+                yield mutation.policy.problem((*mutation.path, *leaf.path), message)
 
 
-def _unmet(part: Entries, nodes: Sequence[Node]) -> str:
+def _of_term(part: Entries, nodes: Sequence[Node]) -> str:
     key, operator = part.get("key"), part.get("operator")
     if not isinstance(key, Literal) or not isinstance(operator, Literal) or operator.value not in _WANT_THE_LABEL:
         return ""
-    name = str(key.value)
-    found = sorted({node.labels[name] for node in nodes if name in node.labels})
-    if not found:
-        return f"no known node has the label {name}"
     try:
         requirement = plain(part)
     except ValueError:
+        requirement = None
+    return _unmet(str(key.value), requirement, nodes)
+
+
+def _unmet(name: str, requirement: object, nodes: Sequence[Node]) -> str:
+    """Return why no node meets a requirement on a label; empty if one does, or if its values are computed."""
+    found = sorted({node.labels[name] for node in nodes if name in node.labels})
+    if not found:
+        return f"no known node has the label {name}"
+    if requirement is None:
         return ""
     term = {"matchExpressions": [requirement]}
     if any(node_selector_matches([term], node.labels, {}) for node in nodes):

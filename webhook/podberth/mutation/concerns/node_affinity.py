@@ -65,16 +65,19 @@ def _restore(draft: Draft, before: Draft, changes: Sequence[dict[str, Any]]) -> 
     wanted = unordered(old)
     if unordered(draft.get(affinity.NODE_AFFINITY)) == wanted:
         return False
-    trial = draft.fork()
-    try:
-        for wrote in changes:
-            _write_once_more(trial, wrote)
-    except EvaluationError:
-        return False
-    if unordered(trial.get(affinity.NODE_AFFINITY)) != wanted:
-        return False
-    draft.set(affinity.NODE_AFFINITY, old)
-    return True
+    # The terms depend on the nodeSelector, which a policy may have written before or after them.
+    for selector in (draft.get(affinity.SELECTOR), Draft(draft.original).get(affinity.SELECTOR)):
+        trial = draft.fork()
+        trial.set(affinity.SELECTOR, selector)
+        try:
+            for wrote in changes:
+                _write_once_more(trial, wrote)
+        except EvaluationError:
+            return False
+        if unordered(trial.get(affinity.NODE_AFFINITY)) == wanted:
+            draft.set(affinity.NODE_AFFINITY, old)
+            return True
+    return False
 
 
 def _write_once_more(trial: Draft, wrote: dict[str, Any]) -> None:

@@ -1,0 +1,167 @@
+"""Converted policies for tests: what a GPUPolicy and the native policy made of it say about the same pod."""
+
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from functools import cache
+from random import Random
+from typing import Any
+
+import yaml
+
+from builders import container, pod, review
+from natives import USER, environment, located
+from pages import ROOT
+from podberth.admission import decide
+from podberth.admission.review import decode_review
+from podberth.cel.engine import ReviewContext
+from podberth.conventions import Conventions
+from podberth.convert.folder import convert, is_other
+from podberth.convert.result import Converted
+from podberth.convert.text import as_text
+from podberth.files.loading import find_suites
+from podberth.kube.quantity import write_quantities
+from podberth.native.documents import read
+from podberth.native.params import Objects
+from podberth.native.policies import NativePolicies
+from podberth.native.request import creation_of
+from podberth.native.resources import Resources
+from podberth.policy.parse import parse_policies
+from podberth.suite.case_file import parse_suite
+from podberth.topology.index import TopologyIndex
+from podberth.topology.need import Need
+from podberth.workload.templates import templates
+from snapshots import environment as of_gpu
+from snapshots import snapshot
+
+JSON = dict[str, Any]
+RESOURCES = (
+    *(
+        "nvidia.com/gpu",
+        "nvidia.com/gpu.shared",
+        "nvidia.com/mig-1g.5gb",
+        "nvidia.com/mig-2g.10gb.shared",
+        "amd.com/gpu",
+    ),
+    *("nvidia.com/gpumem", "rdma/hca", "cpu", "deviceclass.resource.kubernetes.io/gpu.nvidia.com", "habana.ai/gaudi"),
+)
+
+
+_NAMESPACES = {
+    name: {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+    }
+    for name in ("default", "ml", "vision", "kube-system")
+}
+
+
+def converted(text: str) -> Converted:
+    """Return the policies of a text as the other kind."""
+    return convert(parse_policies([("policy.yaml", text)], is_other), of_gpu(), environment())
+
+
+def back(found: Converted) -> Converted:
+    """Return the documents converted once more, by way of their text."""
+    return converted(as_text(found.documents))
+
+
+def random_pods(seed: str, count: int) -> Iterator[JSON]:
+    """Yield pods that the API server takes, of several containers that ask for all sorts of resources."""
+    random = Random(seed)  # noqa: S311 - the same in each run
+    for number in range(count):
+        main = [_container(random, f"c{each}") for each in range(random.randint(1, 3))]
+        init = [_container(random, f"i{each}") for each in range(random.choice((0, 0, 1, 2, 3)))]
+        for each in init:
+            if random.random() < 0.4:
+                each["restartPolicy"] = "Always"
+        annotations = {"gpu-fraction": "0.5"} if random.random() < 0.05 else None
+        labels = {"team": random.choice(("a", "b"))} if random.random() < 0.5 else None
+        yield pod(*main, name=f"pod-{number}", init=init, annotations=annotations, labels=labels)
+
+
+def _container(random: Random, name: str) -> JSON:
+    names = random.sample(RESOURCES, random.choice((0, 1, 1, 2)))
+    return container(name, limits={each: random.choice(("0", "1", "2", "8", "1k")) for each in names})
+
+
+@cache
+def cases() -> Mapping[str, list[JSON]]:
+    """Return the pods of the shipped suites, by the folder of their policy."""
+    found: dict[str, list[JSON]] = {}
+    for directory in ("policies", "optional-policies"):
+        for files in find_suites(ROOT / directory):
+            text, file = files.suite[1], files.suite[0]
+            suite, _ = parse_suite(text, file)
+            assert suite is not None
+            pods = [{"apiVersion": "v1", "kind": "Pod", **each.pod} for each in suite.cases if each.pod]
+            found[file.rsplit("/", 2)[1]] = [each for each in pods if each["spec"].get("containers")]
+    return found
+
+
+def said_of(text: str, found: Converted) -> list[JSON]:
+    """Return the documents of a text without what the conversion has left out."""
+    kept = []
+    names = {each["metadata"]["name"] for each in found.documents if each["kind"] != "ConfigMap"}
+    for document in yaml.safe_load_all(text):
+        if document["kind"] == "GPUPolicy":
+            if document["metadata"]["name"] not in names:
+                continue
+            spec = document["spec"]
+            for key in ("mutations", "claimTemplates"):
+                spec.pop(key, None)
+            for where in (each.where for each in found.left_out):
+                match = re.fullmatch(r"spec\.(\w+)(?:\[(\d+)\])?(?:\.(\w+))?", where)
+                assert match is not None
+                field, index, below = match.groups()
+                if field == "validations" and below == "expression":
+                    spec["validations"][int(index)] = None
+                elif field == "validations":
+                    del spec["validations"][int(index)][below]
+            spec["validations"] = [each for each in spec.get("validations") or () if each is not None]
+        kept.append(document)
+    return kept
+
+
+class Both:
+    """A policy in both forms."""
+
+    def __init__(self, text: str) -> None:
+        """Convert the policies of a text, and have both forms judge."""
+        self.converted = converted(text)
+        said = map(yaml.safe_dump, said_of(text, self.converted))
+        self._gpu = snapshot(*said, objects=_NAMESPACES.values())
+        native = [each for each in self.converted.documents if each["kind"] != "ConfigMap"]
+        params = [each for each in self.converted.documents if each["kind"] == "ConfigMap"]
+        resources = Resources()
+        objects = Objects([*params, *_NAMESPACES.values()], resources, "default")
+        nowhere = ReviewContext(TopologyIndex.build([], Conventions()), Need())
+        self._resources = resources
+        self._native = NativePolicies(read(located(*native)), environment(), nowhere, objects, _NAMESPACES)
+        assert not self._native.problems, self._native.problems
+
+    def answers(self, document: JSON) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return what the GPUPolicies and the native policies say about the creation of a pod: their messages."""
+        given = deepcopy(document)
+        given["metadata"] = {"namespace": "default", **(given.get("metadata") or {})}
+        made: Any = templates(given, namespace="default")[0].pod
+        write_quantities(made)
+        request = decode_review(review(made, userInfo=USER))
+        outcome = decide.validate(request, self._gpu)
+        ours = [outcome.denial, *outcome.warnings]
+        creation, problems = creation_of(made, self._resources, namespace="default", user=USER)
+        assert creation is not None, problems
+        found = [each for each in self._native.judge(creation)[1] if each.action != "note"]
+        return tuple(filter(None, ours)), tuple(f"{each.action} {each.policy}: {each.message}" for each in found)
+
+
+def shipped_policies() -> Iterator[tuple[str, str, str]]:
+    """Yield each shipped policy: its folder, its name, and its text with the params beside it."""
+    for directory in ("policies", "optional-policies"):
+        for folder in sorted((ROOT / directory).iterdir()):
+            policies = list(yaml.safe_load_all((folder / "policy.yaml").read_text(encoding="utf-8")))
+            beside = folder / "params.yaml"
+            params = list(yaml.safe_load_all(beside.read_text(encoding="utf-8"))) if beside.exists() else []
+            for each in policies:
+                yield folder.name, each["metadata"]["name"], yaml.safe_dump_all([each, *params])

@@ -1,0 +1,79 @@
+"""People's own policies as scenes: the ValidatingAdmissionPolicies below a folder, with what they need and judge."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from podberth.kube.documents import load_documents
+from podberth.native.resources import ResourceKind, Resources
+
+from .scenes import CASE, VERSION, Document, Scene, namespace_name, plain_binding
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The documents below a folder."""
+
+    documents: tuple[Document, ...]
+
+    @classmethod
+    def below(cls, folder: Path) -> "Files":
+        """Read every YAML file; what is no document of an object, as a chart's template, is left out."""
+        found: list[Document] = []
+        for file in sorted(path for path in folder.rglob("*") if path.suffix in (".yaml", ".yml")):
+            documents, _ = load_documents(file.read_text(errors="replace"), str(file), last_wins=True)
+            found += (each.document for each in documents if _is_object(each.document))
+        return cls(tuple(found))
+
+    @property
+    def definitions(self) -> dict[str, Document]:
+        """The CustomResourceDefinitions by name."""
+        return {each["metadata"]["name"]: each for each in self._of("CustomResourceDefinition")}
+
+    @property
+    def policies(self) -> list[Document]:
+        """The policies; of two with one name both."""
+        return list(self._of("ValidatingAdmissionPolicy"))
+
+    def params(self, resources: Resources) -> Iterator[tuple[ResourceKind, Document]]:
+        """Yield the objects of the cluster, one of each name, of a policy's ``paramKind``, with their resource."""
+        kinds = {(at["apiVersion"], at["kind"]) for each in self.policies if (at := each["spec"].get("paramKind"))}
+        by_name = {(each["apiVersion"], each["kind"], each["metadata"].get("name")): each for each in self.documents}
+        for (version, kind, _), each in by_name.items():
+            resource = resources.of(version, kind)
+            if resource and not resource.namespaced and (version, kind) in kinds:
+                yield resource, each
+
+    def objects(self, number: int, kinds: Mapping[str, Any]) -> list[Document]:
+        """Return the named objects of those kinds as they would be in the namespace of a number."""
+        found = []
+        for each in self.documents:
+            metadata = each["metadata"]
+            if each.get("kind") not in kinds or "name" not in metadata or each["kind"] == "Namespace":
+                continue
+            found.append({**each, "metadata": {**metadata, "namespace": namespace_name(number)}})
+        return found
+
+    def scenes(self, start: int, count: int) -> list[Scene]:
+        """Return that many policies, from one on, each with a binding of its own for all objects in its namespace.
+
+        The policies' own bindings choose namespaces by labels that only their clusters have. A policy with a
+        ``paramKind`` gets all params of that kind. Old versions of policies are put as the newest.
+        """
+        found = []
+        for number, policy in enumerate(self.policies[start : start + count]):
+            name = f"of-files-{start + number}"
+            binding = plain_binding(name, {CASE: str(number)})
+            if policy["spec"].get("paramKind"):
+                binding["spec"]["paramRef"] = {"selector": {}, "parameterNotFoundAction": "Deny"}
+            found.append(Scene(number, {**policy, "apiVersion": VERSION, "metadata": {"name": name}}, [binding]))
+        return found
+
+    def _of(self, kind: str) -> Iterator[Document]:
+        return (each for each in self.documents if each.get("kind") == kind)
+
+
+def _is_object(document: Document) -> bool:
+    named = isinstance(document.get("apiVersion"), str) and isinstance(document.get("kind"), str)
+    return named and isinstance(document.get("metadata"), dict)

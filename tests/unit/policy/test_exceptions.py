@@ -1,0 +1,105 @@
+"""Exceptions as documents: what is refused, at which line, and when one has an effect."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from exceptions import BEFORE, END, exception
+from podberth.policy.exceptions import MOST, NEVER, compile_exceptions, of_unknown, without_effect
+from podberth.policy.parse import ParsedException, parse_policies
+from snapshots import environment
+
+
+def parsed(text: str) -> ParsedException:
+    found = parse_policies([("e.yaml", text)])
+    assert found.problems == ()
+    [one] = found.exceptions
+    return one
+
+
+def problems(text: str) -> list[str]:
+    return [str(each) for each in parse_policies([("e.yaml", text)]).problems]
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "said"),
+    [
+        ("  expiresAt: '2027-03-31T00:00:00+00:00'\n", "", "the field 'expiresAt' is required"),
+        ("2027-03-31T00:00:00+00:00", "tomorrow", "got 'tomorrow', want a time as in RFC 3339: '2027-03-31T00:00:00Z'"),
+        ("2027-03-31T00:00:00+00:00", "2027-03-31", "got '2027-03-31', want a time as in RFC 3339"),
+        ("2027-03-31T00:00:00+00:00", "2027-02-31T00:00:00Z", "got '2027-02-31T00:00:00Z', want a time as in RFC 3339"),
+        ("2027-03-31T00:00:00+00:00", "0001-01-01T00:00:00+10:00", "want a time as in RFC 3339"),
+        ("2027-03-31T00:00:00+00:00", "2027-03-31T00:00:00", "want a time as in RFC 3339"),
+        ("the driver is pinned", "' '", "got an empty message; remove it, or say what is wrong"),
+        ("  requestedBy: team-vision\n", "", "the field 'requestedBy' is required"),
+        ("team-vision", "x" * 1025, "got 1025 characters, want at most 1024"),
+        ("[shm]", "[]", "got 0 entries, want at least 1"),
+        ("[shm]", "[Shm]", "got 'Shm', want a DNS-1123 subdomain"),
+        ("[default]", "['*']", "got '*', want the name of a namespace"),
+        ("[default]", "[]", "got 0 entries, want at least 1"),
+        ("namespaces:", "namespace:", "unknown field 'namespace'; did you mean namespaces?"),
+        ("  reason", "  podSelector: {matchExpressions: [{key: a, operator: In}]}\n  reason", "In with 0 values, want"),
+    ],
+)
+def test_what_is_malformed_is_refused_and_named(line: str, other: str, said: str) -> None:
+    text = exception("e", "shm")
+    assert line in text
+    assert any(said in each for each in problems(text.replace(line, other))), problems(text.replace(line, other))
+
+
+def test_a_second_exception_of_one_name_is_refused() -> None:
+    [said] = problems(exception("e", "shm") + "---\n" + exception("e", "kai"))
+    assert "GPUPolicyException 'e' is already in e.yaml:3" in said
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("gpu.count +", "Syntax error"),
+        ("gpu.count", "want bool"),
+        ("topology.known", "topology"),
+        ("params.data == {}", "params"),
+    ],
+)
+def test_an_expression_that_does_not_compile_is_a_problem_at_its_line(expression: str, said: str) -> None:
+    one = parsed(exception("e", "shm", more=f"  expression: {expression!r}\n"))
+    compiled, found = compile_exceptions([one], environment())
+    assert compiled == ()
+    assert [(each.line, each.where) for each in found] == [(10, "spec.expression")]
+    assert said in found[0].message
+
+
+def test_an_exception_ends_at_its_end_and_not_before() -> None:
+    [compiled], _ = compile_exceptions([parsed(exception("e", "shm"))], environment())
+    assert (compiled.state(BEFORE), compiled.changes_after(BEFORE)) == ("active", END)
+    assert (compiled.state(END), compiled.changes_after(END)) == ("expired", NEVER)
+
+
+def test_an_exception_of_a_file_has_its_effect_from_a_year_before_its_end() -> None:
+    [compiled], _ = compile_exceptions([parsed(exception("e", "shm"))], environment())
+    early = END - MOST - timedelta(seconds=1)
+    assert (compiled.state(early), compiled.changes_after(early)) == ("tooLong", END - MOST)
+    assert compiled.state(END - MOST) == "active"
+
+
+def test_the_year_of_an_object_begins_with_its_creation() -> None:
+    text = exception("e", "shm").replace("{name: e}", "{name: e, creationTimestamp: '2026-03-29T00:00:00Z'}")
+    [compiled], _ = compile_exceptions([parsed(text)], environment())
+    assert (compiled.state(BEFORE), compiled.changes_after(BEFORE)) == ("tooLong", NEVER)
+    [within], _ = compile_exceptions([parsed(text.replace("03-29", "03-30"))], environment())
+    assert within.state(BEFORE) == "active"
+
+
+def test_an_exception_without_effect_says_so_at_its_end() -> None:
+    one = parsed(exception("e", "shm"))
+    assert without_effect([one], BEFORE) == ()
+    [late] = without_effect([one], END)
+    assert (late.line, late.where) == (9, "spec.expiresAt")
+    assert "has expired" in late.message
+    [early] = without_effect([one], datetime(2025, 1, 1, tzinfo=UTC))
+    assert "got more than 366 days" in early.message
+
+
+def test_a_name_of_no_policy_is_a_problem_at_its_place() -> None:
+    [found] = of_unknown([parsed(exception("e", "shm", "shn"))], ["shm"])
+    assert (found.where, found.message) == ("spec.policies[1]", "got 'shn', and there is no policy of this name")

@@ -1,0 +1,72 @@
+"""Excepting: which policies are not evaluated for the pod under review, because of exceptions that are in force.
+
+An exception is compared with the pod as the review has it, before any policy writes. If its expression fails, it does
+not hold, so that the policy is evaluated.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from ..cel.engine import Expression
+from ..errors import EvaluationError
+from ..kube import pod as pods
+from ..policy.compile import CompiledPolicy
+from ..policy.exceptions import CompiledException
+from .fingerprint import fingerprint
+from .outcome import Decision
+from .recall import footprint, read_of_pod
+from .under_review import PodUnderReview
+
+
+def excepted(under: PodUnderReview, policies: Iterable[CompiledPolicy]) -> Mapping[str, CompiledException]:
+    """Return the exceptions that hold for the pod, by the names of the ``policies`` that they except from.
+
+    Of several exceptions from one policy, it is the first by name.
+
+    Raises:
+        ValueError: the moment of the snapshot is not set (``Snapshot.at``), which is a bug.
+    """
+    snapshot = under.snapshot
+    if not snapshot.exceptions:
+        return {}
+    if snapshot.now is None:
+        raise ValueError("the snapshot has exceptions and no moment; want Snapshot.at")
+    if not snapshot.in_force:
+        return {}
+    wanted = {policy.name for policy in policies}
+    found: dict[str, CompiledException] = {}
+    labels = pods.labels(under.pod)
+    for each in snapshot.in_force:
+        named = [name for name in each.policies if name in wanted and name not in found]
+        if named and each.selects(under.request.namespace, labels) and _holds(under, each):
+            found.update(dict.fromkeys(named, each))
+    return found
+
+
+def decision_of(policy: str, exception: CompiledException) -> Decision:
+    """Return the decision that says that the policy was not evaluated."""
+    return Decision(policy, "except", text_of(exception), exception=exception.name)
+
+
+def text_of(exception: CompiledException) -> str:
+    """Return the words about an exception that holds for a pod."""
+    spec = exception.parsed.source.spec
+    return f"not evaluated: exception {exception.name} until {spec.expires_at}, for {spec.requested_by}: {spec.reason}"
+
+
+def _holds(under: PodUnderReview, exception: CompiledException) -> bool:
+    if exception.expression is None:
+        return True
+    if under.excess:
+        return False
+    expression, recall = exception.expression, under.snapshot.recall
+    read = recall.answer(("read by exception", exception.name), lambda: footprint(expression.reads))
+    values = fingerprint(under.pod, under.description, read)
+    key = None if values is None else ("exception", exception.name, values)
+    return recall.answer(key, lambda: _evaluate(under, expression))
+
+
+def _evaluate(under: PodUnderReview, expression: Expression) -> bool:
+    try:
+        return expression.evaluate(under.activation_of(None, read_of_pod(expression.reads))) is True
+    except EvaluationError:
+        return False

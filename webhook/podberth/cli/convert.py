@@ -1,0 +1,37 @@
+"""``podberth convert``: GPUPolicies as native policies, and native policies as GPUPolicies."""
+
+import argparse
+from pathlib import Path
+
+from ..cel.engine import Environment
+from ..cel.typing import NATIVE_VARIABLES
+from ..convert.folder import convert, is_other
+from ..convert.text import as_text
+from ..files.deadline import new_environment
+from ..files.loading import find_policies
+from ..policy.parse import parse_policies
+from .exitcodes import ExitCode
+from .output import talk, write_text
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the files of ``podberth convert``."""
+    parser.add_argument(
+        "paths",
+        metavar="PATH",
+        nargs="+",
+        type=Path,
+        help="files with GPUPolicies, or with native policies and their bindings; directories are read recursively",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the converted documents, and say on stderr what they leave out; return the exit code."""
+    files = find_policies(arguments.paths)
+    texts = [(file, text) for file, text in files.policies if file in files.asked]
+    of_gpu = new_environment()
+    of_native = Environment(of_gpu.schema, names=NATIVE_VARIABLES, mixes_types=False)
+    converted = convert(parse_policies(texts, is_other), of_gpu, of_native)
+    write_text(as_text(converted.documents))
+    talk(map(str, converted.left_out))
+    return ExitCode.FINDINGS if converted.left_out else ExitCode.OK

@@ -1,0 +1,202 @@
+"""Expressions of GPUPolicies as expressions of native policies, and back.
+
+``gpu.count`` and the other facts of ``gpu_facts`` become variables; a match condition, which has no variables, has
+their expressions. All other text stays as its author wrote it.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from ..cel.engine import CelProblem, CelType, CompileError, Environment, Expression, Room, Want
+from ..cel.parts import Token, tokens_of
+from ..cel.types import BOOL, DYN, OPTIONAL
+from ..cel.typing import NATIVE_VARIABLES
+from .gpu_facts import ASKED, EXPANDED, KNOWN_KINDS
+
+_CLUSTER: Final = "a native policy does not see the cluster's nodes"
+_NOT_NATIVE: Final[Mapping[str, str]] = {
+    "topology": f"topology: {_CLUSTER}",
+    "mig": f"mig: {_CLUSTER}",
+    "gang": "gang: what the pod's gang is stands in the keys and objects of many operators, which podberth reads",
+    "shell": "shell: a function of podberth's",
+    "models": "models: a function of podberth's",
+    "jsonpatch": "jsonpatch: validations have no such function",
+}
+FACT_VARIABLES: Final[Mapping[str, str]] = dict(EXPANDED.values())
+"""The expressions of the facts, by the names of their variables."""
+_FIELDS: Final = {name: field for field, (name, _) in EXPANDED.items()}
+_COMPARISONS: Final = frozenset({"==", "!="})
+_ASKED: Final = {(">", "0"): False, ("==", "0"): True}
+# Between these a comparison is an operand of its own.
+_BEFORE: Final = frozenset({"", "&&", "||", "(", "?", ":", ","})
+_BEHIND: Final = frozenset({"", "&&", "||", ")", "?", ":", ","})
+_NAMES: Final = frozenset(NATIVE_VARIABLES)
+CONDITION_NAMES: Final = _NAMES - {"namespaceObject"}
+"""The names that a match condition may use."""
+
+
+def check_facts(source: str) -> None:
+    """Check that everything that an expression reads can be said natively.
+
+    Raises:
+        CompileError: a part of it cannot be said natively.
+    """
+    tokens = tokens_of(source)
+    for index, token in enumerate(tokens):
+        if not _is_name(tokens, index):
+            continue
+        if token.text in _NOT_NATIVE:
+            raise _at(source, token, _NOT_NATIVE[token.text])
+        if token.text == "gpu":
+            why = _unsaid(tokens, index, _fact(tokens, index))
+            if why:
+                raise _at(source, token, why)
+
+
+def with_variables(source: str) -> str:
+    """Return the text with each fact of ``gpu`` as a variable of the policy."""
+    return _replaced(source, lambda name: f"variables.{name}")
+
+
+def as_condition(source: str) -> str:
+    """Return the text of a match condition, in which the expression of each fact stands in place of the fact."""
+    return _replaced(source, lambda name: f"({FACT_VARIABLES[name]})")
+
+
+def without_variables(source: str) -> str:
+    """Return the text with the facts in place of their variables: what ``with_variables`` came from."""
+    tokens, text, behind = tokens_of(source), "", 0
+    for token in tokens:
+        if token.text not in _FIELDS or not source[: token.start].endswith("variables."):
+            continue
+        start, field = token.start - len("variables."), _FIELDS[token.text]
+        fact, negated = f"gpu.{field}", False
+        if field == ASKED:
+            negated = source[:start].endswith("!")
+            fact = "gpu.count == 0" if negated else "gpu.count > 0"
+        text, behind = text + source[behind : start - negated] + fact, token.end
+    return text + source[behind:]
+
+
+def from_condition(source: str) -> str:
+    """Return the text that ``as_condition`` came from, or the same text if it came from none."""
+    for name, expression in FACT_VARIABLES.items():
+        source = source.replace(f"({expression})", f"variables.{name}")
+    return without_variables(source)
+
+
+def conjuncts(source: str) -> Iterator[str]:
+    """Yield the operands that all must be true; the whole text if it is no conjunction."""
+    tokens, depth, start = tokens_of(source), 0, 0
+    found: list[str] = []
+    for token in tokens:
+        depth += (token.text in ("(", "[", "[?", "{")) - (token.text in (")", "]", "}"))
+        if depth == 0 and token.text in ("||", "?"):
+            yield source.strip()
+            return
+        if depth == 0 and token.text == "&&":
+            found, start = [*found, source[start : token.start]], token.end
+    yield from (each.strip() for each in (*found, source[start:]))
+
+
+class Native:
+    """Compiles expressions as a native policy's, one after the other."""
+
+    def __init__(self, environment: Environment) -> None:
+        """Take the environment of native policies (``cel.typing.NATIVE_VARIABLES``)."""
+        self._environment = environment
+        self._room = Room.of_policy(None)
+        self.variables: dict[str, Expression | CelType] = {}
+        """The variables that later expressions may use."""
+
+    def compiled(self, source: str, names: frozenset[str] = _NAMES | {"variables"}) -> Expression:
+        """Return the expression compiled with any type.
+
+        Raises:
+            CompileError: it does not compile.
+        """
+        known = self.variables if "variables" in names else {}
+        return self._environment.compile(source, want=Want.ANY, variables=known, names=names, room=self._room)
+
+    def of_type(self, source: str, wanted: CelType, names: frozenset[str] = _NAMES | {"variables"}) -> Expression:
+        """Return the expression compiled, changed so that its static type is the wanted one, as upstream demands.
+
+        Raises:
+            CompileError: it does not compile, or has another type.
+        """
+        found = self.compiled(source, names)
+        if found.type == DYN:
+            return self.compiled(f"({source}) == true" if wanted == BOOL else f"string({source})", names)
+        if found.type.name == OPTIONAL:
+            message = f"got {found.type}, want {wanted}: a native policy takes no optional value"
+            raise CompileError((CelProblem(1, 1, message),))
+        return found
+
+
+class _Fact(NamedTuple):
+    """A fact that an expression reads: its key in ``EXPANDED``, and where its text ends."""
+
+    field: str
+    last: int
+    """The index of its last token."""
+    negated: bool = False
+
+
+def _fact(tokens: Sequence[Token], index: int) -> _Fact:
+    """Return the fact at the name ``gpu``; whether the pod asks for anything has a shorter text than how much."""
+    field = _text(tokens, index + 2) if _text(tokens, index + 1) == "." else ""
+    compared = (_text(tokens, index + 3), _text(tokens, index + 4))
+    stands_alone = _text(tokens, index - 1) in _BEFORE and _text(tokens, index + 5) in _BEHIND
+    if field == "count" and compared in _ASKED and stands_alone:
+        return _Fact(ASKED, index + 4, _ASKED[compared])
+    return _Fact(field, index + 2)
+
+
+def _unsaid(tokens: Sequence[Token], index: int, fact: _Fact) -> str:
+    if fact.field not in EXPANDED:
+        what = f"gpu.{fact.field}" if fact.field else "gpu"
+        return f"{what}: no expression over the pod gives it"
+    if fact.field == "kind" and not _compares_with_a_known_kind(tokens, index):
+        known = ", ".join(sorted(KNOWN_KINDS))
+        return f"gpu.kind: whether a claim is for accelerators is not in the pod; compare it with {known}"
+    return ""
+
+
+def _replaced(source: str, by: Callable[[str], str]) -> str:
+    """Return the text with what ``by`` makes of the name of each fact's variable."""
+    tokens, text, behind = tokens_of(source), "", 0
+    for index, token in enumerate(tokens):
+        if token.text == "gpu" and _is_name(tokens, index):
+            fact = _fact(tokens, index)
+            made = "!" * fact.negated + by(EXPANDED[fact.field][0])
+            text, behind = text + source[behind : token.start] + made, tokens[fact.last].end
+    return text + source[behind:]
+
+
+def _is_name(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether a token is a name of its own: neither a field nor a key."""
+    return index == 0 or tokens[index - 1].text not in (".", ".?")
+
+
+def _text(tokens: Sequence[Token], index: int) -> str:
+    return tokens[index].text if 0 <= index < len(tokens) else ""
+
+
+def _compares_with_a_known_kind(tokens: Sequence[Token], index: int) -> bool:
+    """Return whether the ``gpu.kind`` at ``index`` is compared with literals that its expression can give."""
+    compares, other = _text(tokens, index + 3), _text(tokens, index + 4)
+    if _text(tokens, index - 1) == "+":
+        return False
+    if compares in _COMPARISONS:
+        return _is_kind(other) and _text(tokens, index + 5) not in ("+", ".")
+    among = [each.text for each in tokens[index + 5 :]] if (compares, other) == ("in", "[") else []
+    return "]" in among and all(map(_is_kind, among[: among.index("]") : 2]))
+
+
+def _is_kind(literal: str) -> bool:
+    return literal[1:-1] in KNOWN_KINDS and literal[:1] in "'\""
+
+
+def _at(source: str, token: Token, why: str) -> CompileError:
+    head = source[: token.start]
+    return CompileError((CelProblem(head.count("\n") + 1, len(head) - head.rfind("\n"), why),))

@@ -1,0 +1,49 @@
+"""All documents of some files, each converted to the other kind."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..cel.engine import Environment, Room, never
+from ..errors import PolicyError
+from ..native.documents import Located, is_native, read
+from ..native.model import VALIDATING, VALIDATING_BINDING
+from ..policy.compile import CompiledPolicy
+from ..policy.parse import ParsedPolicies
+from .from_native import from_native
+from .result import Converted
+from .to_native import to_native
+
+
+def is_other(document: Mapping[str, Any]) -> bool:
+    """Return whether a document is no GPUPolicy and no ConfigMap, and can be converted."""
+    return is_native(document)
+
+
+def convert(parsed: ParsedPolicies, of_gpu: Environment, of_native: Environment) -> Converted:
+    """Return GPUPolicies as native policies, native policies as GPUPolicies, and params as they are.
+
+    Args:
+        parsed: the files; native documents are among ``others``.
+        of_gpu: the environment of GPUPolicies.
+        of_native: the environment of native policies.
+
+    Raises:
+        PolicyError: a document cannot be read, or is a GPUPolicy that does not compile.
+    """
+    located = [Located.of(file, each) for file, each in parsed.others]
+    validating = [each for each in located if each.content["kind"] in (VALIDATING, VALIDATING_BINDING)]
+    problems = [*parsed.problems, *read(validating).problems]
+    for each in parsed.policies:
+        problems += CompiledPolicy(each, of_gpu, Room.of_policy(None)).check(never, priced=False)
+    if problems:
+        raise PolicyError(tuple(sorted(problems)))
+    made = [*(to_native(each, of_native) for each in parsed.policies), from_native(validating, of_gpu)]
+    found = Converted([document for each in made for document in each.documents])
+    found.documents += [dict(each) for _, each in sorted(parsed.params.items())]
+    found.left_out += [problem for each in made for problem in each.left_out]
+    for other in located:
+        if other not in validating:
+            message = f"left out: {other.content['kind']} is not converted"
+            found.left_out.append(other.positions.problem(other.file, ("kind",), message))
+    found.left_out.sort()
+    return found

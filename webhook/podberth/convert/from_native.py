@@ -1,0 +1,237 @@
+"""A ValidatingAdmissionPolicy with its bindings as GPUPolicies, one for each binding."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from ..cel.engine import Environment, Room, never
+from ..errors import Problem
+from ..kube.positions import Path
+from ..kube.unchecked import mapping_at
+from ..native.documents import Located
+from ..native.model import VALIDATING, VALIDATING_BINDING
+from ..policy.compile import CompiledPolicy
+from ..policy.model import GPUPolicy
+from ..policy.parse import ParsedPolicy
+from ..policy.refusals import refusals
+from ..policy.wording import explain
+from ..wellknown import API_VERSION, POLICY_KIND
+from .expressions import FACT_VARIABLES, from_condition, without_variables
+from .result import Converted, Document
+from .to_native import DESCRIPTION, EXEMPT, NO_MIRROR_POD, OF_GPU_SCOPE, default_message
+
+_PODS: Final = frozenset({"pods", "pods/ephemeralcontainers"})
+_ASKED: Final[Mapping[str, frozenset[str]]] = {
+    "apiGroups": frozenset({""}),
+    "apiVersions": frozenset({"v1"}),
+    "operations": frozenset({"CREATE", "UPDATE"}),
+    "resources": _PODS,
+}
+"""What podberth is asked about, by the lists of a rule."""
+_NOT_WRITTEN: Final = "; so the policy is not written"
+_PODS_ALONE: Final = "podberth is asked about creations and updates of pods alone"
+_BELOW_A_LIST: Final = 2
+_EXPRESSIONS: Final = frozenset({"expression", "messageExpression", "valueExpression"})
+
+
+def from_native(documents: Sequence[Located], environment: Environment) -> Converted:
+    """Return native policies as GPUPolicies.
+
+    Args:
+        documents: policies and bindings that the API server accepts (``native.documents.read``).
+        environment: that of GPUPolicies.
+    """
+    converted = Converted()
+    bindings = [each for each in documents if each.content["kind"] == VALIDATING_BINDING]
+    names: set[str] = set()
+    for policy in (each for each in documents if each.content["kind"] == VALIDATING):
+        name = policy.content["metadata"]["name"]
+        names.add(name)
+        own = [each for each in bindings if each.content["spec"]["policyName"] == name]
+        if not own:
+            _leave_out(converted, policy, (), "no binding of it is given, so it judges nothing; so it is not written")
+        for binding in own:
+            _Pair(policy, binding, environment, converted).add(alone=len(own) == 1)
+    for binding in bindings:
+        if binding.content["spec"]["policyName"] not in names:
+            _leave_out(converted, binding, ("spec", "policyName"), "no such policy is given")
+    converted.left_out.sort()
+    return converted
+
+
+class _Pair:
+    """A policy with one of its bindings."""
+
+    def __init__(self, policy: Located, binding: Located, environment: Environment, converted: Converted) -> None:
+        self._policy, self._binding = policy, binding
+        self._spec: Document = policy.content["spec"]
+        self._bound: Document = binding.content["spec"]
+        self._environment, self._converted = environment, converted
+
+    def add(self, *, alone: bool) -> None:
+        """Add the GPUPolicy, or why there is none. The only binding leaves the policy its name."""
+        rules, narrowed = self._rules()
+        if refused := [*self._refused(), *([] if rules else [(_RULES, _PODS_ALONE + _NOT_WRITTEN)])]:
+            for path, why in refused:
+                _leave_out(self._converted, self._policy, path, why)
+            return
+        if any(each in self._bound.get("matchResources", {}) for each in ("resourceRules", "excludeResourceRules")):
+            why = "a GPUPolicy has one list of rules; so the policy is not written"
+            _leave_out(self._converted, self._binding, ("spec", "matchResources"), why)
+            return
+        document = self._document(rules, alone=alone)
+        problems = self._problems(document)
+        self._converted.left_out += problems
+        if problems:
+            return
+        self._converted.documents.append(document)
+        for path, why in narrowed:
+            _leave_out(self._converted, self._policy, path, why)
+
+    def _refused(self) -> Iterator[tuple[Path, str]]:
+        kind = self._spec.get("paramKind")
+        if kind and (kind.get("apiVersion"), kind.get("kind")) != ("v1", "ConfigMap"):
+            yield ("spec", "paramKind"), "the params of a GPUPolicy are ConfigMaps; so the policy is not written"
+        elif kind and not self._bound.get("paramRef"):
+            yield ("spec", "paramKind"), "its binding names no params; so the policy is not written"
+
+    def _rules(self) -> tuple[list[Document], list[tuple[Path, str]]]:
+        """Return the rules about pods, and what the others are about."""
+        found, narrowed = [], list[tuple[Path, str]]()
+        for index, rule in enumerate(self._spec["matchConstraints"]["resourceRules"]):
+            about = any(each.partition("/")[0] in ("pods", "*") for each in rule["resources"])
+            within = all("*" in rule[key] or _ASKED[key] & set(rule[key]) for key in _ASKED if key != "resources")
+            if about and within:
+                found.append(rule)
+            if not all(set(rule[key]) <= _ASKED[key] for key in _ASKED):
+                narrowed.append(((*_RULES, index), _PODS_ALONE))
+        return found, narrowed
+
+    def _document(self, rules: list[Document], *, alone: bool) -> Document:
+        metadata = self._policy.content["metadata"]
+        annotations = dict(metadata.get("annotations") or {})
+        description = annotations.pop(DESCRIPTION, None)
+        name = metadata["name"] if alone else f"{metadata['name']}.{self._binding.content['metadata']['name']}"
+        conditions = list(self._spec.get("matchConditions") or ())
+        scope = "GPU" if OF_GPU_SCOPE in conditions else "All"
+        params = self._spec.get("paramKind")
+        spec = {
+            "description": description,
+            "scope": scope if scope == "All" else None,
+            "matchConstraints": self._constraints(rules),
+            "matchConditions": [
+                {**each, "expression": from_condition(each["expression"])} for each in _stated(conditions)
+            ],
+            "paramKind": params,
+            "paramRef": self._bound.get("paramRef") if params else None,
+            "variables": list(_texts(_own(self._spec.get("variables") or ()))),
+            "validations": list(_texts(self._spec.get("validations") or ())),
+            "validationActions": self._bound["validationActions"] if self._spec.get("validations") else None,
+            "auditAnnotations": list(_texts(self._spec.get("auditAnnotations") or ())),
+            "failurePolicy": "Ignore" if self._spec.get("failurePolicy") == "Ignore" else None,
+        }
+        named = {"name": name, "labels": metadata.get("labels"), "annotations": annotations}
+        document = {"apiVersion": API_VERSION, "kind": POLICY_KIND}
+        return deepcopy({**document, "metadata": _present(named), "spec": _present(spec)})
+
+    def _constraints(self, rules: list[Document]) -> Document:
+        own, bound = self._spec["matchConstraints"], self._bound.get("matchResources") or {}
+        every = [rule for rule in rules if not _is_default(rule)]
+        made = {
+            "resourceRules": rules if every or len(rules) > 1 else None,
+            "excludeResourceRules": own.get("excludeResourceRules"),
+            **{key: _both(own.get(key), bound.get(key)) for key in ("namespaceSelector", "objectSelector")},
+            "matchPolicy": "Exact" if own.get("matchPolicy") == "Exact" else None,
+        }
+        return _present(made)
+
+    def _problems(self, document: Document) -> list[Problem]:
+        """Return what a GPUPolicy cannot say, at its place in the native policy, which has the same paths."""
+        try:
+            model = GPUPolicy.model_validate(document)
+        except ValidationError as error:
+            return [self._problem(path, why, of_key=key) for path, key, why in explain(error, GPUPolicy)]
+        if found := refusals(model):
+            return [self._problem(path, why) for path, why in found]
+        placed = _Placed(model, self._policy.file, self._policy.positions, self._original)
+        problems = CompiledPolicy(placed, self._environment, Room.of_policy(None)).check(never)
+        return [replace(each, message=f"left out: {each.message}{_NOT_WRITTEN}") for each in problems]
+
+    def _problem(self, path: Path, why: str, *, of_key: bool = False) -> Problem:
+        message = f"left out: {why}{_NOT_WRITTEN}"
+        return self._policy.positions.problem(self._policy.file, self._original(path), message, of_key=of_key)
+
+    def _original(self, path: Path) -> Path:
+        """Return the path in the native policy of a path in the GPUPolicy, which lacks what stood for its own words."""
+        lists = {
+            "variables": (_own, self._spec.get("variables") or ()),
+            "matchConditions": (_stated, self._spec.get("matchConditions") or ()),
+        }
+        if len(path) <= _BELOW_A_LIST or path[1] not in lists or not isinstance(path[2], int):
+            return path
+        among, entries = lists[path[1]]
+        kept = list(among(entries))
+        return (*path[:2], list(entries).index(kept[path[2]]), *path[3:])
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed(ParsedPolicy):
+    """A GPUPolicy whose problems stand in the native policy that it came from."""
+
+    original: Callable[[Path], Path]
+
+    def problem(self, path: Path, line: int, column: int, message: str) -> Problem:
+        """Return a problem within the native policy's expression."""
+        return ParsedPolicy.problem(self, self.original(path), line, column, message)
+
+
+_RULES: Final[Path] = ("spec", "matchConstraints", "resourceRules")
+
+
+def _leave_out(converted: Converted, document: Located, path: Path, why: str) -> None:
+    converted.left_out.append(document.positions.problem(document.file, path, f"left out: {why}"))
+
+
+def _own(variables: Iterable[Document]) -> Iterator[Document]:
+    """Yield the variables that are not facts of ``gpu``."""
+    return (each for each in variables if FACT_VARIABLES.get(each["name"]) != each["expression"])
+
+
+def _texts(entries: Iterable[Document]) -> Iterator[Document]:
+    """Yield the entries with the facts of ``gpu`` in their expressions, without what GPUPolicies say by themselves."""
+    for each in entries:
+        made = {key: without_variables(value) if key in _EXPRESSIONS else value for key, value in each.items()}
+        expression = made.get("expression", "")
+        is_default = made.get("messageExpression") or "\n" not in expression.strip()
+        if made.get("message") == default_message(expression) and is_default:
+            del made["message"]
+        yield _present(made)
+
+
+def _stated(conditions: Iterable[Document]) -> Iterator[Document]:
+    """Yield the conditions that do not stand for a word of GPUPolicies."""
+    return (each for each in conditions if each not in (NO_MIRROR_POD, OF_GPU_SCOPE))
+
+
+def _is_default(rule: Document) -> bool:
+    listed = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    return {key: value for key, value in rule.items() if (key, value) != ("scope", "*")} == listed
+
+
+def _both(one: Document | None, other: Document | None) -> Document | None:
+    """Return the selector that selects what both select, without the namespaces that podberth is never asked about."""
+    found = dict(one or {})
+    if other:
+        labels = (
+            {"key": key, "operator": "In", "values": [value]} for key, value in mapping_at(other, "matchLabels").items()
+        )
+        found["matchExpressions"] = [*found.get("matchExpressions", ()), *labels, *other.get("matchExpressions", ())]
+    found["matchExpressions"] = [each for each in found.get("matchExpressions", ()) if each not in EXEMPT]
+    return _present(found) or None
+
+
+def _present(fields: Mapping[str, Any]) -> Document:
+    return {key: value for key, value in fields.items() if value not in (None, [], {}, "")}

@@ -1,0 +1,303 @@
+"""A GPUPolicy as a ValidatingAdmissionPolicy with its binding."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from ..cel.compile_limits import MAX_EXPRESSION_BYTES
+from ..cel.engine import BOOL, STRING, CelProblem, CompileError, Environment
+from ..kube.positions import Path
+from ..native.model import API_VERSION, VALIDATING, VALIDATING_BINDING
+from ..policy.model import Rule
+from ..policy.parse import ParsedPolicy
+from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
+from .expressions import CONDITION_NAMES, FACT_VARIABLES, Native, as_condition, check_facts, conjuncts, with_variables
+from .gpu_facts import NO_DIALECT
+from .result import Converted, Document
+
+DESCRIPTION: Final = "kubernetes.io/description"
+"""The annotation for a description of any object (kubernetes.io, labels-annotations-taints)."""
+EXEMPT: Final = (
+    {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": list(EXEMPT_NAMESPACES)},
+    {"key": EXEMPT_LABEL, "operator": "DoesNotExist"},
+)
+"""The namespaces that the webhook configurations exempt, as requirements of a selector."""
+NO_MIRROR_POD: Final = {
+    "name": "no-mirror-pod",
+    "expression": "!('kubernetes.io/config.mirror' in object.metadata.?annotations.orValue({}))",
+}
+"""The condition of the webhook configurations that the pod is none of a file on a node."""
+OF_GPU_SCOPE: Final = {"name": "no-sharing-dialect", "expression": NO_DIALECT}
+"""The part of ``scope: GPU`` that is in the pod."""
+_NOT_WRITTEN: Final = "; so the policy is not written"
+_RESOURCES: Final = ("pods", "pods/ephemeralcontainers")
+_OPERATIONS: Final = ("CREATE", "UPDATE")
+# Conditions that hold only for a pod that asks for accelerators by a resource.
+_ASKS: Final = re.compile(
+    r"gpu\.(?:count|perContainer) (?:> \d+|>= [1-9]\d*|!= 0|== [1-9]\d*)"
+    r"|gpu\.vendor == '[a-z]+'|gpu\.vendor != ''|gpu\.kind == '(?:whole|mig|shared|mixed)'"
+    r"|gpu\.(?:vendor|kind) in \['[a-z]+'(?:, '[a-z]+')*\]"
+)
+
+
+def to_native(parsed: ParsedPolicy, environment: Environment) -> Converted:
+    """Return a policy as native documents.
+
+    ``environment`` is that of native policies. The policy must have compiled as a GPUPolicy.
+    """
+    return _Conversion(parsed, environment).run()
+
+
+class _NotSaidError(Exception):
+    """The policy as a whole cannot be said; its reason has been noted."""
+
+
+class _Conversion:
+    """The conversion of one policy."""
+
+    def __init__(self, parsed: ParsedPolicy, environment: Environment) -> None:
+        self._parsed, self._spec = parsed, parsed.policy.spec
+        self._native = Native(environment)
+        self._converted = Converted()
+        self._unsaid: dict[str, str] = {}
+        """Why a variable cannot be said, by its name."""
+        self._variables: dict[str, str] = {}
+        """The native text of each variable that can be said."""
+        self._used: set[str] = set()
+
+    def run(self) -> Converted:
+        """Return the documents and what they leave out."""
+        for index in range(len(self._spec.mutations)):
+            self._leave_out(("mutations", index), "a ValidatingAdmissionPolicy writes nothing")
+        try:
+            self._whole()
+            if self._spec.validations or self._spec.audit_annotations:
+                self._validating()
+        except _NotSaidError:
+            pass
+        self._converted.left_out.sort()
+        return self._converted
+
+    def _whole(self) -> None:
+        """Refuse the policies of which no part can be said alone."""
+        if self._spec.disabled:
+            self._refuse(
+                ("disabled",), "a native policy that is off is one without a binding; delete the binding instead"
+            )
+        if self._spec.rollout is not None:
+            self._refuse(("rollout",), "a native policy applies to all workloads")
+        for index, each in enumerate(self._spec.variables):
+            if each.name in FACT_VARIABLES:
+                self._refuse(("variables", index, "name"), f"{each.name} is the name of a converted fact; rename it")
+
+    def _validating(self) -> None:
+        conditions = list(self._conditions())
+        self._read_variables()
+        validations = list(self._validations())
+        annotations = list(self._audit_annotations())
+        if not validations and not annotations:
+            return
+        self._name_differences()
+        spec = {
+            "failurePolicy": self._spec.failure_policy,
+            "paramKind": _dumped(self._spec.param_kind),
+            "matchConstraints": self._constraints(),
+            "matchConditions": conditions,
+            "variables": list(self._needed()),
+            "validations": validations,
+            "auditAnnotations": annotations,
+        }
+        metadata = self._parsed.policy.metadata
+        described = {DESCRIPTION: self._spec.description} if self._spec.description else {}
+        labels, annotated = dict(metadata.labels), {**metadata.annotations, **described}
+        named = {"name": metadata.name, **_present({"labels": labels, "annotations": annotated})}
+        self._converted.documents += [
+            {"apiVersion": API_VERSION, "kind": VALIDATING, "metadata": named, "spec": _present(spec)},
+            self._binding(),
+        ]
+
+    def _name_differences(self) -> None:
+        if self._spec.failure_policy == "Ignore":
+            self._leave_out(("failurePolicy",), "Ignore: the warning about an error; natively it is silent")
+
+    def _binding(self) -> Document:
+        spec = {
+            "policyName": self._parsed.policy.name,
+            # Without validations it is about errors of conditions alone, which a GPUPolicy lets pass, too.
+            "validationActions": list(self._spec.validation_actions) or ["Audit"],
+            "paramRef": _dumped(self._spec.param_ref),
+        }
+        metadata = {"name": self._parsed.policy.name}
+        return {"apiVersion": API_VERSION, "kind": VALIDATING_BINDING, "metadata": metadata, "spec": _present(spec)}
+
+    # ---- requests -----------------------------------------------------------------------------------------------
+
+    def _constraints(self) -> Document:
+        constraints = self._spec.match_constraints
+        rules = [found for each in constraints.resource_rules if (found := _rule(each)) is not None]
+        selector = _dumped(constraints.namespace_selector) or {}
+        selector["matchExpressions"] = [*selector.get("matchExpressions", ()), *EXEMPT]
+        return _present(
+            {
+                "resourceRules": rules,
+                "excludeResourceRules": [_dumped(each) for each in constraints.exclude_resource_rules],
+                "namespaceSelector": selector,
+                "objectSelector": _dumped(constraints.object_selector),
+                "matchPolicy": "Exact" if constraints.match_policy == "Exact" else None,
+            }
+        )
+
+    def _conditions(self) -> Iterator[Document]:
+        """Yield the conditions.
+
+        Raises:
+            _NotSaidError: one of them cannot be said, so that the policy would apply to more pods.
+        """
+        if not any(_rule(each) for each in self._spec.match_constraints.resource_rules):
+            self._refuse(("matchConstraints", "resourceRules"), "no rule is about pods that podberth is asked about")
+        yield dict(NO_MIRROR_POD)
+        if self._spec.scope == "GPU":
+            yield dict(OF_GPU_SCOPE)
+            said = (
+                " ".join(part.split()) for each in self._spec.match_conditions for part in conjuncts(each.expression)
+            )
+            if not any(map(_ASKS.fullmatch, said)):
+                why = "GPU: a native policy knows neither claims for accelerators nor gangs; say scope: All, or begin "
+                self._refuse(("scope",), f"{why}a condition with gpu.count > 0 &&")
+        for index, each in enumerate(self._spec.match_conditions):
+            path: Path = ("matchConditions", index, "expression")
+            try:
+                check_facts(each.expression)
+                texts = [self._condition(part) for part in _parts(each.expression)]
+            except CompileError as error:
+                message = f"{error.problems[0].message}{_NOT_WRITTEN}"
+                self._leave_out(path, message, error.problems[0])
+                raise _NotSaidError from error
+            for number, text in enumerate(texts, 1):
+                yield {"name": each.name if number == 1 else f"{each.name}-{number}", "expression": text}
+
+    def _condition(self, source: str) -> str:
+        return self._native.of_type(as_condition(source), BOOL, CONDITION_NAMES).source
+
+    # ---- expressions --------------------------------------------------------------------------------------------
+
+    def _read_variables(self) -> None:
+        for name, source in FACT_VARIABLES.items():
+            self._native.variables[name] = self._native.compiled(source)
+        for each in self._spec.variables:
+            try:
+                text = self._text(each.expression)
+                self._native.variables[each.name] = self._native.compiled(text)
+            except CompileError as error:
+                self._unsaid[each.name] = error.problems[0].message
+            else:
+                self._variables[each.name] = text
+
+    def _text(self, source: str) -> str:
+        """Return the native text of an expression that may use variables.
+
+        Raises:
+            CompileError: it cannot be said.
+        """
+        for name, why in self._unsaid.items():
+            if found := re.search(rf"\bvariables\s*\.\s*{name}\b", source):
+                head = source[: found.start()]
+                line, column = head.count("\n") + 1, found.start() - head.rfind("\n")
+                raise CompileError((CelProblem(line, column, f"variables.{name}: {why}"),))
+        check_facts(source)
+        return with_variables(source)
+
+    def _of_type(self, source: str, wanted: Any) -> str:
+        found = self._native.of_type(self._text(source), wanted)
+        self._used |= {path[1] for path in found.reads if path[0] == "variables" and len(path) > 1}
+        return found.source
+
+    def _validations(self) -> Iterator[Document]:
+        for index, each in enumerate(self._spec.validations):
+            path: Path = ("validations", index)
+            try:
+                expression = self._of_type(each.expression, BOOL)
+            except CompileError as error:
+                self._leave_out((*path, "expression"), error.problems[0].message, error.problems[0])
+                continue
+            computed = None
+            try:
+                computed = self._of_type(each.message_expression, STRING) if each.message_expression else None
+            except CompileError as error:
+                self._leave_out((*path, "messageExpression"), error.problems[0].message, error.problems[0])
+            reason = each.reason if each.reason != "Unauthorized" else "Invalid"
+            if reason != each.reason:
+                self._leave_out(
+                    (*path, "reason"), "Unauthorized: native policies have no such reason; written as Invalid"
+                )
+            message = each.message
+            if message is None and ("\n" in expression.strip() or expression != each.expression):
+                message = default_message(each.expression)
+            made = {"expression": expression, "message": message, "messageExpression": computed}
+            yield _present({**made, "reason": reason if reason != "Invalid" else None})
+
+    def _audit_annotations(self) -> Iterator[Document]:
+        for index, each in enumerate(self._spec.audit_annotations):
+            try:
+                yield {"key": each.key, "valueExpression": self._of_type(each.value_expression, STRING)}
+            except CompileError as error:
+                path: Path = ("auditAnnotations", index, "valueExpression")
+                self._leave_out(path, error.problems[0].message, error.problems[0])
+
+    def _needed(self) -> Iterator[Document]:
+        """Yield the variables that some expression uses, each before its users."""
+        every = {**FACT_VARIABLES, **self._variables}
+        for name in reversed(every):
+            if name in self._used:
+                reads = self._native.compiled(every[name]).reads
+                self._used |= {path[1] for path in reads if path[0] == "variables" and len(path) > 1}
+        yield from ({"name": name, "expression": source} for name, source in every.items() if name in self._used)
+
+    # ---- what is left out ---------------------------------------------------------------------------------------
+
+    def _leave_out(self, path: Path, why: str, at: CelProblem | None = None) -> None:
+        line, column = (at.line, at.column) if at is not None else (1, 1)
+        self._converted.left_out.append(self._parsed.problem(("spec", *path), line, column, f"left out: {why}"))
+
+    def _refuse(self, path: Path, why: str) -> None:
+        self._leave_out(path, f"{why}{_NOT_WRITTEN}")
+        raise _NotSaidError
+
+
+def _parts(condition: str) -> list[str]:
+    """Return a condition whole, or as several that must all be true if its facts make one text too long."""
+    is_long = len(as_condition(condition).encode()) > MAX_EXPRESSION_BYTES
+    return list(conjuncts(condition)) if is_long else [condition]
+
+
+def default_message(expression: str) -> str:
+    """Return the message of a validation of a GPUPolicy that states none, in one line."""
+    return f"failed expression: {' '.join(expression.split())}"
+
+
+def _rule(rule: Rule) -> Document | None:
+    """Return the part of a rule that podberth is asked about; None if there is none."""
+    operations = [each for each in _OPERATIONS if {"*", each} & set(rule.operations)]
+    resources = [each for each in _RESOURCES if _names(rule, each)]
+    if not (operations and resources and {"*", ""} & set(rule.api_groups) and {"*", "v1"} & set(rule.api_versions)):
+        return None
+    if rule.scope == "Cluster":
+        return None
+    found = {"apiGroups": [""], "apiVersions": ["v1"], "operations": operations, "resources": resources}
+    return _present({**found, "resourceNames": list(rule.resource_names)})
+
+
+def _names(rule: Rule, resource: str) -> bool:
+    name, _, sub = resource.partition("/")
+    wanted = {name, "*"} if not sub else {resource, f"*/{sub}"}
+    return bool((wanted | {f"{name}/*", "*/*"}) & set(rule.resources))
+
+
+def _dumped(model: Any) -> Any:
+    """Return a part of the policy as its document has it, without defaults."""
+    return None if model is None else model.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+def _present(fields: Mapping[str, Any]) -> Document:
+    """Return the fields that have a content."""
+    return {key: value for key, value in fields.items() if value not in (None, [], {}, "")}

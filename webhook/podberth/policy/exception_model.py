@@ -1,0 +1,101 @@
+"""The exception object: the content of a GPUPolicyException document, as frozen models.
+
+This module refuses invalid values of single fields; ``exceptions`` compiles the expression and knows the year that an
+exception may last. The docstring of a field is also its description in docs/exceptions.md and in the CRD.
+"""
+
+import re
+from datetime import datetime
+from functools import cached_property
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from ..kube.object_names import MAX_LABEL, is_label
+from ..wellknown import API_VERSION, EXCEPTION_KIND
+from .model import LabelSelector, Metadata
+from .text_fields import BoolExpression, Message, Model, Subdomain
+from .wording import shown
+
+MAX_NAMES = 64
+"""The limit of the policies, and of the namespaces, of one exception; a list that is longer has several reasons."""
+MAX_TEXT = 1024
+"""The limit of ``reason`` and ``requestedBy``, in characters: a paragraph, or a link."""
+# RFC 3339, section 5.6, as the API server's format date-time accepts it (k8s.io/kube-openapi strfmt).
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})")
+
+
+def _label(value: str) -> str:
+    if not is_label(value):
+        wanted = f"a DNS-1123 label: lower-case letters, digits and '-', at most {MAX_LABEL} characters"
+        raise PydanticCustomError("name", f"got {value!r}, want the name of a namespace, {wanted}")
+    return value
+
+
+def _time(value: object) -> object:
+    found = value if isinstance(value, str) and _TIME.fullmatch(value) else None
+    try:
+        if found is not None and datetime.fromisoformat(found).utctimetuple():
+            return found
+    except (ValueError, OverflowError):  # no such day, or one before the year 1 in UTC
+        pass
+    raise PydanticCustomError("time", f"got {shown(value)}, want a time as in RFC 3339: '2027-03-31T00:00:00Z'")
+
+
+Namespace = Annotated[
+    str,
+    AfterValidator(_label),
+    WithJsonSchema({"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "maxLength": MAX_LABEL}),
+]
+Time = Annotated[str, BeforeValidator(_time), WithJsonSchema({"type": "string", "format": "date-time"})]
+Text = Annotated[Message, Field(max_length=MAX_TEXT)]
+
+
+class ExceptionSpec(Model):
+    """The content of the exception. It holds for a pod if all of namespaces, podSelector and expression hold."""
+
+    policies: Annotated[tuple[Subdomain, ...], Field(min_length=1, max_length=MAX_NAMES)]
+    """The names of the policies that are not evaluated for the pods."""
+    namespaces: Annotated[tuple[Namespace, ...], Field(min_length=1, max_length=MAX_NAMES)]
+    """The namespaces of the pods, by name; there is no pattern that stands for all."""
+    pod_selector: LabelSelector = LabelSelector()
+    """Labels of the pods; empty: all pods of the namespaces."""
+    expression: BoolExpression | None = None
+    """CEL over `object`, `oldObject`, `request`, `gpu` and `gang`, as matchConditions see them; it must be true. Where
+    it fails, the exception does not hold."""
+    reason: Text
+    """Why the policies may be passed over; one line, for instance a link to the ticket."""
+    requested_by: Text
+    """Who asked for the exception: a team, or an address."""
+    expires_at: Time
+    """The end, in RFC 3339; from this instant on the exception has no effect. At most 366 days after its creation."""
+
+
+class GPUPolicyException(Model):
+    """An exception from policies, as a file or as an object of the cluster."""
+
+    api_version: Literal[API_VERSION]  # type: ignore[valid-type]
+    """The version of the format."""
+    kind: Literal[EXCEPTION_KIND]  # type: ignore[valid-type]
+    """The kind of the document."""
+    metadata: Metadata
+    """The name, and fields of the API server."""
+    spec: ExceptionSpec
+    """The content of the exception."""
+
+    @property
+    def name(self) -> str:
+        """The exception's name."""
+        return self.metadata.name
+
+    @cached_property
+    def expires_at(self) -> datetime:
+        """The end of the exception, with a time zone."""
+        return datetime.fromisoformat(self.spec.expires_at)
+
+    @cached_property
+    def created_at(self) -> datetime | None:
+        """The time at which the API server created the object; None for one of a file."""
+        created = self.metadata.creation_timestamp
+        return datetime.fromisoformat(created) if isinstance(created, str) and _TIME.fullmatch(created) else None
