@@ -7,23 +7,21 @@ Its schema is that of ``policy.exception_model``, made structural as ``policy_cr
 /validate-policy sees to it that an exception lasts a year at most: a rule of a CRD does not see ``creationTimestamp``.
 """
 
-import inspect
 import sys
 from typing import Any
 
+from crd import definition, root_of
 from generated import main
 from policy_crd import structural
-from policy_schema import described
-from pydantic import BaseModel
+from policy_schema import described, models_of
 
 from podberth.kube.yaml_text import as_yaml
 from podberth.policy import exception_model, model
 from podberth.policy.exception_model import GPUPolicyException
-from podberth.wellknown import API_VERSION, EXCEPTION_KIND
+from podberth.wellknown import EXCEPTION_KIND
 
 PAGE = "manifests/base/gpupolicyexception-crd.yaml"
 _HEAD = "# Written by tools/exception_crd.py: the models of podberth.policy.exception_model.\n"
-_GROUP, _, _VERSION = API_VERSION.partition("/")
 _COLUMNS = (
     ("Policies", "string", ".spec.policies"),
     ("Namespaces", "string", ".spec.namespaces"),
@@ -42,42 +40,13 @@ def crd() -> dict[str, Any]:
         "singular": "gpupolicyexception",
         "shortNames": ["gpolex"],
     }
-    version = {
-        "name": _VERSION,
-        "served": True,
-        "storage": True,
-        "additionalPrinterColumns": [{"name": name, "type": of, "jsonPath": path} for name, of, path in _COLUMNS],
-        "schema": {"openAPIV3Schema": _root()},
-    }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        # Exceptions outlive the chart that brought their definition, as policies do.
-        "metadata": {"name": f"{names['plural']}.{_GROUP}", "annotations": {"helm.sh/resource-policy": "keep"}},
-        "spec": {"group": _GROUP, "names": names, "scope": "Cluster", "versions": [version]},
-    }
+    return definition(names, _COLUMNS, _root())
 
 
 def _root() -> dict[str, Any]:
-    models = {
-        name: each
-        for module in (model, exception_model)
-        for name, each in vars(module).items()
-        if inspect.isclass(each) and issubclass(each, BaseModel)
-    }
-    made = described(GPUPolicyException, models)
+    made = described(GPUPolicyException, models_of(model, exception_model))
     spec = structural({"$ref": "#/$defs/ExceptionSpec"}, made["$defs"], "exception")
-    return {
-        "type": "object",
-        "description": made["description"],
-        "required": ["spec"],
-        "properties": {
-            "apiVersion": {"type": "string"},
-            "kind": {"type": "string"},
-            "metadata": {"type": "object"},
-            "spec": spec,
-        },
-    }
+    return root_of(made["description"], spec)
 
 
 if __name__ == "__main__":

@@ -13,16 +13,16 @@ import json
 import sys
 from typing import Any
 
+from crd import definition, root_of
 from generated import main
 from policy_crd_rules import LIMITS, LIST_TYPES, RULES, Rule
 from policy_schema import schema
 
 from podberth.kube.yaml_text import as_yaml
-from podberth.wellknown import API_VERSION, POLICY_KIND
+from podberth.wellknown import POLICY_KIND
 
 PAGE = "manifests/base/gpupolicy-crd.yaml"
 _HEAD = "# Written by tools/policy_crd.py: the models of podberth.policy, the rules of tools/policy_crd_rules.py.\n"
-_GROUP, _, _VERSION = API_VERSION.partition("/")
 # What structural schemas do not have, and what the API server says better itself.
 _DROPPED = ("additionalProperties", "patternProperties", "const", "anyOf", "oneOf", "$ref", "title")
 # apimachinery's Condition, with its limits: k8s.io/apimachinery/pkg/apis/meta/v1/types.go
@@ -87,40 +87,14 @@ def crd() -> dict[str, Any]:
         "singular": "gpupolicy",
         "shortNames": ["gpol"],
     }
-    version = {
-        "name": _VERSION,
-        "served": True,
-        "storage": True,
-        "subresources": {"status": {}},
-        "additionalPrinterColumns": [{"name": name, "type": of, "jsonPath": path} for name, of, path in _COLUMNS],
-        "schema": {"openAPIV3Schema": _root()},
-    }
-    return {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        # Policies outlive the chart that brought their definition.
-        "metadata": {"name": f"{names['plural']}.{_GROUP}", "annotations": {"helm.sh/resource-policy": "keep"}},
-        "spec": {"group": _GROUP, "names": names, "scope": "Cluster", "versions": [version]},
-    }
+    return definition(names, _COLUMNS, _root(), subresources={"status": {}})
 
 
 def _root() -> dict[str, Any]:
     published = schema()
     definitions = published["$defs"]
     spec = structural({"$ref": "#/$defs/Spec"}, definitions, "spec")
-    return {
-        "type": "object",
-        "description": published["description"],
-        "required": ["spec"],
-        "properties": {
-            # The API server checks these three itself, and lets a schema say no more of them.
-            "apiVersion": {"type": "string"},
-            "kind": {"type": "string"},
-            "metadata": {"type": "object"},
-            "spec": spec,
-            "status": _STATUS,
-        },
-    }
+    return root_of(published["description"], spec, status=_STATUS)
 
 
 def structural(part: dict[str, Any], definitions: dict[str, Any], path: str) -> dict[str, Any]:

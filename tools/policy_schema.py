@@ -11,6 +11,7 @@ import inspect
 import json
 import sys
 from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 from generated import main
@@ -27,17 +28,21 @@ _HEAD = {"$schema": _DIALECT, "title": "GPUPolicy (podberth.io/v1alpha1)"}
 
 def schema() -> dict[str, Any]:
     """Return the schema."""
-    models = {
-        name: each
-        for module in (claim_template, model)
-        for name, each in vars(module).items()
-        if inspect.isclass(each) and issubclass(each, BaseModel)
-    }
-    made = described(GPUPolicy, models)
+    made = described(GPUPolicy, models_of(claim_template, model))
     made["$defs"]["Mutation"]["oneOf"] = [
         {"required": [concern], "properties": {concern: {"not": {"type": "null"}}}} for concern in CONCERNS
     ]
     return {**_HEAD, **{key: value for key, value in made.items() if key != "title"}}
+
+
+def models_of(*modules: ModuleType) -> dict[str, type[BaseModel]]:
+    """Return the models that modules have, by name."""
+    return {
+        name: each
+        for module in modules
+        for name, each in vars(module).items()
+        if inspect.isclass(each) and issubclass(each, BaseModel)
+    }
 
 
 def described(root: type[BaseModel], models: Mapping[str, type[BaseModel]]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Puts scenes to both sides and gathers the pairs in which they differ."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from random import Random
@@ -12,7 +12,7 @@ from podberth.native.resources import Resources
 from .answers import Answer, difference, worded_apart
 from .files import Files
 from .ours import Ours
-from .scenes import Document, namespaces, objects, params, scene
+from .scenes import Document, Scene, namespaces, objects, params, scene
 from .upstream import COLLECTIONS, OtherRefusalError, Upstream
 
 BATCH = 40
@@ -85,12 +85,9 @@ def compare_files(api: Api, files: Files, *, seed: int) -> Tally:
                     given = [*files.objects(each.number, COLLECTIONS), *_generated(seed, each.number)]
                     for document, own in zip(given, ours.answers(each, given), strict=True):
                         try:
-                            why = refused.get(each.number)
-                            theirs = Answer(refused=why) if why else upstream.answer(document)
+                            tally.add(_pair(upstream, each, document, own, refused))
                         except OtherRefusalError:
                             tally.outcomes["refused for another reason"] += 1
-                        else:
-                            tally.add(Pair(each.policy, document, own, theirs, difference(own, theirs)))
     finally:
         upstream.forget(definitions)
         upstream.remove()
@@ -108,9 +105,13 @@ def _batch(upstream: Upstream, ours: Ours, seed: int, start: int, count: int) ->
         for each in scenes:
             given = objects(_random(f"{seed} objects", start + each.number), each.number)
             for document, own in zip(given, ours.answers(each, given), strict=True):
-                why = refused.get(each.number)
-                theirs = Answer(refused=why) if why else upstream.answer(document)
-                yield Pair(each.policy, document, own, theirs, difference(own, theirs))
+                yield _pair(upstream, each, document, own, refused)
+
+
+def _pair(upstream: Upstream, of: Scene, document: Document, own: Answer, refused: Mapping[int, str]) -> Pair:
+    why = refused.get(of.number)
+    theirs = Answer(refused=why) if why else upstream.answer(document)
+    return Pair(of.policy, document, own, theirs, difference(own, theirs))
 
 
 def _random(of: object, number: int) -> Random:

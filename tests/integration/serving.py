@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mappi
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -30,6 +31,7 @@ from podberth.telemetry.log import Log
 from podberth.telemetry.metrics import Metrics
 from podberth.telemetry.reviews import ReviewRecorder
 from podberth.telemetry.traces import ReviewTracer
+from snapshots import snapshot
 
 PATHS = ("/mutate", "/validate", "/validate-workload")
 NAMES = ("localhost", "127.0.0.1")
@@ -232,6 +234,12 @@ class Serving:
         return [line for line in self.log.lines if line["msg"] == "review"]
 
 
+@cache
+def _empty() -> Snapshot:
+    """Return a snapshot without policies; the deciders of most tests never look into it."""
+    return snapshot()
+
+
 @asynccontextmanager
 async def serving(
     directory: Path,
@@ -250,9 +258,7 @@ async def serving(
     tls = PortTls(ask_clients=clients is not None)
     _, certificate, key = read_pair(files)
     tls.show(certificate, key, str(files.certificate))
-    # The deciders of these tests never look into it.
-    snapshot = cast("Snapshot", object())
-    state = ServingState(snapshot=snapshot, certificate=True, listening=True)
+    state = ServingState(snapshot=_empty(), certificate=True, listening=True)
     lines = CapturedLines()
     metrics = Metrics(deciders, lines_dropped=lambda: lines.dropped, in_flight=lambda: state.in_flight)
     budget = budget or MemoryBudget()

@@ -113,10 +113,10 @@ class Snapshot:
     def at(self, now: datetime) -> "Snapshot":
         """Return the snapshot with the exceptions that are in force at ``now``.
 
-        It is this snapshot as long as they are the same. With other exceptions, the cached answers are not shared: so
-        no answer is used after the end of an exception that it depends on.
+        It is this snapshot as long as they are the same, or none is known. With other exceptions, the cached answers
+        are not shared: so no answer is used after the end of an exception that it depends on.
         """
-        if self.now is not None and self.now <= now < self._until:
+        if not self.exceptions or (self.now is not None and self.now <= now < self._until):
             return self
         in_force = tuple(each for each in self.exceptions if each.state(now) == "active")
         changed = replace(self, now=now, in_force=in_force)

@@ -126,11 +126,12 @@ def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
         entries += entries_in(each.own)
         if place and entries > MOST_ENTRIES:
             return judged, _LONG.format(place)
-        gpu = gpu_facts(each.pod) if not (each.too_large or each.problems) else GpuFacts()
+        usable = not (each.too_large or each.problems)
+        gpu = gpu_facts(each.pod) if usable else GpuFacts()
         accelerators += len(gpu.requests)
         if place and accelerators > GPU_REQUESTS:
             return judged, _ASKING.format(place)
-        choices.add(_choice(each, gpu))
+        choices.add(_choice(each, gpu) if usable else b"")
         if len(choices) > MOST_CHOICES:
             return judged, _UNLIKE.format(place)
         judged.append(each)
@@ -138,9 +139,7 @@ def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
 
 
 def _choice(template: Template, gpu: GpuFacts) -> bytes:
-    """Return a key of the pods' choice of nodes and accelerators, searched for once; empty for an unusable template."""
-    if template.too_large or template.problems:
-        return b""
+    """Return a key of the pods' choice of nodes and accelerators, searched for once."""
     spec = mapping_at(template.own, "spec")
     return key_of([[spec.get(field) for field in _CHOOSING], gpu.totals, gpu.per_container, gpu.memory_mib])
 

@@ -6,7 +6,7 @@ A file holds GPUPolicy documents, the ConfigMaps that are their default params, 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from pydantic import ValidationError
 
@@ -23,6 +23,8 @@ from .wording import explain, shown
 # More than a screen; an author with more problems fixes these first
 MAX_PROBLEMS = 50
 _EMPTY: Final = f"got no document, want a {POLICY_KIND}, or params; delete the file to remove its policies"
+
+_Document = TypeVar("_Document", GPUPolicy, GPUPolicyException)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +149,8 @@ class _Reader:
             self._refuse_kind(file, content, positions)
 
     def _read_policy(self, file: str, content: dict[str, Any], positions: Positions) -> None:
-        try:
-            policy = GPUPolicy.model_validate(content)
-        except ValidationError as error:
-            self.problems += [
-                positions.problem(file, path, message, of_key=of_key)
-                for path, of_key, message in explain(error, GPUPolicy)
-            ]
+        policy = self._validated(GPUPolicy, file, content, positions)
+        if policy is None:
             return
         wrong = [positions.problem(file, path, message) for path, message in refusals(policy)]
         self.problems += wrong
@@ -161,19 +158,26 @@ class _Reader:
             self.policies[policy.name] = ParsedPolicy(policy, file, positions)
 
     def _read_exception(self, file: str, content: dict[str, Any], positions: Positions) -> None:
-        try:
-            exception = GPUPolicyException.model_validate(content)
-        except ValidationError as error:
-            self.problems += [
-                positions.problem(file, path, message, of_key=of_key)
-                for path, of_key, message in explain(error, GPUPolicyException)
-            ]
+        exception = self._validated(GPUPolicyException, file, content, positions)
+        if exception is None:
             return
         selector = refused_selector(exception.spec.pod_selector, ("spec", "podSelector"))
         wrong = [positions.problem(file, path, message) for path, message in selector]
         self.problems += wrong
         if not wrong and self._first(file, positions, (EXCEPTION_KIND, exception.name)):
             self.exceptions[exception.name] = ParsedException(exception, file, positions)
+
+    def _validated(
+        self, model: type[_Document], file: str, content: dict[str, Any], positions: Positions
+    ) -> _Document | None:
+        """Return a document as its model; None if it is none, which is added to the problems."""
+        try:
+            return model.model_validate(content)
+        except ValidationError as error:
+            self.problems += [
+                positions.problem(file, path, message, of_key=of_key) for path, of_key, message in explain(error, model)
+            ]
+            return None
 
     def _read_params(self, file: str, content: dict[str, Any], positions: Positions) -> None:
         metadata = content.get("metadata")
