@@ -8,9 +8,9 @@ from podberth.cel.typing import NATIVE_VARIABLES
 from podberth.conventions import Conventions
 from podberth.kube.positions import Chunk, Place, Position, Positions
 from podberth.kube.schema import PodSchema
+from podberth.native.cases import NativeDecision
 from podberth.native.documents import Located, read
 from podberth.native.params import Objects
-from podberth.native.cases import NativeDecision
 from podberth.native.policies import CODES, NativePolicies
 from podberth.native.request import creation_of
 from podberth.native.resources import Resources

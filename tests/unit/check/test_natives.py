@@ -1,12 +1,14 @@
 """Native policies beside manifests: what is judged, where findings stand, and what is named as not judged."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
 import pytest
 
+from exceptions import exception
 from natives import apply_configuration, binding, json_patch, mutating, policy, rule
 from podberth.cli.main import main
 from snapshots import policy as gpu_policy
@@ -24,6 +26,8 @@ spec:
       - {name: web, image: nginx}
 """
 _PODS = {"resourceRules": [rule(apiGroups=[""], resources=["pods"])]}
+_NEVER = [{"name": "never", "expression": "false"}]
+_SELECTS = "  podSelector: {matchLabels: {a: b}}\n"
 _DEPLOYMENTS = {"resourceRules": [rule(apiGroups=["apps"], resources=["deployments"])]}
 
 
@@ -51,6 +55,10 @@ class Place:
 def place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Place:
     """Return the folders, without files."""
     return Place(tmp_path, capsys)
+
+
+def _in_a_day() -> str:
+    return (datetime.now(UTC) + timedelta(days=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def messages(result: dict[str, Any], key: str) -> list[str]:
@@ -163,6 +171,37 @@ def test_a_pod_in_an_exempt_namespace_is_judged_all_the_same(place: Place) -> No
     assert (code, result["verdict"]) == (1, "denied")
     [note] = result["notes"]
     assert note["message"] == "what is in kube-system never reaches podberth, so only native policies judge it"
+
+
+def test_mutating_policies_write_in_exempt_namespaces_and_others_say_nothing_there(place: Place) -> None:
+    labels = apply_configuration("Object{metadata: Object.metadata{labels: {'a': 'b'}}}")
+    place.put("manifests/a.yaml", DEPLOYMENT.replace("shop", "kube-system"))
+    place.put("policies/d.yaml", *mutating("d", labels, matchConstraints=_DEPLOYMENTS, matchConditions=_NEVER))
+    code, [result], _ = place.check()
+    assert (code, result["verdict"], result["changes"], len(result["notes"])) == (0, "skipped", [], 1)
+    place.put("policies/m.yaml", *mutating("m", labels, matchConstraints=_PODS))
+    code, [result], _ = place.check()
+    assert (code, result["verdict"], result["path"]) == (0, "mutated", "spec.template")
+    assert [(each["policy"], each["path"]) for each in result["changes"]] == [("m", "/spec/template/metadata")]
+    place.put(
+        "manifests/a.yaml", DEPLOYMENT.replace("shop", "kube-system").replace("name: web, image", "name: 1, image")
+    )
+    code, [result], _ = place.check()
+    assert (code, result["verdict"], result["changes"]) == (0, "skipped", [])
+
+
+def test_an_exception_is_compared_with_the_pod_that_mutating_policies_made(place: Place) -> None:
+    denies = "\n  scope: All\n  validationActions: [Deny]\n  validations:\n  - expression: 'false'"
+    place.put("policies/own.yaml", gpu_policy("own", denies))
+    place.put("policies/e.yaml", exception("e", "own", namespace="shop", more=_SELECTS, until=_in_a_day()))
+    place.put("manifests/a.yaml", DEPLOYMENT)
+    code, [result], _ = place.check()
+    assert (code, result["verdict"]) == (1, "denied")
+    labels = apply_configuration("Object{metadata: Object.metadata{labels: {'a': 'b'}}}")
+    place.put("policies/m.yaml", *mutating("m", labels, matchConstraints=_PODS))
+    code, [result], _ = place.check()
+    assert (code, result["verdict"]) == (0, "mutated")
+    assert "exception e until" in result["notes"][0]["message"]
 
 
 def test_podberths_writes_are_seen_by_native_policies(place: Place) -> None:

@@ -10,7 +10,7 @@ from ..admission.outcome import Decision, Written
 from ..admission.review import AdmissionRequest
 from ..admission.rollout import rolled_out, rollout_key
 from ..admission.snapshot import Snapshot
-from ..kube.patch import apply
+from ..kube.patch import Patch, apply
 from ..mutation import record
 from ..mutation.change import Record
 from ..workload.projection import Projected, project
@@ -41,6 +41,11 @@ class Decided(NamedTuple):
         """Whether the cluster would refuse the pod."""
         return any(each.action == "deny" for _, each in self.decisions)
 
+    @property
+    def patch(self) -> Patch:
+        """The patch of the document."""
+        return [operation for each in self.projected for operation in each.operations]
+
 
 def decide(template: Template, namespace: str, snapshot: Snapshot, earlier: Sequence[Written] = ()) -> Decided:
     """Return the decisions of /mutate on the template's pod, and of /validate on the result of /mutate.
@@ -68,6 +73,13 @@ def decide(template: Template, namespace: str, snapshot: Snapshot, earlier: Sequ
     projected = project(template, [each.patch for each in decided.written], [*whole, *outcome.patch])
     recorded = record.find(final, request.namespace, snapshot.sealer).record
     return decided._replace(projected=projected, wrote=_wrote(written, recorded))
+
+
+def unasked(template: Template, earlier: Sequence[Written]) -> Decided:
+    """Return what native policies alone make of a template's pod, as if podberth was not asked about it."""
+    patches = [each.patch for each in earlier]
+    whole = [operation for each in patches for operation in each]
+    return Decided(apply(template.pod, whole), (), earlier, project(template, patches, whole))
 
 
 def _held_back(pod: dict[str, Any], request: AdmissionRequest, snapshot: Snapshot) -> Iterator[str]:

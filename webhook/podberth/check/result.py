@@ -6,15 +6,19 @@ incompatible change.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, Self, TypeAlias
 
 from ..kube.documents import PositionedDocument
+from ..kube.patch import Path
+from ..kube.paths import pointer
 
 VERSION: Final = 1
 
 Verdict: TypeAlias = Literal["denied", "mutated", "unchanged", "skipped", "error"]
 VERDICTS: Final[tuple[Verdict, ...]] = ("denied", "error", "mutated", "unchanged", "skipped")
 """All verdicts, the most severe first."""
+# Of the placeholders of one document, of their lines, and of the places of its pods
+_MOST_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +37,11 @@ class Finding:
     """The policy's decision (``admission.outcome.Action``); empty for podberth's own findings. Not in JSON."""
     rule: str = ""
     """The part of the policy that made the decision: ``mutations`` or ``validations``. Not in JSON."""
+
+
+def shown(names: Sequence[str], separator: str = ", ") -> str:
+    """Return the first few names, joined, and an ellipsis if there are more."""
+    return separator.join([*names[:_MOST_NAMED], *["…"][: len(names) > _MOST_NAMED]])
 
 
 def skips_once(found: Iterable[Finding]) -> Iterator[Finding]:
@@ -55,6 +64,12 @@ class DocumentChange:
     value: Any
     """The new value; None for ``remove``."""
     reason: str
+
+    @classmethod
+    def of(cls, root: Path, policy: str, operation: Mapping[str, Any], reason: str) -> Self:
+        """Return an operation on an object, ``root`` being the object's place in its document."""
+        path, value = pointer(root) + operation["path"], operation.get("value")
+        return cls(policy=policy, op=operation["op"], path=path, value=value, reason=reason)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

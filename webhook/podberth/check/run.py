@@ -9,45 +9,36 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ..admission.groups import wrong_in_workload
-from ..admission.outcome import Decision, Written
+from ..admission.outcome import Decision
 from ..admission.snapshot import Snapshot
 from ..errors import Problem, ReviewError
-from ..kube.carry import NotCarriedError, carry, operations
 from ..kube.mishaps import is_template
 from ..kube.object_names import MAX_LABEL, is_label
 from ..kube.patch import Patch, Path, apply
-from ..kube.paths import pointer
-from ..native.cases import NativeDecision
-from ..native.mutating import Mutated
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from ..workload.gpus import gpu_facts
-from ..workload.kinds import is_known
 from ..workload.projection import place_of
 from ..workload.templates import Template, templates
-from .decided import Decided, decide
-from .natives import Natives, finding
-from .numbers import advice, is_of_a_placeholder, is_placeholder, numbers_in, place_of_number, refused
+from .decided import Decided, decide, unasked
+from .misshapen import misshapen
+from .native_writes import OnPod, on_object, on_pod
+from .natives import Natives
+from .numbers import advice, is_of_a_placeholder, numbers_in, place_of_number
 from .other_files import asserts, folded, is_foreign, is_other_data, is_part_of_a_tool, patch_result, skipped_file
-from .place import field_of, named_path, place_in, reads_of, steps_of, value_at, without_field
-from .result import DocumentChange, Finding, Report, Result, Verdict, skips_once
+from .place import field_of, named_path, place_in, reads_of, without_field
+from .result import DocumentChange, Finding, Report, Result, Verdict, shown, skips_once
 from .sources import Document, Source, SourceFile
 from .template_paths import all_inside, apart, innermost, is_of
 from .unknown_fields import UnknownField, unknown_fields_in
-from .unknown_kinds import names_accelerators, places_of_pods
+from .unknown_kinds import why_without_pods
 
 _WARNINGS: Final = frozenset({"skip", "conflict", "warn", "error"})
 """The actions of decisions that are reported as warnings; a mutation is reported as a change."""
 _FINDINGS: Final = _WARNINGS | {"deny", "audit"}
 _RECORD: Final = ("podberth", "its record of the policies' changes")
-# Operators may add containers that their templates lack; Kubernetes' own controllers add none
-_BUILT_IN: Final = frozenset(
-    {"v1", "apps/v1", "apps/v1beta1", "apps/v1beta2", "batch/v1", "batch/v1beta1", "extensions/v1beta1"}
-)
 _NO_CONTAINERS: Final = (
     "this template has no containers (it is a patch, or its operator adds them), so nothing of it is checked"
 )
-# Of the placeholders of one document, of their lines, and of the places of its pods.
-_MOST_NAMED: Final = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,10 +160,12 @@ class _Object:
 
     def results(self) -> Iterator[Result]:
         """Yield the result for each template of the object; one result for the object if it has no template."""
-        native = self._native() if self.source.api_version and self.source.kind else None
-        found = self._templates() if self.source.api_version and self.source.kind else []
+        is_object = bool(self.source.api_version and self.source.kind)
+        native = self._native() if is_object else None
+        found = self._templates() if is_object else []
         if not found:
-            yield native or self._without_templates()
+            bare = self._without_templates()
+            yield replace(native, warnings=bare.warnings) if native else bare
             return
         if native is not None:
             yield native
@@ -236,9 +229,9 @@ class _Object:
         """Return one finding for all placeholders that stand for numbers, at the place of the first."""
         names = list(dict.fromkeys(name for _, name in found))
         lines = sorted({self.source.line(path) for path, _ in found})
-        where = f" (line{'s' if len(lines) > 1 else ''} {_shown([*map(str, lines)])})" if len(found) > 1 else ""
+        where = f" (line{'s' if len(lines) > 1 else ''} {shown([*map(str, lines)])})" if len(found) > 1 else ""
         what, want = ("placeholders", "numbers") if len(names) > 1 else ("the placeholder", "a number")
-        return self._finding(f"got {what} {_shown(names)}{where}, want {want}; {advice(found[0][1])}", found[0][0])
+        return self._finding(f"got {what} {shown(names)}{where}, want {want}; {advice(found[0][1])}", found[0][0])
 
     def _templates(self) -> list[Template]:
         """Return the object's templates in the order of the file."""
@@ -248,106 +241,72 @@ class _Object:
 
     def _without_templates(self) -> Result:
         """Return the result for an object that has no pod templates, or whose kind podberth does not know."""
-        version, kind = (self.source.content.get(each) for each in ("apiVersion", "kind"))
         if is_part_of_a_tool(self.source):
-            return self._result((), "skipped") if kind else skipped_file(self.source.file, line=self.source.line())
-        if not version and not kind:
-            message = "got no apiVersion and no kind: this is no object of Kubernetes; nothing of it is checked"
-            return self._result((), "skipped", warnings=(self._finding(message, ()),) if self.named else ())
-        for key, value in (("apiVersion", version), ("kind", kind)):
-            if not isinstance(value, str) or not value:
-                message = f"got {value!r:.60}, want the object's {key}"
-                return self._result((), "error", errors=(self._finding(message, (key,)),))
-        if is_known(self.source.content):
+            no_object = skipped_file(self.source.file, line=self.source.line())
+            return self._result((), "skipped") if self.source.content.get("kind") else no_object
+        why = why_without_pods(self.source.content, self.content, self.settings.template_paths)
+        if why is None or not (self.named or why.is_object):
             return self._result((), "skipped")
-        found = [f"--template-path '{kind}={place}'" for place in places_of_pods(self.content)]
-        message = f"got {version} {kind}, a kind that podberth does not know; nothing of it is checked"
-        if found:
-            message += f"; give the place of its pods: {_shown(found, ' ')}"
-        if paths := self.settings.template_paths.get(str(kind)):
-            places = " and ".join(".".join(path).replace(".*", "[*]") for path in paths)
-            message = f"got no pod template at {places}, the place that --template-path gives; nothing of it is checked"
-        elif not names_accelerators(self.content):
-            return self._result((), "skipped")
-        return self._result((), "skipped", warnings=(self._finding(message, ("kind",)),))
+        found = (self._finding(why.message, why.path),)
+        if why.is_error:
+            return self._result((), "error", errors=found)
+        return self._result((), "skipped", warnings=found)
 
     def _native(self) -> Result | None:
-        """Write what MutatingAdmissionPolicies make of the object itself; None if they have no part in it.
-
-        A Pod is the object of its one template.
-        """
-        natives = self.settings.natives
-        if natives is None or (self.source.api_version, self.source.kind) == ("v1", "Pod"):
+        """Write what MutatingAdmissionPolicies make of the object itself; None if they have no part in it."""
+        made = on_object(self.settings.natives, self.source, self.content)
+        if made is None:
             return None
-        mutated = None if is_part_of_a_tool(self.source) else natives.mutated(self.content)
-        if mutated is None or not (mutated.writes or mutated.decisions):
-            return None
-        content, changes, notes = self.content, list[DocumentChange](), list[Finding]()
-        for each in () if mutated.is_denied else mutated.writes:
-            try:
-                after = carry(content, each.before, each.after)
-            except NotCarriedError as error:
-                message = f"{each.reason}: what it writes has no place in the document"
-                notes.append(self._finding(message, error.steps, each.policy))
-                continue
-            changes += [self._change(each.policy, operation, each.reason) for operation in operations(content, after)]
-            content = after
-        self.content, self.changes = content, tuple(changes)
-        denials, errors, said = self._said_by(mutated.decisions, ())
-        verdict: Verdict = "error" if errors else "denied" if denials else "mutated" if changes else "unchanged"
-        made = self._result((), verdict, denials=denials, errors=errors, notes=(*notes, *said))
-        return replace(made, changes=tuple(changes), earlier=())
-
-    def _said_by(
-        self, decisions: Sequence[NativeDecision], path: Path
-    ) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Finding, ...]]:
-        """Return the denials, errors and notes of native policies as findings at a path of the document."""
-        found = [finding(self.source, path, each.text, each) for each in decisions]
-        denials, errors, notes = (
-            tuple(each for each in found if each.action == action) for action in ("deny", "unjudged", "note")
-        )
-        return denials, errors, notes
-
-    def _change(self, policy: str, operation: Mapping[str, Any], reason: str) -> DocumentChange:
-        path = pointer(self.source.root) + operation["path"]
-        return DocumentChange(policy=policy, op=operation["op"], path=path, value=operation.get("value"), reason=reason)
+        result = self._result((), made.verdict, changes=made.changes, **made.said._asdict())
+        self.content, self.changes = made.content, made.changes
+        return result
 
     # ---- one template ------------------------------------------------------------------------------------------------
 
     def _template(
         self, template: Template, unfilled: Sequence[Finding], refused: Sequence[Finding]
     ) -> tuple[Result, Patch]:
-        if is_exempt(self.namespace, self.snapshot.facts.namespaces):
-            self.pods[template.path] = template.pod
-            rest = "nothing of it is checked" if self.settings.natives is None else "only native policies judge it"
-            note = f"what is in {self.namespace} never reaches podberth, so {rest}"
-            return self._result(template.path, "skipped", notes=(self._finding(note, ("metadata", "namespace")),)), []
-        errors = [*(unfilled or self._misshapen(template)), *refused]
+        exempt = is_exempt(self.namespace, self.snapshot.facts.namespaces)
+        if not exempt and (stopped := self._stopped(template, unfilled, refused)):
+            return stopped, []
+        first = on_pod(self.settings.natives, self.source, template)
+        if first.over:
+            return self._result(template.path, first.over, **first.said._asdict()), []
+        if exempt:
+            return self._exempt(template, first)
+        try:
+            decided = decide(template, self.namespace, self.snapshot, first.written)
+        except ReviewError as error:
+            return self._result(template.path, "error", errors=(self._finding(str(error), template.path),)), []
+        if wrong := first.asked_again(decided.pod):
+            return self._result(template.path, "error", errors=wrong), []
+        return self._decided(template, decided, first)
+
+    def _stopped(self, template: Template, unfilled: Sequence[Finding], refused: Sequence[Finding]) -> Result | None:
+        """Return the result for a template of which no pod can be decided on; None if one can."""
+        shape = () if unfilled else misshapen(template, self.source.api_version)
+        errors = [*unfilled, *(self._finding(message, path) for message, path in shape), *refused]
         if errors:
             errors.sort(key=lambda each: each.line)
-            return self._result(template.path, "error", errors=tuple(errors)), []
+            return self._result(template.path, "error", errors=tuple(errors))
         if not (template.pod.get("spec") or {}).get("containers"):
             self._made.append((template, template.pod))
             without = self._finding(_NO_CONTAINERS, place_of(template, ("spec",)))
-            return self._result(template.path, "skipped", notes=(without,)), []
-        natives = self.settings.natives
-        mutated = natives.mutated(template.pod) if natives else None
-        earlier = _written(mutated)
-        native: tuple[tuple[Finding, ...], ...] = ((), (), ())
-        if mutated is not None:
-            native = self._said_by(mutated.decisions, template.path)
-            if mutated.is_denied or native[1]:
-                verdict: Verdict = "error" if native[1] else "denied"
-                denials, wrong, notes = native
-                return self._result(template.path, verdict, denials=denials, errors=wrong, notes=notes), []
-        try:
-            decided = decide(template, self.namespace, self.snapshot, earlier)
-        except ReviewError as error:
-            return self._result(template.path, "error", errors=(self._finding(str(error), template.path),)), []
-        if natives and mutated is not None:
-            _, wrong, _ = self._said_by(natives.asked_again(mutated, decided.pod), template.path)
-            if wrong:
-                return self._result(template.path, "error", errors=wrong), []
+            return self._result(template.path, "skipped", notes=(without,))
+        return None
+
+    def _exempt(self, template: Template, first: OnPod) -> tuple[Result, Patch]:
+        """Return the result for a template of a namespace whose pods podberth is not asked about."""
+        decided = unasked(template, first.written)
+        self.pods[template.path] = decided.pod
+        rest = "nothing of it is checked" if self.settings.natives is None else "only native policies judge it"
+        note = f"what is in {self.namespace} never reaches podberth, so {rest}"
+        changes, unplaced = self._changes(template, decided)
+        notes = (self._finding(note, ("metadata", "namespace")), *unplaced, *first.said.notes)
+        verdict: Verdict = "mutated" if changes else "skipped"
+        return self._result(template.path, verdict, notes=notes, changes=changes), decided.patch
+
+    def _decided(self, template: Template, decided: Decided, first: OnPod) -> tuple[Result, Patch]:
         self._made.append((template, decided.pod))
         if not any(phase == "mutate" and each.action == "deny" for phase, each in decided.decisions):
             self.pods[template.path] = decided.pod
@@ -355,12 +314,11 @@ class _Object:
             skips_once(self._about(template, phase, each) for phase, each in decided.decisions if _is_said(each))
         )
         changes, notes = self._changes(template, decided)
-        notes = (*notes, *native[2])
         excepted = [
             self._finding(each.message, template.path, each.policy) for _, each in decided.decisions if each.exception
         ]
-        patch = [operation for each in decided.projected for operation in each.operations]
-        verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
+        patch = decided.patch
+        verdict: Verdict = "denied" if decided.denied else "mutated" if patch else "unchanged"
         return (
             self._result(
                 template.path,
@@ -368,37 +326,13 @@ class _Object:
                 denials=tuple(each for each in found if each.action == "deny"),
                 warnings=tuple(dict.fromkeys(each for each in found if each.action in _WARNINGS)),
                 audits=tuple(dict.fromkeys(each for each in found if each.action == "audit")),
-                notes=(*notes, *dict.fromkeys(excepted)),
+                notes=(*notes, *first.said.notes, *dict.fromkeys(excepted)),
                 changes=changes,
                 wrote=decided.wrote,
                 held_back=decided.held_back,
             ),
             patch,
         )
-
-    def _misshapen(self, template: Template) -> list[Finding]:
-        """Return the findings about wrong types and wrong amounts in a template, each at its path in the document."""
-        found: list[Finding] = []
-        unfilled: dict[str, Path] = {}
-        for problem in template.problems:
-            where, _, message = problem.partition(": ")
-            path = place_of(template, steps_of(where))
-            value = value_at(template.own, steps_of(where))
-            if is_placeholder(value):
-                unfilled.setdefault(f"{value!s:.60}", path)
-            else:
-                found.append(self._finding(message or problem, path))
-        if unfilled:  # one line for all: they are filled in together
-            first = next(iter(unfilled))
-            what = "placeholders" if len(unfilled) > 1 else "the placeholder"
-            found.insert(0, self._finding(f"got {what} {_shown([*unfilled])}; {advice(first)}", unfilled[first]))
-        spec = template.pod.get("spec")
-        if not found:
-            found += [self._finding(wrong, place_of(template, path)) for path, wrong in refused(template.pod)]
-        if not found and self.source.api_version in _BUILT_IN and not (spec or {}).get("containers"):
-            path = place_of(template, ("spec", "containers"))
-            found.append(self._finding("got no containers, want at least one", path))
-        return found
 
     # ---- the report of it -------------------------------------------------------------------------------------------
 
@@ -426,7 +360,7 @@ class _Object:
             if each.left and (policy, reason) != _RECORD:
                 place = place_in(template, named_path(each.left))
                 notes.append(self._finding(f"{said}; not in the document: {each.left}", place, policy))
-            changes += [self._change(policy, operation, said) for operation in each.operations]
+            changes += [DocumentChange.of(self.source.root, policy, operation, said) for operation in each.operations]
         return tuple(changes), tuple(notes)
 
     def _finding(self, message: str, path: Path, policy: str = "") -> Finding:
@@ -450,20 +384,6 @@ class _Object:
         )
 
 
-def _written(mutated: Mutated | None) -> list[Written]:
-    """Return what MutatingAdmissionPolicies write on a pod, as mutations before podberth's own."""
-    writes = mutated.writes if mutated else ()
-    return [
-        Written(policy=each.policy, mutation="", reason=each.reason, patch=operations(each.before, each.after))
-        for each in writes
-    ]
-
-
 def _is_said(decision: Decision) -> bool:
     """Return whether a decision is a finding; that a placeholder is no number is said once for the document."""
     return decision.action in _FINDINGS and not is_of_a_placeholder(decision.message)
-
-
-def _shown(names: Sequence[str], separator: str = ", ") -> str:
-    """Return the first few names, joined, and an ellipsis if there are more."""
-    return separator.join([*names[:_MOST_NAMED], *["…"][: len(names) > _MOST_NAMED]])

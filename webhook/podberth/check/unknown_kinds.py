@@ -1,14 +1,57 @@
-"""Finds signs of pods and of accelerators in documents of kinds that podberth does not know."""
+"""Says why nothing of a document is checked; finds signs of pods and of accelerators in kinds that podberth lacks."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 from ..devices.resources import recognise
 from ..kube.patch import Path
 from ..kube.walk import values
+from ..workload.kinds import is_known
+from .result import shown
 
 # A PodSpec's list
 _CONTAINERS: Final = "containers"
+
+
+class WithoutPods(NamedTuple):
+    """Why nothing of a document is checked."""
+
+    message: str
+    path: Path
+    is_error: bool = False
+    is_object: bool = True
+    """Whether it is meant as an object of Kubernetes."""
+
+
+def why_without_pods(
+    stated: Mapping[str, Any], content: Mapping[str, Any], template_paths: Mapping[str, Sequence[tuple[str, ...]]]
+) -> WithoutPods | None:
+    """Return why nothing of a document without pod templates is checked; None if there is nothing to say.
+
+    Args:
+        stated: the document as it is written.
+        content: the document as native policies leave it.
+        template_paths: the paths of further pod templates by kind.
+    """
+    version, kind = stated.get("apiVersion"), stated.get("kind")
+    if not version and not kind:
+        message = "got no apiVersion and no kind: this is no object of Kubernetes; nothing of it is checked"
+        return WithoutPods(message, (), is_object=False)
+    for key, value in (("apiVersion", version), ("kind", kind)):
+        if not isinstance(value, str) or not value:
+            return WithoutPods(f"got {value!r:.60}, want the object's {key}", (key,), is_error=True)
+    if is_known(stated):
+        return None
+    if paths := template_paths.get(str(kind)):
+        places = " and ".join(".".join(path).replace(".*", "[*]") for path in paths)
+        message = f"got no pod template at {places}, the place that --template-path gives; nothing of it is checked"
+        return WithoutPods(message, ("kind",))
+    if not names_accelerators(content):
+        return None
+    message = f"got {version} {kind}, a kind that podberth does not know; nothing of it is checked"
+    if found := [f"--template-path '{kind}={place}'" for place in places_of_pods(content)]:
+        message += f"; give the place of its pods: {shown(found, ' ')}"
+    return WithoutPods(message, ("kind",))
 
 
 def names_accelerators(content: Mapping[str, Any]) -> bool:

@@ -1,0 +1,42 @@
+"""Says what of a pod template has a wrong type or a wrong amount, each at its place in the document."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from ..kube.patch import Path
+from ..workload.projection import place_of
+from ..workload.templates import Template
+from .numbers import advice, is_placeholder, refused
+from .place import steps_of, value_at
+from .result import shown
+
+# Operators may add containers that their templates lack; Kubernetes' own controllers add none
+_BUILT_IN: Final = frozenset(
+    {"v1", "apps/v1", "apps/v1beta1", "apps/v1beta2", "batch/v1", "batch/v1beta1", "extensions/v1beta1"}
+)
+
+
+def misshapen(template: Template, api_version: str) -> Iterator[tuple[str, Path]]:
+    """Yield what is wrong with a template, as message and path; ``api_version`` is that of its document.
+
+    Amounts are looked at if all types are right, and the number of containers if all amounts are.
+    """
+    found: list[tuple[str, Path]] = []
+    unfilled: dict[str, Path] = {}
+    for problem in template.problems:
+        where, _, message = problem.partition(": ")
+        path = place_of(template, steps_of(where))
+        value = value_at(template.own, steps_of(where))
+        if is_placeholder(value):
+            unfilled.setdefault(f"{value!s:.60}", path)
+        else:
+            found.append((message or problem, path))
+    if unfilled:  # one line for all: they are filled in together
+        first = next(iter(unfilled))
+        what = "placeholders" if len(unfilled) > 1 else "the placeholder"
+        found.insert(0, (f"got {what} {shown([*unfilled])}; {advice(first)}", unfilled[first]))
+    if not found:
+        found += [(wrong, place_of(template, path)) for path, wrong in refused(template.pod)]
+    if not found and api_version in _BUILT_IN and not (template.pod.get("spec") or {}).get("containers"):
+        found.append(("got no containers, want at least one", place_of(template, ("spec", "containers"))))
+    yield from found
