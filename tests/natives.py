@@ -9,10 +9,11 @@ from podberth.cel.typing import NATIVE_VARIABLES
 from podberth.conventions import Conventions
 from podberth.kube.positions import Chunk, Place, Position, Positions
 from podberth.kube.schema import PodSchema
+from podberth.native.cases import NativeDecision
 from podberth.native.documents import Located, Read, read
 from podberth.native.model import API_VERSION
 from podberth.native.params import Objects
-from podberth.native.policies import NativeDecision, NativePolicies
+from podberth.native.policies import NativePolicies
 from podberth.native.request import creation_of
 from podberth.native.resources import Resources
 from podberth.topology.index import TopologyIndex

@@ -63,7 +63,8 @@ def test_what_can_differ_is_corrected(environment: Environment, source: str, ask
     ],
 )
 def test_a_type_is_a_guess_where_it_is_of_any_value(environment: Environment, source: str, expected: bool) -> None:
-    checked = environment._check(source, {"object": environment.compile("object", want=Want.ANY).type}, frozenset())
+    declared = {"object": environment.compile("object", want=Want.ANY).type}
+    checked = environment._check(source, declared, frozenset(), environment._checker)
     assert bool(guessed(checked)) is expected
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from natives import binding, policy, read_all, rule
+from podberth.native.model import ValidatingBindingSpec, ValidatingSpec
 
 
 def problems(*documents: dict[str, Any]) -> list[tuple[str, str]]:
@@ -75,8 +76,10 @@ def test_what_the_api_server_takes_is_read(document: dict[str, Any]) -> None:
 
 def test_of_two_of_one_name_the_last_counts() -> None:
     found = read_all(policy("true"), policy("false"), binding("Deny"), binding("Warn"))
-    assert [each.model.spec.validations[0].expression for each in found.policies] == ["false"]
-    assert [each.spec.validation_actions for each in found.bindings] == [("Warn",)]
+    specs = [each.model.spec for each in found.policies]
+    assert [each.validations[0].expression for each in specs if isinstance(each, ValidatingSpec)] == ["false"]
+    bound = [each.spec for each in found.bindings]
+    assert [each.validation_actions for each in bound if isinstance(each, ValidatingBindingSpec)] == [("Warn",)]
     both = "is given twice, in file.yaml:0 and in file.yaml:0, and differs: the last counts"
     kinds = ("ValidatingAdmissionPolicy p", "ValidatingAdmissionPolicyBinding b")
     assert found.notes == tuple(f"{each} {both}" for each in kinds)
