@@ -147,6 +147,13 @@ def test_an_exception_of_more_than_a_year_after_its_creation_is_denied() -> None
     assert not excepting(made.replace("2026-01", "2026-04"))
 
 
+@pytest.mark.parametrize("made", ["2027-02-31T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-23:59", 7])
+def test_an_exception_whose_time_of_creation_is_none_counts_its_year_from_now(made: object) -> None:
+    text = exception("e", "pod").replace("{name: e}", f"{{name: e, creationTimestamp: {made!r}}}")
+    assert not excepting(text)
+    assert "got more than 366 days" in excepting(text, END - timedelta(days=367))
+
+
 def test_an_exception_from_an_unknown_policy_warns() -> None:
     asked = review(document(exception("e", "pod", "dog")), kind=EXCEPTIONS, resource=RESOURCE)
     in_force = snapshot(_GOOD).policies

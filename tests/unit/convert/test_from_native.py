@@ -44,6 +44,23 @@ def test_several_bindings_are_several_policies_and_join_their_selectors() -> Non
     assert found.documents[1]["spec"]["matchConstraints"]["namespaceSelector"] == joined
 
 
+STATED = {"expression": "1 == 2"}
+NULL_FIELDS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    *(({field: None}, {}) for field in ("paramKind", "matchConditions", "variables", "auditAnnotations")),
+    ({"failurePolicy": None}, {}),
+    *(({}, {field: None}) for field in ("paramRef", "matchResources")),
+    ({}, {"matchResources": dict.fromkeys(("resourceRules", "excludeResourceRules", "namespaceSelector"))}),
+    ({"validations": [STATED | dict.fromkeys(("message", "messageExpression", "reason"))]}, {}),
+    ({"validations": [STATED | {"message": "", "messageExpression": ""}]}, {}),
+]
+
+
+@pytest.mark.parametrize(("given", "bound"), NULL_FIELDS)
+def test_a_field_that_is_null_counts_as_absent(given: dict[str, Any], bound: dict[str, Any]) -> None:
+    plain = of(policy("1 == 2", **OF_PODS), binding())
+    assert of(policy(**{**OF_PODS, "validations": [STATED], **given}), binding(**bound)) == plain
+
+
 def test_rules_about_more_than_pods_are_named() -> None:
     rules = [PODS | {"operations": ["*"], "resources": ["*"]}, PODS | {"resources": ["services"]}]
     found = of(policy("1 == 2", matchConstraints={"resourceRules": rules}), binding())

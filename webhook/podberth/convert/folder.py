@@ -1,11 +1,12 @@
 """All documents of some files, each converted to the other kind."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ..cel.engine import Environment, Room, never
 from ..errors import PolicyError
-from ..native.documents import Located, is_native, read
+from ..native.documents import Located, as_decoded, is_native, read
 from ..native.model import VALIDATING, VALIDATING_BINDING
 from ..policy.compile import CompiledPolicy
 from ..policy.parse import ParsedPolicies
@@ -37,7 +38,8 @@ def convert(parsed: ParsedPolicies, of_gpu: Environment, of_native: Environment)
         problems += CompiledPolicy(each, of_gpu, Room.of_policy(None)).check(never, priced=False)
     if problems:
         raise PolicyError(tuple(sorted(problems)))
-    made = [*(to_native(each, of_native) for each in parsed.policies), from_native(validating, of_gpu)]
+    accepted = [replace(each, content=as_decoded(each.content)) for each in validating]
+    made = [*(to_native(each, of_native) for each in parsed.policies), from_native(accepted, of_gpu)]
     found = Converted([document for each in made for document in each.documents])
     found.documents += [dict(each) for _, each in sorted(parsed.params.items())]
     found.left_out += [problem for each in made for problem in each.left_out]

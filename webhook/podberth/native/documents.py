@@ -164,7 +164,7 @@ def _read(document: Located) -> tuple[Policy | AnyBinding | None, list[Problem]]
         return None, [positions.problem(file, ("apiVersion",), message)]
     kind = _MODELS[named]
     try:
-        model = kind.model_validate(_as_decoded(content))
+        model = kind.model_validate(as_decoded(content))
     except ValidationError as error:
         found = explain(error, kind)
         return None, [positions.problem(file, path, message, of_key=of_key) for path, of_key, message in found]
@@ -196,12 +196,12 @@ def _policy(model: AnyPolicy, document: Located) -> Policy:
     return Policy(model, ParsedPolicy(source, document.file, document.positions), names)
 
 
-def _as_decoded(value: Any) -> Any:
+def as_decoded(value: Any) -> Any:
     """Return a copy without null fields and empty messages, which the API server reads as absent."""
     if isinstance(value, Mapping):
         return {
-            key: _as_decoded(each)
+            key: as_decoded(each)
             for key, each in value.items()
             if each is not None and not (each == "" and key in _MAY_BE_EMPTY)
         }
-    return [_as_decoded(each) for each in value] if isinstance(value, list) else value
+    return [as_decoded(each) for each in value] if isinstance(value, list) else value

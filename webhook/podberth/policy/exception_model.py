@@ -33,14 +33,22 @@ def _label(value: str) -> str:
     return value
 
 
-def _time(value: object) -> object:
-    found = value if isinstance(value, str) and _TIME.fullmatch(value) else None
+def _instant(value: object) -> datetime | None:
+    """Return the instant that a text stands for; None if the value is no such text, or there is no such instant."""
+    if not isinstance(value, str) or not _TIME.fullmatch(value):
+        return None
     try:
-        if found is not None and datetime.fromisoformat(found).utctimetuple():
-            return found
+        found = datetime.fromisoformat(value)
+        found.utctimetuple()
     except (ValueError, OverflowError):  # no such day, or one before the year 1 in UTC
-        pass
-    raise PydanticCustomError("time", f"got {shown(value)}, want a time as in RFC 3339: '2027-03-31T00:00:00Z'")
+        return None
+    return found
+
+
+def _time(value: object) -> object:
+    if _instant(value) is None:
+        raise PydanticCustomError("time", f"got {shown(value)}, want a time as in RFC 3339: '2027-03-31T00:00:00Z'")
+    return value
 
 
 Namespace = Annotated[
@@ -96,6 +104,5 @@ class GPUPolicyException(Model):
 
     @cached_property
     def created_at(self) -> datetime | None:
-        """The time at which the API server created the object; None for one of a file."""
-        created = self.metadata.creation_timestamp
-        return datetime.fromisoformat(created) if isinstance(created, str) and _TIME.fullmatch(created) else None
+        """The time at which the API server created the object; None for one of a file, or if it is no time."""
+        return _instant(self.metadata.creation_timestamp)
