@@ -1,5 +1,6 @@
 """Kubernetes' CEL libraries as the apiserver has them: what tests/unit/cel/test_libraries.py holds us to is true."""
 
+from constant_vectors import REFUSED, TAKEN
 from controlplane.cluster import ControlPlane
 from library_vectors import DIFFERENCES, VECTORS
 
@@ -40,3 +41,9 @@ def test_every_vector_has_its_value_on_the_apiserver(control_plane: ControlPlane
 def test_what_does_not_type_check_here_does_not_there(control_plane: ControlPlane) -> None:
     taken = [each for each in _REFUSED if not cel_answers.refusal(control_plane, each)]
     assert not taken
+
+
+def test_a_constant_that_fails_here_is_refused_there(control_plane: ControlPlane) -> None:
+    taken = [each for each in REFUSED if not cel_answers.refusal(control_plane, each)]
+    refused = [each for each in TAKEN if cel_answers.refusal(control_plane, each)]
+    assert (taken, refused) == ([], [])

@@ -24,7 +24,7 @@ _NO_AUTHORIZER = (
 def value_of(evaluate: Evaluate, expression: str) -> str | None:
     try:
         found = evaluate(expression)
-    except EvaluationError:
+    except (CompileError, EvaluationError):  # an error of constants is one of the compiler
         return None
     return found if isinstance(found, str) else json.dumps(found, ensure_ascii=False)
 

@@ -114,10 +114,6 @@ def test_maps_of_a_variable_that_are_no_tolerations_are_left_alone() -> None:
     "expression",
     [
         "quantity('1KiB').isGreaterThan(quantity('1'))",
-        "object.spec.?nodeName.orValue('').matches('[a')",
-        "object.spec.?nodeName.orValue('').find('(') == ''",
-        "duration('1d') > duration('1h')",
-        "timestamp('not a time') < timestamp('2026-01-01T00:00:00Z')",
         "cidr('10.0.0.0').prefixLength() == 8",
         "semver('1.2').major() > 1",
         "ip('1.2.3').family() == 4",
@@ -125,6 +121,22 @@ def test_maps_of_a_variable_that_are_no_tolerations_are_left_alone() -> None:
 )
 def test_an_argument_that_its_function_refuses(expression: str) -> None:
     assert len(found(validates(expression), "refused-argument")) == 1
+
+
+@pytest.mark.parametrize(
+    ("expression", "want"),
+    [
+        ("object.spec.?nodeName.orValue('').matches('[a')", "want a regular expression of RE2"),
+        ("object.spec.?nodeName.orValue('').find('(') == ''", "want a regular expression of RE2"),
+        ("duration('1d') > duration('1h')", "as in 1h30m"),
+        ("timestamp('not a time') < timestamp('2026-01-01T00:00:00Z')", "want a time by RFC 3339"),
+    ],
+)
+def test_a_constant_without_a_value_is_refused_when_the_policy_is_loaded(expression: str, want: str) -> None:
+    findings = [each for each in found(validates(expression)) if each.rule in ("invalid", "refused-argument")]
+
+    assert [each.rule for each in findings] == ["invalid"]
+    assert want in findings[0].problem.message
 
 
 def test_arguments_that_their_functions_take_are_left_alone() -> None:

@@ -14,9 +14,12 @@ from google.protobuf.message import DecodeError
 
 from ..errors import EvaluationError
 from ..kube.schema import PodSchema
+from ..topology.index import TopologyIndex
+from ..topology.need import Need
 from . import ast, patch_types, program
 from .compile_limits import Late, Room, excess, never, too_large, too_many_parts
-from .cost import Cost, cost_of
+from .constants import constant_calls
+from .cost import MAX_MICROSECONDS, Cost, cost_of
 from .engine_errors import TOO_DEEP, CelProblem, Vocabulary, explain, unwanted
 from .functions import FUNCTIONS, ReviewContext
 from .libraries import LIBRARIES
@@ -239,9 +242,11 @@ class Environment:
         mixed = () if self._mixes_types else tuple(mixed_literals(checked))
         expressions = {name: each for name, each in given.items() if isinstance(each, Expression)}
         costs = {"": cost_of(checked, {name: each.costs[""].value for name, each in expressions.items()})}
+        # One that is too expensive is refused for that, and its patterns may be what is expensive.
+        failing = self._failing(checked) if costs[""].microseconds <= MAX_MICROSECONDS else []
         inlined = {name: each._lowered for name, each in expressions.items()}  # noqa: SLF001
         lowered, problems = program.lower(checked, inlined, self._checker.bodies.apply)
-        problems += mixed
+        problems += (*mixed, *failing)
         if not accepts(want, lowered.type):
             problems.append(unwanted(lowered.type, want))
         if problems:
@@ -299,6 +304,31 @@ class Environment:
         from ``review``. Callers must not modify the values while the activation is in use.
         """
         return self._runner.activation({**bindings, **_OURS, "topology": {"known": review.index.known}}, review)
+
+    def _failing(self, checked: ast.Node) -> list[CelProblem]:
+        """Return a problem for each call of constants that has no value, which upstream refuses (``constants``)."""
+        calls = list(constant_calls(checked))
+        programs = [program.lower(each.checked, {}, self._checker.bodies.apply)[0] for each in calls]
+        if not calls or not self._failure(programs):
+            return []
+        found = ((call, self._failure([alone])) for call, alone in zip(calls, programs, strict=True))
+        return [
+            CelProblem(*ast.position(checked, call.literal.id), f"got {call.got!r}, want {call.want} ({why})")
+            for call, why in found
+            if why
+        ]
+
+    def _failure(self, constants: Sequence[Lowered]) -> str:
+        """Return why the first of some expressions that read nothing fails; empty if none does."""
+        loaded = self._runner.load(program.assemble(constants, as_list=True))
+        if loaded is None:  # nested too deeply: ``load`` refuses the whole expression for that
+            return ""
+        nothing = self._runner.activation({}, ReviewContext(TopologyIndex.build(()), Need()))
+        try:
+            plain(self._runner.run(loaded, nothing))
+        except EvaluationError as error:
+            return str(error)
+        return ""
 
     def _checked(self, source: str, variables: Mapping[str, CelType | Expression]) -> ast.Node:
         return self._check(source, self._declared(variables, self._every_name), frozenset(), self._checker)
