@@ -160,6 +160,8 @@ def measured(bench: Bench) -> dict[str, Row]:
     """Return the price of everything, in turns: of each figure the median of several rounds; no less than FLOORS."""
     rounds = [_round(bench) for _ in range(_ROUNDS)]
     rows = {name: _middle([each[name] for each in rounds]) for name in rounds[0]}
+    # Where no node has slices, nearest compares a name with the profiles of all models, as suggestions does.
+    rows["nearest"] = _worse(rows["nearest"], rows["suggestions"])
     return rows | {name: _worse(rows[name], floor) for name, floor in FLOORS.items()}
 
 

@@ -58,7 +58,9 @@ _BYTES = "bytes(TEXT)"
 
 
 def _names(source: str) -> tuple[Case, ...]:
-    return tuple(Case(source.replace("NAME", "(TEXT + string(i))"), text=each) for each in _NAMES)
+    # Without readable numbers, and as long as a profile's name: it is compared with each letter by letter.
+    spelled = source.replace("NAME", "'lg.' + string(i) + 'gb'")
+    return (*(Case(source.replace("NAME", "(TEXT + string(i))"), text=each) for each in _NAMES), *_alone(spelled))
 
 
 def _of_two(name: str, *kinds: tuple[str, str]) -> tuple[Case, ...]:
