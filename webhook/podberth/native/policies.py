@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from ..cel.engine import Activation, Environment, ReviewContext, Room, never
+from ..cel.engine import Activation, Environment, ReviewContext, Room
 from ..errors import BudgetError, EvaluationError, Problem
 from ..policy.compile import BoundExpression, CompiledPolicy
 from ..policy.evaluate import ConditionsError, Evaluation, Failure
@@ -109,7 +109,7 @@ class NativePolicies:
         objects: Objects,
         namespaces: Mapping[str, Document],
     ) -> None:
-        """Compile the policies; one that does not compile is a problem, and judges nothing.
+        """Compile the policies in the time of ``environment``; one that does not compile is a problem, and idle.
 
         ``environment`` has the names of native policies (``cel.typing.NATIVE_VARIABLES``); ``review`` is that of a
         cluster without nodes, since their expressions cannot ask about any.
@@ -117,9 +117,10 @@ class NativePolicies:
         self._environment, self._review = environment, review
         self._objects, self._namespaces = objects, namespaces
         problems, self._bound = list(read.problems), list[_Bound]()
+        late = environment.deadline()
         for policy in read.policies:
             compiled = CompiledPolicy(policy.parsed, environment, Room.of_policy(None), policy.names)
-            wrong = (*compiled.check(never, priced=False), *_repeated(policy))
+            wrong = (*compiled.check(late, priced=False), *_repeated(policy))
             problems += wrong
             bindings = tuple(each for each in read.bindings if each.spec.policy_name == policy.name)
             if not wrong:
