@@ -74,12 +74,14 @@ def read_all(*documents: Document) -> Read:
     return read(located(*documents))
 
 
-def compiled(*documents: Document, objects: Iterable[Document] = ()) -> NativePolicies:
+def compiled(
+    *documents: Document, objects: Iterable[Document] = (), within: Environment | None = None
+) -> NativePolicies:
     """Return the compiled policies of documents, with params and definitions among ``objects``."""
     given = list(objects)
     store = Objects([*given, *NAMESPACES.values()], Resources(given), "default")
     review = ReviewContext(TopologyIndex.build([], Conventions()), Need())
-    return NativePolicies(read_all(*documents), environment(), review, store, NAMESPACES)
+    return NativePolicies(read_all(*documents), within or environment(), review, store, NAMESPACES)
 
 
 def judged(

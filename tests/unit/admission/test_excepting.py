@@ -71,7 +71,7 @@ def test_memory_is_kept_for_as_long_as_the_same_exceptions_are_in_force() -> Non
     known = first.at(BEFORE - timedelta(days=2))
     assert known.at(BEFORE - timedelta(days=2, seconds=-1)) is known
     later = known.at(BEFORE)
-    assert [each.name for each in later.in_force] == ["a"]
+    assert [each.name for each in later.in_force["default"]] == ["a"]
     assert later.recall is not known.recall
     assert later.plans is known.plans
     assert later.with_workloads(later.facts).in_force == later.in_force

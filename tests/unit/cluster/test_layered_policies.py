@@ -237,7 +237,7 @@ def in_force(source: LayeredPolicies, *documents: dict[str, Any]) -> list[str]:
     """Return what the exceptions in force except from, after these are the cluster's."""
     source.take_exceptions({each["metadata"]["name"]: each for each in documents})
     snapshot = source.load().snapshot.at(BEFORE)
-    return [f"{each.name}: {','.join(each.policies)}" for each in snapshot.in_force]
+    return [f"{each.name}: {','.join(each.policies)}" for each in snapshot.in_force.get("default", ())]
 
 
 def test_an_exception_of_the_cluster_replaces_that_of_its_name_from_files_until_it_is_gone(tmp_path: Path) -> None:
@@ -260,6 +260,20 @@ def test_a_broken_exception_of_the_cluster_has_no_effect_and_breaks_nothing_else
     made = source.load()
     assert [each.state for each in made.verdicts] == ["active"]
     assert sorted({each.file for each in made.snapshot.notes}) == ["gpupolicyexception/e", "gpupolicyexception/f"]
+
+
+def test_exceptions_of_the_cluster_take_no_room_from_those_of_files(tmp_path: Path) -> None:
+    costly = "object.spec.containers.all(c, c.env.all(e, e.name.startsWith('a') || e.value.size() > 3))"
+    (tmp_path / "a.yaml").write_text(policy("a", "  mutations: [{labels: {a: gang.name}}]"))
+    (tmp_path / "z.yaml").write_text(exception("z", "a", more=f"  expression: {costly}\n"))
+    source = over(tmp_path)
+    many = [excepting(f"e{at:03}", "a", expression=costly) for at in range(300)]
+    source.take_exceptions({each["metadata"]["name"]: each for each in many})
+    snapshot = source.load().snapshot
+    names = [each.name for each in snapshot.exceptions]
+    assert 1 < len(names) < 300
+    assert names[-1] == "z"
+    assert {each.file for each in snapshot.notes} <= {f"gpupolicyexception/e{at:03}" for at in range(300)}
 
 
 def test_a_change_of_an_exception_that_keeps_its_generation_loads_nothing() -> None:

@@ -6,8 +6,13 @@ from typing import Any
 import pytest
 
 from natives import NAMESPACES, USER, binding, compiled, config_map, judged, policy, read_all, rule, texts
+from podberth.cel.engine import Environment, Late
+from podberth.cel.typing import NATIVE_VARIABLES
+from podberth.kube.schema import PodSchema
+from podberth.native.refusals import MAX_VARIABLES
 from podberth.native.request import creation_of, matched_kind
 from podberth.native.resources import ResourceKind, Resources
+from podberth.policy.compile import LATE
 
 PARAMS = {"apiVersion": "v1", "kind": "ConfigMap"}
 FAILS = "object.data.missing == 'a'"
@@ -302,3 +307,31 @@ def test_the_first_rule_that_matches_an_equivalent_decides_which() -> None:
     assert matched_kind(read.constraints, creation, NAMESPACES) == other
     [read] = read_all(policy("true", matchConstraints={"resourceRules": [*rules, rule(apiGroups=[""])]})).policies
     assert matched_kind(read.constraints, creation, NAMESPACES) == creation.kind
+
+
+def chain(length: int) -> dict[str, Any]:
+    """Return a policy with a chain of variables, of which the first fails."""
+    variables = [{"name": "v0", "expression": "object.data.missing"}]
+    variables += [{"name": f"v{at}", "expression": f"variables.v{at - 1}"} for at in range(1, length)]
+    return policy(f"variables.v{length - 1} == ''", variables=variables)
+
+
+def test_the_longest_chain_of_variables_is_judged_and_a_longer_one_is_a_problem() -> None:
+    [denial] = judged(chain(MAX_VARIABLES), binding())
+    assert denial.message.count("fails to evaluate") == MAX_VARIABLES
+    [problem] = read_all(chain(1200), binding()).problems
+    assert problem.message == "got 1200 variables, of which podberth judges 256 at most; the API server more"
+
+
+def test_policies_are_compiled_under_one_deadline() -> None:
+    begun = 0
+
+    def begin() -> Late:
+        nonlocal begun
+        begun += 1
+        return lambda: True
+
+    over = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, mixes_types=False, deadline=begin)
+    found = compiled(policy("1 == 2"), policy("1 == 3", name="q"), within=over)
+    assert [each.message for each in found.problems] == [LATE, LATE]
+    assert begun == 1

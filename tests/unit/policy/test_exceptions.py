@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from exceptions import BEFORE, END, exception
-from podberth.policy.exceptions import MOST, NEVER, compile_exceptions, of_unknown, without_effect
+from podberth.cel.cost import MAX_MICROSECONDS
+from podberth.policy.exceptions import MOST, NEVER, by_namespace, compile_exceptions, of_unknown, without_effect
 from podberth.policy.parse import ParsedException, parse_policies
 from snapshots import environment
 
@@ -103,3 +104,25 @@ def test_an_exception_without_effect_says_so_at_its_end() -> None:
 def test_a_name_of_no_policy_is_a_problem_at_its_place() -> None:
     [found] = of_unknown([parsed(exception("e", "shm", "shn"))], ["shm"])
     assert (found.where, found.message) == ("spec.policies[1]", "got 'shn', and there is no policy of this name")
+
+
+LOOPS = "  expression: object.spec.containers.all(c, c.env.all(e, e.name.startsWith('a') || e.value.size() > 3))\n"
+
+
+def test_the_expressions_of_a_namespace_have_room_for_those_given_first() -> None:
+    many = [parsed(exception(f"e{at:03}", "shm", more=LOOPS)) for at in range(300)]
+    elsewhere = parsed(exception("z", "shm", namespace="vision", more=LOOPS))
+    compiled, found = compile_exceptions([*reversed(many), elsewhere], environment())
+    assert len(compiled) + len(found) == len(many) + 1
+    in_default, in_vision = by_namespace(compiled)["default"], by_namespace(compiled)["vision"]
+    cost = in_default[0].expression.costs[""].with_result.microseconds if in_default[0].expression else 0
+    assert len(in_default) == int(MAX_MICROSECONDS // cost)
+    assert [each.name for each in in_default] == [each.source.name for each in many[-len(in_default) :]]
+    assert [each.name for each in in_vision] == ["z"]
+    assert "other exceptions of namespace default; want 100 ms for all of a namespace" in found[0].message
+    assert found[0].where == "spec.expression"
+
+
+def test_an_exception_that_names_a_namespace_twice_is_there_once() -> None:
+    compiled, _ = compile_exceptions([parsed(exception("e", "shm", namespace="a, b, a"))], environment())
+    assert {namespace: len(those) for namespace, those in by_namespace(compiled).items()} == {"a": 1, "b": 1}

@@ -27,10 +27,10 @@ def test_the_snapshot_follows_the_clock_without_a_reload() -> None:
     state = ServingState(snapshot=known, clock=lambda: times.pop(0))
     first = state.present()
     assert first is not None
-    assert [each.name for each in first.in_force] == ["e"]
+    assert [each.name for each in first.in_force["default"]] == ["e"]
     assert state.present() is first
     ended = state.present()
     assert ended is not None
-    assert ended.in_force == ()
+    assert ended.in_force == {}
     assert state.snapshot is ended
     assert ServingState().present() is None

@@ -30,14 +30,15 @@ def excepted(under: PodUnderReview, policies: Iterable[CompiledPolicy]) -> Mappi
         return {}
     if snapshot.now is None:
         raise ValueError("the snapshot has exceptions and no moment; want Snapshot.at")
-    if not snapshot.in_force:
+    candidates = snapshot.in_force.get(under.request.namespace, ())
+    if not candidates:
         return {}
     wanted = {policy.name for policy in policies}
     found: dict[str, CompiledException] = {}
     labels = pods.labels(under.pod)
-    for each in snapshot.in_force:
+    for each in candidates:
         named = [name for name in each.policies if name in wanted and name not in found]
-        if named and each.selects(under.request.namespace, labels) and _holds(under, each):
+        if named and each.selects(labels) and _holds(under, each):
             found.update(dict.fromkeys(named, each))
     return found
 

@@ -24,7 +24,7 @@ from ..mutation.seal import OFFLINE, Sealer
 from ..policy.clashes import clashes
 from ..policy.compile import CompiledPolicy, compile_policies
 from ..policy.every_pod import needs_every_pod
-from ..policy.exceptions import NEVER, CompiledException, compile_exceptions, of_unknown
+from ..policy.exceptions import NEVER, CompiledException, by_namespace, compile_exceptions, of_unknown
 from ..policy.match import Route, applies_statically
 from ..policy.parse import ParsedPolicies, ParsedPolicy
 from ..topology.index import TopologyIndex
@@ -87,14 +87,14 @@ class Snapshot:
     """All exceptions, by name, those without effect included."""
     now: datetime | None = None
     """The moment for which ``in_force`` was computed; None: it was not (``at``)."""
-    in_force: tuple[CompiledException, ...] = ()
-    """The exceptions that have an effect at ``now``."""
+    in_force: Mapping[str, tuple[CompiledException, ...]] = field(default_factory=dict)
+    """The exceptions that have an effect at ``now``, by namespace, and in each by name."""
+    until: datetime = NEVER
+    """The first instant after ``now`` at which other exceptions are in force."""
     owners: Mapping[str, Mapping[str, Any]] = field(init=False, repr=False, compare=False)
     """The owners of gangs, by uid: those of the cluster and those in ``predicted``."""
     devices: KnownDevices = field(init=False, repr=False, compare=False)
     """The device requests of claims and of the policies' claim templates, and the resources of DeviceClasses."""
-    _until: datetime = field(default=NEVER, init=False, repr=False, compare=False)
-    """The first instant after ``now`` at which other exceptions are in force."""
     plans: dict[tuple[Phase, Route], Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The plans made so far; there is at most one for each phase, operation and resource of reviews."""
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
@@ -106,9 +106,6 @@ class Snapshot:
         owners = ChainMap(cast("dict[str, Any]", self.predicted), *_layers(self.facts.owners))
         object.__setattr__(self, "owners", owners if self.predicted else self.facts.owners)
         object.__setattr__(self, "devices", replace(self.facts.devices, declared=self.declared))
-        if self.now is not None:
-            ends = (each.changes_after(self.now) for each in self.exceptions)
-            object.__setattr__(self, "_until", min(ends, default=NEVER))
 
     def at(self, now: datetime) -> "Snapshot":
         """Return the snapshot with the exceptions that are in force at ``now``.
@@ -116,10 +113,11 @@ class Snapshot:
         It is this snapshot as long as they are the same, or none is known. With other exceptions, the cached answers
         are not shared: so no answer is used after the end of an exception that it depends on.
         """
-        if not self.exceptions or (self.now is not None and self.now <= now < self._until):
+        if not self.exceptions or (self.now is not None and self.now <= now < self.until):
             return self
-        in_force = tuple(each for each in self.exceptions if each.state(now) == "active")
-        changed = replace(self, now=now, in_force=in_force)
+        in_force = by_namespace(each for each in self.exceptions if each.state(now) == "active")
+        until = min(each.changes_after(now) for each in self.exceptions)
+        changed = replace(self, now=now, in_force=in_force, until=until)
         return self._sharing(changed) if self.now is not None and in_force == self.in_force else self._planned(changed)
 
     @property

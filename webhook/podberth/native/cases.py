@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, TypeAlias
 
-from ..cel.engine import Activation, Environment, ReviewContext, Room, never
+from ..cel.engine import Activation, Environment, ReviewContext, Room
 from ..errors import BudgetError, EvaluationError, Problem
 from ..policy.compile import BoundExpression, CompiledPolicy
 from ..policy.evaluate import ConditionsError
@@ -119,7 +119,7 @@ class BoundPolicies:
         objects: Objects,
         namespaces: Mapping[str, Document],
     ) -> None:
-        """Compile the policies; one that does not compile is a problem, and judges nothing.
+        """Compile the policies in the time of ``environment``; one that does not compile is a problem, and idle.
 
         ``environment`` has the names of native policies (``cel.typing.NATIVE_VARIABLES``); ``review`` is that of a
         cluster without nodes, since their expressions cannot ask about any.
@@ -128,9 +128,10 @@ class BoundPolicies:
         self._objects, self._namespaces = objects, namespaces
         problems, self.bound = list[Problem](), list[Bound]()
         policies, every = read.of_kind(self.kind)
+        late = environment.deadline()
         for policy in policies:
             compiled = self.compiled(policy, environment)
-            wrong = (*compiled.check(never, priced=False), *_repeated(policy))
+            wrong = (*compiled.check(late, priced=False), *_repeated(policy))
             problems += wrong
             bindings = tuple(each for each in every if each.spec.policy_name == policy.name)
             if not wrong:

@@ -27,6 +27,9 @@ from .model import (
 
 Refusals = Iterator[tuple[Path, str]]
 
+MAX_VARIABLES: Final = 256
+"""The most variables of a policy. The program of each has those that it uses: if each of 1,200 variables uses the one
+before it, compiling them takes 19 s and 361 MB."""
 # celReserved, same file
 _RESERVED: Final = frozenset(
     {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import"}
@@ -152,6 +155,11 @@ def _conditions(conditions: tuple[MatchCondition, ...]) -> Refusals:
 
 
 def _variables(variables: tuple[Variable, ...]) -> Refusals:
+    if len(variables) > MAX_VARIABLES:
+        message = (
+            f"got {len(variables)} variables, of which podberth judges {MAX_VARIABLES} at most; the API server more"
+        )
+        yield ("spec", "variables"), message
     for index, each in enumerate(variables):
         if each.name in _RESERVED:
             yield ("spec", "variables", index, "name"), f"got {each.name!r}, a reserved word of CEL; want another name"

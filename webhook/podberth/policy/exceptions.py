@@ -62,10 +62,9 @@ class CompiledException:
             case _:
                 return NEVER
 
-    def selects(self, namespace: str, labels: Mapping[str, Any]) -> bool:
-        """Return whether namespaces and podSelector select a pod; its expression is not evaluated."""
-        spec = self.parsed.source.spec
-        return namespace in spec.namespaces and label_selector_matches(spec.pod_selector.document, labels)
+    def selects(self, labels: Mapping[str, Any]) -> bool:
+        """Return whether podSelector selects a pod; neither its namespace nor the expression is looked at."""
+        return label_selector_matches(self.parsed.source.spec.pod_selector.document, labels)
 
 
 def state_of(source: GPUPolicyException, now: datetime) -> ExceptionState:
@@ -75,19 +74,32 @@ def state_of(source: GPUPolicyException, now: datetime) -> ExceptionState:
     return "tooLong" if source.expires_at - (source.created_at or now) > MOST else "active"
 
 
+def by_namespace(exceptions: Iterable[CompiledException]) -> dict[str, tuple[CompiledException, ...]]:
+    """Return exceptions by each of their namespaces, in each in the given order."""
+    found: dict[str, list[CompiledException]] = {}
+    for each in exceptions:
+        for namespace in dict.fromkeys(each.parsed.source.spec.namespaces):
+            found.setdefault(namespace, []).append(each)
+    return {namespace: tuple(those) for namespace, those in found.items()}
+
+
 def compile_exceptions(
     parsed: Iterable[ParsedException], environment: Environment, *, late: Late | None = None
 ) -> tuple[tuple[CompiledException, ...], tuple[Problem, ...]]:
     """Compile exceptions; return those that compile, by name, and the problems of the others, sorted.
+
+    The expressions of all exceptions of one namespace cost as much as those of one policy at most (MAX_MICROSECONDS),
+    for any pod there may be compared with all of them. Those that are given first have room first, so that no object of
+    the cluster takes the room of a file.
 
     ``late`` is called before each expression; it returns True when the time is over. If None, the environment limits
     the time.
     """
     compiled: list[CompiledException] = []
     problems: list[Problem] = []
-    room = Room.of_set()
+    room, spent = Room.of_set(), dict[str, float]()
     is_late = late or environment.deadline()
-    for each in sorted(parsed, key=lambda item: item.source.name):
+    for each in parsed:
         text = each.source.spec.expression
         if text is None:
             compiled.append(CompiledException(each, None))
@@ -107,8 +119,30 @@ def compile_exceptions(
             message = too_expensive(cost.microseconds, cost)
             problems.append(each.problem(_EXPRESSION, message, cost.line, cost.column))
             continue
+        if message := _charged(spent, each, cost.microseconds):
+            problems.append(each.problem(_EXPRESSION, message))
+            continue
         compiled.append(CompiledException(each, expression))
-    return tuple(compiled), tuple(sorted(problems))
+    return tuple(sorted(compiled, key=lambda each: each.name)), tuple(sorted(problems))
+
+
+def _charged(spent: dict[str, float], exception: ParsedException, microseconds: float) -> str:
+    """Add the cost of an exception to what is ``spent`` in each of its namespaces.
+
+    Return a message instead if a namespace has no room for it; else an empty text.
+    """
+    namespaces = frozenset(exception.source.spec.namespaces)
+    full = sorted(each for each in namespaces if spent.get(each, 0) + microseconds > MAX_MICROSECONDS)
+    if full:
+        before = spent[full[0]] / 1000
+        return (
+            f"got up to {microseconds / 1000:,.0f} ms, after {before:,.0f} ms of other exceptions of namespace "
+            f"{full[0]}; want {MAX_MICROSECONDS // 1000} ms for all of a namespace; delete those that "
+            "have ended, or use podSelector"
+        )
+    for each in namespaces:
+        spent[each] = spent.get(each, 0) + microseconds
+    return ""
 
 
 def without_effect(
