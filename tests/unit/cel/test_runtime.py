@@ -18,7 +18,7 @@ class BrokenIndex(TopologyIndex):
 @pytest.fixture
 def broken() -> ReviewContext:
     index = index_of()
-    return ReviewContext(BrokenIndex(index._conventions, {}, {}), need_of(1))
+    return ReviewContext(BrokenIndex(index.conventions, {}, {}), need_of(1))
 
 
 @pytest.mark.parametrize(

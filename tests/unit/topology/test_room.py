@@ -26,7 +26,7 @@ def all_of(*roles: tuple[Need, int]) -> tuple[list[PodsWanted], int]:
     return [PodsWanted(each, number, number) for each, number in roles], sum(number for _, number in roles)
 
 
-def lacking(roles: Sequence[tuple[Need, int]], level: str = "") -> dict[str, Lack | None]:
+def lacking(roles: Sequence[tuple[Need, int]], level: str = "") -> dict[Lack | None, int]:
     found = lacks(INDEX, *all_of(*roles), level)
     assert found is not None
     return dict(found)
@@ -46,32 +46,32 @@ def lacking(roles: Sequence[tuple[Need, int]], level: str = "") -> dict[str, Lac
     ],
 )
 def test_roles_that_the_same_nodes_serve_are_added_up(roles: list[tuple[Need, int]], lack: Lack | None) -> None:
-    assert lacking(roles) == {"": lack}
+    assert lacking(roles) == {lack: 1}
 
 
 def test_each_domain_is_asked() -> None:
-    assert lacking([(need(8), 2)], RACK) == {"r0": None, "r1": Lack((0,), 2, 1)}
+    assert lacking([(need(8), 2)], RACK) == {None: 1, Lack((0,), 2, 1): 1}
 
 
 def test_what_may_come_first_is_the_smallest() -> None:
     wanted = [PodsWanted(need(8), 4, 0), PodsWanted(need(1), 4, 0)]
-    assert lacks(INDEX, wanted, 6) == {"": None}
-    assert lacks(INDEX, wanted, 7) == {"": Lack((0, 1), 7, 24, GPU, 28)}
-    assert lacks(INDEX, wanted, 8) == {"": Lack((0,), 4, 3)}
-    assert lacks(INDEX, [PodsWanted(need(8), 9, 0), PodsWanted(need(0), 2, 0)], 5) == {"": None}
+    assert lacks(INDEX, wanted, 6) == {None: 1}
+    assert lacks(INDEX, wanted, 7) == {Lack((0, 1), 7, 24, GPU, 28): 1}
+    assert lacks(INDEX, wanted, 8) == {Lack((0,), 4, 3): 1}
+    assert lacks(INDEX, [PodsWanted(need(8), 9, 0), PodsWanted(need(0), 2, 0)], 5) == {None: 1}
 
 
 def test_pods_that_choose_their_nodes_are_counted_with_those_that_take_any() -> None:
     chosen = need(8, **{RACK: "r1"})
-    assert lacking([(need(8), 2), (chosen, 1)]) == {"": None}
-    assert lacking([(need(8), 3), (chosen, 1)]) == {"": Lack((0, 1), 4, 3)}
-    assert lacking([(need(8), 1), (chosen, 2)]) == {"": Lack((1,), 2, 1)}
+    assert lacking([(need(8), 2), (chosen, 1)]) == {None: 1}
+    assert lacking([(need(8), 3), (chosen, 1)]) == {Lack((0, 1), 4, 3): 1}
+    assert lacking([(need(8), 1), (chosen, 2)]) == {Lack((1,), 2, 1): 1}
 
 
 def test_what_fits_nowhere_is_no_matter_of_room() -> None:
     nowhere = need(9)
     assert lacks(INDEX, *all_of((nowhere, 1))) is None
-    assert lacking([(nowhere, 1), (need(8), 3)]) == {"": None}
+    assert lacking([(nowhere, 1), (need(8), 3)]) == {None: 1}
 
 
 def test_nobody_is_in_a_domain_of_a_level_that_no_node_has() -> None:

@@ -5,7 +5,7 @@ Nodes that fit a pod count as empty and healthy. An autoscaler may add nodes, so
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 
 from ..kinds.starts import Start
 from ..topology.room import Lack, PodsWanted, lacks
@@ -34,10 +34,9 @@ def too_large_groups(case: GroupCase) -> Iterator[Wrong]:
             yield found
 
 
-def _lacks(case: GroupCase, start: Start[Pods], level: str = "") -> Sequence[Lack | None] | None:
+def _lacks(case: GroupCase, start: Start[Pods], level: str = "") -> Mapping[Lack | None, int] | None:
     wanted = [PodsWanted(share.pods.need, share.most, share.least) for share in start.shares]
-    found = lacks(case.known.topology, wanted, start.least, level) if start.least else None
-    return None if found is None else tuple(found.values())
+    return lacks(case.known.topology, wanted, start.least, level) if start.least else None
 
 
 def _of_level(case: GroupCase, level: LevelDemand) -> Wrong | None:
@@ -46,9 +45,9 @@ def _of_level(case: GroupCase, level: LevelDemand) -> Wrong | None:
         return None
     if not found:
         return level.wrong(f"got {level.key}, a label that no known node has that fits; write one that nodes have")
-    holding = sum(each is None for each in found)
+    holding = found.get(None, 0)
     if not holding:
-        pods, most = _counted(level.start, [each for each in found if each is not None])
+        pods, most = _counted(level.start, {lack: number for lack, number in found.items() if lack is not None})
         return level.wrong(
             f"{pods} in one {level.key}: no known domain holds {most}; write a wider level or fewer pods"
         )
@@ -64,7 +63,7 @@ def _of_cluster(case: GroupCase, start: Start[Pods]) -> Wrong | None:
     [lack] = _lacks(case, start) or (None,)
     if lack is None:
         return None
-    pods, _ = _counted(start, [lack])
+    pods, _ = _counted(start, {lack: 1})
     largest = max((start.shares[place] for place in lack.kinds), key=lambda share: share.most)
     have = f"have {lack.room}" if lack.resource else f"hold {lack.room} such"
     return largest.pods.wrong(
@@ -73,9 +72,14 @@ def _of_cluster(case: GroupCase, start: Start[Pods]) -> Wrong | None:
     )
 
 
-def _counted(start: Start[Pods], found: Sequence[Lack]) -> tuple[str, str]:
-    """Return two texts: the pods that fit into no domain, and the most of these pods that one domain holds."""
-    often = Counter(each.kinds for each in found)
+def _counted(start: Start[Pods], found: Mapping[Lack, int]) -> tuple[str, str]:
+    """Return two texts: the pods that fit into no domain, and the most of these pods that one domain holds.
+
+    ``found`` has what does not fit, with the number of domains.
+    """
+    often: Counter[tuple[int, ...]] = Counter()
+    for lack, domains in found.items():
+        often[lack.kinds] += domains
     first = max(found, key=lambda lack: (often[lack.kinds], lack.room))
     pods = f"{first.pods} pods{_of_roles(start, first)}"
     same = [each.room for each in found if (each.kinds, each.resource) == (first.kinds, first.resource)]

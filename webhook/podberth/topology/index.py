@@ -43,7 +43,7 @@ class TopologyIndex:
 
     def __init__(self, conventions: Conventions, classes: dict[_Key, NodeClass], entries: dict[str, _Entry]) -> None:
         """Take the tables without a copy; only this module calls it."""
-        self._conventions = conventions
+        self.conventions = conventions
         self._classes = classes
         self._entries = entries
         self._answers: dict[Need, NodeSet] = {}
@@ -77,7 +77,7 @@ class TopologyIndex:
                 del members[before.key][name]
         keys: dict[_Key, _Key] = {}
         for node in nodes:
-            entry = _file(node, self._conventions)
+            entry = _file(node, self.conventions)
             before = entries.get(node.name)
             if before == entry:
                 continue
@@ -88,7 +88,7 @@ class TopologyIndex:
             present = self._classes.get(entry.key)
             key = keys.setdefault(entry.key, present.key if present else entry.key)
             entries[node.name] = replace(entry, key=key)
-        return TopologyIndex(self._conventions, members.classes(keys), entries) if members else self
+        return TopologyIndex(self.conventions, members.classes(keys), entries) if members else self
 
     @property
     def known(self) -> bool:
@@ -151,7 +151,7 @@ class TopologyIndex:
 
     @cached_property
     def _choices(self) -> Choices:
-        return Choices(self._whole_classes, self._conventions.ignored_labels)
+        return Choices(self._whole_classes, self.conventions.ignored_labels)
 
     def nodes(self, need: Need) -> NodeSet:
         """Return the nodes that could run a pod with this need.
@@ -168,7 +168,7 @@ class TopologyIndex:
         if found is None:
             whole = self._whole_classes
             chosen = whole if need.selector is None else self._choices.chosen(need.selector)
-            found = select(chosen, need, self._conventions)
+            found = select(chosen, need, self.conventions)
             if is_small(need):
                 if len(self._answers) >= _REMEMBERED:
                     self._answers.clear()
@@ -185,7 +185,7 @@ class TopologyIndex:
         """
         found = self._gangs.get(roles)
         if found is None:
-            found = narrowest_levels(roles, [self.nodes(need) for _, need in roles], self._conventions)
+            found = narrowest_levels(roles, [self.nodes(need) for _, need in roles], self.conventions)
             if len(self._gangs) >= _REMEMBERED_GANGS:
                 self._gangs.clear()
             self._gangs[roles] = found

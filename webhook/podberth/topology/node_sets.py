@@ -261,18 +261,6 @@ class NodeSet:
         wanted = members or 2
         return next((level for level, least, _ in self._domain_sizes if least >= wanted), "")
 
-    def machines(self, level: str = "") -> Mapping[str, Sequence[tuple[Capability, int]]]:
-        """Return, by domain of a level, the capability of each class of nodes in it, with the number of these nodes.
-
-        Without a level, the only key is "". Unlike in ``narrowest_level``, transient nodes count, because the cluster
-        could hold pods there later. Empty if no fitting node is in a domain of the level.
-        """
-        found: dict[str, list[tuple[Capability, int]]] = {}
-        for part in self.parts:
-            for domain, nodes in _domains(part, level, self.conventions) if level else (("", part.count),):
-                found.setdefault(domain, []).append((part.node_class.capability, nodes))
-        return found
-
     @cached_property
     def mig_offers(self) -> Mapping[str, int]:
         """The MIG resources that the durable nodes offer, each with the least MiB of an instance.
@@ -404,15 +392,6 @@ def _with_accelerators(parts: list[Part], conventions: Conventions) -> tuple[lis
         tainted = any(conventions.marks_accelerators(each.key, each.value, each.effect) for each in one.taints)
         (found if one.capability.accelerators or tainted else rest).append(part)
     return (found, rest) if found else (rest, [])
-
-
-def _domains(part: Part, level: str, conventions: Conventions) -> Iterator[tuple[str, int]]:
-    """Yield the domains of a level that have nodes of the part, each with the number of these nodes."""
-    if level in conventions.ignored_labels:
-        values = (dict(own).get(level) for _, own in part.nodes())
-        yield from ((value, 1) for value in values if value)
-    elif value := part.node_class.labels.get(level):
-        yield value, part.count
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -4,10 +4,12 @@ If pods are reported as not fitting, no scheduler can place them. The opposite i
 and one of three pass on two nodes of seven devices each, because only an exact packing could refuse them.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from .capability import Capability
+from .domains import domains, groups
 from .index import TopologyIndex
 from .need import Need, covers, pods_per_node, total
 
@@ -39,37 +41,31 @@ class Lack:
     units: int = 0
 
 
-_Machines = Mapping[str, Sequence[tuple[Capability, int]]]
-
-
 def lacks(
     index: TopologyIndex, wanted: Sequence[PodsWanted], together: int, level: str = ""
-) -> Mapping[str, Lack | None] | None:
-    """Return, for each domain of a level, the pods that do not fit into it; None for a domain into which all fit.
+) -> Mapping[Lack | None, int] | None:
+    """Return what does not fit into a domain of a level, each with the number of such domains; None: all pods fit.
 
-    Without a level, the only domain is "". ``together`` is the wanted number of pods of all kinds. All nodes count as
-    empty, transient ones included. Pods that ask for no device, and those that fit no node, are taken as placed. The
-    result itself is None if no known node fits any of the pods, or none asks for a device: then room is not the
-    problem.
+    Without a level, the only domain is the cluster. ``together`` is the wanted number of pods of all kinds. All nodes
+    count as empty, transient ones included. Pods that ask for no device, and those that fit no node, are taken as
+    placed. The result itself is None if no known node fits any of the pods, or none asks for a device: then room is not
+    the problem.
     """
     kinds = _Kinds(wanted)
-    machines: dict[int, _Machines] = {}
-    for kind in kinds.largest_first:
-        need = wanted[kind].need
-        nodes = index.nodes(need) if need.requests else None
-        if nodes is not None and nodes.exist:
-            machines[kind] = nodes.machines(level)
-    if not machines:
+    parts = {
+        kind: nodes.parts
+        for kind in kinds.largest_first
+        if wanted[kind].need.requests and (nodes := index.nodes(wanted[kind].need)).exist
+    }
+    if not parts:
         return None
-    domains = dict.fromkeys(domain for each in machines.values() for domain in each)
-    found: dict[str, Lack | None] = {}
-    alike: dict[tuple[object, ...], Lack | None] = {}  # a cluster has thousands of hosts, and few kinds of them
-    for domain in domains:
-        at_hand = {kind: each.get(domain, ()) for kind, each in machines.items()}
-        key = tuple((id(capability), nodes) for each in at_hand.values() for capability, nodes in (*each, (None, 0)))
-        if key not in alike:
-            alike[key] = _lack(kinds, together, at_hand)
-        found[domain] = alike[key]
+    found: Counter[Lack | None] = Counter()
+    for machines, number in domains(list(groups(parts.values())), level, index.conventions):
+        at_hand = {
+            kind: [(capability, nodes) for (capability, fitting), nodes in machines.items() if place in fitting]
+            for place, kind in enumerate(parts)
+        }
+        found[_lack(kinds, together, at_hand)] += number
     return found
 
 

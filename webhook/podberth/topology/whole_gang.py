@@ -3,20 +3,16 @@
 Only durable nodes and their accelerators count, as in ``nodes``. The answer is the same for every pod of the gang.
 """
 
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from ..conventions import Conventions
-from ..wellknown import HOSTNAME_LABEL
-from .capability import Capability
+from .domains import Fitting, Machines, domains, groups
 from .need import Need, total
-from .node_sets import NodeClass, NodeSet, OwnLabels
+from .node_sets import NodeSet
 
 Roles: TypeAlias = tuple[tuple[int, Need], ...]
 """The roles of a gang: the number of pods of each role, and the need of one such pod."""
-
-_ANYWHERE: Final = ""
 
 
 def narrowest_levels(roles: Roles, found: Sequence[NodeSet], conventions: Conventions) -> tuple[str, str]:
@@ -29,80 +25,33 @@ def narrowest_levels(roles: Roles, found: Sequence[NodeSet], conventions: Conven
     """
     if not all(need.requests for _, need in roles):
         return "", ""
-    machines = list(_machines(found))
+    nodes = list(groups(each.durable_parts for each in found))
+    counts = _most_counts(roles)
     narrowest = safe = ""
     for level in reversed(conventions.levels):
-        domains = _domains(machines, level, conventions)
-        if not narrowest and any(_hold(each, roles) for each in domains):
+        different = [machines for machines, _ in domains(nodes, level, conventions)]
+        if not narrowest and any(_hold(each, roles) for each in different):
             narrowest = level
-        if not safe and domains and all(_always_hold(each, roles) for each in domains):
+        if not safe and different and all(_always_hold(each, counts) for each in different):
             safe = level
         if narrowest and safe:
             break
     return narrowest, safe
 
 
-_Fitting: TypeAlias = frozenset[int]
-"""The indexes of the roles that a node fits."""
-_Machines: TypeAlias = Counter[tuple[Capability, _Fitting]]
-"""The nodes of a domain: how many have the same capability and fit the same roles."""
-
-
-def _machines(found: Sequence[NodeSet]) -> Iterator[tuple[NodeClass, _Fitting, list[OwnLabels]]]:
-    """Yield the durable nodes that fit any role, grouped by class and by the roles that they fit."""
-    classes: dict[int, tuple[NodeClass, dict[str, set[int]]]] = {}
-    for place, nodes in enumerate(found):
-        for part in nodes.durable_parts:
-            _, fitting = classes.setdefault(id(part.node_class), (part.node_class, {}))
-            for name in [_ANYWHERE] if part.names is None else part.names:
-                fitting.setdefault(name, set()).add(place)
-    for one, fitting in classes.values():
-        everywhere = fitting.pop(_ANYWHERE, set())
-        alike: dict[_Fitting, list[OwnLabels]] = {}
-        if fitting or everywhere:
-            for name, own in one.members.items():
-                roles = frozenset(everywhere | fitting.get(name, set()))
-                if roles:
-                    alike.setdefault(roles, []).append(own)
-        for roles, members in alike.items():
-            yield one, roles, members
-
-
-def _domains(
-    machines: Sequence[tuple[NodeClass, _Fitting, list[OwnLabels]]], level: str, conventions: Conventions
-) -> list[_Machines]:
-    """Return the domains of a level that contain any of ``machines``, each as its nodes by capability and roles.
-
-    For the hostname level, equal nodes are returned once.
-    """
-    if level == HOSTNAME_LABEL:
-        alone = {(one.capability, roles) for one, roles, _ in machines}
-        return [Counter({each: 1}) for each in alone]
-    domains: dict[str, _Machines] = {}
-    for one, roles, members in machines:
-        if level in conventions.ignored_labels:
-            values: Mapping[str | None, int] = Counter(dict(own).get(level) for own in members)
-        else:
-            values = {one.labels.get(level): len(members)}
-        for value, number in values.items():
-            if value:
-                domains.setdefault(value, Counter())[one.capability, roles] += number
-    return list(domains.values())
-
-
-def _hold(machines: _Machines, roles: Roles) -> bool:
+def _hold(machines: Machines, roles: Roles) -> bool:
     """Return whether a greedy packing places all pods of all roles on these nodes at once.
 
     Roles with larger needs are placed first; the others use what remains of a node.
     """
     names = sorted({name for _, need in roles for name, _ in need.requests})
-    left: list[tuple[dict[str, int], _Fitting, int]] = [
+    left: list[tuple[dict[str, int], Fitting, int]] = [
         ({name: capability.amount_of.get(name, 0) for name in names}, fitting, number)
         for (capability, fitting), number in machines.items()
     ]
     for place in sorted(range(len(roles)), key=lambda place: (-total(roles[place][1]), roles[place][1].requests)):
         count, need = roles[place]
-        remaining: list[tuple[dict[str, int], _Fitting, int]] = []
+        remaining: list[tuple[dict[str, int], Fitting, int]] = []
         # First the machine that fewest other roles fit, and with the least left.
         for amounts, fitting, number in sorted(left, key=lambda each: (len(each[1]), sum(each[0].values()))):
             room = _room(amounts, need) if place in fitting else 0
@@ -121,22 +70,28 @@ def _hold(machines: _Machines, roles: Roles) -> bool:
     return True
 
 
-def _always_hold(machines: _Machines, roles: Roles) -> bool:
-    """Return whether these nodes hold all pods, wherever the scheduler places each of them.
+def _most_counts(roles: Roles) -> list[tuple[Need, int]]:
+    """Return each role's need, with the places of that size that all pods of the gang take at most.
 
-    For each role: on any node, a pod of another role takes at most its need divided by this role's need, rounded up, in
-    places. The remaining places must be enough for the role's own pods.
+    On any node, a pod of another role takes at most its need divided by this role's need, rounded up, in places.
     """
-    for place, (count, need) in enumerate(roles):
-        places = sum(
-            number * _room(capability.amount_of, need)
+    return [
+        (need, count + sum(each * _takes(other, need) for at, (each, other) in enumerate(roles) if at != place))
+        for place, (count, need) in enumerate(roles)
+    ]
+
+
+def _always_hold(machines: Machines, counts: Sequence[tuple[Need, int]]) -> bool:
+    """Return whether these nodes hold all pods, wherever the scheduler places each: ``counts`` of ``_most_counts``."""
+    return all(
+        sum(
+            _room(capability.amount_of, need) * number
             for (capability, fitting), number in machines.items()
             if place in fitting
         )
-        taken = sum(each * _takes(other, need) for at, (each, other) in enumerate(roles) if at != place)
-        if places - taken < count:
-            return False
-    return True
+        >= count
+        for place, (need, count) in enumerate(counts)
+    )
 
 
 def _room(amounts: Mapping[str, int], need: Need) -> int:

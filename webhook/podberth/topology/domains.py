@@ -1,0 +1,77 @@
+"""The domains of a level, each with its nodes: grouped by what they offer and by the pods that they fit."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from ..conventions import Conventions
+from ..wellknown import HOSTNAME_LABEL
+from .capability import Capability
+from .node_sets import NodeClass, OwnLabels, Part
+
+Fitting: TypeAlias = frozenset[int]
+"""The indexes of the kinds of pods that a node fits."""
+Machines: TypeAlias = Counter[tuple[Capability, Fitting]]
+"""The nodes of a domain: how many have the same capability and fit the same kinds of pods."""
+
+_ANYWHERE: Final = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Group:
+    """Nodes of one class that fit the same kinds of pods."""
+
+    node_class: NodeClass
+    fitting: Fitting
+    members: Collection[OwnLabels]
+    """The ignored labels of each node."""
+
+
+def groups(found: Iterable[Sequence[Part]]) -> Iterator[Group]:
+    """Yield the nodes that fit any kind of pods; ``found`` has, for each kind, the nodes that fit one of its pods."""
+    classes: dict[int, tuple[NodeClass, dict[str, set[int]]]] = {}
+    for kind, parts in enumerate(found):
+        for part in parts:
+            _, fitting = classes.setdefault(id(part.node_class), (part.node_class, {}))
+            for name in [_ANYWHERE] if part.names is None else part.names:
+                fitting.setdefault(name, set()).add(kind)
+    for one, fitting in classes.values():
+        everywhere = frozenset(fitting.pop(_ANYWHERE, ()))
+        if not fitting:
+            yield Group(one, everywhere, one.members.values())
+            continue
+        alike: dict[Fitting, list[OwnLabels]] = {}
+        for name, own in one.members.items():
+            kinds = everywhere | fitting[name] if name in fitting else everywhere
+            if kinds:
+                alike.setdefault(kinds, []).append(own)
+        for kinds, members in alike.items():
+            yield Group(one, kinds, members)
+
+
+def domains(nodes: Sequence[Group], level: str, conventions: Conventions) -> Iterator[tuple[Machines, int]]:
+    """Yield the domains of a level that contain any of these nodes, each with the number of domains like it.
+
+    Without a level, all nodes are one domain. Each node is a domain of the hostname level, even if it lacks the label;
+    a cluster has thousands of them, so equal ones are yielded once.
+    """
+    if level == HOSTNAME_LABEL:
+        alone: Machines = Counter()
+        for each in nodes:
+            alone[each.node_class.capability, each.fitting] += len(each.members)
+        yield from ((Counter({each: 1}), number) for each, number in alone.items())
+        return
+    found: dict[str, Machines] = {}
+    for each in nodes:
+        for value, number in _values(each, level, conventions).items():
+            if value or not level:
+                found.setdefault(value, Counter())[each.node_class.capability, each.fitting] += number
+    yield from ((machines, 1) for machines in found.values())
+
+
+def _values(nodes: Group, level: str, conventions: Conventions) -> Mapping[str, int]:
+    """Return the nodes' values of a level's label, each with the number of nodes; empty stands for none."""
+    if level in conventions.ignored_labels:
+        return Counter(dict(own).get(level, "") for own in nodes.members)
+    return {nodes.node_class.labels.get(level, "") if level else "": len(nodes.members)}
