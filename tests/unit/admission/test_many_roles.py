@@ -32,7 +32,8 @@ from podberth.kinds.roles import MOST_KINDS, MOST_PARTS
 from podberth.kube import yaml_text
 from podberth.kube.selector import LabelSets
 from podberth.topology.need import pods_per_node
-from podberth.topology.node_sets import NodeSet, select
+from podberth.topology.node_sets import select
+from podberth.topology.room import lacks
 from podberth.workload import templates
 from podberth.workload.gangs import Gang
 from podberth.workload.owners import OWNER_KINDS, keep
@@ -102,7 +103,7 @@ def test_a_term_of_pod_affinity_is_not_compared_with_each_role() -> None:
     for code in (LabelSets.selected.__code__, levels._Roles.selected.__code__, pods_per_node.__code__):
         assert 0 < many[code] <= times * few[code]
     # What is wanted is the same of all roles, and of each level it is asked once.
-    for code in (start_of.__code__, NodeSet.machines.__code__):
+    for code in (start_of.__code__, lacks.__code__):
         assert 0 < many[code] == few[code]
 
 

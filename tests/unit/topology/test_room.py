@@ -2,8 +2,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from podberth.topology.domains import domains, groups
 from podberth.topology.need import Need, NodeSelection, covers
 from podberth.topology.room import Lack, PodsWanted, lacks
+from podberth.wellknown import HOSTNAME_LABEL
 from snapshots import cluster, snapshot
 
 RACK = "example.com/rack"
@@ -51,6 +53,26 @@ def test_roles_that_the_same_nodes_serve_are_added_up(roles: list[tuple[Need, in
 
 def test_each_domain_is_asked() -> None:
     assert lacking([(need(8), 2)], RACK) == {None: 1, Lack((0,), 2, 1): 1}
+
+
+def test_equal_hosts_are_looked_at_once() -> None:
+    few, many = (snapshot(objects=cluster(hgx_h100_8=hosts)).topology for hosts in (2, 200))
+    wanted, together = all_of((need(8), 2))
+    assert lacks(few, wanted, together, HOSTNAME_LABEL) == {Lack((0,), 2, 1): 2}
+    assert lacks(many, wanted, together, HOSTNAME_LABEL) == {Lack((0,), 2, 1): 200}
+    [[machines, hosts]] = domains(list(groups([many.nodes(need(8)).parts])), HOSTNAME_LABEL, many.conventions)
+    assert (machines.total(), hosts) == (1, 200)
+
+
+def test_hosts_that_only_some_pods_choose_are_counted_apart() -> None:
+    chosen = need(8, **{HOSTNAME_LABEL: "hgx-h100-8-1"})
+    found = list(groups([INDEX.nodes(each).parts for each in (need(8), chosen)]))
+    alone = {
+        fitting: hosts
+        for machines, hosts in domains(found, HOSTNAME_LABEL, INDEX.conventions)
+        for _, fitting in machines
+    }
+    assert alone == {frozenset({0}): 2, frozenset({0, 1}): 1}
 
 
 def test_what_may_come_first_is_the_smallest() -> None:
