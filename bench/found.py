@@ -1,8 +1,10 @@
-"""The slowest pods that ``bench.hostile_search`` has found, kept as cases of ``bench.hostile``."""
+"""The slowest pods and workloads that ``bench.hostile_search`` has found, kept as cases of ``bench.hostile``."""
 
 from collections.abc import Mapping
 
+from . import roles
 from .genome import Genome, read
+from .roles import Shape
 
 FOUND: Mapping[str, Genome] = {
     "found 1": read(
@@ -155,3 +157,53 @@ FOUND: Mapping[str, Genome] = {
         "schedulingGates 3 + 2 GPUs"
     ),
 }
+
+WORKLOADS: tuple[Shape, ...] = (
+    roles.read(
+        "4 roles with 8 terms to all, differing in choice: 2 nodeAffinity.preferred 1 + 13 "
+        "nodeAffinity.preferred.preference.expressions 2 + 1 nodeAffinity.preferred.preference.expressions.values "
+        "2! + 5 podAntiAffinity.required 0 + 56 podAntiAffinity.required.labelSelector.expressions 2! + 1 "
+        "podAntiAffinity.required.matchLabelKeys 2 + 1 podAntiAffinity.required.namespaces 0 + 1 containers.ports "
+        "2 + 150 initContainers 0 + 13 initContainers.volumeMounts 1 + 11 topologySpreadConstraints 0 + 56 "
+        "topologySpreadConstraints.labelSelector.expressions 0 + 5 "
+        "topologySpreadConstraints.labelSelector.expressions.values 3 + 282 volumes 1 + 4 GPUs"
+    ),
+    roles.read(
+        "4 roles with 8 terms to all, differing in memory: 14 nodeAffinity.preferred 2 + 5 "
+        "nodeAffinity.preferred.preference.fields 2 + 5 nodeAffinity.preferred.preference.fields.values 1 + 1 "
+        "podAffinity.required 2 + 126 podAffinity.required.labelSelector.expressions 3! + 143 "
+        "podAntiAffinity.required 1! + 5 podAntiAffinity.required.matchLabelKeys 3 + 3 ephemeralContainers 0 + 3 "
+        "ephemeralContainers.resources.claims 0! + 143 initContainers 2 + 71 initContainers.command 0 + 50 "
+        "topologySpreadConstraints 2 + 25 topologySpreadConstraints.labelSelector.matchLabels 3 + 4 GPUs + 16000 "
+        "characters"
+    ),
+    roles.read(
+        "4 roles with 8 terms to all, differing in memory: 200 podAntiAffinity.preferred 2 + 200 initContainers 1 "
+        "+ 8 initContainers.command 0! + 20 claims"
+    ),
+    roles.read(
+        "4 roles with 1 terms to all, differing in memory: 53 podAffinity.required 3 + 5 podAntiAffinity.required "
+        "2 + 266 podAntiAffinity.required.namespaceSelector.expressions 0 + 266 "
+        "podAntiAffinity.required.namespaceSelector.expressions.values 2 + 8 ephemeralContainers.ports 1! + 2 "
+        "GPUs"
+    ),
+    roles.read(
+        "4 roles with 8 terms to all, differing in memory: 200 podAffinity.preferred 2 + 1 "
+        "podAffinity.preferred.podAffinityTerm.namespaceSelector.expressions 0 + 100 "
+        "podAffinity.preferred.podAffinityTerm.namespaces 3 + 1 ephemeralContainers 0 + 1 "
+        "ephemeralContainers.args 0 + 3 hostAliases 0 + 4 GPUs"
+    ),
+    roles.read(
+        "64 roles with 8 terms to all, differing in memory: 1 "
+        "podAffinity.preferred.podAffinityTerm.namespaceSelector.matchLabels 1 + 1 podAntiAffinity.required 0! + "
+        "1 podAntiAffinity.required.labelSelector.matchLabels 1 + 1 ephemeralContainers 0 + 1 "
+        "ephemeralContainers.resizePolicy 0 + 5 topologySpreadConstraints 3 + 29 "
+        "topologySpreadConstraints.labelSelector.expressions 0 + 2 GPUs + 1 gang"
+    ),
+    roles.read(
+        "4 roles with 8 terms to all, differing in memory: 2 podAffinity.required.mismatchLabelKeys 2 + 8 "
+        "podAntiAffinity.required 3 + 2 podAntiAffinity.required.labelSelector.expressions 1 + 29 "
+        "podAntiAffinity.required.labelSelector.expressions.values 1 + 135 containers 1 + 67 "
+        "containers.resources.claims 3 + 8 GPUs + 200 claims"
+    ),
+)

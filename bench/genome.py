@@ -199,11 +199,12 @@ class Genome:
         parts += ["1 gang"] if self.gang else []
         parts += [f"{self.record} claims"] if self.record else []
         parts += [f"{self.text} characters"] if self.text else []
-        return " + ".join(parts) or "nothing"
+        return " + ".join(parts) or _NOTHING
 
 
 PATHS: tuple[Path, ...] = tuple(LARGEST)
 """Every list and map of the table."""
+_NOTHING = "nothing"
 _SHORT = {
     "requiredDuringSchedulingIgnoredDuringExecution": "required",
     "preferredDuringSchedulingIgnoredDuringExecution": "preferred",
@@ -223,7 +224,7 @@ def read(name: str) -> Genome:
     """Return the genome of that ``name``."""
     lists: dict[Path, Gene] = {}
     found: dict[str, int] = {}
-    for part in name.split(" + "):
+    for part in name.split(" + ") if name != _NOTHING else ():
         number, label, *kind = part.split()
         if kind:
             lists[_PATHS[label]] = Gene(int(number), int(kind[0].rstrip("!")), not kind[0].endswith("!"))

@@ -4,8 +4,8 @@ With ``--workloads`` it looks for the workload (``bench.roles``), which goes to 
 
 Hill climbing over what is within the bounds (``bench.genome``): a change that takes longer stays, and where a number of
 changes in a row do not, another hill is begun. The time is processor time, as in ``bench.hostile``, so other work on
-the machine does little. Each hill's top is printed as it is reached, and the slowest of all at the end; pods may be put
-into ``bench/found.py``.
+the machine does little. Each hill's top is printed as it is reached, and the slowest of all at the end; they may be
+put into ``bench/found.py`` by their names.
 """
 
 import argparse

@@ -4,6 +4,7 @@ A shape says how many roles there are, what the pod of each is made of, and in w
 are made for each list of the table: each at its bound, shared out among the roles.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
@@ -20,6 +21,9 @@ KINDS: Final = ("nothing", "devices", "memory", "choice", "company")
 """In what the pods of the roles differ: what they ask for, what they choose nodes by, whom they want beside them."""
 NUMBERS: Final = (1, 4, 64)
 """Of roles: as long as one pod may be, as many as may choose nodes in ways of their own, and more than are judged."""
+_NAME: Final = re.compile(
+    r"(?P<roles>\d+) roles( with (?P<company>\d+) terms to all)?, differing in (?P<differing>\w+): (?P<pod>.+)"
+)
 # Of all entries those that a list is given: the others are of the lists on the way, and of what makes roles differ.
 _SHARE: Final = 0.8
 
@@ -39,6 +43,14 @@ class Shape:
         """What it is made of, for people."""
         company = f" with {self.company} terms to all" if self.company else ""
         return f"{self.roles} roles{company}, differing in {self.differing}: {self.pod.name}"
+
+
+def read(name: str) -> Shape:
+    """Return the shape of that ``name``; a ``ValueError`` for a text that is none."""
+    found = _NAME.fullmatch(name)
+    if found is None:
+        raise ValueError(name)
+    return Shape(genome.read(found["pod"]), int(found["roles"]), found["differing"], int(found["company"] or 0))
 
 
 def build(shape: Shape, number: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 import pytest
 from bench import genome, roles
+from bench.found import WORKLOADS
 from bench.genome import Genome
 from bench.roles import Shape
 
@@ -22,6 +23,13 @@ def test_the_pods_of_a_few_roles_are_together_within_the_bound_of_one() -> None:
         found = templates(roles.build(shape, 0), namespace="default")
         assert len(found) == 4
         assert sum(entries_in(each.own) for each in found) <= ALL_ENTRIES, shape.name
+
+
+def test_a_shape_is_read_from_its_name() -> None:
+    for shape in (*roles.plain(), *WORKLOADS, *SHAPES[::40]):
+        assert roles.read(shape.name) == shape
+    with pytest.raises(ValueError, match="4 pods"):
+        roles.read("4 pods")
 
 
 @pytest.mark.parametrize("differing", [each for each in roles.KINDS if each != "nothing"])
