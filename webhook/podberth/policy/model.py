@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, StrictBool, StrictInt
+from pydantic import BaseModel, Field, PrivateAttr, StrictBool, StrictInt
 
 from ..cel.types import Want
 from ..kube.positions import Path
+from ..kube.selector import LabelRequirements
 from ..wellknown import API_VERSION, POLICY_KIND
 from .claim_template import ClaimTemplate
 from .text_fields import (
@@ -64,6 +65,16 @@ class LabelSelector(Model):
     def document(self) -> dict[str, Any]:
         """The selector as JSON, the form that ``kube.selector`` reads."""
         return self.model_dump(mode="json", by_alias=True)
+
+    _requirements: LabelRequirements = PrivateAttr()
+
+    def model_post_init(self, _context: object, /) -> None:
+        """Prepare the comparison here, so that no review waits for it."""
+        self._requirements = LabelRequirements(self.document)
+
+    def matches(self, labels: Mapping[str, Any]) -> bool:
+        """Return whether the selector selects these labels."""
+        return self._requirements.match(labels)
 
     @property
     def empty(self) -> bool:
