@@ -7,12 +7,12 @@ of fields. ``parse`` adds file names, positions and messages for the author. The
 description in docs/policy.md and in the JSON Schema.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, PrivateAttr, StrictBool, StrictInt
+from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from ..cel.types import Want
 from ..kube.positions import Path
@@ -66,15 +66,14 @@ class LabelSelector(Model):
         """The selector as JSON, the form that ``kube.selector`` reads."""
         return self.model_dump(mode="json", by_alias=True)
 
-    _requirements: LabelRequirements = PrivateAttr()
-
     def model_post_init(self, _context: object, /) -> None:
         """Prepare the comparison here, so that no review waits for it."""
-        self._requirements = LabelRequirements(self.document)
+        self.matches  # noqa: B018 - it is kept
 
-    def matches(self, labels: Mapping[str, Any]) -> bool:
-        """Return whether the selector selects these labels."""
-        return self._requirements.match(labels)
+    @cached_property
+    def matches(self) -> Callable[[Mapping[str, Any]], bool]:
+        """Returns whether the selector selects some labels."""
+        return LabelRequirements(self.document).match
 
     @property
     def empty(self) -> bool:
