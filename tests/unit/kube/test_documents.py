@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from calls import calls_of
-from podberth.kube.documents import MOST_PROBLEMS, load_documents
+from podberth.kube.documents import MOST_DOCUMENTS, MOST_PROBLEMS, load_documents
 from podberth.kube.json_text import MAX_DEPTH
 from podberth.kube.yaml_parser import MAX_ALIASED_NODES
 
@@ -170,6 +170,13 @@ def test_the_first_of_many_problems_are_reported_and_the_others_counted() -> Non
     assert documents == []
     assert len(problems) == MOST_PROBLEMS + 1
     assert str(problems[-1]) == "f.yaml:1001:5: got 1,005 problems, of which 1,000 are shown; fix these first"
+
+
+def test_a_file_of_too_many_documents_is_refused_before_the_first_is_read() -> None:
+    documents, problems = load_documents("---\na: 1\n" * (MOST_DOCUMENTS + 1), "f.yaml")
+    assert documents == []
+    said = "got more than 100,000 documents, want that at most; split the file, or write a List"
+    assert list(map(str, problems)) == [f"f.yaml:200001:1: {said}"]
 
 
 def test_the_first_of_many_keys_that_are_repeated_are_reported_and_the_others_counted() -> None:

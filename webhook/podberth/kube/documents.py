@@ -10,6 +10,7 @@ unless the caller asks for the last value of each. Nothing here interprets a doc
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import Problem
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 MOST_PROBLEMS: Final = 1_000
 """The most problems of one file that are reported: a file of 50 MB had a million."""
+MOST_DOCUMENTS: Final = 100_000
+"""The most documents of one file: they take 5 s and 200 MB. kubectl prints one, a List, however many objects it has."""
 _MOST_REPEATED: Final = 40
 """The most duplicate keys of one document that are reported: more than a screen."""
 # Such a line begins a document, wherever it is: no scalar may contain it. YAML 1.2.2, 9.1.2 (c-forbidden)
@@ -52,7 +55,12 @@ def load_documents(text: str, file: str, *, last_wins: bool = False) -> tuple[li
         return [PositionedDocument(quick, Positions(lambda: _composed(Chunk(text, 0))[0].place))], []
     documents: list[PositionedDocument] = []
     problems: list[Problem] = []
-    for chunk in _chunks(text):
+    starts = [match.start() for match in islice(_DOCUMENT_START.finditer(text), MOST_DOCUMENTS + 1)]
+    if len(starts) > MOST_DOCUMENTS:
+        line = text.count("\n", 0, starts[-1]) + 1
+        message = f"got more than {MOST_DOCUMENTS:,} documents, want that at most; split the file, or write a List"
+        return [], [Problem(file, line, 1, "", message)]
+    for chunk in _chunks(text, starts):
         composed = _composed(chunk)
         wrong = [each for one in composed for each in (one.wrong if last_wins else [*one.wrong, *one.repeated])]
         if wrong:
@@ -83,9 +91,9 @@ def _positions(place: Place) -> Positions:
     return Positions(lambda: place)
 
 
-def _chunks(text: str) -> Iterator[Chunk]:
-    """Split the text into one chunk for each document, so that a syntax error affects one document only."""
-    starts = [0, *(match.start() for match in _DOCUMENT_START.finditer(text) if match.start())]
+def _chunks(text: str, marks: Iterable[int]) -> Iterator[Chunk]:
+    """Split the text at the offsets ``marks``, one chunk for each document, so that a syntax error affects only one."""
+    starts = [0, *filter(None, marks)]
     line = 0
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         part = text[start:end].removeprefix("\ufeff")
