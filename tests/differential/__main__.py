@@ -25,21 +25,26 @@ def main() -> int:
     parser.add_argument("--kubeconfig", type=Path, help="of a control plane of tests/controlplane that runs already")
     parser.add_argument("--verbose", action="store_true", help="print the documents of the pairs that differ")
     options = parser.parse_args()
+    files = Files.below(options.files) if options.files else None
+    for problem in files.problems if files else ():
+        sys.stderr.write(f"{problem}\n")
+    if files and not files.policies:
+        parser.error(f"--files: {options.files}: got no ValidatingAdmissionPolicy below it, want one or more")
     if options.kubeconfig:
-        tally = _compared(Api.from_kubeconfig(options.kubeconfig), options)
+        tally = _compared(Api.from_kubeconfig(options.kubeconfig), options, files)
     else:
         with (
             tempfile.TemporaryDirectory(prefix="podberth-differential-") as folder,
             ControlPlane.start(Path(folder)) as plane,
         ):
-            tally = _compared(plane.api, options)
+            tally = _compared(plane.api, options, files)
     _print(tally, verbose=options.verbose)
     return 1 if tally.differing else 0
 
 
-def _compared(api: Api, options: argparse.Namespace) -> Tally:
-    if options.files:
-        return compare_files(api, Files.below(options.files), seed=options.seed)
+def _compared(api: Api, options: argparse.Namespace, files: Files | None) -> Tally:
+    if files:
+        return compare_files(api, files, seed=options.seed)
     return compare(api, policies=options.policies, seed=options.seed)
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from podberth.errors import Problem
+from podberth.files.manifests import find_manifests, read_manifest
 from podberth.kube.documents import load_documents
 from podberth.native.resources import ResourceKind, Resources
 
@@ -16,30 +18,49 @@ class Files:
     """The documents below a folder."""
 
     documents: tuple[Document, ...]
+    problems: tuple[Problem, ...] = ()
+    """What could not be read."""
 
     @classmethod
     def below(cls, folder: Path) -> "Files":
-        """Read every YAML file; what is no document of an object, as a chart's template, is left out."""
+        """Read every manifest; what is no document of an object, as a chart's template, is left out.
+
+        The files are strangers': they are read within the bounds of ``podberth check``.
+        """
+        listing = find_manifests([str(folder)])
         found: list[Document] = []
-        for file in sorted(path for path in folder.rglob("*") if path.suffix in (".yaml", ".yml")):
-            documents, _ = load_documents(file.read_text(errors="replace"), str(file), last_wins=True)
+        problems = list(listing.problems)
+        for name in listing.files:
+            read = read_manifest(name)
+            if isinstance(read, Problem):
+                problems.append(read)
+                continue
+            documents, wrong = load_documents(read[1], name, last_wins=True)
+            problems += wrong
             found += (each.document for each in documents if _is_object(each.document))
-        return cls(tuple(found))
+        return cls(tuple(found), tuple(problems))
 
     @property
     def definitions(self) -> dict[str, Document]:
         """The CustomResourceDefinitions by name."""
-        return {each["metadata"]["name"]: each for each in self._of("CustomResourceDefinition")}
+        return {str(each["metadata"].get("name")): each for each in self._of("CustomResourceDefinition")}
 
     @property
     def policies(self) -> list[Document]:
-        """The policies; of two with one name both."""
-        return list(self._of("ValidatingAdmissionPolicy"))
+        """The policies; of two with one name both. One without a name and a spec is none."""
+        return [
+            each
+            for each in self._of("ValidatingAdmissionPolicy")
+            if isinstance(each["metadata"].get("name"), str) and isinstance(each.get("spec"), dict)
+        ]
 
     def params(self, resources: Resources) -> Iterator[tuple[ResourceKind, Document]]:
         """Yield the objects of the cluster, one of each name, of a policy's ``paramKind``, with their resource."""
-        kinds = {(at["apiVersion"], at["kind"]) for each in self.policies if (at := each["spec"].get("paramKind"))}
-        by_name = {(each["apiVersion"], each["kind"], each["metadata"].get("name")): each for each in self.documents}
+        named = (each["spec"].get("paramKind") for each in self.policies)
+        kinds = {(str(at.get("apiVersion")), str(at.get("kind"))) for at in named if isinstance(at, dict)}
+        by_name = {
+            (each["apiVersion"], each["kind"], str(each["metadata"].get("name"))): each for each in self.documents
+        }
         for (version, kind, _), each in by_name.items():
             resource = resources.of(version, kind)
             if resource and not resource.namespaced and (version, kind) in kinds:

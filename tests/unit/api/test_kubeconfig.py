@@ -1,6 +1,7 @@
 """The place of a kubeconfig, and the order of several; kubectl's rules are in `kubectl config --help`."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from podberth.api.client import ClusterClient
 from podberth.api.opening import Kubeconfig, find_kubeconfig, namespace_of
 from podberth.api.protocol import Timing
 from podberth.errors import UsageError
+from podberth.files.reading import MAX_SMALL_BYTES
 
 
 def write(path: Path, *contexts: str, current: str = "") -> Path:
@@ -76,3 +78,19 @@ def test_a_context_that_there_is_not_is_refused_by_name(tmp_path: Path, number: 
     files = tuple(write(tmp_path / name, name, current=name) for name in ("one", "two")[:number])
     with pytest.raises(UsageError, match=r"--kubeconfig: .*one.* cannot be used: .*nowhere"):
         ClusterClient(Kubeconfig(files, "nowhere"), Timing())
+
+
+def test_a_kubeconfig_that_is_no_file_of_a_bounded_size_is_refused_at_once(tmp_path: Path) -> None:
+    pipe, large = tmp_path / "pipe", tmp_path / "large"
+    os.mkfifo(pipe)
+    with large.open("wb") as file:
+        file.truncate(MAX_SMALL_BYTES + 1)
+    for path, said in (
+        (pipe, "got a named pipe, want a regular file"),
+        (Path("/dev/zero"), "got a device, want a regular file"),
+        (large, "got more than 1 MiB, want that at most"),
+    ):
+        with pytest.raises(UsageError, match=f"^--kubeconfig: {path}: cannot be used: {said}"):
+            ClusterClient(Kubeconfig((path,)), Timing())
+        with pytest.raises(UsageError, match=said):
+            namespace_of(Kubeconfig((path,)))

@@ -7,6 +7,7 @@ import pytest
 from checking import ROOT, checked, one, shipped
 from podberth.check.run import CheckSettings, check_object
 from podberth.check.sources import without_place
+from podberth.check.unknown_fields import MOST_UNKNOWN
 
 POD = """apiVersion: v1
 kind: Pod
@@ -265,3 +266,12 @@ def test_no_field_of_a_right_manifest_is_unknown(folder: str) -> None:
     said = [each for result in checked(*texts).results for each in (*result.warnings, *result.errors)]
     assert [each for each in said if not each.policy and "which a" in each.message] == []
     assert len(texts) > 1
+
+
+def test_the_first_of_many_unknown_fields_are_named_and_the_others_left_out() -> None:
+    many = "".join(f"    zzz{at}: 1\n" for at in range(MOST_UNKNOWN + 5))
+    result = one(POD.replace("    resource:\n", f"{many}    resources:\n"))
+    assert len(result.errors) == MOST_UNKNOWN + 1
+    assert (
+        result.errors[-1].message == "got more than 200 unknown fields, of which the first are shown; fix these first"
+    )

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from podberth.cli.explain import MOST_PODS
 from podberth.cli.main import main
 from snapshots import cluster
 
@@ -14,6 +15,8 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 POD = str(EXAMPLES / "cuda-pod.yaml")
 # One policy compiles in a tenth of the time of the library.
 ONE = ("--policies", str(EXAMPLES.parent / "policies" / "gpu-tolerations"))
+
+MANY_KINDS = "".join(f"---\napiVersion: v1\nkind: K{at % 7}\n" for at in range(100))
 
 
 @pytest.fixture
@@ -64,7 +67,7 @@ def test_each_template_of_a_workload_is_explained(capsys: pytest.CaptureFixture[
 
 
 def test_a_pod_may_come_from_stdin(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO(Path(POD).read_text(encoding="utf-8")))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path(POD).read_bytes())))
     (result,) = explained(capsys, "-", "--namespace", "ml", *ONE)["results"]
     assert (result["file"], result["namespace"]) == ("stdin", "ml")
 
@@ -73,7 +76,7 @@ def test_the_last_value_of_a_duplicate_key_is_explained(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = Path(POD).read_text(encoding="utf-8").replace("kind: Pod", "kind: Deployment\nkind: Pod", 1)
-    monkeypatch.setattr("sys.stdin", io.StringIO(text))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert main(["explain", "-", "-o", "json", *ONE]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["results"][0]["kind"] == "Pod"
@@ -97,7 +100,10 @@ def test_a_denied_pod_is_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture
     [
         ("kind: Service\napiVersion: v1\n", "got v1 Service, want a Pod or a workload that makes pods"),
         ("", "got no document, want a Pod"),
+        (MANY_KINDS, "got v1 K0, v1 K1, v1 K2, v1 K3, v1 K4 and 2"),
+        ("---\napiVersion: v1\nkind: Pod\n" * (MOST_PODS + 1), "pod.yaml: got more than 100 pods, want that at most"),
         ("a: [", ":1:5: this is no YAML"),
+        ("a: \0", ":1:0: this is no text: byte 0x00 is no UTF-8; want YAML or JSON"),
         ("apiVersion: v1\nkind: Pod\nspec: {containers: 1}\n", "pod.yaml:1: spec.containers: got"),
     ],
 )

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from podberth.files import reading
 from podberth.files.reading import PATIENCE_SECONDS, in_time, read_bytes, read_given, read_in_time, read_text
 from podberth.kube.documents import load_documents
 
@@ -44,6 +45,18 @@ def test_only_a_regular_file_is_opened(tmp_path: Path, place: object, said: str)
     assert callable(place)
     with pytest.raises(OSError, match=said):
         read_bytes(place(tmp_path), _MOST)
+
+
+def test_a_file_that_would_wait_for_content_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As /proc/kmsg, which says that it is a regular file; here a pipe that a writer holds open."""
+    pipe = _pipe(tmp_path)
+    monkeypatch.setattr(reading, "_want_regular", lambda *_: None)
+    held = os.open(pipe, os.O_RDWR)
+    try:
+        with pytest.raises(OSError, match="got a file whose content is yet to come, want a regular file"):
+            read_bytes(pipe, 10)
+    finally:
+        os.close(held)
 
 
 def test_a_file_is_read_up_to_its_bound_and_no_further(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from calls import calls_of
-from podberth.kube.documents import load_documents
+from podberth.kube.documents import MOST_DOCUMENTS, MOST_PROBLEMS, load_documents
 from podberth.kube.json_text import MAX_DEPTH
 from podberth.kube.yaml_parser import MAX_ALIASED_NODES
 
@@ -163,6 +163,44 @@ def test_all_problems_of_all_documents_are_reported_and_the_others_are_returned(
     documents, problems = load_documents("a: [\n---\nb: 1\n---\nc: 1\nc: 2\nd: !!int x\n", "f.yaml")
     assert [each.document for each in documents] == [{"b": 1}]
     assert [(problem.line, problem.column) for problem in problems] == [(2, 1), (6, 1), (7, 4)]
+
+
+def test_the_first_of_many_problems_are_reported_and_the_others_counted() -> None:
+    documents, problems = load_documents("--- 1\n" * (MOST_PROBLEMS + 5), "f.yaml")
+    assert documents == []
+    assert len(problems) == MOST_PROBLEMS + 1
+    assert str(problems[-1]) == "f.yaml:1001:5: got 1,005 problems, of which 1,000 are shown; fix these first"
+
+
+def test_a_file_of_too_many_documents_is_refused_before_the_first_is_read() -> None:
+    documents, problems = load_documents("---\na: 1\n" * (MOST_DOCUMENTS + 1), "f.yaml")
+    assert documents == []
+    said = "got more than 100,000 documents, want that at most; split the file, or write a List"
+    assert list(map(str, problems)) == [f"f.yaml:200001:1: {said}"]
+
+
+def test_the_first_of_many_keys_that_are_repeated_are_reported_and_the_others_counted() -> None:
+    text = "".join(f"a: {at}\n" for at in range(100))
+    [one], _ = load_documents(text, "f.yaml", last_wins=True)
+    assert len(one.repeated) == 41
+    assert str(one.repeated[-1]) == "f.yaml:42:1: got 99 problems, of which 40 are shown; fix these first"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "? KEY\n: 1\n? KEY\n: 2\n",
+        "a: *KEY\n",
+        "a: &a {KEY1: 1}\nKEY1: 2\n<<: *a\n",
+        "a: !KEY x\n- b\n",
+        "? 1.5KEY\n: 1\n",
+    ],
+)
+def test_a_long_key_is_cut_in_a_message(text: str) -> None:
+    """A message of a megabyte helps nobody, and a file may have a thousand."""
+    _, problems = load_documents(text.replace("KEY", "1" * 350), "f.yaml")
+    assert problems
+    assert all(len(each.message) < 900 for each in problems)
 
 
 def test_an_alias_bomb_is_refused_before_it_grows() -> None:

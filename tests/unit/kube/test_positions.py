@@ -124,3 +124,8 @@ def test_crlf_and_a_byte_order_mark_shift_nothing() -> None:
 def test_a_path_is_written_as_people_write_it() -> None:
     assert render_path(("spec", "mutations", 0, "labels", "a.b/c")) == "spec.mutations[0].labels[a.b/c]"
     assert render_path(()) == ""
+
+
+def test_a_step_that_is_longer_than_any_key_is_cut() -> None:
+    assert render_path(("metadata", "x" * 317)) == f"metadata.{'x' * 317}"
+    assert len(render_path(("metadata", "x" * 1_000_000))) < 400

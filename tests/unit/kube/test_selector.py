@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from podberth.kube.selector import (
+    LabelRequirements,
     covers,
     label_selector_matches,
     node_selector_matches,
@@ -106,6 +107,15 @@ def test_fields_are_passed_over_for_a_node_that_has_none_yet() -> None:
 )
 def test_a_label_selector_matches_as_in_the_apiserver(selector: JSON | None, *, matches: bool) -> None:
     assert label_selector_matches(selector, LABELS) is matches
+    assert LabelRequirements(selector).match(LABELS) is matches
+
+
+@pytest.mark.parametrize("operator", ["In", "NotIn", "Exists", "DoesNotExist"])
+def test_a_label_that_is_no_text_counts_as_absent(operator: str) -> None:
+    """The shape of a pod beyond its bounds is not checked before its labels are read."""
+    selector = term("zone", operator, *(["a"] if "In" in operator else []))
+    unchecked: JSON = {"zone": ["a"]}
+    assert LabelRequirements(selector).match(unchecked) is LabelRequirements(selector).match({})
 
 
 TAINT = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}

@@ -6,7 +6,15 @@ import pytest
 
 from exceptions import BEFORE, END, exception
 from podberth.cel.cost import MAX_MICROSECONDS
-from podberth.policy.exceptions import MOST, NEVER, by_namespace, compile_exceptions, of_unknown, without_effect
+from podberth.policy.exceptions import (
+    MOST,
+    MOST_COMPARED,
+    NEVER,
+    by_namespace,
+    compile_exceptions,
+    of_unknown,
+    without_effect,
+)
 from podberth.policy.parse import ParsedException, parse_policies
 from snapshots import environment
 
@@ -121,6 +129,56 @@ def test_the_expressions_of_a_namespace_have_room_for_those_given_first() -> Non
     assert [each.name for each in in_vision] == ["z"]
     assert "other exceptions of namespace default; want 100 ms for all of a namespace" in found[0].message
     assert found[0].where == "spec.expression"
+
+
+def selecting(requirements: int) -> str:
+    """Return a podSelector of so many requirements."""
+    return f"  podSelector: {{matchExpressions: [{', '.join(['{key: a, operator: DoesNotExist}'] * requirements)}]}}\n"
+
+
+def test_the_names_and_labels_of_a_namespace_have_room_for_those_given_first() -> None:
+    # One of a policy and 4,499 labels, and one of 499, are 5,000 compared.
+    large, small = selecting(4_499), selecting(499)
+    many = [parsed(exception(f"e{at}", "shm", more=large if at % 2 else small)) for at in range(5)]
+    elsewhere = parsed(exception("z", "shm", namespace="vision", more=large))
+    compiled, found = compile_exceptions([*many, elsewhere], environment())
+    assert sum(1 + 4_499 * (at % 2) + 499 * (1 - at % 2) for at in range(4)) == MOST_COMPARED
+    assert [each.name for each in compiled] == ["e0", "e1", "e2", "e3", "z"]
+    assert [each.where for each in found] == ["spec.policies"]
+    assert found[0].message == (
+        "got 500 names of policies and requirements of podSelector, after 10,000 of other exceptions of namespace "
+        "default; want 10,000 for all of a namespace; delete those that have ended"
+    )
+
+
+def test_an_exception_whose_expression_is_refused_takes_no_room() -> None:
+    broken = parsed(exception("a", "shm", more=selecting(9_000) + "  expression: gpu.count\n"))
+    compiled, _ = compile_exceptions([broken, parsed(exception("b", "shm", more=selecting(9_000)))], environment())
+    assert [each.name for each in compiled] == ["b"]
+
+
+class Text(str):
+    """A label's value that counts how often it is compared."""
+
+    __slots__ = ()
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the text."""
+        Text.compared += 1
+        return str(self) == other
+
+    __hash__ = str.__hash__
+
+
+@pytest.mark.parametrize("operator", ["In", "NotIn"])
+def test_a_label_is_not_compared_with_each_value_of_a_selector(operator: str) -> None:
+    values = ", ".join(f"v{at}" for at in range(20_000))
+    more = f"  podSelector: {{matchExpressions: [{{key: a, operator: {operator}, values: [{values}]}}]}}\n"
+    [compiled], _ = compile_exceptions([parsed(exception("e", "shm", more=more))], environment())
+    Text.compared = 0
+    assert compiled.selects({"a": Text("none")}) is (operator == "NotIn")
+    assert Text.compared < 100
 
 
 def test_an_exception_that_names_a_namespace_twice_is_there_once() -> None:

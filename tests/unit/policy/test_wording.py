@@ -3,7 +3,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from podberth.errors import did_you_mean
 from podberth.kube.positions import Path
-from podberth.policy.wording import explain, fields_at, shown
+from podberth.policy.wording import MOST_EXPLAINED, explain, fields_at, shown
 
 
 class Inner(BaseModel):
@@ -61,3 +61,19 @@ def test_values_are_shown_short() -> None:
 def test_only_a_near_name_is_suggested() -> None:
     assert did_you_mean("mutatons", ("mutations", "validations")) == "; did you mean mutations?"
     assert did_you_mean("zebra", ("mutations",)) == ""
+
+
+def test_the_first_of_many_problems_are_explained_and_the_others_counted() -> None:
+    first, *others = explained({f"zzz{at}": 1 for at in range(MOST_EXPLAINED + 1)})
+    assert first == (
+        (),
+        False,
+        f"got {MOST_EXPLAINED + 1} problems, of which {MOST_EXPLAINED} are shown; fix these first",
+    )
+    assert len(others) == MOST_EXPLAINED
+    assert len(explained({f"zzz{at}": 1 for at in range(MOST_EXPLAINED)})) == MOST_EXPLAINED
+
+
+def test_a_long_unknown_name_is_cut() -> None:
+    [(_, _, message)] = explained({"z" * 100_000: 1})
+    assert len(message) < 200

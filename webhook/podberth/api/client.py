@@ -22,6 +22,7 @@ from kubernetes.aio.config.incluster_config import (
 from kubernetes.aio.config.kube_config import ENV_KUBECONFIG_PATH_SEPARATOR, KubeConfigLoader, KubeConfigMerger
 
 from ..errors import ClusterError, UsageError
+from ..files.reading import MAX_SMALL_BYTES, read_given
 from ..kube.api_path import ApiPath
 from ..kube.documents import load_documents
 from .opening import Kubeconfig
@@ -216,7 +217,7 @@ def _loader(kubeconfig: Kubeconfig) -> Any:
 
 
 def _document(path: Path) -> dict[str, Any]:
-    documents, problems = load_documents(path.read_text(encoding="utf-8"), str(path))
+    documents, problems = load_documents(read_given(path, MAX_SMALL_BYTES).decode("utf-8"), str(path))
     if problems or len(documents) != 1:
         raise ValueError(str(problems[0]) if problems else f"{path}: got {len(documents)} documents")
     return documents[0].document

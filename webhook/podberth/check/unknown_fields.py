@@ -5,6 +5,7 @@ checked, as far as their form is known.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from ..kinds import forms
@@ -15,6 +16,8 @@ from ..kube.unknown_fields import Definitions, Typed, nearest, unknown_fields
 from ..workload.templates import Template, objects_in
 from .numbers import holds_placeholder
 
+MOST_UNKNOWN: Final = 200
+"""The most unknown fields of one object that are reported; the place of each is looked for, and 200,000 took 25 s."""
 _POD_SPEC: Final = "io.k8s.api.core.v1.PodSpec"
 _CONTAINER: Final = "io.k8s.api.core.v1.Container"
 _POD_TEMPLATE: Final = Schema(kind="message", message="io.k8s.api.core.v1.PodTemplateSpec")
@@ -30,10 +33,19 @@ class UnknownField(NamedTuple):
     """Whether kubectl refuses the object; if not, the field is dropped or the object refused, as its CRD says."""
 
 
-def unknown_fields_in(
-    content: Mapping[str, Any], found: Sequence[Template], schema: PodSchema
-) -> Iterator[UnknownField]:
-    """Yield the unknown fields of an object with pod templates; fields outside the templates come first."""
+def unknown_fields_in(content: Mapping[str, Any], found: Sequence[Template], schema: PodSchema) -> list[UnknownField]:
+    """Return the unknown fields of an object with pod templates; fields outside the templates come first.
+
+    After MOST_UNKNOWN fields, one more stands for the others.
+    """
+    first = list(islice(_unknown_fields(content, found, schema), MOST_UNKNOWN + 1))
+    if len(first) > MOST_UNKNOWN:
+        message = f"got more than {MOST_UNKNOWN} unknown fields, of which the first are shown; fix these first"
+        first[-1] = first[-1]._replace(message=message)
+    return first
+
+
+def _unknown_fields(content: Mapping[str, Any], found: Sequence[Template], schema: PodSchema) -> Iterator[UnknownField]:
     definitions = {**schema.definitions, **workload_definitions()}
     whole: list[Path] = []
     for path, each in objects_in(content):

@@ -59,10 +59,14 @@ def read_bytes(path: Path, most: int) -> bytes:
     _want_regular(path.stat().st_mode, path)
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
     with os.fdopen(descriptor, "rb") as file:
+        content: bytes | None
         status = os.fstat(descriptor)
         _want_regular(status.st_mode, path)
         # The size of a file of /proc is 0, whatever it holds.
         content = file.read(most + 1) if status.st_size <= most else b""
+        if content is None:
+            # A file of /proc that would wait for content (proc_kmsg(5)).
+            raise OSError(errno.EAGAIN, "got a file whose content is yet to come, want a regular file", str(path))
     return _of_size(content, max(status.st_size, len(content)), most, path)
 
 

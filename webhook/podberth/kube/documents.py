@@ -8,18 +8,25 @@ unless the caller asks for the last value of each. Nothing here interprets a doc
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
 
 from ..errors import Problem
 from .json_text import read_object
 from .mishaps import mishap
-from .positions import Chunk, Place, Positions
+from .positions import Chunk, Place, Position, Positions
 
 if TYPE_CHECKING:
     from .yaml_parser import Composed
 
+MOST_PROBLEMS: Final = 1_000
+"""The most problems of one file that are reported: a file of 50 MB had a million."""
+MOST_DOCUMENTS: Final = 100_000
+"""The most documents of one file: they take 5 s and 200 MB. kubectl prints one, a List, however many objects it has."""
+_MOST_REPEATED: Final = 40
+"""The most duplicate keys of one document that are reported: more than a screen."""
 # Such a line begins a document, wherever it is: no scalar may contain it. YAML 1.2.2, 9.1.2 (c-forbidden)
 _DOCUMENT_START = re.compile(r"^\ufeff?(?=---(?:\s|$))", re.MULTILINE)
 
@@ -48,29 +55,45 @@ def load_documents(text: str, file: str, *, last_wins: bool = False) -> tuple[li
         return [PositionedDocument(quick, Positions(lambda: _composed(Chunk(text, 0))[0].place))], []
     documents: list[PositionedDocument] = []
     problems: list[Problem] = []
-    for chunk in _chunks(text):
+    starts = [match.start() for match in islice(_DOCUMENT_START.finditer(text), MOST_DOCUMENTS + 1)]
+    if len(starts) > MOST_DOCUMENTS:
+        line = text.count("\n", 0, starts[-1]) + 1
+        message = f"got more than {MOST_DOCUMENTS:,} documents, want that at most; split the file, or write a List"
+        return [], [Problem(file, line, 1, "", message)]
+    for chunk in _chunks(text, starts):
         composed = _composed(chunk)
         wrong = [each for one in composed for each in (one.wrong if last_wins else [*one.wrong, *one.repeated])]
         if wrong:
             wrong = mishap(chunk, wrong) or wrong
-            problems += [Problem(file, *position, "", message) for position, message in wrong]
+            problems += _problems(file, wrong)
         documents += [
-            PositionedDocument(
-                one.value, _positions(one.place), tuple(Problem(file, *at, "", message) for at, message in one.repeated)
-            )
+            PositionedDocument(one.value, _positions(one.place), _first(_problems(file, one.repeated), _MOST_REPEATED))
             for one in composed
             if isinstance(one.value, dict) and not one.wrong and (last_wins or not one.repeated)
         ]
-    return documents, sorted(problems)
+    return documents, list(_first(sorted(problems), MOST_PROBLEMS))
+
+
+def _problems(file: str, wrong: Iterable[tuple[Position, str]]) -> list[Problem]:
+    return [Problem(file, *position, "", message) for position, message in wrong]
+
+
+def _first(problems: Sequence[Problem], most: int) -> tuple[Problem, ...]:
+    """Return the first problems, ``most`` of them at most, and then one that says how many there are."""
+    if len(problems) <= most:
+        return tuple(problems)
+    last = problems[most]
+    more = f"got {len(problems):,} problems, of which {most:,} are shown; fix these first"
+    return (*problems[:most], Problem(last.file, last.line, last.column, "", more))
 
 
 def _positions(place: Place) -> Positions:
     return Positions(lambda: place)
 
 
-def _chunks(text: str) -> Iterator[Chunk]:
-    """Split the text into one chunk for each document, so that a syntax error affects one document only."""
-    starts = [0, *(match.start() for match in _DOCUMENT_START.finditer(text) if match.start())]
+def _chunks(text: str, marks: Iterable[int]) -> Iterator[Chunk]:
+    """Split the text at the offsets ``marks``, one chunk for each document, so that a syntax error affects only one."""
+    starts = [0, *filter(None, marks)]
     line = 0
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         part = text[start:end].removeprefix("\ufeff")

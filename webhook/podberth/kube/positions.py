@@ -6,7 +6,7 @@ count characters.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from ..errors import Problem
 
@@ -14,11 +14,17 @@ Path: TypeAlias = tuple[str | int, ...]
 """A path in a document: keys and list indexes from the root."""
 
 
+# A label's key has 317 characters at most: a prefix of 253, a slash and a name of 63.
+_LONGEST_STEP: Final = 320
+
+
 def render_path(path: Path) -> str:
     """Return a path as text for messages: ``spec.mutations[0].labels[example.com/a]``."""
     text = ""
     for step in path:
-        if isinstance(step, int) or not step.isidentifier():
+        if isinstance(step, str) and len(step) > _LONGEST_STEP:
+            text += f"[{step[:_LONGEST_STEP]}…]"
+        elif isinstance(step, int) or not step.isidentifier():
             text += f"[{step}]"
         else:
             text += f".{step}" if text else step

@@ -36,6 +36,8 @@ _NO_CHARACTER: Final = re.compile(
 )
 # The length of a line's text in a message
 _SHOWN: Final = 20
+# The length at which a key or a value is cut in a message; a label's key has 317 at most
+_LONGEST: Final = 320
 # The most pairs of list items that are compared to find whether a duplicate key loses any
 _MOST_COMPARED: Final = 10_000
 _COLON = re.compile(r"[ \t]*:")
@@ -160,7 +162,7 @@ class _Composer:
         target = self._anchors.get(event.anchor)
         if target is None:
             what = "holds itself" if event.anchor in self._anchors else "names no anchor above it"
-            raise _RefusedError(position, f"the alias *{event.anchor} {what}")
+            raise _RefusedError(position, f"the alias *{event.anchor:.{_LONGEST}} {what}")
         value, place, size = target
         self._count += size
         self._aliased += size
@@ -177,11 +179,13 @@ class _Composer:
             try:
                 value = tagged(event.tag, text)
             except ValueError:
-                self._refuse(place.position, f"got {text!r:.60}, which the tag {event.tag} does not allow")
+                self._refuse(
+                    place.position, f"got {text!r:.{_LONGEST}}, which the tag {event.tag:.{_LONGEST}} does not allow"
+                )
         elif not event.style:
             value = resolve(text)
         if isinstance(value, float) and not math.isfinite(value):
-            self._refuse(place.position, f"got {text}, want a number that JSON has")
+            self._refuse(place.position, f"got {text:.{_LONGEST}}, want a number that JSON has")
         if isinstance(value, str):
             if self._has_halves:
                 value = self._unicode(value, place.position)
@@ -235,7 +239,8 @@ class _Composer:
             elif key is not None:
                 if key in own and _is_lost(items[key], value):
                     other = place.parts[key].position.line
-                    message = f"duplicate key {key!r}: kubectl takes this one and not that of line {other}; remove one"
+                    advice = f"kubectl takes this one and not that of line {other}; remove one"
+                    message = f"duplicate key {key!r:.{_LONGEST}}: {advice}"
                     self._repeated.append((position, message))
                 own.add(key)
                 items[key], place.parts[key] = value, part
@@ -254,7 +259,11 @@ class _Composer:
             return str(value).lower() if isinstance(value, bool) else str(value)
         if isinstance(value, str) and isinstance(event, yaml.ScalarEvent):
             return value
-        got = f"{event.value}, which kubectl reads as {kind_of(value)}" if hasattr(event, "value") else kind_of(value)
+        got = (
+            f"{event.value:.{_LONGEST}}, which kubectl reads as {kind_of(value)}"
+            if hasattr(event, "value")
+            else kind_of(value)
+        )
         self._refuse(place.position, f"got {got}, want a string as the key; put it in quotes")
         return None
 
@@ -276,7 +285,9 @@ class _Composer:
         for item, origin in sources:
             for key, inner in item.items() if isinstance(item, dict) else ():
                 if key in present:  # explicit keys win in YAML, the last one wins in go-yaml v2
-                    self._refuse(position, f"the merge key brings {key!r} again; put << before {key!r}")
+                    self._refuse(
+                        position, f"the merge key brings {key!r:.{_LONGEST}} again; put << before {key!r:.{_LONGEST}}"
+                    )
                 elif key not in items:
                     items[key], place.parts[key] = inner, origin.parts[key]
 

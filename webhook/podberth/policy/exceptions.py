@@ -4,6 +4,7 @@ The module has no clock: the present time is an argument of every function that 
 time of creation, so its year is counted from the present time.
 """
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -13,7 +14,6 @@ from ..cel.cost import MAX_MICROSECONDS, too_expensive
 from ..cel.engine import CompileError, Environment, Expression, Late, Room, Want
 from ..errors import Problem
 from ..kube.positions import Path
-from ..kube.selector import label_selector_matches
 from .compile import LATE
 from .exception_model import GPUPolicyException
 from .parse import ParsedException
@@ -26,7 +26,14 @@ MOST: Final = timedelta(days=366)
 NEVER: Final = datetime.max.replace(tzinfo=UTC)
 """The instant of a change that does not come."""
 _NAMES: Final = frozenset({"object", "oldObject", "request", "gpu", "gang"})
+MOST_COMPARED: Final = 10_000
+"""The maximum of policy names and label requirements of all exceptions of one namespace together.
+
+Each takes a microsecond at most in the two reviews of a pod: 10,000 exceptions of one name take 10 ms, 10,000
+requirements of one exception 3 ms.
+"""
 _EXPRESSION: Final[Path] = ("spec", "expression")
+_POLICIES: Final[Path] = ("spec", "policies")
 _END: Final[Path] = ("spec", "expiresAt")
 
 
@@ -64,7 +71,7 @@ class CompiledException:
 
     def selects(self, labels: Mapping[str, Any]) -> bool:
         """Return whether podSelector selects a pod; neither its namespace nor the expression is looked at."""
-        return label_selector_matches(self.parsed.source.spec.pod_selector.document, labels)
+        return self.parsed.source.spec.pod_selector.matches(labels)
 
 
 def state_of(source: GPUPolicyException, now: datetime) -> ExceptionState:
@@ -89,7 +96,8 @@ def compile_exceptions(
     """Compile exceptions; return those that compile, by name, and the problems of the others, sorted.
 
     The expressions of all exceptions of one namespace cost as much as those of one policy at most (MAX_MICROSECONDS),
-    for any pod there may be compared with all of them. Those that are given first have room first, so that no object of
+    for any pod there may be compared with all of them; so their names and labels have a bound, too (MOST_COMPARED).
+    Those that are given first have room first, so that no object of
     the cluster takes the room of a file.
 
     ``late`` is called before each expression; it returns True when the time is over. If None, the environment limits
@@ -97,11 +105,15 @@ def compile_exceptions(
     """
     compiled: list[CompiledException] = []
     problems: list[Problem] = []
-    room, spent = Room.of_set(), dict[str, float]()
+    room, taken = Room.of_set(), _Taken()
     is_late = late or environment.deadline()
     for each in parsed:
+        if message := taken.too_many(each):
+            problems.append(each.problem(_POLICIES, message))
+            continue
         text = each.source.spec.expression
         if text is None:
+            taken.take(each)
             compiled.append(CompiledException(each, None))
             continue
         if is_late():
@@ -119,30 +131,61 @@ def compile_exceptions(
             message = too_expensive(cost.microseconds, cost)
             problems.append(each.problem(_EXPRESSION, message, cost.line, cost.column))
             continue
-        if message := _charged(spent, each, cost.microseconds):
+        if message := taken.too_long(each, cost.microseconds):
             problems.append(each.problem(_EXPRESSION, message))
             continue
+        taken.take(each, cost.microseconds)
         compiled.append(CompiledException(each, expression))
     return tuple(sorted(compiled, key=lambda each: each.name)), tuple(sorted(problems))
 
 
-def _charged(spent: dict[str, float], exception: ParsedException, microseconds: float) -> str:
-    """Add the cost of an exception to what is ``spent`` in each of its namespaces.
+class _Taken:
+    """The parts of the bounds of each namespace that exceptions have taken so far."""
 
-    Return a message instead if a namespace has no room for it; else an empty text.
-    """
-    namespaces = frozenset(exception.source.spec.namespaces)
-    full = sorted(each for each in namespaces if spent.get(each, 0) + microseconds > MAX_MICROSECONDS)
-    if full:
-        before = spent[full[0]] / 1000
+    def __init__(self) -> None:
+        self._microseconds: defaultdict[str, float] = defaultdict(float)
+        self._compared: Counter[str] = Counter()
+
+    def too_many(self, exception: ParsedException) -> str:
+        """Return a message if a namespace has no room for the names and labels of an exception; else an empty text."""
+        number = _compared(exception)
+        full = _full(exception, self._compared, number, MOST_COMPARED)
+        if not full:
+            return ""
         return (
-            f"got up to {microseconds / 1000:,.0f} ms, after {before:,.0f} ms of other exceptions of namespace "
-            f"{full[0]}; want {MAX_MICROSECONDS // 1000} ms for all of a namespace; delete those that "
-            "have ended, or use podSelector"
+            f"got {number:,} names of policies and requirements of podSelector, after {self._compared[full]:,} of "
+            f"other exceptions of namespace {full}; want {MOST_COMPARED:,} for all of a namespace; delete those that "
+            "have ended"
         )
-    for each in namespaces:
-        spent[each] = spent.get(each, 0) + microseconds
-    return ""
+
+    def too_long(self, exception: ParsedException, microseconds: float) -> str:
+        """Return a message if a namespace has no room for the expression of an exception; else an empty text."""
+        full = _full(exception, self._microseconds, microseconds, MAX_MICROSECONDS)
+        if not full:
+            return ""
+        return (
+            f"got up to {microseconds / 1000:,.0f} ms, after {self._microseconds[full] / 1000:,.0f} ms of other "
+            f"exceptions of namespace {full}; want {MAX_MICROSECONDS // 1000} ms for all of a namespace; delete those "
+            "that have ended, or use podSelector"
+        )
+
+    def take(self, exception: ParsedException, microseconds: float = 0) -> None:
+        """Add an exception to each of its namespaces; ``microseconds`` is the cost of its expression."""
+        for each in frozenset(exception.source.spec.namespaces):
+            self._compared[each] += _compared(exception)
+            self._microseconds[each] += microseconds
+
+
+def _full(exception: ParsedException, taken: Mapping[str, float], more: float, most: float) -> str:
+    """Return the first namespace of an exception in which ``more`` is too much; empty if there is none."""
+    namespaces = frozenset(exception.source.spec.namespaces)
+    return min((each for each in namespaces if taken[each] + more > most), default="")
+
+
+def _compared(exception: ParsedException) -> int:
+    """Return how much of an exception a review may be compared with: names of policies, and labels."""
+    spec = exception.source.spec
+    return len(spec.policies) + len(spec.pod_selector.match_labels) + len(spec.pod_selector.match_expressions)
 
 
 def without_effect(

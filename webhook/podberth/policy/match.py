@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..errors import EvaluationError
-from ..kube.selector import label_selector_matches
 from .model import GPUPolicy, LabelSelector, MatchConstraints, Rule
 
 Route: TypeAlias = tuple[str, str, str, str, str]
@@ -137,7 +136,7 @@ def _object_matches(selector: LabelSelector, request: MatchRequest) -> bool:
     if selector.empty:
         return True
     return any(
-        label_selector_matches(selector.document, (item.get("metadata") or {}).get("labels") or {})
+        selector.matches((item.get("metadata") or {}).get("labels") or {})
         for item in (request.object, request.old_object)
         if item is not None
     )
@@ -156,7 +155,7 @@ def _namespace_matches(
         namespace = namespaces.get(request.namespace)
     if namespace is None:
         raise NamespaceUnknownError(f"namespaceSelector: namespace {request.namespace!r} is not known")
-    return label_selector_matches(selector.document, (namespace.get("metadata") or {}).get("labels") or {})
+    return selector.matches((namespace.get("metadata") or {}).get("labels") or {})
 
 
 def _is_namespace(request: MatchRequest) -> bool:

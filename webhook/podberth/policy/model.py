@@ -7,7 +7,7 @@ of fields. ``parse`` adds file names, positions and messages for the author. The
 description in docs/policy.md and in the JSON Schema.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Literal
@@ -16,6 +16,7 @@ from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from ..cel.types import Want
 from ..kube.positions import Path
+from ..kube.selector import LabelRequirements
 from ..wellknown import API_VERSION, POLICY_KIND
 from .claim_template import ClaimTemplate
 from .text_fields import (
@@ -64,6 +65,15 @@ class LabelSelector(Model):
     def document(self) -> dict[str, Any]:
         """The selector as JSON, the form that ``kube.selector`` reads."""
         return self.model_dump(mode="json", by_alias=True)
+
+    def model_post_init(self, _context: object, /) -> None:
+        """Prepare the comparison here, so that no review waits for it."""
+        self.matches  # noqa: B018 - it is kept
+
+    @cached_property
+    def matches(self) -> Callable[[Mapping[str, Any]], bool]:
+        """Returns whether the selector selects some labels."""
+        return LabelRequirements(self.document).match
 
     @property
     def empty(self) -> bool:

@@ -4,7 +4,7 @@ This module knows pydantic's error types but nothing about policies; ``suite`` u
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias, get_args
+from typing import Any, Final, TypeAlias, get_args
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -17,12 +17,24 @@ Finding: TypeAlias = tuple[Path, bool, str]
 """The path of the problem, whether the key at the path is wrong (otherwise the value is), and the message."""
 
 
+MOST_EXPLAINED: Final = 40
+"""More than a screen. Each costs a search for similar names, and 200,000 unknown fields took 11 s."""
+
+
+_LONGEST_NAME: Final = 80
+"""The length at which an unknown name is cut in a message; no field of Kubernetes has half of it."""
+
+
 def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]:
     """Yield the problems for which pydantic refused a document as ``model``.
 
-    Each has its path in the document, whether the key at the path is wrong and not its value, and the message.
+    Each has its path in the document, whether the key at the path is wrong and not its value, and the message. If there
+    are more than MOST_EXPLAINED, the first says how many there are, and the rest is left out.
     """
-    for details in error.errors(include_url=False):
+    found = error.errors(include_url=False)
+    if len(found) > MOST_EXPLAINED:
+        yield (), False, f"got {len(found):,} problems, of which {MOST_EXPLAINED} are shown; fix these first"
+    for details in found[:MOST_EXPLAINED]:
         path = tuple(step for step in details["loc"] if step != "[key]")
         of_key = path != details["loc"]
         if details["type"] == "extra_forbidden":
@@ -56,7 +68,8 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
 
 def _unknown(name: str, known: tuple[str, ...]) -> str:
     hint = did_you_mean(name, known)
-    return f"unknown field {name!r}{hint or ('; want one of ' + ', '.join(sorted(known)) if known else '')}"
+    got = f"unknown field {repr(name)[:_LONGEST_NAME]}"
+    return f"{got}{hint or ('; want one of ' + ', '.join(sorted(known)) if known else '')}"
 
 
 def _message(details: ErrorDetails) -> str:
