@@ -5,10 +5,9 @@ The objects that both make are compared whole, less what only a cluster knows of
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.client import RemoteDisconnected
 from random import Random
 from typing import Any, Final
@@ -30,6 +29,7 @@ from podberth.workload.templates import templates
 
 from .ours import located
 from .scenes import Document, constraints, namespaces, objects, param_ref, params
+from .tally import Pair, Tally
 from .upstream import Upstream
 from .words import Words
 
@@ -72,15 +72,6 @@ class Made:
     """The API server has closed the connection without an answer, which is a bug of its own."""
 
 
-@dataclass(slots=True)
-class Tally:
-    """What came of a run."""
-
-    pairs: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)
-    differing: list[tuple[str, Scene, Document, Made, Made]] = field(default_factory=list)
-
-
 def compare(api: Api, *, policies: int, seed: int) -> Tally:
     """Return what came of that many scenes, put to an API server and to podberth."""
     tally, count = Tally(), min(BATCH, policies)
@@ -96,14 +87,12 @@ def compare(api: Api, *, policies: int, seed: int) -> Tally:
                     for document, mine in zip(given, ours.made(scene, given), strict=True):
                         why = refused.get(scene.number)
                         theirs = Made(refused=why) if why else _theirs(upstream, document)
-                        tally.pairs += 1
-                        tally.outcomes[_outcome(document, theirs, ours)] += 1
                         if differs := difference(mine, theirs):
                             # The API server asks its policies in no fixed order
                             other = ours.made(scene, [document], backwards=True)[0]
                             differs = difference(other, theirs) and differs
-                        if differs:
-                            tally.differing.append((differs, scene, document, mine, theirs))
+                        pair = Pair(scene.policies, document, mine, theirs, differs)
+                        tally.add(pair, _outcome(document, theirs, ours))
     finally:
         upstream.remove()
     return tally
@@ -111,8 +100,10 @@ def compare(api: Api, *, policies: int, seed: int) -> Tally:
 
 def difference(ours: Made, theirs: Made) -> str:
     """Return in what two answers differ; empty if they do not."""
-    if ours.unjudged or theirs.panicked:
+    if theirs.panicked:
         return ""
+    if ours.unjudged:
+        return "" if theirs.refused else "unjudged"
     if bool(ours.refused) != bool(theirs.refused):
         return "refusal"
     if bool(ours.denied) != bool(theirs.denied):

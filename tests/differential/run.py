@@ -1,10 +1,9 @@
 """Puts scenes to both sides and gathers the pairs in which they differ."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from random import Random
+from typing import TypeAlias
 
 from controlplane.api import Api
 from podberth.native.resources import Resources
@@ -13,42 +12,14 @@ from .answers import Answer, difference, worded_apart
 from .files import Files
 from .ours import Ours
 from .scenes import Document, Scene, namespaces, objects, params, scene
+from .tally import Pair, Tally
 from .upstream import COLLECTIONS, OtherRefusalError, Upstream
 
 BATCH = 40
 """The policies that are in force together, each in a namespace of its own."""
 _ROUNDS = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A policy and an object, with both answers and in what they differ."""
-
-    policy: Document
-    object: Document
-    ours: Answer
-    theirs: Answer
-    differs: str
-
-
-@dataclass(slots=True)
-class Tally:
-    """What came of a run."""
-
-    pairs: int = 0
-    outcomes: Counter[str] = field(default_factory=Counter)
-    """The pairs by what the API server did."""
-    differing: list[Pair] = field(default_factory=list)
-    worded: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """The errors of expressions that the two say in other words, as (ours, theirs)."""
-
-    def add(self, pair: Pair) -> None:
-        """Count a pair."""
-        self.pairs += 1
-        self.outcomes[_outcome(pair.theirs)] += 1
-        if pair.differs:
-            self.differing.append(pair)
-        self.worded.update(worded_apart(pair.ours, pair.theirs))
+_Counted: TypeAlias = tuple[Pair, str, Sequence[tuple[str, str]]]
+"""The arguments of ``Tally.add``."""
 
 
 def compare(api: Api, *, policies: int, seed: int) -> Tally:
@@ -60,7 +31,7 @@ def compare(api: Api, *, policies: int, seed: int) -> Tally:
         ours = Ours(upstream.namespaces, upstream.params, upstream.user)
         for start in range(0, policies, count):
             for pair in _batch(upstream, ours, seed, start, min(count, policies - start)):
-                tally.add(pair)
+                tally.add(*pair)
     finally:
         upstream.remove()
     return tally
@@ -85,7 +56,7 @@ def compare_files(api: Api, files: Files, *, seed: int) -> Tally:
                     given = [*files.objects(each.number, COLLECTIONS), *_generated(seed, each.number)]
                     for document, own in zip(given, ours.answers(each, given), strict=True):
                         try:
-                            tally.add(_pair(upstream, each, document, own, refused))
+                            tally.add(*_pair(upstream, each, document, own, refused))
                         except OtherRefusalError:
                             tally.outcomes["refused for another reason"] += 1
     finally:
@@ -99,7 +70,7 @@ def _generated(seed: int, number: int) -> list[Document]:
     return [each for each in every if "name" in each["metadata"]]
 
 
-def _batch(upstream: Upstream, ours: Ours, seed: int, start: int, count: int) -> Iterator[Pair]:
+def _batch(upstream: Upstream, ours: Ours, seed: int, start: int, count: int) -> Iterator[_Counted]:
     scenes = [scene(_random(seed, start + each), each, start) for each in range(count)]
     with upstream.in_force(scenes) as refused:
         for each in scenes:
@@ -108,10 +79,11 @@ def _batch(upstream: Upstream, ours: Ours, seed: int, start: int, count: int) ->
                 yield _pair(upstream, each, document, own, refused)
 
 
-def _pair(upstream: Upstream, of: Scene, document: Document, own: Answer, refused: Mapping[int, str]) -> Pair:
+def _pair(upstream: Upstream, of: Scene, document: Document, own: Answer, refused: Mapping[int, str]) -> _Counted:
     why = refused.get(of.number)
     theirs = Answer(refused=why) if why else upstream.answer(document)
-    return Pair(of.policy, document, own, theirs, difference(own, theirs))
+    pair = Pair([of.policy], document, own, theirs, difference(own, theirs))
+    return pair, _outcome(theirs), worded_apart(own, theirs)
 
 
 def _random(of: object, number: int) -> Random:
