@@ -44,6 +44,8 @@ def test_each_mutation_sees_what_the_earlier_ones_wrote() -> None:
     [
         (apply_configuration("Object{unknown: 1}"), "unknown field"),
         (apply_configuration("Object{data: Object.metadata{a: 'b'}}"), "type mismatch"),
+        (apply_configuration("Object{data: null}"), "data: got null"),
+        (apply_configuration("Object{metadata: Object.metadata{labels: {'a': null}}}"), "metadata.labels.a: got null"),
         (json_patch("[JSONPatch{op: 'remove', path: '/data/none'}]"), "JSON Patch"),
     ],
 )

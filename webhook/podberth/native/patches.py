@@ -4,13 +4,14 @@ Source: pkg/admission/plugin/policy/mutating/patch and dispatchOne in dispatcher
 ``kube.merge``, patching ``kube.json_patch``, as for GPUPolicies; what is not known here is an error that names it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
 from ..errors import EvaluationError
 from ..kube import merge, typed
 from ..kube.json_patch import PatchError, UnmetError, edit
+from ..kube.positions import Path, render_path
 from ..kube.schema import CONFIG_MAP, NAMESPACE, WORKLOADS, PodSchema, Schema, workload_definitions
 from ..mutation.concerns.json_patch import operation
 from .as_created import defaulted
@@ -44,12 +45,26 @@ def applied(kind: ResourceKind, patch_type: str, document: Mapping[str, Any], va
 def _merged(kind: ResourceKind, schema: Schema | None, document: Mapping[str, Any], value: Any) -> dict[str, Any]:
     if schema is None:
         raise UnjudgedError(f"applyConfiguration of {kind.api_version} {kind.kind}: its merge keys are not known")
+    for path in _nulls(value, ()):
+        raise EvaluationError(
+            f"error applying patch: {render_path(path)}: got null, which the API server does not take for a field that "
+            "is left out; want a value, or ?field: optional.none()"
+        )
     stated = {**value, "apiVersion": kind.api_version, "kind": kind.kind}
     try:
-        made: dict[str, Any] = merge.merge(_schema(), schema, document, merge.stripped(stated))
+        made: dict[str, Any] = merge.merge(_schema(), schema, document, stated)
     except merge.ConfigurationError as error:
         raise EvaluationError(f"error applying patch: {error}") from error
     return made
+
+
+def _nulls(value: Any, path: Path) -> Iterator[Path]:
+    """Yield the path of each null in a value."""
+    if value is None:
+        yield path
+    elif isinstance(value, (Mapping, list)):
+        for key, item in value.items() if isinstance(value, Mapping) else enumerate(value):
+            yield from _nulls(item, (*path, key))
 
 
 def _patched(kind: ResourceKind, schema: Schema | None, document: Mapping[str, Any], value: Any) -> dict[str, Any]:
