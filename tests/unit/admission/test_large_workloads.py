@@ -101,6 +101,17 @@ def test_a_dictionary_that_looks_like_a_template_counts_all_the_same() -> None:
     assert VALUES in review(trained(others=hidden)).warnings[0]
 
 
+def ray_cluster(containers: int) -> JSON:
+    """Return a cluster whose head has a template beyond its bounds; its workers are counted with it."""
+    worker = {"groupName": "g", "replicas": 2, "template": template(gpu_pod(8))}
+    head = {"template": {"spec": {"containers": [{}] * containers}}}
+    return workload("ray.io/v1", "RayCluster", {"headGroupSpec": head, "workerGroupSpecs": [worker]})
+
+
+def test_a_template_beyond_its_bounds_is_not_read_for_the_other_roles_either() -> None:
+    assert work(ray_cluster(4_000)) <= work(ray_cluster(1_000)) + 10
+
+
 def fourfold(make: Callable[[int], JSON]) -> float:
     """Return how much more a review of four times as many roles takes."""
     return work(make(MOST_ROLES)) / work(make(MOST_ROLES // 4))

@@ -245,6 +245,14 @@ def entries_in(pod: object) -> int:
     return 0 if tally.beyond([pod], _TREE) else tally.total
 
 
+def is_within(pod: object, most: int) -> bool:
+    """Return whether a pod is within the limits of its lists and maps, and has ``most`` entries in them at most.
+
+    The pod may have any shape, and the time depends on ``most`` and the limits alone.
+    """
+    return not _Tally(most).beyond([pod], _TREE)
+
+
 TOO_LARGE: Final = "the pod is too large to be decided on"
 
 
