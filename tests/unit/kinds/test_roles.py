@@ -265,6 +265,6 @@ def test_what_thousands_of_owners_say_alike_is_kept_once() -> None:
     ],
 )
 def test_a_template_that_is_long_is_not_read(spec: dict[str, Any]) -> None:
-    """An owner has 256 templates, and all are read in the review of one pod."""
+    """An owner has 256 templates, and all are read at once."""
     assert asks_in(spec) is None
     assert calls_of(lambda: asks_in(spec)) < 200

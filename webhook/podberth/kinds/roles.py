@@ -12,15 +12,15 @@ from typing import Any, Final, TypeVar
 import orjson
 
 from ..kube.pod import containers
-from ..kube.pod_limits import CONTAINER_LISTS, is_within
+from ..kube.pod_limits import is_within
 from ..kube.quantity import parse_count, reserved
-from ..kube.shape import shape_problems
+from ..kube.shape import CONTAINER_LISTS, shape_problems
 from ..kube.unchecked import at, count, unread
 
 # The limit of topology.need for a pod's own choice. A longer choice is not kept, and the role's demands are unknown.
 _LONGEST_CHOICE: Final = 4096
 _MOST_CLAIMS: Final = 16
-# An owner has MOST_PARTS templates that any tenant may fill, and all of them are read in one review: a container takes
+# An owner has MOST_PARTS templates that any tenant may fill, and all of them are read at once: a container takes
 # 7 us, another entry 0.5 us, so together at most 90 ms. 900,000 empty containers took 2 s.
 _MOST_CONTAINERS: Final = 24
 _MOST_ENTRIES: Final = 400
