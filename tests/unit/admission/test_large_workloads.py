@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -11,8 +11,9 @@ from builders import gpu_pod, template, workload, workload_review
 from calls import calls_of
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
-from podberth.admission.workload import validate_workload
+from podberth.admission.workload import MOST_VALUES_TOGETHER, validate_workload
 from podberth.group_checks.case import MOST_ROLES
+from podberth.kube.pod_limits import MOST_VALUES as MOST_TEMPLATE_VALUES
 from podberth.workload.extent import MOST_OBJECTS, MOST_VALUES
 from snapshots import cluster, policy, snapshot
 
@@ -65,6 +66,8 @@ TOO_LARGE: dict[str, tuple[Callable[[int], JSON], str]] = {
     ),
     "objects without templates": (lambda times: wrapped(*[{}] * 500 * times), OBJECTS),
     "objects with templates": (lambda times: wrapped(*[trained()] * 500 * times), OBJECTS),
+    "no objects": (lambda times: wrapped(*cast("list[JSON]", [None, "a"] * 300 * times)), OBJECTS),
+    "no objects in a wrapper": (lambda times: wrapped(wrapped(*cast("list[JSON]", ["a"] * 600 * times))), OBJECTS),
     "lists in a wrapper": (
         lambda times: wrapped({"apiVersion": "v1", "kind": "List", "items": [{}] * 500 * times}, trained()),
         OBJECTS,
@@ -99,6 +102,28 @@ def test_neither_templates_nor_status_nor_managed_fields_count() -> None:
 def test_a_dictionary_that_looks_like_a_template_counts_all_the_same() -> None:
     hidden = {"containers": [], "template": {"spec": {"containers": [0] * MOST_VALUES}}}
     assert VALUES in review(trained(others=hidden)).warnings[0]
+
+
+def ray_cluster(containers: int) -> JSON:
+    """Return a cluster whose head has a template beyond its bounds; its workers are counted with it."""
+    worker = {"groupName": "g", "replicas": 2, "template": template(gpu_pod(8))}
+    head = {"template": {"spec": {"containers": [{}] * containers}}}
+    return workload("ray.io/v1", "RayCluster", {"headGroupSpec": head, "workerGroupSpecs": [worker]})
+
+
+def test_a_template_beyond_its_bounds_is_not_read_for_the_other_roles_either() -> None:
+    assert work(ray_cluster(4_000)) <= work(ray_cluster(1_000)) + 10
+
+
+def test_fields_that_no_check_knows_have_a_bound_too() -> None:
+    unknown = {f"k{at}": {} for at in range(MOST_TEMPLATE_VALUES + 1)}
+    [warning] = review(trained(pytorchReplicaSpecs={"Worker": {"template": template(gpu_pod(8, **unknown))}})).warnings
+    assert "the pod is too large to be decided on: got more than 60,000 values, want so many at most" in warning
+
+
+def test_the_unknown_fields_of_all_templates_have_a_bound_together() -> None:
+    outcome = review(job_set(3, unknown={f"k{at}": {} for at in range(MOST_VALUES_TOGETHER // 2)}))
+    assert "only the first 1 are judged" in outcome.warnings[0]
 
 
 def fourfold(make: Callable[[int], JSON]) -> float:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from builders import container, gpu_container, gpu_pod, owned, pod, sidecar, template, workload
+from calls import calls_of
 from named_owners import gang_of
 from podberth.devices.claims import ClaimRequest, KnownDevices
 from podberth.kinds.roles import asks_in
@@ -250,3 +251,20 @@ def test_a_choice_that_is_too_long_is_not_known() -> None:
 def test_what_thousands_of_owners_say_alike_is_kept_once() -> None:
     first, second = (kept(mpi())["spec"]["mpiReplicaSpecs"]["Worker"]["template"] for _ in range(2))
     assert first is second
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"containers": [{}] * 25},
+        {"containers": [{}] * 100_000},
+        {"containers": [{"name": "c"}], "tolerations": [{}] * 401},
+        {"containers": [{"name": "c"}], "initContainers": [{}] * 24},
+        {"containers": [{"name": "c", "env": [{}] * 100_000}]},
+        {"containers": {"a": 1}},
+    ],
+)
+def test_a_template_that_is_long_is_not_read(spec: dict[str, Any]) -> None:
+    """An owner has 256 templates, and all are read at once."""
+    assert asks_in(spec) is None
+    assert calls_of(lambda: asks_in(spec)) < 200

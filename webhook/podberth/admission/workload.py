@@ -12,7 +12,7 @@ from typing import Any, Final
 from ..errors import ReviewError
 from ..group_checks.case import MOST_ROLES
 from ..kube.patch import apply
-from ..kube.pod_limits import GPU_REQUESTS, entries_in
+from ..kube.pod_limits import GPU_REQUESTS, entries_in, values_in
 from ..kube.positions import render_path
 from ..kube.unchecked import key_of, mapping_at
 from ..workload.extent import excess_of_workload
@@ -39,6 +39,9 @@ _LONGEST_PLACES: Final = 80
 """The maximum length, in characters, of the list of templates that one warning names."""
 MOST_ENTRIES: Final = 3_000
 """The maximum of entries of the lists and maps of all templates together. 24 templates of 100 entries are below it."""
+MOST_VALUES_TOGETHER: Final = 20_000
+"""The maximum of values in all lists and maps of all templates together, of fields that no check knows, too. An entry
+has five or fewer."""
 _LONG: Final = f"got more than {MOST_ENTRIES:,} entries in the lists of all pod templates: {_ONLY}"
 _ASKING: Final = f"got more than {GPU_REQUESTS} accelerator resources in all pod templates: {_ONLY}"
 
@@ -115,16 +118,18 @@ def _joined(places: Sequence[str]) -> str:
 def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
     """Return the templates to decide on, and a message about omitted templates; empty if none is omitted.
 
-    The templates together may have MOST_ENTRIES entries, and as many accelerator resources as one pod. The first may
+    The templates together may have MOST_ENTRIES entries, MOST_VALUES_TOGETHER values in all, and as many accelerator
+    resources as one pod. The first may
     be as long as a pod. Reading stops at the first template that is omitted.
     """
-    judged, entries, accelerators, choices = list[Template](), 0, 0, set[bytes]()
+    judged, entries, values, accelerators, choices = list[Template](), 0, 0, 0, set[bytes]()
     for each in found:
         place = len(judged)
         if place == MOST_ROLES:
             return judged, _MANY.format(place)
         entries += entries_in(each.own)
-        if place and entries > MOST_ENTRIES:
+        values += 0 if each.too_large else values_in(each.own)
+        if place and (entries > MOST_ENTRIES or values > MOST_VALUES_TOGETHER):
             return judged, _LONG.format(place)
         usable = not (each.too_large or each.problems)
         gpu = gpu_facts(each.pod) if usable else GpuFacts()

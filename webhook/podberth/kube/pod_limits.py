@@ -245,6 +245,46 @@ def entries_in(pod: object) -> int:
     return 0 if tally.beyond([pod], _TREE) else tally.total
 
 
+MOST_VALUES: Final = 60_000
+"""The most entries of all lists and maps of a template, known or not. 12,000 entries of two fields have 36,000.
+
+The API server drops unknown fields of a Pod, and not those of every custom resource: 180,000 took 170 ms to copy.
+"""
+
+
+def values_in(template: object) -> int:
+    """Return the number of entries of all lists and maps of a template; ``MOST_VALUES`` + 1 if it has more than that.
+
+    The template may have any shape, and the time does not depend on its size.
+    """
+    pending: list[object] = [template]
+    found = 0
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict | list):
+            found += len(value)
+            if found > MOST_VALUES:
+                return MOST_VALUES + 1
+            pending += value.values() if isinstance(value, dict) else value
+    return found
+
+
+def excess_of_template(template: object) -> str:
+    """Return the message for the first limit that a template exceeds; empty if none. Its bytes are not counted."""
+    found = excess(template, at_most_bytes=0)
+    if not found and values_in(template) > MOST_VALUES:
+        return f"{TOO_LARGE}: got more than {MOST_VALUES:,} values, want so many at most"
+    return found
+
+
+def is_within(pod: object, most: int) -> bool:
+    """Return whether a pod is within the limits of its lists and maps, and has ``most`` entries in them at most.
+
+    The pod may have any shape, and the time depends on ``most`` and the limits alone.
+    """
+    return not _Tally(most).beyond([pod], _TREE)
+
+
 TOO_LARGE: Final = "the pod is too large to be decided on"
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Any, Final
 
-from .templates import objects_in, unread_templates
+from .templates import unread_templates, wrapped_in
 
 MOST_OBJECTS: Final = 500
 """The most objects that a workload may have, with the workload itself. Known examples wrap at most five.
@@ -31,7 +31,7 @@ def excess_of_workload(document: Mapping[str, Any]) -> str:
 
     The time depends on the bounds, and not on the size of the workload.
     """
-    if len(list(islice(objects_in(document), MOST_OBJECTS + 1))) > MOST_OBJECTS:
+    if len(list(islice(wrapped_in(document), MOST_OBJECTS + 1))) > MOST_OBJECTS:
         return f"it wraps too many objects to be judged: got more than {MOST_OBJECTS}, want so many at most"
     templates = {id(each) for each in islice(unread_templates(document), _MOST_TEMPLATES)}
     pending: list[object] = [_walked(document)]

@@ -13,7 +13,7 @@ from ..kinds.places import BARE, PLACEHOLDER_HASH, PLACEHOLDER_UID, TEMPLATE, Fo
 from ..kinds.roles import Predicted
 from ..kube.json_patch import ABSENT
 from ..kube.paths import ELEMENT
-from ..kube.pod_limits import excess
+from ..kube.pod_limits import excess_of_template
 from ..kube.positions import render_path
 from ..kube.shape import template_problems
 from ..kube.unchecked import at, mapping_at, text_at
@@ -75,15 +75,22 @@ def each_template(document: Mapping[str, Any], *, namespace: str) -> Iterator[Te
     return _templates(document, namespace, (), {}, 0)
 
 
-def objects_in(document: Mapping[str, Any], *, depth: int = 0) -> Iterator[tuple[Steps, Mapping[str, Any]]]:
+def objects_in(document: Mapping[str, Any]) -> Iterator[tuple[Steps, Mapping[str, Any]]]:
     """Yield a document and every object that it wraps (such as those in an AppWrapper), each with its path."""
+    for path, each in wrapped_in(document):
+        if isinstance(each, Mapping):
+            yield path, each
+
+
+def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Steps, object]]:
+    """Yield a document and the unchecked values where an object that it wraps belongs, each with its path."""
     yield (), document
-    for path in nested_in(document) if depth < _DEEPEST else ():
+    if not isinstance(document, Mapping) or depth == _DEEPEST:
+        return
+    for path in nested_in(document):
         for found, _, _ in _expand(document, path):
-            inner = forms.find(document, found)
-            if isinstance(inner, Mapping):
-                for below, each in objects_in(inner, depth=depth + 1):
-                    yield (*found, *below), each
+            for below, each in wrapped_in(forms.find(document, found), depth=depth + 1):
+                yield (*found, *below), each
 
 
 def unread_templates(document: Mapping[str, Any]) -> Iterator[object]:
@@ -251,7 +258,7 @@ def _misfit(place: TemplatePlace, scene: Scene, problem: str) -> Template:
 def _present(place: TemplatePlace, scene: Scene) -> Template:
     own = _read(place, scene)
     # This comes before all other readers. The bytes are counted when the pod is decided on.
-    too_large = excess(own, at_most_bytes=0)
+    too_large = excess_of_template(own)
     problems = [too_large] if too_large else template_problems(own)
     template = Template(
         pod=own,
