@@ -107,7 +107,7 @@ def test_a_dictionary_that_looks_like_a_template_counts_all_the_same() -> None:
 def ray_cluster(containers: int) -> JSON:
     """Return a cluster whose head has a template beyond its bounds; its workers are counted with it."""
     worker = {"groupName": "g", "replicas": 2, "template": template(gpu_pod(8))}
-    head = {"template": {"spec": {"containers": [{}] * containers}}}
+    head: JSON = {"template": {"spec": {"containers": [{}] * containers}}}
     return workload("ray.io/v1", "RayCluster", {"headGroupSpec": head, "workerGroupSpecs": [worker]})
 
 
@@ -116,7 +116,7 @@ def test_a_template_beyond_its_bounds_is_not_read_for_the_other_roles_either() -
 
 
 def test_fields_that_no_check_knows_have_a_bound_too() -> None:
-    unknown = {f"k{at}": {} for at in range(MOST_TEMPLATE_VALUES + 1)}
+    unknown: dict[str, Any] = {f"k{at}": {} for at in range(MOST_TEMPLATE_VALUES + 1)}
     [warning] = review(trained(pytorchReplicaSpecs={"Worker": {"template": template(gpu_pod(8, **unknown))}})).warnings
     assert "the pod is too large to be decided on: got more than 60,000 values, want so many at most" in warning
 
