@@ -1,11 +1,16 @@
 """Converted policies in a real API server: it takes them, and says about pods what the GPUPolicies say."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 
+from controlplane.api import Api
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
-from converted import Both, random_pods
+from converted import JSON, Both, random_pods
 from snapshots import policy
+
+from .registration import Registration
 
 _COUNT: str = """
   matchConditions: [{name: some, expression: "gpu.count > 0 && gpu.vendor == 'nvidia'"}]
@@ -15,34 +20,47 @@ _COUNT: str = """
   validationActions: [Deny]
 """
 _GROUP = "/apis/admissionregistration.k8s.io/v1"
-_NAMESPACE = "converted"
-_PODS = f"/api/v1/namespaces/{_NAMESPACE}/pods?dryRun=All"
+_PODS = "/api/v1/namespaces/default/pods?dryRun=All"
 
 
-def test_the_api_server_takes_a_converted_policy_and_denies_what_podberth_denies(control_plane: ControlPlane) -> None:
-    api, both = control_plane.api, Both(policy("converted", _COUNT))
+def test_the_api_server_takes_a_converted_policy_and_denies_what_podberth_denies(
+    control_plane: ControlPlane, registration: Registration
+) -> None:
+    both = Both(policy("converted", _COUNT))
     assert not both.converted.left_out
-    native, binding = both.converted.documents
     verdicts = {True: 0, False: 0}
-    # The webhooks, which tests before this one may have registered, are not asked here.
-    control_plane.add_namespace(_NAMESPACE, {"podberth.io/exempt": "true"})
+    account = "/api/v1/namespaces/default/serviceaccounts/default"
+    wait_for(lambda: control_plane.api.raw("GET", account)[0] == HTTPStatus.OK, what="the namespace's account")
+    # An exempt namespace would keep the webhooks away, and the converted policy as well.
+    with registration.absent(), _in_force(control_plane.api, both):
+        for each in random_pods("e2e", 60):
+            verdicts[_same_verdict(control_plane.api, both, each)] += 1
+    assert min(verdicts.values()) > 10, verdicts
+
+
+@contextmanager
+def _in_force(api: Api, both: Both) -> Iterator[None]:
+    """Have the API server judge by the converted policy."""
+    native, binding = both.converted.documents
     api.request("POST", f"{_GROUP}/validatingadmissionpolicies?fieldValidation=Strict", native)
     try:
         api.request("POST", f"{_GROUP}/validatingadmissionpolicybindings?fieldValidation=Strict", binding)
         two = next(each for each in random_pods("e2e", 400) if "not two" in "".join(both.answers(each)[0]))
         wait_for(lambda: api.ask("POST", _PODS, two).status == HTTPStatus.FORBIDDEN, what="the policy to be in force")
-        for each in random_pods("e2e", 60):
-            ours, _ = both.answers(each)
-            answer = api.ask("POST", _PODS, each)
-            assert answer.status in (HTTPStatus.CREATED, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
-            denial = "" if answer.status == HTTPStatus.CREATED else str(answer.document["message"])
-            if "ValidatingAdmissionPolicy" not in denial:
-                assert not denial, denial
-            assert bool(ours) == bool(denial), (each, ours, denial)
-            assert denial.rpartition(": ")[2] in "".join(ours)
-            verdicts[bool(denial)] += 1
+        yield
     finally:
-        name = binding["metadata"]["name"]
-        api.raw("DELETE", f"{_GROUP}/validatingadmissionpolicybindings/{name}")
-        api.raw("DELETE", f"{_GROUP}/validatingadmissionpolicies/{name}")
-    assert min(verdicts.values()) > 10, verdicts
+        api.raw("DELETE", f"{_GROUP}/validatingadmissionpolicybindings/{binding['metadata']['name']}")
+        api.raw("DELETE", f"{_GROUP}/validatingadmissionpolicies/{native['metadata']['name']}")
+
+
+def _same_verdict(api: Api, both: Both, pod: JSON) -> bool:
+    """Return whether the API server denies the pod, once it was seen that podberth answers the same."""
+    ours, _ = both.answers(pod)
+    answer = api.ask("POST", _PODS, pod)
+    assert answer.status in (HTTPStatus.CREATED, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
+    denial = "" if answer.status == HTTPStatus.CREATED else str(answer.document["message"])
+    if "ValidatingAdmissionPolicy" not in denial:
+        assert not denial, denial
+    assert bool(ours) == bool(denial), (pod, ours, denial)
+    assert denial.rpartition(": ")[2] in "".join(ours)
+    return bool(denial)
