@@ -30,6 +30,7 @@ from podberth.admission.snapshot import Snapshot
 from podberth.admission.workload import validate_workload
 from podberth.kube.patch import apply
 from podberth.kube.pod_limits import CONTAINERS, GPU_REQUESTS, MAX_BYTES
+from podberth.workload.extent import MOST_TEMPLATES
 
 from . import clusters, decisions, genome, many_roles, roles
 from .figures import table
@@ -40,7 +41,7 @@ _ENV = 5_400  # with the tolerations within the bound of all lists together
 _TOLERATIONS = 5_000
 # What policies write has to fit in too: a pod that they make too large is refused by /validate.
 _ROOM = 16_384
-_ROLES = (10, 100, 1_000)
+_ROLES = (10, 100, MOST_TEMPLATES)
 _ODD = '~1/"\\é\n'
 _MOST_PRINTED = 10
 # Nobody tries once more what is far from being the slowest.

@@ -18,7 +18,7 @@ from checking import checked
 from named_owners import gang_of
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
-from podberth.admission.workload import MOST_CHOICES, decide_on, validate_workload
+from podberth.admission.workload import MOST_ACCELERATED, MOST_CHOICES, decide_on, validate_workload
 from podberth.check.report.difference import difference
 from podberth.check.report.excerpt import excerpts
 from podberth.check.report.results import patched
@@ -35,6 +35,7 @@ from podberth.topology.need import pods_per_node
 from podberth.topology.node_sets import select
 from podberth.topology.room import lacks
 from podberth.workload import templates
+from podberth.workload.extent import MOST_TEMPLATES
 from podberth.workload.gangs import Gang
 from podberth.workload.owners import OWNER_KINDS, keep
 from snapshots import cluster, policy, snapshot
@@ -72,9 +73,15 @@ def check(document: JSON) -> Report:
     return found
 
 
+def test_a_workload_of_more_roles_is_not_judged_at_all() -> None:
+    for kind, document in workloads(MOST_TEMPLATES + 1).items():
+        [warning] = review(document).warnings
+        assert f"too many pod templates to be judged: got more than {MOST_TEMPLATES}" in warning, kind
+
+
 @pytest.mark.parametrize("alike", [True, False], ids=["alike", "different"])
 def test_a_review_judges_no_more_of_many_roles(*, alike: bool) -> None:
-    for document in workloads(300, alike=alike).values():
+    for document in workloads(MOST_TEMPLATES, alike=alike).values():
         counted = calls(partial(review, document))
         assert counted[decide_on.__code__] == MOST_ROLES
         assert counted[templates._present.__code__] == MOST_ROLES + 1
@@ -89,11 +96,12 @@ def shape(**fields: Any) -> JSON:
 def test_a_review_judges_no_more_ways_to_choose_nodes_than_there_is_time_for(differing: str) -> None:
     document = shape(roles=64, differing=differing)
     counted = calls(partial(review, document))
-    assert counted[decide_on.__code__] == MOST_CHOICES
+    assert counted[decide_on.__code__] == MOST_ACCELERATED
     # One more is read, which says that there are more.
-    assert counted[templates._present.__code__] == MOST_CHOICES + 1
-    assert counted[select.__code__] <= 2 * MOST_CHOICES
-    said = f"got more than {MOST_CHOICES} choices of nodes in the pod templates: only the first {MOST_CHOICES} are"
+    assert counted[templates._present.__code__] == MOST_ACCELERATED + 1
+    assert counted[select.__code__] <= 2 * MOST_ACCELERATED
+    ways = f"{MOST_CHOICES} choices of nodes in the pod templates, or {MOST_ACCELERATED} with accelerators"
+    said = f"got more than {ways}: only the first {MOST_ACCELERATED} are"
     assert said in review(document).warnings[0]
 
 

@@ -31,14 +31,18 @@ _ONLY: Final = "only the first {} are judged, and groups and queues not at all; 
 _MANY: Final = f"got more than {MOST_ROLES} pod templates: {_ONLY}"
 _CHOOSING: Final = ("nodeSelector", "affinity", "tolerations")
 MOST_CHOICES: Final = 4
-"""The maximum of different needs (node selection and accelerators) among the templates of one object. Finding the nodes
-for one need takes up to 30 ms (``bench.hostile``). No workload among this repository's manifests and tests has more
-than three."""
-_UNLIKE: Final = f"got more than {MOST_CHOICES} choices of nodes in the pod templates: {_ONLY}"
+"""The maximum of different needs (node selection and accelerators) among the templates of one object. No workload among
+this repository's manifests and tests has more."""
+MOST_ACCELERATED: Final = 3
+"""The maximum of those needs that include accelerators. Finding the nodes for one takes up to 30 ms
+(``bench.hostile``); a launcher or frontend without accelerators takes a tenth of that."""
+_WAYS: Final = f"{MOST_CHOICES} choices of nodes in the pod templates, or {MOST_ACCELERATED} with accelerators"
+_UNLIKE: Final = f"got more than {_WAYS}: {_ONLY}"
 _LONGEST_PLACES: Final = 80
 """The maximum length, in characters, of the list of templates that one warning names."""
-MOST_ENTRIES: Final = 3_000
-"""The maximum of entries of the lists and maps of all templates together. 24 templates of 100 entries are below it."""
+MOST_ENTRIES: Final = 1_000
+"""The maximum of entries of the lists and maps of all templates together. 24 templates of 40 entries are below it, and
+a published template has 30. Four roles with 700 entries each took 190 ms."""
 MOST_VALUES_TOGETHER: Final = 20_000
 """The maximum of values in all lists and maps of all templates together, of fields that no check knows, too. An entry
 has five or fewer."""
@@ -118,29 +122,44 @@ def _joined(places: Sequence[str]) -> str:
 def _judged(found: Iterable[Template]) -> tuple[list[Template], str]:
     """Return the templates to decide on, and a message about omitted templates; empty if none is omitted.
 
-    The templates together may have MOST_ENTRIES entries, MOST_VALUES_TOGETHER values in all, and as many accelerator
-    resources as one pod. The first may
-    be as long as a pod. Reading stops at the first template that is omitted.
+    Reading stops at the first template that is omitted.
     """
-    judged, entries, values, accelerators, choices = list[Template](), 0, 0, 0, set[bytes]()
+    judged, together = list[Template](), _Together()
     for each in found:
-        place = len(judged)
-        if place == MOST_ROLES:
-            return judged, _MANY.format(place)
-        entries += entries_in(each.own)
-        values += 0 if each.too_large else values_in(each.own)
-        if place and (entries > MOST_ENTRIES or values > MOST_VALUES_TOGETHER):
-            return judged, _LONG.format(place)
-        usable = not (each.too_large or each.problems)
-        gpu = gpu_facts(each.pod) if usable else GpuFacts()
-        accelerators += len(gpu.requests)
-        if place and accelerators > GPU_REQUESTS:
-            return judged, _ASKING.format(place)
-        choices.add(_choice(each, gpu) if usable else b"")
-        if len(choices) > MOST_CHOICES:
-            return judged, _UNLIKE.format(place)
+        if beyond := together.beyond(each):
+            return judged, beyond.format(len(judged))
         judged.append(each)
     return judged, ""
+
+
+class _Together:
+    """Counts what the templates of one object cost together; the first one may be as long as a pod."""
+
+    def __init__(self) -> None:
+        self._templates = self._entries = self._values = self._requests = 0
+        self._choices: set[bytes] = set()
+        self._accelerated: set[bytes] = set()
+
+    def beyond(self, template: Template) -> str:
+        """Count a template; return the message about the limit that it exceeds with those before it, else empty."""
+        first, usable = not self._templates, not (template.too_large or template.problems)
+        gpu = gpu_facts(template.pod) if usable else GpuFacts()
+        choice = _choice(template, gpu) if usable else b""
+        self._templates += 1
+        self._entries += entries_in(template.own)
+        self._values += 0 if template.too_large else values_in(template.own)
+        self._requests += len(gpu.requests)
+        self._choices.add(choice)
+        if gpu.kind != "none":
+            self._accelerated.add(choice)
+        if self._templates > MOST_ROLES:
+            return _MANY
+        if not first and (self._entries > MOST_ENTRIES or self._values > MOST_VALUES_TOGETHER):
+            return _LONG
+        if not first and self._requests > GPU_REQUESTS:
+            return _ASKING
+        unlike = len(self._choices) > MOST_CHOICES or len(self._accelerated) > MOST_ACCELERATED
+        return _UNLIKE if unlike else ""
 
 
 def _choice(template: Template, gpu: GpuFacts) -> bytes:
