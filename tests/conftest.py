@@ -36,12 +36,14 @@ SHARED = Path(__file__).parents[2] / "shared"
 _CONTROL_PLANE = "Go 1.26+ (https://go.dev/dl/), or KUBEBUILDER_ASSETS"
 _GO_PROGRAMS = {
     "cert_manager": ("cert-manager",),
+    "crane": ("crane",),
     "helm": ("helm",),
     "kubeconform": ("kubeconform",),
     "kubelet_program": ("kubelet",),
     "operator_programs": ("trainer", "training-operator"),
     "prometheus_program": ("prometheus",),
     "promtool": ("promtool",),
+    "registry_program": ("registry",),
 }
 """By the fixture, the programs of tests/gotools."""
 _GO = "Go 1.26+ (https://go.dev/dl/)"
