@@ -75,8 +75,8 @@ _STATUS = {
             "x-kubernetes-list-type": "map",
             "x-kubernetes-list-map-keys": ["type"],
             "description": "`Compiled`: every expression is right; Unknown while it is disabled. `Active`: reviews are "
-            "decided by it; the message names the file whose policy it replaces or switches off. Both are Unknown until "
-            "a replica of podberth has read it. `EveryPodSent`, with scope All: the webhook configurations have "
+            "decided by it; the message names the file whose policy it replaces or switches off. Both are Unknown "
+            "until a replica of podberth has read it. `EveryPodSent`, with scope All: the webhook configurations have "
             "entries for all pods. `TopologyFresh`, of policies that ask for nodes: no agent of a node is silent.",
         },
     },
