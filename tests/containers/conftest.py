@@ -28,6 +28,14 @@ def skopeo() -> Path:
 
 
 @pytest.fixture(scope="session")
+def containerd() -> Path:
+    """Return containerd, which imports archives of images."""
+    found = shutil.which("containerd")
+    assert found is not None
+    return Path(found)
+
+
+@pytest.fixture(scope="session")
 def crane() -> Path:
     """Return crane, which joins images of several architectures in a registry."""
     return program("crane")
