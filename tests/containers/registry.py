@@ -32,7 +32,7 @@ def registry(program: Path, folder: Path) -> Iterator[Registry]:
     files = [folder / name for name in ("registry-ca.crt", "registry.crt", "registry.key")]
     for file, content in zip(files, (authority.pem, leaf.certificate, leaf.key), strict=True):
         file.write_bytes(content)
-    command = [program, files[1], files[2], USER, PASSWORD]
+    command = [str(program), str(files[1]), str(files[2]), USER, PASSWORD]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         try:

@@ -30,7 +30,7 @@ def address(containerd: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     folder = tmp_path_factory.mktemp("containerd")
     (folder / "config.toml").write_text(CONFIGURATION.format(folder=folder))
     socket, log = folder / "containerd.sock", folder / "log"
-    command = [containerd, "--config", folder / "config.toml"]
+    command = [str(containerd), "--config", str(folder / "config.toml")]
     with log.open("w") as output, subprocess.Popen(command, stdout=output, stderr=output) as process:
         try:
             wait_for(lambda: process.poll() is not None or socket.exists(), what="containerd")
