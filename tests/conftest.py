@@ -2,9 +2,10 @@
 
 A test is left out for one of six reasons: it needs the control plane, or another program in Go, and there is nothing
 to build or take one from; it needs hosts of its own, and nobody may make network namespaces here; it needs the images,
-which are made on Debian, or a reader of images; it needs data of ../shared, which is no part of this repository; it
-looks at pages in a browser and there is none; it needs a newer Kubernetes than the one that `make test-versions` asks
-for. With CI=true only the last three may happen; any other test that does not run, a skip included, fails the run.
+which are made on Debian, or another program that reads them; it needs data of ../shared, which is no part of this
+repository; it looks at pages in a browser and there is none; it needs a newer Kubernetes than the one that
+`make test-versions` asks for. With CI=true only the last three may happen; any other test that does not run, a skip
+included, fails the run.
 """
 
 import gc
@@ -36,12 +37,14 @@ SHARED = Path(__file__).parents[2] / "shared"
 _CONTROL_PLANE = "Go 1.26+ (https://go.dev/dl/), or KUBEBUILDER_ASSETS"
 _GO_PROGRAMS = {
     "cert_manager": ("cert-manager",),
+    "crane": ("crane",),
     "helm": ("helm",),
     "kubeconform": ("kubeconform",),
     "kubelet_program": ("kubelet",),
     "operator_programs": ("trainer", "training-operator"),
     "prometheus_program": ("prometheus",),
     "promtool": ("promtool",),
+    "registry_program": ("registry",),
 }
 """By the fixture, the programs of tests/gotools."""
 _GO = "Go 1.26+ (https://go.dev/dl/)"
@@ -49,6 +52,7 @@ _HOSTS = "network namespaces, as root may make them (unshare, ip)"
 _SHARED_DATA = "data in ../shared"
 _BROWSER = "a Chromium (Debian: apt-get install chromium), or CHROMIUM=/path/to/it"
 _DEBIAN = "Debian's apt-get and dpkg-deb, and root for chroot: images are made of its packages"
+_CONTAINERD = "containerd, and root to run it (Debian: apt-get install containerd)"
 _SKOPEO = "skopeo (Debian: apt-get install skopeo)"
 _RELEASE = "Kubernetes"
 _PERMITTED = (_SHARED_DATA, _BROWSER, _RELEASE)
@@ -219,6 +223,8 @@ def _lacks_for_images(fixtures: Collection[str]) -> str:
     """Return what a test of the images needs that is not here; empty if nothing."""
     if "images" in fixtures and (os.geteuid() or not shutil.which("apt-get") or not shutil.which("dpkg-deb")):
         return _DEBIAN
+    if "containerd" in fixtures and (os.geteuid() or not shutil.which("containerd")):
+        return _CONTAINERD
     return _SKOPEO if "skopeo" in fixtures and not shutil.which("skopeo") else ""
 
 

@@ -2,8 +2,8 @@
 
 Each control plane is built from the published Go modules of its release, as that of all other tests is, and runs what
 an installation stands on. What a release lacks, the tests say by themselves (marker `since`). Unit and property
-tests run on each Python from 3.11 to 3.14 on PATH, in an environment of its own below build/. What cannot run is named
-at the end.
+tests run on each Python from 3.11 to 3.14 on PATH or of pyenv's, in an environment of its own below build/. What
+cannot run is named at the end.
 """
 
 import os
@@ -58,18 +58,35 @@ def _releases() -> Iterator[tuple[str, str]]:
 
 def _pythons() -> Iterator[tuple[str, str]]:
     for version in PYTHONS:
-        found = shutil.which(f"python{version}")
-        works = found and subprocess.run([found, "--version"], check=False, capture_output=True).returncode == 0
-        if not (found and works):
-            yield f"Python {version}", f"not here; want python{version} on PATH"
+        found = python(version)
+        if found is None:
+            yield f"Python {version}", f"not here; want python{version} on PATH, or by pyenv"
         else:
             yield f"Python {version}", _pytest(_environment(found, version), ON_PYTHONS, {})
 
 
-def _environment(python: str, version: str) -> Path:
+def python(version: str) -> Path | None:
+    """Return a Python that works: on PATH, else the newest of pyenv's; a shim works for chosen versions only."""
+    on_path = shutil.which(f"python{version}")
+    home = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    of_pyenv = sorted((home / "versions").glob(f"{version}.*/bin/python{version}"), key=_patch_release, reverse=True)
+    return next(filter(_works, [*([Path(on_path)] if on_path else []), *of_pyenv]), None)
+
+
+def _patch_release(program: Path) -> int:
+    """Return the third part of the version in `versions/3.13.2/bin/python3.13`; -1 for `3.13.0rc1` or `3.13-dev`."""
+    last = program.parts[-3].rpartition(".")[2]
+    return int(last) if last.isdecimal() else -1
+
+
+def _works(program: Path) -> bool:
+    return subprocess.run([program, "--version"], check=False, capture_output=True).returncode == 0
+
+
+def _environment(program: Path, version: str) -> Path:
     """Return the interpreter of an environment with every locked package, and podberth editable."""
     folder = ROOT / "build" / f"python{version}"
-    subprocess.run([python, "-m", "venv", "--clear", folder], check=True)
+    subprocess.run([program, "-m", "venv", "--clear", folder], check=True)
     pip = (folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check")
     subprocess.run([*pip, "--require-hashes", "--requirement", "requirements/dev.lock"], check=True)
     subprocess.run([*pip, "--no-deps", "--no-build-isolation", "--editable", "."], check=True)

@@ -46,8 +46,21 @@ _CONDITION = {
         },
     },
 }
+# Until podberth has written a status, so that no policy is silent: as of Gateway API (apis/v1/gateway_types.go,
+# GatewayStatus). It names no generation, so podberth can distinguish it from its own.
+_UNREAD = [
+    {
+        "type": kind,
+        "status": "Unknown",
+        "reason": "NotRead",
+        "message": "no replica of podberth has read it",
+        "lastTransitionTime": "1970-01-01T00:00:00Z",
+    }
+    for kind in ("Compiled", "Active")
+]
 _STATUS = {
     "type": "object",
+    "default": {"conditions": _UNREAD},
     "description": "What podberth makes of the policy; written by podberth.",
     "properties": {
         "observedGeneration": {
@@ -62,9 +75,9 @@ _STATUS = {
             "x-kubernetes-list-type": "map",
             "x-kubernetes-list-map-keys": ["type"],
             "description": "`Compiled`: every expression is right; Unknown while it is disabled. `Active`: reviews are "
-            "decided by it; the message names the file whose policy it replaces or switches off. "
-            "`EveryPodSent`, with scope All: the webhook configurations have entries for all pods. "
-            "`TopologyFresh`, of policies that ask for nodes: no agent of a node is silent.",
+            "decided by it; the message names the file whose policy it replaces or switches off. Both are Unknown "
+            "until a replica of podberth has read it. `EveryPodSent`, with scope All: the webhook configurations have "
+            "entries for all pods. `TopologyFresh`, of policies that ask for nodes: no agent of a node is silent.",
         },
     },
 }

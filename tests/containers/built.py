@@ -38,9 +38,9 @@ class Image:
             files = {each.name: held.extractfile(each).read() for each in held.getmembers()}  # type: ignore[union-attr]
 
         def blob(descriptor: Mapping[str, Any]) -> bytes:
-            kind, _, digest = descriptor["digest"].partition(":")
-            content = files.pop(f"blobs/{kind}/{digest}")
-            assert (hashlib.sha256(content).hexdigest(), len(content)) == (digest, descriptor["size"])
+            content = files.pop(_blob(descriptor))
+            got = f"sha256:{hashlib.sha256(content).hexdigest()}", len(content)
+            assert got == (descriptor["digest"], descriptor["size"])
             return content
 
         assert json.loads(files.pop("oci-layout")) == {"imageLayoutVersion": "1.0.0"}
@@ -102,3 +102,33 @@ def build(output: Path) -> dict[str, Path]:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return {name: output / f"{name}-{VERSION}.tar" for name in NAMES}
+
+
+def for_architecture(archive: Path, target: Path, architecture: str) -> str:
+    """Write the archive of an image as if it were of an architecture; return the digest of its manifest."""
+    with tarfile.open(archive) as held:
+        files = {each.name: held.extractfile(each).read() for each in held.getmembers()}  # type: ignore[union-attr]
+
+    def put(descriptor: dict[str, Any], document: Mapping[str, Any]) -> None:
+        content = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+        del files[_blob(descriptor)]
+        descriptor |= {"digest": f"sha256:{hashlib.sha256(content).hexdigest()}", "size": len(content)}
+        files[_blob(descriptor)] = content
+
+    index = json.loads(files["index.json"])
+    [entry] = index["manifests"]
+    manifest = json.loads(files[_blob(entry)])
+    put(manifest["config"], json.loads(files[_blob(manifest["config"])]) | {"architecture": architecture})
+    put(entry, manifest)
+    entry["platform"]["architecture"] = architecture
+    files["index.json"] = json.dumps(index).encode()
+    with tarfile.open(target, "w") as made:
+        for name, content in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            made.addfile(member, io.BytesIO(content))
+    return str(entry["digest"])
+
+
+def _blob(descriptor: Mapping[str, Any]) -> str:
+    return "blobs/" + str(descriptor["digest"]).replace(":", "/")

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gotools.build import program
+
 from .built import Image, build
 
 
@@ -23,3 +25,23 @@ def skopeo() -> Path:
     found = shutil.which("skopeo")
     assert found is not None
     return Path(found)
+
+
+@pytest.fixture(scope="session")
+def containerd() -> Path:
+    """Return containerd, which imports archives of images."""
+    found = shutil.which("containerd")
+    assert found is not None
+    return Path(found)
+
+
+@pytest.fixture(scope="session")
+def crane() -> Path:
+    """Return crane, which joins images of several architectures in a registry."""
+    return program("crane")
+
+
+@pytest.fixture(scope="session")
+def registry_program() -> Path:
+    """Return the program that is a registry."""
+    return program("registry")

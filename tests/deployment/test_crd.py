@@ -114,7 +114,15 @@ def test_kubectl_prints_the_columns(gpupolicies: ControlPlane) -> None:
     gpupolicies.apply(policy(JUDGED, "columns"))
     head, line = gpupolicies.kubectl("get", "gpol", "columns").stdout.splitlines()
     assert head.split() == ["NAME", "SCOPE", "ORDER", "ACTIONS", "COMPILED", "ACTIVE", "AGE"]
-    assert line.split()[:4] == ["columns", "GPU", "1000", '["Warn"]']
+    assert line.split()[:6] == ["columns", "GPU", "1000", '["Warn"]', "Unknown", "Unknown"]
+
+
+def test_a_policy_that_nobody_reads_says_so(gpupolicies: ControlPlane) -> None:
+    """No replica of podberth is here."""
+    [stored] = gpupolicies.apply(policy(JUDGED, "unread"))
+    said = {each["type"]: (each["status"], each["message"]) for each in stored["status"]["conditions"]}
+    assert said == dict.fromkeys(("Compiled", "Active"), ("Unknown", "no replica of podberth has read it"))
+    assert "observedGeneration" not in stored["status"]
 
 
 def test_the_status_has_conditions_of_its_own_and_leaves_the_generation(gpupolicies: ControlPlane) -> None:

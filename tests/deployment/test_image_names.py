@@ -4,12 +4,14 @@ import re
 import subprocess
 import tomllib
 from collections.abc import Iterable, Iterator
+from textwrap import dedent
 from typing import Any
 
 import pytest
 
 from controlplane.cluster import ControlPlane
 from pages import ROOT, page
+from podberth.cli.main import COMMANDS as PODBERTH
 from podberth.kube.walk import values
 
 from .charted import Helm
@@ -20,9 +22,14 @@ NAMES = {"podberth", "podberth-agent"}
 IMAGES = {f"{each}:{VERSION}" for each in NAMES}
 INSTALL = page("docs/install.md")
 # A command of the page: of a block, or one that a table or a sentence has.
-BLOCKS = re.findall(r"^```(?:sh|bash)\n(.*?)^```$", INSTALL, re.MULTILINE | re.DOTALL)
-TOOLS = r"(?:kind|k3s|ctr|skopeo|helm|kubectl|cosign|make) "
-COMMANDS = [*BLOCKS, *re.findall(rf"`({TOOLS}[^`]+)`", INSTALL), *re.findall(r"^    (\S.*)$", INSTALL, re.MULTILINE)]
+FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+BLOCKS = [dedent(text) for _, language, text in FENCE.findall(INSTALL) if language in {"sh", "bash"}]
+WORDS = FENCE.sub("", INSTALL)
+TOOLS = r"(?:cosign|crictl|ctr|helm|k3s|kind|kubeadm|kubectl|make|podberth|skopeo|/var/lib/rancher/rke2/bin/ctr)"
+SPANS = re.findall(rf"`({TOOLS} [^`]+)`", WORDS)
+# The others are YAML.
+INDENTED = re.findall(r"^ {4}((?!- |patches:)\S.*)$", WORDS, re.MULTILINE)
+COMMANDS = [*BLOCKS, *SPANS, *INDENTED]
 IMAGE = re.compile(r"(?<![\w.-])(?:example\.com/(?:you/)?)?(podberth(?:-agent)?):([\w.-]+)")
 ARCHIVE = re.compile(r"\b(podberth(?:-agent)?)-(\d[\w.]*?)\.(?:tar|spdx\.json)\b")
 
@@ -64,10 +71,23 @@ def test_every_image_and_archive_of_the_docs_is_of_this_version() -> None:
 
 def test_every_command_that_takes_an_image_takes_one_that_is_built() -> None:
     taken = [each for each in COMMANDS if re.search(r"\b(load|import|copy)\b", each)]
-    assert len(taken) == 7, taken
+    assert len(taken) == 9, taken
     for command in taken:
         assert {name for name, _ in ARCHIVE.findall(command)} <= NAMES
         assert ARCHIVE.search(command), command
+
+
+@pytest.mark.parametrize("tool", ["kind load", "k3s ctr", "/var/lib/rancher/rke2/bin/ctr", "ctr --namespace"])
+def test_every_kind_of_node_gets_both_archives(tool: str) -> None:
+    taken = [each for each in COMMANDS if each.startswith(tool)]
+    assert {name for each in taken for name, _ in ARCHIVE.findall(each)} == NAMES
+    assert len({ARCHIVE.sub("", each) for each in taken}) == 1, "they differ in the archive alone"
+
+
+def test_every_command_of_podberth_is_one() -> None:
+    own = [re.match(r"(?:kubectl )?podberth ([a-z]+)", each) for each in [*SPANS, *INDENTED]]
+    named = {found[1] for found in own if found} | set(re.findall(r"^podberth ([a-z]+)", "".join(BLOCKS), re.MULTILINE))
+    assert {"status", "policies"} < named <= {each.name for each in PODBERTH}
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=range(len(COMMANDS)))

@@ -130,10 +130,9 @@ def test_a_broken_policy_never_replaces_a_working_one_and_costs_no_other(followi
 def conditions(following: Following, name: str) -> dict[str, Any]:
     """Return the conditions that speak of a policy as it is now, by type."""
     document = following.control_plane.api.read(f"{POLICIES_PATH}/{name}")
-    status, generation = document.get("status", {}), document["metadata"]["generation"]
-    found = {each["type"]: each for each in status.get("conditions", ())}
-    current = all(each["observedGeneration"] == generation for each in (status, *found.values())) if status else False
-    return found if current else {}
+    status, generation = document["status"], document["metadata"]["generation"]
+    found = {each["type"]: each for each in status["conditions"]}
+    return found if all(each.get("observedGeneration") == generation for each in (status, *found.values())) else {}
 
 
 def await_condition(following: Following, name: str, status: str) -> dict[str, Any]:
@@ -158,6 +157,25 @@ def test_the_status_says_what_became_of_a_policy(following: Following, tmp_path:
     writers = [each["manager"] for each in document["metadata"]["managedFields"] if each.get("subresource") == "status"]
     assert writers == ["podberth-status"]
     following.control_plane.kubectl("delete", "gpupolicy", "mark")
+    until(following, "")
+
+
+def test_a_policy_is_never_silent_about_that_nobody_reads_it(following: Following) -> None:
+    """While podberth is away it says so; then podberth's own word replaces that, of a disabled policy too."""
+    kubectl, off = following.control_plane.kubectl, policy("other", "  disabled: true")
+    following.podberth.stop()
+    put(following, marking("unread"))
+    put(following, off)
+    for name in ("mark", "other"):
+        assert kubectl("get", "gpol", name).stdout.split()[-3:-1] == ["Unknown", "Unknown"]
+        said = following.control_plane.api.read(f"{POLICIES_PATH}/{name}")["status"]["conditions"]
+        assert {each["message"] for each in said} == {"no replica of podberth has read it"}
+    following.podberth.start()
+    await_condition(following, "mark", "True")
+    compiled = await_condition(following, "other", "Unknown")["Compiled"]
+    assert compiled["reason"] == "Disabled"
+    assert not compiled["lastTransitionTime"].startswith("1970")
+    kubectl("delete", "gpupolicy", "mark", "other")
     until(following, "")
 
 

@@ -1,11 +1,13 @@
 """The Go programs of the tests: built once by the first test that asks, and cached outside the clone.
 
 ``cert-manager``: its own controllers and CA injector, from the packages that it publishes (``cert-manager/main.go``).
+``crane``: go-containerregistry's own, which joins images of several architectures under one name.
 ``helm``: Helm's own, which renders the chart.
 ``kubeconform``: checks manifests against schemas, without a server.
 ``kubelet``: a server of the kubelet's PodResources API, from the module that publishes it (``kubelet/main.go``).
 ``prometheus``: Prometheus itself, which scrapes and evaluates; without its service discovery and its pages.
 ``promtool``: Prometheus' own, which checks and tests rules; without its service discovery, which is most of it.
+``registry``: a registry of images with TLS and an account, from go-containerregistry's package (``registry/main.go``).
 ``trainer``: Kubeflow's Trainer v2 with JobSet, by their own controllers (``trainer/main.go``).
 ``training-operator``: Kubeflow's Training Operator v1, likewise (``training-operator/main.go``).
 """
@@ -23,11 +25,13 @@ from pathlib import Path
 _HERE = Path(__file__).parent
 PROGRAMS: Mapping[str, tuple[str, ...]] = {
     "cert-manager": (".",),
+    "crane": ("github.com/google/go-containerregistry/cmd/crane",),
     "helm": ("helm.sh/helm/v4/cmd/helm",),
     "kubeconform": ("github.com/yannh/kubeconform/cmd/kubeconform",),
     "kubelet": (".",),
     "prometheus": ("-tags=remove_all_sd", "github.com/prometheus/prometheus/cmd/prometheus"),
     "promtool": ("-tags=remove_all_sd", "github.com/prometheus/prometheus/cmd/promtool"),
+    "registry": (".",),
     "trainer": (".",),
     "training-operator": (".",),
 }

@@ -25,7 +25,7 @@ from ..access import enter, grant
 from ..controller_process import Controller
 from ..podberth_process import POLICIES, Podberth
 from ..registration import Registration
-from .gangs import GANGS, MEMBERS, POOLS, Document, machines
+from .gangs import GANGS, MEMBERS, POOLS, Document, Gang, machines
 from .makers import Maker
 from .outcome import Outcome, refused, runs, wants_gpus, work_out
 from .pods_as_made import Made
@@ -81,8 +81,8 @@ class Stage:
         self._podberths = {mode: _podberth(plane, directory / mode.name.lower(), mode) for mode in list(Mode)[1:]}
         self._controller = Controller(plane, directory / "controller")
 
-    def play(self, maker: Maker | Made, mode: Mode, *, grouped: bool = False) -> Outcome:
-        """Create all gangs at once, wait until nothing moves, count, and take them away again.
+    def play(self, maker: Maker | Made, mode: Mode, *, grouped: bool = False, gangs: Sequence[Gang] = GANGS) -> Outcome:
+        """Create gangs at once, wait until nothing moves, count, and take them away again.
 
         ``grouped``: the workload's own controller makes native PodGroups.
         """
@@ -90,12 +90,12 @@ class Stage:
         slug = re.sub(r"[^a-z0-9]+", "-", maker.title.lower())[:40].strip("-")
         namespace = f"{slug}-{next(_COUNTER)}"
         self.plane.add_namespace(namespace)
-        wanted = list(self._wanted(maker, namespace))
+        wanted = list(self._wanted(maker, gangs, namespace))
         began = time.monotonic()
         for path, document in wanted:
             self._post(path, document)
-        whole = grouped or mode is Mode.NATIVE
-        self._wait(maker, namespace, whole=whole)
+        held = _machines_held(gangs, whole=grouped or mode is Mode.NATIVE)
+        self._wait(namespace, pods=len(gangs) * maker.size, held=held)
         took = time.monotonic() - began
         self._wait_until_still(namespace)
         outcome = replace(work_out(self._pods(namespace), self._nodes, maker.size), seconds=took)
@@ -116,16 +116,16 @@ class Stage:
             self._registration.put(self._podberths[mode].endpoint)
         self._in_force = mode
 
-    def _wanted(self, maker: Maker | Made, namespace: str) -> Iterator[tuple[str, Document]]:
+    def _wanted(self, maker: Maker | Made, gangs: Sequence[Gang], namespace: str) -> Iterator[tuple[str, Document]]:
         """Yield where to create what; owners of pods that the tests make are created here.
 
         Of such pods the first of each gang comes first, then the second of each, and so on.
         """
         if isinstance(maker, Maker):
-            yield from ((_path(maker.plural, namespace), maker.workload(gang)) for gang in GANGS)
+            yield from ((_path(maker.plural, namespace), maker.workload(gang)) for gang in gangs)
             return
         pods = []
-        for gang in GANGS:
+        for gang in gangs:
             owner: list[Document] = []
             for document in maker.owners(gang):
                 plural = f"{document['apiVersion']}/{document['kind'].lower()}s"
@@ -135,16 +135,15 @@ class Stage:
         for pod in itertools.chain.from_iterable(zip(*pods, strict=True)):
             yield _path("v1/pods", namespace), pod
 
-    def _wait(self, maker: Maker | Made, namespace: str, *, whole: bool) -> None:
-        """Return once as many machines are held as this can come to, and all pods are there."""
-        expected = sum(_machines_held(pool.machines, len(pool.domains), whole=whole) for pool in POOLS)
+    def _wait(self, namespace: str, *, pods: int, held: int) -> None:
+        """Return once that many pods are there, and that many machines are held."""
 
         def reached() -> bool:
-            pods = self._pods(namespace)
-            return len(pods) == len(GANGS) * maker.size and sum(map(_holds, pods)) == expected
+            found = self._pods(namespace)
+            return len(found) == pods and sum(map(_holds, found)) == held
 
         def what() -> str:
-            return f"{expected} machines to be held; {self._seen(namespace)}"
+            return f"{held} machines to be held; {self._seen(namespace)}"
 
         wait_for(reached, timeout_seconds=_SECONDS, what=what)
 
@@ -209,9 +208,17 @@ def _podberth(plane: ControlPlane, directory: Path, mode: Mode) -> Podberth:
     return Podberth(directory, None, policies, kubeconfig=enter(plane, directory))
 
 
-def _machines_held(machines: int, domains: int, *, whole: bool) -> int:
-    """Return how many machines of a pool are held in the end: all, or those of one gang in each domain."""
-    return domains * MEMBERS if whole else machines
+def _machines_held(gangs: Sequence[Gang], *, whole: bool) -> int:
+    """Return how many machines are held in the end: all that are asked for, as far as there are any.
+
+    ``whole``: only those of one gang in each domain.
+    """
+    held = 0
+    for pool in POOLS:
+        wanted = sum(gang.pool == pool for gang in gangs)
+        started = min(wanted, len(pool.domains)) if whole else wanted
+        held += min(started * MEMBERS, pool.machines)
+    return held
 
 
 def _holds(pod: Document) -> bool:

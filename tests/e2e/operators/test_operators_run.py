@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from .gangs import GANGS, POOLS
 from .makers import JOB, RUN_HERE, Maker
 from .pods_as_made import AS_MADE, Made
 from .processes import install_crds, operators
@@ -14,6 +15,7 @@ pytestmark = pytest.mark.shared("crds")
 
 EVERY = (*RUN_HERE, *AS_MADE)
 MACHINES = 16
+ONE_IN_EACH_POOL = GANGS[: len(POOLS)]
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +33,13 @@ def test_without_podberth_gangs_hold_machines_and_do_not_start(stage: Stage, mak
     assert outcome.machines == MACHINES
     assert outcome.half >= 2  # one in each pool, whatever the order
     assert outcome.whole <= 4
+
+
+@pytest.mark.parametrize("maker", EVERY, ids=lambda maker: maker.title)
+def test_as_shipped_a_gang_that_finds_room_starts_whole_in_one_domain(stage: Stage, maker: Maker | Made) -> None:
+    """The default install is not worse than none for a gang that has a domain to itself."""
+    outcome = stage.play(maker, Mode.SHIPPED, gangs=ONE_IN_EACH_POOL)
+    assert (outcome.whole, outcome.half, outcome.outside) == (len(POOLS), 0, 0)
 
 
 @pytest.mark.parametrize("maker", EVERY, ids=lambda maker: maker.title)

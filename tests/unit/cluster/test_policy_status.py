@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from integration.serving import CapturedLines, run, until
+from pages import ROOT
 from podberth.api.protocol import Timing
 from podberth.cluster.policy_status import PolicyStatuses, status_due, turn
 from podberth.errors import Problem
 from podberth.files.source import Verdict
+from podberth.kube.documents import load_documents
 from podberth.telemetry.log import Log
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -76,6 +78,25 @@ def test_a_new_generation_gets_conditions_and_unchanged_ones_keep_their_time() -
     status = status_due(policy(said(GOOD), generation=3), broken, LATER, again=False)
     assert status is not None
     assert {each["lastTransitionTime"] for each in status["conditions"]} == {"2026-01-02T04:04:05Z"}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "reason"), [(GOOD, "InForce"), (OFF, "Disabled"), (replace(BROKEN, state="broken"), "NotCompiled")]
+)
+def test_the_default_of_the_crd_counts_as_no_status(verdict: Verdict, reason: str) -> None:
+    unread = policy(default_status())
+    status = status_due(unread, verdict, NOW, again=False)
+    assert status == said(verdict)
+    notice = turn(unread, verdict)
+    assert notice is not None
+    assert notice.reason == reason
+
+
+def default_status() -> dict[str, Any]:
+    """Return the status of a policy that no replica has read, as the API server fills it in."""
+    crd = load_documents((ROOT / "manifests" / "base" / "gpupolicy-crd.yaml").read_text(), "crd")[0][0].document
+    status = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]
+    return dict(status["default"])
 
 
 def test_a_verdict_on_an_earlier_generation_is_kept_to_oneself() -> None:

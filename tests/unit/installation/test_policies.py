@@ -10,6 +10,8 @@ FILES["spec"]["template"]["spec"]["containers"][0]["env"] = [
     {"name": "PODBERTH_POLICIES", "value": "/etc/podberth/policies"},
     {"name": "PODBERTH_TOPOLOGY", "value": "/etc/podberth/topology"},
 ]
+# The default of the CRD.
+UNREAD = [{"type": kind, "status": "Unknown", "reason": "NotRead"} for kind in ("Compiled", "Active")]
 UNREACHED = Unread("no route", "get pods/proxy", refused=False)
 
 
@@ -74,10 +76,11 @@ def test_what_was_said_about_an_earlier_generation_says_nothing_of_this_one() ->
         gpu_policy("a"),
         gpu_policy("c", message="wrong", generation=2),
         {"metadata": {"name": "d", "generation": 1}},
+        {"metadata": {"name": "e", "generation": 1}, "status": {"conditions": UNREAD}},
     )
     assert row("objects", policies=objects) == (
         "attention",
-        "1 active, not read since they were changed: c, d",
+        "1 active, not read since they were changed: c, d, e",
     )
     assert rows("broken", policies=objects) == []
 

@@ -279,7 +279,7 @@ def status_due(
     """
     if document["metadata"].get("generation") != verdict.generation:
         return None
-    known = document.get("status") or {}
+    known = _reported(document)
     before = {each["type"]: each for each in known.get("conditions") or ()}
     conditions = _conditions(verdict)
     is_reported = known.get("observedGeneration") == verdict.generation
@@ -300,7 +300,7 @@ def turn(document: Document, verdict: Verdict) -> Notice | None:
 
     ``document`` holds the last status, and ``verdict`` is the new one.
     """
-    metadata, known = document["metadata"], document.get("status") or {}
+    metadata, known = document["metadata"], _reported(document)
     before = {each["type"]: each["status"] for each in known.get("conditions") or ()}.get("Compiled")
     generation, first = f"generation {verdict.generation}", next(iter(verdict.problems), None)
     if before == _compiled(verdict)[0]:
@@ -325,6 +325,15 @@ def turn(document: Document, verdict: Verdict) -> Notice | None:
         action="Compile",
         note=note(text),
     )
+
+
+def _reported(document: Document) -> Mapping[str, Any]:
+    """Return the status that podberth has written; empty if it has written none.
+
+    The default of the CRD, which says that nobody has read the policy, names no generation.
+    """
+    status: Mapping[str, Any] = document.get("status") or {}
+    return status if "observedGeneration" in status else {}
 
 
 def _for_that_of(verdict: Verdict, before: str) -> str:
