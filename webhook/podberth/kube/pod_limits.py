@@ -1,6 +1,6 @@
 """The limits of a pod's size, as one table, and the check of a pod against them.
 
-Every part of a pod that podberth reads has a row here (``tests/unit/kube/test_budget.py`` compares the table with the
+Every part of a pod that podberth reads has a row here (``tests/unit/kube/test_pod_limits.py`` compares the table with the
 reads of ``kube.shape``), and ``excess`` runs before anything else reads the pod: before its shape is checked, before
 anything in it is parsed, and before a policy is evaluated. A pod above a limit is an error of every policy that would
 be evaluated. The cost bound of an expression (``cel.cost``) is computed for a pod of this size, and ``bench.hostile``
@@ -231,7 +231,8 @@ def excess(pod: object, at_most_bytes: int | None = None) -> str:
         for name in _NAMED:
             value = metadata.get(name)
             if isinstance(value, str) and len(value) > MAX_NAME_BYTES:
-                return f"{TOO_LARGE}: metadata.{name}: want {MAX_NAME_BYTES} characters at most"
+                got = f"got {len(value):,} characters, want {MAX_NAME_BYTES} at most"
+                return f"{TOO_LARGE}: metadata.{name}: {got}"
     if not _is_small(pod) and (wrong := _Tally().beyond([pod], _TREE)):
         return wrong
     if (at_most_bytes is None or at_most_bytes > TASK_GROUPS.most) and (wrong := _too_long_annotations(metadata)):
@@ -257,14 +258,19 @@ def values_in(template: object) -> int:
 
     The template may have any shape, and the time does not depend on its size.
     """
-    pending: list[object] = [template]
+    return values_up_to(MOST_VALUES, template)
+
+
+def values_up_to(most: int, document: object) -> int:
+    """Return the number of entries of all lists and maps of a document of any shape, but ``most`` + 1 at most."""
+    pending: list[object] = [document]
     found = 0
     while pending:
         value = pending.pop()
         if isinstance(value, dict | list):
             found += len(value)
-            if found > MOST_VALUES:
-                return MOST_VALUES + 1
+            if found > most:
+                return most + 1
             pending += value.values() if isinstance(value, dict) else value
     return found
 
@@ -288,9 +294,12 @@ def is_within(pod: object, most: int) -> bool:
 TOO_LARGE: Final = "the pod is too large to be decided on"
 
 
-def beyond(bound: Bound, got: int) -> str:
-    """Return the message for a pod with ``got`` entries or characters where ``bound`` applies; empty if within it."""
-    return _said(bound.path, got, bound.most, bound.unit) if got > bound.most else ""
+def beyond(bound: Bound, got: int, what: str = TOO_LARGE) -> str:
+    """Return the message for ``got`` entries or characters where ``bound`` applies; empty if that is within it.
+
+    ``what`` starts the message; it names the object that the bound belongs to.
+    """
+    return _said(bound.path, got, bound.most, bound.unit, what) if got > bound.most else ""
 
 
 def _too_many_bytes(pod: Mapping[str, Any]) -> str:
@@ -362,6 +371,6 @@ class _Tally:
         return ""
 
 
-def _said(path: Path, got: int, most: int, unit: str = "entries") -> str:
+def _said(path: Path, got: int, most: int, unit: str = "entries", what: str = TOO_LARGE) -> str:
     where = ".".join(path).replace(f".{ELEMENT}", "[*]")
-    return f"{TOO_LARGE}: {where}: got {got:,} {unit}, want {most:,} at most"
+    return f"{what}: {where}: got {got:,} {unit}, want {most:,} at most"
