@@ -63,7 +63,8 @@ def test_that_there_are_too_many_strings_is_said_of_no_text_within_the_bound(val
 
 @pytest.mark.parametrize(("objects", "operation"), [(1, "CREATE"), (2, "UPDATE")])
 def test_values_of_objects_have_a_bound(objects: int, operation: str) -> None:
-    few, many = ([{}] * (MARKS // 2 + more) for more in (-100, 1))
+    few: list[JSON] = [{}] * (MARKS // 2 - 100)
+    many: list[JSON] = [{}] * (MARKS // 2 + 1)
 
     def body(listed: list[JSON]) -> bytes:
         pod = gpu_pod(tolerations=listed)

@@ -34,7 +34,8 @@ class CheckedReview:
 def checked(request: AdmissionRequest) -> CheckedReview:
     """Check the size and then the shape of the review's object and old object, and return the checked review.
 
-    If one of them or the review itself is too large, the result has the reason (``excess``), and of both objects only the labels.
+    If one of them or the review itself is too large, the result has the reason (``excess``), and of both objects only
+    the labels.
 
     Raises:
         ReviewError: one of the objects is not a Pod; the message names the first fields that are wrong.

@@ -1,10 +1,10 @@
 """The limits of a pod's size, as one table, and the check of a pod against them.
 
-Every part of a pod that podberth reads has a row here (``tests/unit/kube/test_pod_limits.py`` compares the table with the
-reads of ``kube.shape``), and ``excess`` runs before anything else reads the pod: before its shape is checked, before
-anything in it is parsed, and before a policy is evaluated. A pod above a limit is an error of every policy that would
-be evaluated. The cost bound of an expression (``cel.cost``) is computed for a pod of this size, and ``bench.hostile``
-makes its pods from the table.
+Every part of a pod that podberth reads has a row here (``tests/unit/kube/test_pod_limits.py`` compares the table with
+the reads of ``kube.shape``), and ``excess`` runs before anything else reads the pod: before its shape is checked,
+before anything in it is parsed, and before a policy is evaluated. A pod above a limit is an error of every policy that
+would be evaluated. The cost bound of an expression (``cel.cost``) is computed for a pod of this size, and
+``bench.hostile`` makes its pods from the table.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -263,15 +263,16 @@ def values_in(template: object) -> int:
 
 def values_up_to(most: int, document: object) -> int:
     """Return the number of entries of all lists and maps of a document of any shape, but ``most`` + 1 at most."""
-    pending: list[object] = [document]
+    pending: list[Any] = [document] if type(document) in _COLLECTIONS else []
     found = 0
     while pending:
         value = pending.pop()
-        if isinstance(value, dict | list):
-            found += len(value)
-            if found > most:
-                return most + 1
-            pending += value.values() if isinstance(value, dict) else value
+        found += len(value)
+        if found > most:
+            return most + 1
+        below = value.values() if type(value) is dict else value
+        # Only lists and maps with entries, because the walk takes most of the time of the largest template.
+        pending += [each for each in below if each and type(each) in _COLLECTIONS]
     return found
 
 
