@@ -139,7 +139,9 @@ def test_the_texts_of_the_envelope_have_a_bound() -> None:
     assert f"bytes, want {MAX_BYTES:,} at most" in excess_of_envelope(request, 3 * MAX_BYTES)
 
 
-@pytest.mark.parametrize("odd", [None, 5, "text", [], [[]], {"groups": {}, "extra": [{}]}, {"extra": {"a": None}}])
+@pytest.mark.parametrize(
+    "odd", [None, 5, "text", [], [[]], {"groups": {}, "extra": [{}]}, {"extra": {"a": None}}, {"extra": [1]}]
+)
 def test_an_envelope_of_any_shape_is_measured(odd: Any) -> None:
     assert excess_of_envelope({"userInfo": odd, "options": odd}, None) == ""
 
