@@ -246,7 +246,7 @@ def entries_in(pod: object) -> int:
     return 0 if tally.beyond([pod], _TREE) else tally.total
 
 
-MOST_VALUES: Final = 60_000
+MOST_VALUES: Final = 45_000
 """The most entries of all lists and maps of a template, known or not. 12,000 entries of two fields have 36,000.
 
 The API server drops unknown fields of a Pod, and not those of every custom resource: 180,000 took 170 ms to copy.

@@ -31,7 +31,7 @@ MARKS: Final = MOST_VALUES + ENVELOPE_VALUES.most
 """The limit for the commas and opening brackets outside of strings, for each object of a review.
 
 So many values a template may have, and so many the envelope. The densest pod of ``bench.hostile`` has 46,000 marks. The
-two objects of an UPDATE at the bound take 85 ms to be parsed, decided on and freed (``bench.hostile``).
+two objects of an UPDATE at the bound take 84 ms to be parsed, decided on and freed (``bench.hostile``).
 """
 
 TOO_LARGE: Final = "the review is too large to be decided on"
