@@ -9,6 +9,8 @@ The time is processor time of one worker for one review, all shipped policies as
 decision, the answer written; the engine keeps the interpreter lock, so nobody else is answered meanwhile. It is the
 least of several tries, each with a pod that was not seen before. The pods that take longest are printed.
 
+Dense texts (``bench.dense``) have as many values as their bytes allow, or as are parsed at most.
+
 The last tables are of /validate-workload, with workloads made from the same table (``bench.roles``): each list at its
 bound in one role or shared out among several, roles that differ in one thing, and many roles of each kind of object.
 """
@@ -27,12 +29,14 @@ from podberth.admission import decide
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot
+from podberth.admission.unparsed import decode_unparsed
 from podberth.admission.workload import validate_workload
 from podberth.kube.patch import apply
 from podberth.kube.pod_limits import CONTAINERS, GPU_REQUESTS, MAX_BYTES
+from podberth.kube.review_limits import excess_of_text
 from podberth.workload.extent import MOST_TEMPLATES
 
-from . import clusters, decisions, genome, many_roles, roles
+from . import clusters, decisions, dense, genome, many_roles, roles
 from .figures import table
 from .found import FOUND, WORKLOADS
 
@@ -93,6 +97,7 @@ def main() -> int:
         rows = [times.row(name) for name, times in found[:_MOST_PRINTED]]
         print(table((f"{what}: {len(found)} pods", "/mutate ms", "/validate ms", "update ms", "verdicts"), rows))
         print(f"\nslowest: {found[0][1].slowest:.0f} ms, goal: {GOAL_MILLISECONDS} ms or less\n")
+    slowest = max(slowest, _of_dense(snapshot, options.tries))
     shapes = [*roles.plain(), *WORKLOADS, *(() if options.named else roles.of_lists())]
     slowest = max(slowest, _of_shapes(shapes, snapshot, options.tries), _of_many_roles(snapshot, options.tries))
     return int(slowest > GOAL_MILLISECONDS)
@@ -159,6 +164,19 @@ def _of_many_roles(snapshot: Snapshot, tries: int) -> float:
     return slowest
 
 
+def _of_dense(snapshot: Snapshot, tries: int) -> float:
+    """Print how long dense texts take, parsed or not; return the slowest's milliseconds."""
+    found = []
+    for name, decider, body in dense.reviews():
+        tried = [timed(body, decider, snapshot) for _ in range(tries)]
+        least, read_as = min(took for _, took in tried), "not parsed" if excess_of_text(body) else "parsed"
+        found.append((least, (name, f"{len(body) / 1e6:.1f}", read_as, f"{least:.0f}", tried[0][0].verdict)))
+    found.sort(reverse=True)
+    print(table((f"dense texts: {len(found)}", "MB", "text", "ms", "verdict"), [row for _, row in found]))
+    print(f"\nslowest: {found[0][0]:.0f} ms, goal: {GOAL_MILLISECONDS} ms or less\n")
+    return found[0][0]
+
+
 def _times(make: _Make, snapshot: Snapshot, tries: int) -> Times:
     """Return the least of several tries, of one that comes near the goal; else of one."""
     found = times_of(make(0), snapshot)
@@ -183,11 +201,26 @@ def times_of(pod: _Pod, snapshot: Snapshot) -> Times:
 def _timed(
     document: _Pod, decider: Callable[[AdmissionRequest, Snapshot], Outcome], snapshot: Snapshot
 ) -> tuple[Outcome, float]:
-    body = orjson.dumps(document)
+    return timed(orjson.dumps(document), decider, snapshot)
+
+
+def timed(
+    body: bytes, decider: Callable[[AdmissionRequest, Snapshot], Outcome], snapshot: Snapshot
+) -> tuple[Outcome, float]:
+    """Return the outcome and the milliseconds of a review: read, as the server does, decided, answered and freed."""
     began = time.thread_time_ns()
-    outcome = decider(decode_review(orjson.loads(body), len(body)), snapshot)
+    outcome = decider(read(body), snapshot)
     orjson.dumps(outcome.response)
     return outcome, (time.thread_time_ns() - began) / 1e6
+
+
+def read(body: bytes) -> AdmissionRequest:
+    """Return the review in a body, read as ``server.handler`` does."""
+    if excess := excess_of_text(body):
+        return decode_unparsed(body, excess)
+    document = orjson.loads(body)
+    orjson.dumps(document)
+    return decode_review(document, len(body))
 
 
 def milliseconds_of_workload(workload: _Pod, snapshot: Snapshot) -> float:
@@ -196,11 +229,7 @@ def milliseconds_of_workload(workload: _Pod, snapshot: Snapshot) -> float:
     kind = {"group": group, "version": version, "kind": workload["kind"]}
     asked = review(workload)
     asked["request"] |= {"kind": kind, "resource": {"group": group, "version": version, "resource": "many"}}
-    body = orjson.dumps(asked)
-    began = time.thread_time_ns()
-    outcome = validate_workload(decode_review(orjson.loads(body), len(body)), snapshot)
-    orjson.dumps(outcome.response)
-    return (time.thread_time_ns() - began) / 1e6
+    return timed(orjson.dumps(asked), validate_workload, snapshot)[1]
 
 
 def review(pod: _Pod) -> _Pod:

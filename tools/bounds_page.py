@@ -10,9 +10,16 @@ from generated import main, spliced
 
 from podberth.kube.paths import ELEMENT
 from podberth.kube.pod_limits import ALL, BOUNDS, GPUS, MAX_BYTES, MAX_NAME_BYTES, RECORD_CHANGES, Bound, Path
+from podberth.kube.review_limits import ENVELOPE, ENVELOPE_VALUES, MARKS
 
 PAGE = "docs/policy.md"
-_NAMES = {ALL.path: "all lists and maps together", RECORD_CHANGES.path: "changes in the record"}
+_NAMES = {
+    ALL.path: "all lists and maps together",
+    RECORD_CHANGES.path: "changes in the record",
+    ENVELOPE_VALUES.path: "all lists and maps of the review outside its objects together",
+}
+_MARKS = "commas and opening brackets outside of strings, for each object of the review"
+_PARSING = "a text of more is not parsed; the densest pod within the other bounds has 46,000"
 _ALIKE = {
     "initContainers": "containers",
     "ephemeralContainers": "containers",
@@ -30,8 +37,9 @@ def _table() -> str:
     lines = ["| at most | of | why |", "|---|---|---|"]
     lines.append(f"| {MAX_BYTES:,} bytes | the pod as JSON | etcd's default for a request (--max-request-bytes) |")
     lines.append(f"| {MAX_NAME_BYTES} characters | a name | DNS1123SubdomainMaxLength |")
+    lines.append(f"| {MARKS:,} | {_MARKS} | {_PARSING} |")
     places: dict[tuple[str, str], list[str]] = {}
-    for bound in BOUNDS:
+    for bound in (*BOUNDS, *ENVELOPE):
         named = places.setdefault((f"{bound.most:,} {bound.unit}", bound.why), [])
         place = _place(bound)
         named += [place] if place not in named else []

@@ -72,7 +72,8 @@ _REFUSED: list[tuple[str, bytes, int, str]] = [
     ("cut JSON", post(b'{"kind": "AdmissionReview"'), 400, "body: not JSON"),
     ("invalid UTF-8", post(b'{"kind": "\xff\xfe"}'), 400, "body: not JSON"),
     ("half a surrogate pair", post(b'{"kind": "\\ud800"}'), 400, "body: not JSON"),
-    ("deep nesting", post(b"[" * 100_000 + b"]" * 100_000), 400, "body: not JSON"),
+    ("deep nesting", post(b"[" * 40_000 + b"]" * 40_000), 400, "body: not JSON"),
+    ("deeper nesting", post(b"[" * 100_000 + b"]" * 100_000), 413, "it has no head that can be read alone"),
     ("a number beyond all", post(b'{"a": 1e999999}'), 400, ""),
     ("huge integer", post(b'{"request": ' + b"9" * 400 + b"}"), 400, ""),
     ("null", post(b"null"), 400, "got NoneType, want an object"),
@@ -203,8 +204,49 @@ def test_bodies_in_parts_share_a_bound(tmp_path: Path) -> None:
             await second.send(whole[:70_000])
             answer = await second.answer()
             assert (answer.status, answer.closes) == (503, True)
+            assert answer.headers["retry-after"] == "1"
             await first.send(whole[70_000:])
             assert (await first.answer()).uid == "u-1"
+
+    run(test)
+
+
+def test_a_review_for_whose_document_there_is_no_memory_is_asked_again(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with (
+            serving(tmp_path, budget=MemoryBudget({**LEVELS, "documents": 1_000_000})) as server,
+            server.connect() as connection,
+        ):
+            answer = await connection.ask(post(body("u-1") + b" " * 40_000))
+            assert (answer.status, answer.headers["retry-after"], answer.closes) == (503, "1", False)
+            assert "no memory for its document" in answer.document["message"]
+            # The connection can carry a smaller review, which has room.
+            assert (await connection.ask(post(body("u-2")))).uid == "u-2"
+
+    run(test)
+
+
+@pytest.mark.parametrize("operation", ["CREATE", "UPDATE"])
+def test_a_review_that_is_too_dense_is_decided_without_a_document(tmp_path: Path, operation: str) -> None:
+    decided: list[AdmissionRequest] = []
+
+    def see(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
+        decided.append(request)
+        return admit(request, snapshot)
+
+    dense: dict[str, Any] = {"spec": {"tolerations": [{}] * 500_000}}
+    review = json.loads(body("dense", operation=operation))
+    pods = {"object": dense} | ({"oldObject": dense} if operation == "UPDATE" else {})
+    review["request"] = {key: value for key, value in review["request"].items() if key not in ("object", "oldObject")}
+    review["request"] |= pods
+    content = json.dumps(review, separators=(",", ":")).encode()
+
+    async def test() -> None:
+        # A parsed document of this size would be charged 48 MB.
+        async with serving(tmp_path, see, budget=MemoryBudget({**LEVELS, "documents": 1_000_000})) as server:
+            assert (await server.ask(post(content))).uid == "dense"
+            [request] = decided
+            assert "the review is too large to be decided on" in request.excess
 
     run(test)
 

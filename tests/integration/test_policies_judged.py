@@ -132,7 +132,8 @@ def test_a_hostile_policy_meets_no_bug(tmp_path: Path, name: str) -> None:
             server.state.snapshot = SNAPSHOT
             answer = await server.ask(post(HOSTILE[name], "/mutate?timeout=30s"))
             denied = answer.status == 200 and not answer.document["response"]["allowed"]
-            assert denied or answer.status == 400, answer.content
+            # 413: too dense to be parsed, and of no API server's form.
+            assert denied or answer.status in (400, 413), answer.content
             if denied:
                 assert "gpupolicy/" in answer.document["response"]["status"]["message"]
             assert not [line for line in server.log.lines if "traceback" in str(line).lower()]

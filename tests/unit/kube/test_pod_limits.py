@@ -135,7 +135,9 @@ def test_a_review_that_is_small_enough_is_not_measured() -> None:
 @pytest.mark.parametrize("field", ["name", "generateName", "namespace"])
 def test_names_are_names(field: str) -> None:
     assert excess({"metadata": {field: "a" * MAX_NAME_BYTES}}) == ""
-    assert f"metadata.{field}" in excess({"metadata": {field: "a" * (MAX_NAME_BYTES + 1)}})
+    assert f"metadata.{field}: got {MAX_NAME_BYTES + 1} characters, want {MAX_NAME_BYTES} at most" in excess(
+        {"metadata": {field: "a" * (MAX_NAME_BYTES + 1)}}
+    )
 
 
 def test_entries_of_containers_count_together() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod, review
+from calls import calls_of
 from controlplane.wait import until
 from podberth.admission import response
 from podberth.admission.outcome import Outcome
@@ -66,6 +67,21 @@ def test_a_policy_is_judged_in_another_thread_with_an_environment_of_its_own() -
     assert len(set(found.threads)) == 1
     assert found.environments[0] is found.environments[1]
     assert found.environments[0] is not SNAPSHOT.environment
+
+
+def test_the_names_of_an_exception_are_compared_in_the_thread_and_only_within_its_bounds() -> None:
+    stored = {"metadata": {"name": "e"}, "spec": {"policies": [f"p{at}" for at in range(200_000)]}}
+    kind = {"group": "podberth.io", "version": "v1alpha1", "kind": "GPUPolicyException"}
+    resource = {"group": "podberth.io", "version": "v1alpha1", "resource": "gpupolicyexceptions"}
+    asked = decode_review(review(stored, kind=kind, resource=resource))
+
+    async def body() -> None:
+        judge = PolicyJudge()
+        started: list[Awaitable[Outcome]] = []
+        assert calls_of(lambda: started.append(judge(asked, SNAPSHOT))) < 1_000
+        assert "got more than" in (await started[0]).denial
+
+    asyncio.run(body())
 
 
 def test_the_loop_goes_on_while_one_is_judged_and_the_others_wait_their_turn() -> None:

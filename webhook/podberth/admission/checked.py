@@ -28,18 +28,19 @@ class CheckedReview:
     pod: dict[str, Any]
     """The pod to decide on: the review's ``object``."""
     excess: str = ""
-    """The message about the bound that the object or the old object exceeds; empty if neither exceeds one."""
+    """The message about the bound that an object, the envelope or the review's text exceeds; empty if none does."""
 
 
 def checked(request: AdmissionRequest) -> CheckedReview:
     """Check the size and then the shape of the review's object and old object, and return the checked review.
 
-    If one of them is too large, the result has the reason (``excess``), and of both objects only the labels.
+    If one of them or the review itself is too large, the result has the reason (``excess``), and of both objects only
+    the labels.
 
     Raises:
         ReviewError: one of the objects is not a Pod; the message names the first fields that are wrong.
     """
-    if request.object is not None and (found := excess_of(request)):
+    if request.object is not None and (found := request.excess or excess_of(request)):
         old = request.old_object
         outlined = replace(request, object=_outline(request.object), old_object=old and _outline(old))
         return CheckedReview(outlined, outlined.object or {}, found)

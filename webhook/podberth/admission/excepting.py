@@ -1,7 +1,7 @@
 """Excepting: which policies are not evaluated for the pod under review, because of exceptions that are in force.
 
 An exception is compared with the pod as the review has it, before any policy writes. If its expression fails, it does
-not hold, so that the policy is evaluated.
+not hold, so that the policy is evaluated. The same is true of a podSelector if the pod's labels are unknown.
 """
 
 from collections.abc import Iterable, Mapping
@@ -38,7 +38,7 @@ def excepted(under: PodUnderReview, policies: Iterable[CompiledPolicy]) -> Mappi
     labels = pods.labels(under.pod)
     for each in candidates:
         named = [name for name in each.policies if name in wanted and name not in found]
-        if named and each.selects(labels) and _holds(under, each):
+        if named and (each.selects_all if under.request.unparsed else each.selects(labels)) and _holds(under, each):
             found.update(dict.fromkeys(named, each))
     return found
 

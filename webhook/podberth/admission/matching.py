@@ -189,6 +189,8 @@ class Matching:
             namespace=request.namespace,
             object=self.under.pod,
             old_object=request.old_object,
+            # A policy that may be about the pod has the error: failurePolicy decides, and not the unread labels.
+            has_labels=not request.unparsed,
         )
         constraint = mismatch(policy.source, asked, self.under.snapshot.facts.namespaces)
         return f"matchConstraints.{constraint}: not this request" if constraint else ""

@@ -51,6 +51,8 @@ def validate_policy(
         wanted = f"a {POLICY_KIND} or a {EXCEPTION_KIND}"
         raise ReviewError(400, f"request.object: got {request.kind[:40] or 'nothing'}, want {wanted}")
     file = f"{request.kind.lower()}/{request.name}"
+    if request.unparsed:
+        return _denied(request, [Problem(file, 1, 1, "", request.excess)])
     if message := excess_of_document(policy):
         return _denied(request, [Problem(file, 1, 1, "", message)])
     if misfits := metadata_problems(policy):

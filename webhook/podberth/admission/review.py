@@ -11,6 +11,7 @@ from typing import Any
 
 from ..errors import ReviewError
 from ..kube.object_names import MAX_LABEL, is_label
+from ..kube.review_limits import excess_of_envelope, outline
 from ..kube.shape import envelope_problems
 
 API_VERSION = "admission.k8s.io/v1"
@@ -54,10 +55,18 @@ class AdmissionRequest:
     envelope: Mapping[str, Any]
     size_bytes: int | None = None
     """The length of the review's JSON text, which bounds the size of its objects; None if the review was not text."""
+    excess: str = ""
+    """The message about a bound that the review's text or its envelope exceeds (``kube.review_limits``); else empty.
+
+    ``envelope`` then has none of the envelope's lists."""
+    unparsed: bool = False
+    """Whether the text was too dense to be parsed: the objects are empty, and their labels are unknown."""
 
 
-def decode_review(document: object, size_bytes: int | None = None) -> AdmissionRequest:
+def decode_review(document: object, size_bytes: int | None = None, *, unparsed: str = "") -> AdmissionRequest:
     """Return the request of an AdmissionReview v1; ``size_bytes`` is the length of its JSON text.
+
+    ``unparsed`` is the message about the bound above which the objects were not parsed; empty if they were.
 
     Raises:
         ReviewError: the document is not an AdmissionReview; the message names the field, its value and the expected
@@ -68,6 +77,8 @@ def decode_review(document: object, size_bytes: int | None = None) -> AdmissionR
         got = f"{review.get('apiVersion')!r} {review.get('kind')!r}"[:80]
         raise ReviewError(_BAD_REQUEST, f"apiVersion and kind: got {got}, want {API_VERSION} {KIND}")
     raw = _object(review.get("request"), "request")
+    if excess := unparsed or excess_of_envelope(raw, size_bytes):
+        raw = outline(raw)
     if problems := envelope_problems(raw):
         raise ReviewError(_BAD_REQUEST, "; ".join(f"request.{each}" for each in problems[:_MOST_PROBLEMS]))
     resource = _object(raw.get("resource"), "request.resource")
@@ -87,6 +98,8 @@ def decode_review(document: object, size_bytes: int | None = None) -> AdmissionR
         dry_run=raw.get("dryRun") is True,
         envelope={key: value for key, value in raw.items() if key not in _OUTSIDE_ENVELOPE},
         size_bytes=size_bytes,
+        excess=excess,
+        unparsed=bool(unparsed),
     )
     _check_values(request)
     _check_kinds(request, (_text(kind, "group", "kind."), _text(kind, "version", "kind."), request.kind))

@@ -56,10 +56,12 @@ def validate_workload(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     Raises:
         ReviewError: a template of the workload is not a pod template.
     """
-    if not _concerns_pods(request):
+    if request.operation not in ("CREATE", "UPDATE") or not (request.unparsed or row_for(request.object or {})):
         return answering.unchanged(request)
-    if excess := excess_of_workload(request.object or {}):
+    if excess := request.excess or excess_of_workload(request.object or {}):
         return answering.unread(request, f"{excess}; for all of it: podberth check")
+    if not _changes_pods(request):
+        return answering.unchanged(request)
     found, left_out = _judged(each_template(request.object or {}, namespace=request.namespace))
     named = Counter(each.role for each in found)
     too_large = [f"{_place(each, named)}: {each.too_large}" for each in found if each.too_large]
@@ -184,11 +186,10 @@ def decide_on(
     return [*mutated.decisions, *validate(replace(pod_request, object=final), known).decisions], final
 
 
-def _concerns_pods(request: AdmissionRequest) -> bool:
-    """Return whether the review can affect pods: it creates a workload of a known kind, or changes its spec."""
-    if request.operation not in ("CREATE", "UPDATE") or request.object is None or row_for(request.object) is None:
-        return False
-    return request.operation == "CREATE" or (request.old_object or {}).get("spec") != request.object.get("spec")
+def _changes_pods(request: AdmissionRequest) -> bool:
+    """Return whether the review of a workload can affect its pods: it creates the workload, or changes its spec."""
+    spec, before = (mapping_at(each).get("spec") for each in (request.object, request.old_object))
+    return request.operation == "CREATE" or before != spec
 
 
 def _place(template: Template, among: Counter[str]) -> str:

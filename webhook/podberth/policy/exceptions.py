@@ -69,6 +69,11 @@ class CompiledException:
             case _:
                 return NEVER
 
+    @property
+    def selects_all(self) -> bool:
+        """Whether podSelector is empty, so that it selects pods whose labels are unknown, too."""
+        return self.parsed.source.spec.pod_selector.empty
+
     def selects(self, labels: Mapping[str, Any]) -> bool:
         """Return whether podSelector selects a pod; neither its namespace nor the expression is looked at."""
         return self.parsed.source.spec.pod_selector.matches(labels)

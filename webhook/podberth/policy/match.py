@@ -41,6 +41,8 @@ class MatchRequest:
     namespace: str
     object: Mapping[str, Any] | None
     old_object: Mapping[str, Any] | None
+    has_labels: bool = True
+    """Whether the labels of the objects are known; if not, every objectSelector selects the request."""
 
 
 def applies_statically(policy: GPUPolicy, route: Route) -> bool:
@@ -133,7 +135,7 @@ def _in_scope(rule: Rule, request: MatchRequest) -> bool:
 
 
 def _object_matches(selector: LabelSelector, request: MatchRequest) -> bool:
-    if selector.empty:
+    if selector.empty or not request.has_labels:
         return True
     return any(
         selector.matches((item.get("metadata") or {}).get("labels") or {})

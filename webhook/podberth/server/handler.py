@@ -19,7 +19,9 @@ from aiohttp import hdrs, web
 
 from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest, decode_review
+from ..admission.unparsed import decode_unparsed
 from ..errors import ReviewError
+from ..kube.review_limits import excess_of_text
 from ..port.answer import WholeAnswer
 from ..port.byte_budget import Hold, MemoryBudget
 from ..telemetry.metrics import OTHER_PATH, Phases
@@ -246,9 +248,13 @@ def check_head(request: web.BaseRequest, target: Target, stranger: str) -> None:
 def read_review(request: web.BaseRequest, body: bytes, hold: Hold) -> AdmissionRequest:
     """Return the review in a body; the memory for its parsed document is charged to ``hold``.
 
+    Of a body that is too dense to be parsed, only the head is read (``admission.unparsed``).
+
     Raises:
         ReviewError: the body holds no review, or there is no memory for its document now.
     """
+    if excess := excess_of_text(body):
+        return decode_unparsed(body, excess)
     if not hold.take_document(len(body)):
         raise ReviewError(503, "body: no memory for its document; try again")
     return decode_review(parse(request, body), len(body))

@@ -6,7 +6,7 @@ longest of which is the check of one expression.
 """
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,6 +20,7 @@ from ..admission.snapshot import Snapshot
 from ..cel.engine import Environment, Late
 from ..errors import ReviewError
 from ..kube.schema import PodSchema
+from ..policy.compile import CompiledPolicy
 
 MOST_AT_ONCE = 4
 """The limit of policies in memory: one that is being judged, and three that wait.
@@ -81,19 +82,22 @@ class PolicyJudge:
         if not self._places.acquire(blocking=False):
             raise ReviewError(503, f"busy: {MOST_AT_ONCE} policies are being judged or wait for it; ask again")
         gone = Event()
-        warning = replacement(review, snapshot.policies)
         schema = snapshot.environment.schema
-        work: Future[Outcome] = self._thread.submit(self._judge, review, schema, gone.is_set, warning)
+        work: Future[Outcome] = self._thread.submit(self._judge, review, schema, gone.is_set, snapshot.policies)
         work.add_done_callback(lambda _: self._places.release())
         judgement = Judgement(asyncio.wrap_future(work), gone)
         # asyncio must not report an error that nobody waits for any more.
         judgement.work.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         return judgement
 
-    def _judge(self, review: AdmissionRequest, schema: PodSchema, late: Late, warning: str) -> Outcome:
+    def _judge(
+        self, review: AdmissionRequest, schema: PodSchema, late: Late, policies: Iterable[CompiledPolicy]
+    ) -> Outcome:
         if late():
             raise ReviewError(504, "nobody waits for it any more")
         # An environment belongs to one thread; the reviews' environment belongs to the event loop's.
         if self._environment is None or self._environment.schema is not schema:
             self._environment = Environment(schema)
-        return with_warning(self._validate(review, self._environment, late), review, warning)
+        outcome = self._validate(review, self._environment, late)
+        # Only of a document within its bounds: a list of names is as long as the document.
+        return outcome if outcome.verdict == "denied" else with_warning(outcome, review, replacement(review, policies))
