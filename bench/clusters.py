@@ -25,8 +25,7 @@ _LEAF = "network.topology.nvidia.com/leaf"
 
 def documents(nodes: int, classes: int) -> Iterator[JSON]:
     """Yield the Nodes and topology ConfigMaps, the namespaces of the reviews, and templates of claims."""
-    for team in TEAMS:
-        name = f"team-{team}"
+    for name in ("default", *(f"team-{team}" for team in TEAMS)):
         yield {
             "apiVersion": "v1",
             "kind": "Namespace",

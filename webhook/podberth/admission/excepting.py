@@ -37,9 +37,9 @@ def excepted(under: PodUnderReview, policies: Iterable[CompiledPolicy]) -> Mappi
     found: dict[str, CompiledException] = {}
     labels = pods.labels(under.pod)
     for each in candidates:
-        named = [name for name in each.policies if name in wanted and name not in found]
-        if named and each.selects(labels) and _holds(under, each):
-            found.update(dict.fromkeys(named, each))
+        if not wanted.isdisjoint(each.policies) and each.selects(labels) and _holds(under, each):
+            found.update((name, each) for name in each.policies if name in wanted)
+            wanted.difference_update(each.policies)
     return found
 
 
