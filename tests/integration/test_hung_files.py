@@ -6,6 +6,9 @@ import shutil
 import signal
 from pathlib import Path
 
+import pytest
+
+from client_certificates import ClientAuthority
 from hung_mount import hung_mount
 from integration.process import POLICIES, Served, command, serve
 from integration.serving import body, environment, post, run, until
@@ -31,6 +34,26 @@ async def _count(process: Served, sample: str) -> bool:
     return f"podberth_{sample}".encode() in answer.content
 
 
+_WATCHED = {"tls.crt": "certificate", "tls.key": "certificate", "clients.crt": "client CA", "record.key": "record key"}
+"""The small files that `podberth serve` looks at, and what the log calls them."""
+
+
+def _asking_clients(directory: Path) -> tuple[str, ...]:
+    """Return the flags for client certificates, of an authority in ``directory``."""
+    (directory / "clients.crt").write_bytes(ClientAuthority(directory / "clients").file.read_bytes())
+    return ("--client-ca", str(directory / "clients.crt"), "--client-name", "kube-apiserver", *_QUICKLY)
+
+
+async def _kept(process: Served, what: str) -> str:
+    """Return why a part could not be loaded again; the process is still ready."""
+    line = await process.line(f"{what}: cannot be used; the last good one stays in force")
+    assert await _count(process, f'reload_total{{result="error",what="{what}"}} 1.0')
+    assert (await process.probe("/readyz")).status == 200
+    [problem] = line["problems"]
+    assert isinstance(problem, str)
+    return problem
+
+
 async def _leaves(process: Served) -> None:
     process.process.send_signal(signal.SIGTERM)
     async with asyncio.timeout(_grace_seconds()):
@@ -53,6 +76,40 @@ def test_a_named_pipe_among_the_policies_is_reported_and_delays_nothing(tmp_path
             (policies / "pipe.yaml").unlink()
             await process.line("loaded")
             await _leaves(process)
+
+    run(test)
+
+
+@pytest.mark.parametrize(("name", "what"), _WATCHED.items())
+def test_a_named_pipe_for_a_certificate_or_a_key_is_reported_and_delays_nothing(
+    tmp_path: Path, name: str, what: str
+) -> None:
+    async def test() -> None:
+        async with serve(tmp_path, *_asking_clients(tmp_path)) as process:
+            os.mkfifo(tmp_path / "pipe")
+            (tmp_path / "pipe").rename(tmp_path / name)
+            problem = await _kept(process, what)
+            assert problem.endswith(f"{tmp_path}/{name}: cannot be read: got a named pipe, want a regular file")
+            await _leaves(process)
+
+    run(test)
+
+
+def test_certificates_and_keys_on_a_mount_that_hangs_are_reported_and_hold_nothing_up(tmp_path: Path) -> None:
+    (tmp_path / "mounted").mkdir()
+
+    async def test() -> None:
+        async with serve(tmp_path, *_asking_clients(tmp_path)) as process:
+            with hung_mount(tmp_path / "mounted") as mounted:
+                waiting = asyncio.create_task(asyncio.to_thread(mounted.wait_for_a_request))
+                # One after the other: what hangs already holds up no look at the others.
+                for name in ("tls.key", "clients.crt", "record.key"):
+                    (tmp_path / "link").symlink_to(tmp_path / "mounted" / name)
+                    (tmp_path / "link").rename(tmp_path / name)
+                    problem = await _kept(process, _WATCHED[name])
+                    assert "cannot be read: got no answer from the file system for 8 s" in problem
+                await waiting
+                await _leaves(process)
 
     run(test)
 
