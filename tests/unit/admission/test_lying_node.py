@@ -1,4 +1,4 @@
-"""A node that says of itself what is not so: it is believed, and pods are bound to it only if a policy requires."""
+"""A node that publishes GPUs and links that it does not have is believed; a pod is bound to it only if a policy requires."""
 
 from typing import Any
 
