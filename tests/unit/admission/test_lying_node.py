@@ -1,4 +1,4 @@
-"""A node that publishes GPUs and links that it does not have is believed; a pod is bound to it only if a policy requires."""
+"""A node that claims GPUs that it does not have is believed; a pod is bound to it only if a policy requires."""
 
 from typing import Any
 
