@@ -16,21 +16,40 @@ from .pods import TEAMS
 
 JSON = dict[str, Any]
 
+CLAIM_TEMPLATES: Mapping[str, int] = {"largest-claim": 32, "small-claim": 2}
+"""The ResourceClaimTemplates of namespace "default", with how many classes of devices each asks for. 32 is the most
+that the API server stores (kubernetes/api resource/v1 DeviceRequestsMaxSize)."""
 _ZONES = 3
 _LEAF = "network.topology.nvidia.com/leaf"
 
 
 def documents(nodes: int, classes: int) -> Iterator[JSON]:
-    """Yield the Nodes and topology ConfigMaps, and the namespaces of the reviews."""
-    for team in TEAMS:
-        name = f"team-{team}"
+    """Yield the Nodes and topology ConfigMaps, the namespaces of the reviews, and templates of claims."""
+    for name in ("default", *(f"team-{team}" for team in TEAMS)):
         yield {
             "apiVersion": "v1",
             "kind": "Namespace",
             "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
         }
+    yield from claim_templates()
     for number in range(nodes):
         yield from machine(number, number % classes)
+
+
+def claim_templates() -> Iterator[JSON]:
+    """Yield the templates of claims; the first classes are of GPUs, and nobody knows what the others are of."""
+    names = ("gpu.nvidia.com", "mig.nvidia.com", *(f"class-{number}.example.com" for number in range(30)))
+    for template, classes in CLAIM_TEMPLATES.items():
+        requests = [
+            {"name": f"r{number}", "exactly": {"deviceClassName": name, "count": 1}}
+            for number, name in enumerate(names[:classes])
+        ]
+        yield {
+            "apiVersion": "resource.k8s.io/v1",
+            "kind": "ResourceClaimTemplate",
+            "metadata": {"name": template, "namespace": "default"},
+            "spec": {"spec": {"devices": {"requests": requests}}},
+        }
 
 
 def machine(number: int, leaf: int) -> tuple[JSON, JSON]:

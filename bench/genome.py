@@ -1,12 +1,12 @@
 """Pods made from the table of bounds (``kube.pod_limits``): so many entries of each list, of one kind or another.
 
-A genome says how many entries each list has and what they are like; ``build`` makes the pod. What one entry of a list
-is like is here, by the list's name: a row of the table without one is an error of a test, so a list that podberth
-begins to walk comes into ``bench.hostile`` by its row.
+A genome says how many entries each list has and of which kind (``bench.entries``); ``build`` makes the pod. The pods
+that reach a row that is no list are here (``_OTHERS``). A row of the table that nothing reaches is an error of a test,
+so a list that podberth begins to walk comes into ``bench.hostile`` by its row.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, TypeAlias
 
@@ -14,154 +14,36 @@ import orjson
 
 from podberth.devices.resources import COUNTED_KINDS, recognise
 from podberth.kube.paths import ELEMENT
-from podberth.kube.pod_limits import ALL_ENTRIES, GPU_REQUESTS, LARGEST, MAX_BYTES, Path, excess
+from podberth.kube.pod_limits import (
+    ALL,
+    ALL_ENTRIES,
+    ANNOTATIONS,
+    BOUNDS,
+    DEVICES,
+    GPU_REQUESTS,
+    GPUS,
+    LARGEST,
+    MAX_BYTES,
+    RECORD,
+    RECORD_CHANGES,
+    TASK_GROUPS,
+    Bound,
+    Path,
+    entries_in,
+    excess,
+)
 from podberth.kube.shape import CONTAINER_LISTS
+from podberth.mutation.record import sealed
+from podberth.mutation.seal import OFFLINE, bearer_of
 from podberth.wellknown import APPLIED_ANNOTATION
 
-Pod: TypeAlias = dict[str, Any]
-Entry: TypeAlias = Callable[[int, int], Any]
-"""Makes an entry from its number and its kind; of a map a pair."""
+from .entries import KINDS, NODE_TERM, entry_of
 
-KINDS = 4
-"""How many kinds of entries a list may have; who has fewer repeats them."""
+Pod: TypeAlias = dict[str, Any]
 _ROOM = 16_384  # what policies write has to fit in, too
 _LISTED = 0.9  # of all entries those that a genome names; the others are of the lists on the way
-_OWN_KEYS = 4  # that ``build`` writes beside those of the lists
-_KEYS = (
-    "nvidia.com/gpu.product",
-    "topology.kubernetes.io/zone",
-    "network.topology.nvidia.com/leaf",
-    "kubernetes.io/hostname",
-    "nvidia.com/gpu.memory",
-    "example.com/absent",
-)
-_OPERATORS = ("NotIn", "In", "Exists", "Gt")
-_RESOURCES = ("nvidia.com/gpu", "nvidia.com/mig-1g.5gb", "amd.com/gpu", "cpu")
-_GANGS = ("podberth.io/gang", "kueue.x-k8s.io/pod-group-name", "scheduling.x-k8s.io/pod-group", "example.com/l")
-
-
-def _named(prefix: str, **more: Any) -> Entry:
-    return lambda number, _: {"name": f"{prefix}{number}", **more}
-
-
-def _pair(prefix: str, value: str = "1") -> Entry:
-    return lambda number, _: (f"{prefix}{number}", value)
-
-
-def _text(prefix: str) -> Entry:
-    return lambda number, _: f"{prefix}{number}"
-
-
-def _toleration(number: int, kind: int) -> dict[str, Any]:
-    if kind == 0:
-        return {"key": f"k{number}", "operator": "Equal", "value": "v", "effect": "NoSchedule"}
-    if kind == 1:
-        return {"operator": "Equal", "value": f"v{number}"}
-    if kind == 2:  # noqa: PLR2004 - the third kind
-        return {"key": "nvidia.com/gpu", "operator": "Equal", "value": f"v{number}", "effect": "NoExecute"}
-    return {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": number}
-
-
-def _expression(number: int, kind: int) -> dict[str, Any]:
-    operator = _OPERATORS[kind % len(_OPERATORS)]
-    key = _KEYS[number % len(_KEYS)]
-    return {"key": key, "operator": operator, "values": [] if operator == "Exists" else [str(number)]}
-
-
-def _name_expression(number: int, kind: int) -> dict[str, Any]:
-    operator = ("NotIn", "In")[kind % 2]
-    return {"key": "metadata.name", "operator": operator, "values": [f"node-{number:05d}"]}
-
-
-def _value(number: int, kind: int) -> str:
-    return (f"v{number}", f"node-{number:05d}", f"leaf-{number % 1000:03d}", str(number))[kind]
-
-
-def _resource(number: int, kind: int) -> tuple[str, str]:
-    if kind == 0:
-        return f"nvidia.com/mig-{number % 7 + 1}g.{number}gb", "1"
-    if kind == 1:
-        return f"example.com/r{number}", "unreadable"
-    name = _RESOURCES[number % len(_RESOURCES)]
-    return name if number < len(_RESOURCES) else f"{name}-{number}", "1"
-
-
-def _pod_term(number: int, kind: int) -> dict[str, Any]:
-    return {"labelSelector": {"matchLabels": {_GANGS[kind]: "g"}}, "topologyKey": _KEYS[number % len(_KEYS)]}
-
-
-def _spread(number: int, kind: int) -> dict[str, Any]:
-    return {"maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway", **_pod_term(number, kind)}
-
-
-def _owner(number: int, kind: int) -> dict[str, Any]:
-    who = {"apiVersion": "batch/v1", "kind": "Job", "name": f"o{number}", "uid": f"u{number}"}
-    return {**who, "controller": kind % 2 == 1}
-
-
-def _label(number: int, kind: int) -> tuple[str, str]:
-    return (_GANGS[kind], "g") if number == 0 else (f"l{number}", "v")
-
-
-_NODE_TERM: dict[str, Any] = {
-    "matchExpressions": [{"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}]
-}
-_ENTRIES: Mapping[str, Entry] = {
-    **dict.fromkeys(("containers", "initContainers", "ephemeralContainers"), _named("c", image="i")),
-    "env": _named("V", value="v"),
-    "envFrom": lambda number, _: {"configMapRef": {"name": f"c{number}"}},
-    "args": _text("a"),
-    "command": _text("a"),
-    "ports": lambda number, _: {"containerPort": number},
-    "volumeMounts": _named("v", mountPath="/m"),
-    "volumeDevices": _named("v", devicePath="/d"),
-    "resizePolicy": lambda number, _: {"resourceName": f"r{number}", "restartPolicy": "NotRequired"},
-    "limits": _resource,
-    "requests": _resource,
-    "claims": _named("claim"),
-    "labels": _label,
-    "annotations": _pair("a"),
-    "finalizers": _text("example.com/f"),
-    "ownerReferences": _owner,
-    "managedFields": lambda number, _: {"manager": f"m{number}", "fieldsV1": {"f:metadata": {"f:annotations": {}}}},
-    "nodeSelector": lambda number, kind: (_KEYS[number] if number < kind else f"s{number}", "v"),
-    "overhead": _resource,
-    "tolerations": _toleration,
-    "volumes": _named("v", emptyDir={}),
-    "imagePullSecrets": _named("s"),
-    "resourceClaims": _named("claim", resourceClaimTemplateName="t"),
-    "schedulingGates": _named("example.com/g"),
-    "hostAliases": lambda number, _: {"ip": "10.0.0.1", "hostnames": [f"h{number}"]},
-    "readinessGates": lambda number, _: {"conditionType": f"example.com/c{number}"},
-    "topologySpreadConstraints": _spread,
-    "matchLabels": _pair("l"),
-    "matchExpressions": _expression,
-    "matchFields": _name_expression,
-    "values": _value,
-    "nodeSelectorTerms": lambda *_: _copied(_NODE_TERM),
-    "requiredDuringSchedulingIgnoredDuringExecution": _pod_term,
-    "preferredDuringSchedulingIgnoredDuringExecution": lambda number, kind: {
-        "weight": 1,
-        "preference": _copied(_NODE_TERM),
-        "podAffinityTerm": _pod_term(number, kind),
-    },
-    "namespaces": _text("n"),
-    "matchLabelKeys": _text("l"),
-    "mismatchLabelKeys": _text("l"),
-}
-
-
-def _copied(document: Any) -> Any:
-    return orjson.loads(orjson.dumps(document))
-
-
-def entry_of(path: Path) -> Entry:
-    """Return what makes the entries of the list or map at a path of the table.
-
-    Raises:
-        KeyError: nobody has said what an entry of that list is like.
-    """
-    return _ENTRIES[path[-1]]
+_OWN_KEYS = 5  # that ``build`` writes beside those of the lists
+_TEXT = '\\"é\n'  # JSON escapes it, and UTF-8 makes more of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,9 +65,11 @@ class Genome:
     """How many the first container asks for."""
     gang: bool = False
     record: int = 0
-    """How many claims a forged record has."""
+    """How many changes a record has. It is sealed, so that it is read, and as long as a record may be."""
     text: int = 0
-    """How many characters an annotation has that podberth reads."""
+    """How many characters the annotation of task groups has, which podberth parses."""
+    annotated: int = 0
+    """How many characters all annotations have together."""
 
     @property
     def name(self) -> str:
@@ -199,6 +83,7 @@ class Genome:
         parts += ["1 gang"] if self.gang else []
         parts += [f"{self.record} claims"] if self.record else []
         parts += [f"{self.text} characters"] if self.text else []
+        parts += [f"{self.annotated} annotated"] if self.annotated else []
         return " + ".join(parts) or _NOTHING
 
 
@@ -231,7 +116,8 @@ def read(name: str) -> Genome:
         else:
             found[label] = int(number)
     gpus, gang = str(found.get("GPUs", 1)), "gang" in found
-    return Genome(lists, gpus, gang, found.get("claims", 0), found.get("characters", 0))
+    others = (found.get(label, 0) for label in ("claims", "characters", "annotated"))
+    return Genome(lists, gpus, gang, *others)
 
 
 def build(genome: Genome, number: int) -> Pod:
@@ -248,18 +134,25 @@ def build(genome: Genome, number: int) -> Pod:
         _put(pod, path, gene)
     _drop_accelerators(pod)
     metadata = pod["metadata"]
-    for name in ("labels", "annotations") if genome.gang or genome.text or genome.record else ():
-        metadata[name] = dict(list(metadata[name].items())[: LARGEST["metadata", name] - _OWN_KEYS])
+    for name in ("labels", "annotations"):
+        metadata[name] = dict(list(metadata[name].items())[: LARGEST["metadata", name] - _own_keys(genome)])
     if genome.gang:
         metadata["labels"]["podberth.io/gang"] = f"gang-{number}"
         metadata["annotations"]["podberth.io/gang-size"] = "4"
     if genome.text:
-        groups = orjson.dumps([{"minMember": 1}] * (genome.text // 17)).decode()
-        metadata["annotations"] |= {"yunikorn.apache.org/task-groups": groups, _TASK_GROUP: "g"}
+        metadata["annotations"] |= {TASK_GROUPS.path[-1]: _task_groups(genome.text, number), _TASK_GROUP: "g"}
         metadata["labels"]["applicationId"] = "a"
     if genome.record:
-        metadata["annotations"][APPLIED_ANNOTATION] = _forged(pod, genome.record)
+        metadata["annotations"][APPLIED_ANNOTATION] = _record(pod, genome.record)
+    if genome.annotated:
+        taken = sum(len(key) + len(value) for key, value in metadata["annotations"].items())
+        left = max(0, genome.annotated - taken - len(_TEXT_KEY))
+        metadata["annotations"][_TEXT_KEY] = (_TEXT * (left // len(_TEXT) + 1))[:left]
     return pod
+
+
+def _own_keys(genome: Genome) -> int:
+    return _OWN_KEYS if genome.gang or genome.text or genome.record or genome.annotated else 0
 
 
 def _drop_accelerators(pod: Pod) -> None:
@@ -280,6 +173,13 @@ def _counts(resource: str) -> bool:
 
 
 _TASK_GROUP = "yunikorn.apache.org/task-group-name"
+_TEXT_KEY = "example.com/text"
+
+
+def _task_groups(characters: int, number: int) -> str:
+    """Return task groups of so many characters; another for each ``number``, because podberth remembers the last."""
+    group = f'{{"minMember":{number % 9 + 1}}}'
+    return f"[{','.join([group] * ((characters - 1) // (len(group) + 1)))}]".ljust(characters)
 
 
 def fits(pod: Pod) -> bool:
@@ -323,25 +223,70 @@ def _fill(holder: dict[str, Any], path: Path, entries: list[Any]) -> None:
         holder[name] = [*(present or ()), *entries][:most] if entries else present or []
 
 
-def _forged(pod: Pod, claims: int) -> str:
-    """Return a record that claims what the pod has, as far as it goes."""
-    found: list[dict[str, Any]] = list(pod["spec"].get("tolerations") or [])[:claims]
+def _record(pod: Pod, changes: int) -> str:
+    """Return a sealed record of so many changes, of things that the pod has as far as it goes, as long as it may be."""
+    present: list[dict[str, Any]] = list(pod["spec"].get("tolerations") or [])
     record: dict[str, Any] = {}
-    for number in range(claims):
-        item = found[number] if number < len(found) else {"key": f"k{number}"}
-        record[f"p{number}"] = {"tolerations": [item], "nodeAffinity": {"required": [_NODE_TERM]}}
-        if len(orjson.dumps(record)) > 15_000:  # noqa: PLR2004 - what a record may have
+    length = 0
+    for number in range(changes - 1):
+        toleration = present[number] if number < len(present) else {"key": f"k{number}"}
+        wrote = {"nodeAffinity": {"required": [NODE_TERM]}} if number % 2 else {"tolerations": [toleration]}
+        length += len(orjson.dumps({f"p{number}": wrote}))
+        if length > RECORD.most * _LISTED:
             break
-    return orjson.dumps(record).decode()
+        record[f"p{number}"] = wrote
+    bearer = bearer_of(pod, pod["metadata"]["namespace"])
+    annotation = ""
+    for _ in range(2):  # the second time with the characters that are missing
+        record["text"] = {"labels": {"l": "v" * (RECORD.most - len(annotation) if annotation else 0)}}
+        text = orjson.dumps(record).decode()
+        annotation = sealed(text, OFFLINE.seal(bearer, text))
+    return annotation
 
 
-def alone(path: Path) -> Iterator[Genome]:
-    """Yield pods with one list at its bound: of each kind of entries, spread and in one."""
+LISTS: tuple[Bound, ...] = tuple(each for each in BOUNDS if each.unit == "entries" and each.path in LARGEST)
+"""The rows of the table that are a list or map of the pod."""
+
+
+def alone(row: Bound) -> Iterator[Genome]:
+    """Yield pods that reach one row's bound: of a list, with each kind of entries, spread and in one."""
+    if row not in LISTS:
+        yield from _OTHERS[row]()
+        return
+    path = row.path
     for kind in range(KINDS):
-        yield Genome({path: Gene(LARGEST[path], kind)})
+        yield Genome({path: Gene(row.most, kind)})
     if ELEMENT in path:
-        yield Genome({**_above(path), path: Gene(LARGEST[path])})
-        yield Genome({path: Gene(LARGEST[path], spread=False)})
+        yield Genome({**_above(path), path: Gene(row.most)})
+        yield Genome({path: Gene(row.most, spread=False)})
+
+
+def _of_devices() -> Iterator[Genome]:
+    """Yield pods with claims from small templates, and with some from the largest, which containers use."""
+    for claims, kind in ((LARGEST[_CLAIMS], 1), (20, 2)):
+        yield Genome({_CLAIMS: Gene(claims, kind), (*_RESOURCES_OF, "claims"): Gene(claims)})
+
+
+def _of_all() -> Iterator[Genome]:
+    """Yield a pod with as many entries as all lists may have together: tolerations, and environment."""
+    lists = {("spec", "tolerations"): Gene(LARGEST["spec", "tolerations"]), _ENVIRONMENT: Gene(1)}
+    left = ALL_ENTRIES - entries_in(build(Genome(lists), 0))
+    yield Genome({**lists, _ENVIRONMENT: Gene(1 + left)})
+
+
+_CLAIMS: Path = ("spec", "resourceClaims")
+_ENVIRONMENT: Path = ("spec", "containers", ELEMENT, "env")
+_RESOURCES_OF: Path = ("spec", "containers", ELEMENT, "resources")
+_OTHERS: Mapping[Bound, Callable[[], Iterator[Genome]]] = {
+    ALL: _of_all,
+    ANNOTATIONS: lambda: iter([Genome(annotated=ANNOTATIONS.most)]),
+    TASK_GROUPS: lambda: iter([Genome(text=TASK_GROUPS.most)]),
+    GPUS: lambda: iter([Genome({(*_RESOURCES_OF, "limits"): Gene(LARGEST[*_RESOURCES_OF, "limits"])})]),
+    DEVICES: _of_devices,
+    RECORD: lambda: iter([Genome(record=RECORD_CHANGES.most)]),
+    RECORD_CHANGES: lambda: iter([Genome(record=RECORD_CHANGES.most)]),
+}
+"""The pods that reach the rows that are no list: each is the first of ``alone``."""
 
 
 def _above(path: Path) -> dict[Path, Gene]:
@@ -350,16 +295,24 @@ def _above(path: Path) -> dict[Path, Gene]:
     return {each: Gene(LARGEST[each]) for each in above if each in LARGEST}
 
 
-def together(one: Path, other: Path) -> Genome:
-    """Return a pod with two lists at their bounds, and those on the way to them; as far as the bound of all goes."""
-    lists = {**_above(one), **_above(other), one: Gene(LARGEST[one]), other: Gene(LARGEST[other])}
-    return within(Genome(lists, gpus="4", gang=True))
+def together(one: Bound, other: Bound) -> Genome:
+    """Return a pod that reaches two bounds, with the lists on the way to them; as far as the bound of all goes."""
+    first, second = (_with_above(next(alone(each))) for each in (one, other))
+    lists = {**first.lists, **second.lists}
+    text, record = max(first.text, second.text), max(first.record, second.record)
+    annotated = max(first.annotated, second.annotated)
+    return within(Genome(lists, "4", gang=True, record=record, text=text, annotated=annotated))
+
+
+def _with_above(genome: Genome) -> Genome:
+    above = {each: gene for path in genome.lists for each, gene in _above(path).items()}
+    return replace(genome, lists={**above, **genome.lists})
 
 
 def within(genome: Genome) -> Genome:
     """Return the genome with its longest list shortened until all together are within their bound."""
     while "all lists together" in excess(build(genome, 0)):
-        genome = _with(genome, _shortened(genome.lists, 9 / 10))
+        genome = replace(genome, lists=_shortened(genome.lists, 9 / 10))
     return genome
 
 
@@ -367,10 +320,6 @@ def _shortened(lists: Mapping[Path, Gene], share: float) -> dict[Path, Gene]:
     longest = max(lists, key=lambda path: lists[path].number)
     gene = lists[longest]
     return {**lists, longest: Gene(int(gene.number * share), gene.kind, gene.spread)}
-
-
-def _with(genome: Genome, lists: Mapping[Path, Gene]) -> Genome:
-    return Genome(lists, genome.gpus, genome.gang, genome.record, genome.text)
 
 
 def changed(genome: Genome, random: Random) -> Genome:
@@ -382,32 +331,34 @@ def changed(genome: Genome, random: Random) -> Genome:
 
 def _changed_once(genome: Genome, random: Random) -> Genome:
     lists = dict(genome.lists)
-    match random.randrange(8):
+    match random.randrange(9):
         case 0:
-            return Genome(lists, random.choice(("1", "2", "4", "8")), genome.gang, genome.record, genome.text)
+            return replace(genome, gpus=random.choice(("1", "2", "4", "8")))
         case 1:
-            return Genome(lists, genome.gpus, not genome.gang, genome.record, genome.text)
+            return replace(genome, gang=not genome.gang)
         case 2:
-            return Genome(lists, genome.gpus, genome.gang, random.choice((0, 20, 200)), genome.text)
-        case 3 if lists:
+            return replace(genome, record=random.choice((0, 20, RECORD_CHANGES.most)))
+        case 3:
+            return replace(genome, annotated=random.choice((0, ANNOTATIONS.most)))
+        case 4 if lists:
             del lists[random.choice(sorted(lists))]
         case _:
             path = random.choice(PATHS)
             for each in (*_above(path), path):
                 number = random.choice((LARGEST[each], LARGEST[each], LARGEST[each] // 2, LARGEST[each] // 10, 8))
                 lists[each] = Gene(number, random.randrange(KINDS), random.random() < 0.8)  # noqa: PLR2004 - mostly
-    text = random.choice((genome.text, genome.text, 0, 16_000))
+    text = random.choice((genome.text, genome.text, 0, TASK_GROUPS.most))
     while sum(gene.number for gene in lists.values()) > ALL_ENTRIES * _LISTED:
         lists = _shortened(lists, 1 / 2)
-    return Genome(lists, genome.gpus, genome.gang, genome.record, text)
+    return replace(genome, lists=lists, text=text)
 
 
-def families() -> tuple[Path, ...]:
-    """Return one list of each kind: what holds of containers holds of init containers, and so on."""
+def families() -> tuple[Bound, ...]:
+    """Return one row of each kind: what holds of containers holds of init containers, and so on."""
     same = {
         "initContainers": "containers",
         "ephemeralContainers": "containers",
         "podAntiAffinity": "podAffinity",
         "namespaceSelector": "labelSelector",
     }
-    return tuple(dict.fromkeys(tuple(same.get(step, step) for step in path) for path in PATHS))
+    return tuple(each for each in BOUNDS if same.keys().isdisjoint(each.path))

@@ -93,8 +93,8 @@ def plain() -> Iterator[Shape]:
 
 def of_lists() -> Iterator[Shape]:
     """Yield workloads with each list at its bound, in one role or shared out among many."""
-    for path in genome.PATHS:
-        for alone in genome.alone(path):
+    for row in genome.LISTS:
+        for alone in genome.alone(row):
             for roles in NUMBERS:
                 yield Shape(_shared(alone, roles), roles, "choice" if roles > 1 else "nothing")
 

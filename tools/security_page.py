@@ -24,8 +24,8 @@ def _lines() -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     for row in ROWS:
         cells = (f"`{row.role}`", row.verbs.replace(" ", ", "), _resources(row), row.thief)
-        proof = (f"`{row.guard}`" if row.guard else "", f"`{row.proof}`" if row.proof else "")
-        yield f"| {' | '.join((*cells, *proof))} |"
+        tests = ", ".join(f"`{each}`" for each in row.proof.split())
+        yield f"| {' | '.join((*cells, f'`{row.guard}`' if row.guard else '', tests))} |"
 
 
 def _resources(row: Row) -> str:

@@ -53,6 +53,10 @@ GUARDS: Final = " ".join(
 OWN_NAMESPACE: Final = "podberth-system"
 
 
+_GRANTED: Final = "tests/e2e/test_granted_rights.py::test_what_is_not_granted_is_refused"
+"""Sends every verb that a bound role does not grant, with the token of each ServiceAccount."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """Verbs of a role on resources, as ``PLURAL.GROUP/NAME``; without a namespace in all of them."""
@@ -65,8 +69,8 @@ class Row:
     namespace: str = ""
     guard: str = ""
     """The ValidatingAdmissionPolicy that narrows it; empty: none does."""
-    proof: str = ""
-    """The tests of the guard."""
+    proof: str = _GRANTED
+    """The tests that a thief can do no more, of the guard if there is one."""
 
     @property
     def rights(self) -> set[tuple[str, str, str, str]]:
@@ -85,6 +89,8 @@ _CONTROLLER: Final = ("podberth-controller", "tests/deployment/test_controller_g
 _LEASE: Final = ("podberth-controller-lease", "tests/deployment/test_controller_guard.py")
 _CONFIGURED: Final = ("podberth-configurations", "tests/deployment/test_guards.py")
 _SECRET: Final = ("podberth-shared-ca", "tests/deployment/test_guards.py")
+_VIEWER: Final = "tests/deployment/test_status.py::test_a_viewer_may_read_no_secret_and_of_other_namespaces_lists_alone"
+_STATUS: Final = "tests/e2e/test_cluster_policies.py::test_it_may_write_the_status_and_nothing_else_of_a_policy"
 _READ: Final = "read them in every namespace: pod templates with their environment among them"
 
 ROWS: Final = (
@@ -92,7 +98,13 @@ ROWS: Final = (
     Row("podberth", "list watch", PLACEMENT, "read them in every namespace"),
     Row("podberth", "list watch", OPERATORS + ROLE_INSTANCES, _READ),
     Row("podberth", "get", CONFIGURATIONS, "read which reviews are sent"),
-    Row("podberth", "patch", "gpupolicies/status.podberth.io", "lie about whether a policy is in force"),
+    Row(
+        "podberth",
+        "patch",
+        "gpupolicies/status.podberth.io",
+        "lie about whether a policy is in force",
+        proof=f"{_STATUS} {_GRANTED}",
+    ),
     Row(
         "podberth",
         "create patch",
@@ -124,6 +136,7 @@ ROWS: Final = (
         "secrets/podberth-ca",
         "sign a certificate that the API server trusts for podberth's Service, and for nothing else",
         OWN_NAMESPACE,
+        proof="tests/e2e/test_shared_ca.py::test_the_service_account_can_do_this_and_no_more",
     ),
     # ---- the agent: manifests/base/agent.yaml, components/agent-labels, components/agent-nfd-labels
     Row("podberth-agent", "get", "nodes", "read them"),
@@ -210,14 +223,16 @@ ROWS: Final = (
         "list",
         "nodes namespaces pods events gpupolicies.podberth.io gpupolicyexceptions.podberth.io",
         "read them in every namespace: pods with their environment among them",
+        proof=_VIEWER,
     ),
-    Row("podberth-viewer", "get", f"{CONFIGURATIONS} {GUARDS}", "read them"),
+    Row("podberth-viewer", "get", f"{CONFIGURATIONS} {GUARDS}", "read them", proof=_VIEWER),
     Row(
         "podberth-viewer",
         "list",
         "pods configmaps leases.coordination.k8s.io",
         "read podberth's own pods, policies and nodes",
         OWN_NAMESPACE,
+        proof=_VIEWER,
     ),
     Row(
         "podberth-viewer",
@@ -225,16 +240,32 @@ ROWS: Final = (
         "deployments.apps/podberth deployments.apps/podberth-controller",
         "read",
         OWN_NAMESPACE,
+        proof=_VIEWER,
     ),
-    Row("podberth-viewer", "get", "pods/proxy", "GET any path of any port of podberth's own pods", OWN_NAMESPACE),
-    Row("podberth-viewer", "get", "daemonsets.apps/podberth-agent", "read it", "podberth-agent"),
+    Row(
+        "podberth-viewer",
+        "get",
+        "pods/proxy",
+        "GET any path of any port of podberth's own pods",
+        OWN_NAMESPACE,
+        proof=_VIEWER,
+    ),
+    Row("podberth-viewer", "get", "daemonsets.apps/podberth-agent", "read it", "podberth-agent", proof=_VIEWER),
     # ---- whoever may exempt a namespace, bound to nobody: manifests/base/exemption.yaml
-    Row("podberth-exempt", "exempt", "namespaces", "take namespaces out of podberth"),
+    Row(
+        "podberth-exempt",
+        "exempt",
+        "namespaces",
+        "take namespaces out of podberth",
+        proof="tests/deployment/test_guards.py::test_who_has_the_verb_on_a_namespace_exempts_that_one",
+    ),
     # ---- whoever may except pods from policies, bound to nobody: manifests/base/exceptions.yaml
     Row(
         "podberth-exceptions",
         "get list watch create update patch delete",
         "gpupolicyexceptions.podberth.io",
         "except pods from policies, each time for a year at most and with a name in the audit log",
+        proof="tests/e2e/test_exceptions.py::test_the_webhook_refuses_more_than_a_year_and_a_broken_expression "
+        "tests/unit/admission/test_excepting.py::test_another_policy_still_denies_and_the_audit_annotation_stays",
     ),
 )

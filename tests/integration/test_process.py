@@ -2,14 +2,18 @@
 
 import asyncio
 import contextlib
+import json
 import signal
 from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
 
+from builders import gpu_pod, review
 from integration.process import Served, command, serve
 from integration.serving import body, environment, post, run, until
+from podberth import __version__
+from podberth.topology.shapes import simulate
 
 
 def test_serving_process_is_live_ready_and_measured(tmp_path: Path) -> None:
@@ -25,6 +29,29 @@ def test_serving_process_is_live_ready_and_measured(tmp_path: Path) -> None:
             assert "podberth_admission_requests_total" in text
             line = await served.line("review")
             assert (line["uid"], line["code"], line["user"]) == ("/mutate", 200, "kubernetes-admin")
+
+    run(test)
+
+
+def test_who_has_no_credentials_reads_policies_and_counts_and_no_name_of_a_pod_a_namespace_or_a_node(
+    tmp_path: Path,
+) -> None:
+    names = ("pod-of-somebody", "namespace-of-somebody", "node-of-somebody")
+    pod, namespace, node = names
+    nodes = tmp_path / "nodes.json"
+    nodes.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": simulate("hgx-h100-8", node)}))
+    reviewed = json.dumps(review(gpu_pod(2, name=pod, namespace=namespace), namespace=namespace)).encode()
+
+    async def test() -> None:
+        async with serve(tmp_path / "tls", "--topology", str(nodes)) as served:
+            async with served.connect() as connection:
+                for path in ("/mutate", "/validate"):
+                    assert (await connection.ask(post(reviewed, path))).status == 200
+            pages = [(await served.probe(path)).content.decode() for path in ("/livez", "/readyz", "/metrics")]
+        assert f'podberth_build_info{{version="{__version__}"}} 1.0' in pages[-1]
+        assert 'podberth_policy_decisions_total{policy="gpu-tolerations"' in pages[-1]
+        assert "podberth_topology_nodes 1.0" in pages[-1]
+        assert not any(name in page for name in names for page in pages)
 
     run(test)
 

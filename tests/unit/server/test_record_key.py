@@ -1,6 +1,7 @@
 """The key of records: reloaded from its file, the last one still valid, and its problems reported."""
 
 import asyncio
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -59,6 +60,10 @@ def test_a_key_that_cannot_be_used_is_said_and_the_one_in_force_stays(tmp_path: 
     look = refresh(path, RecordKeys(adopted.append, new_metrics(), log))
     with pytest.raises(UsageError, match="cannot be read: No such file or directory"):
         look()
+    os.mkfifo(path)
+    with pytest.raises(UsageError, match="cannot be read: got a named pipe, want a regular file"):
+        look()
+    path.unlink()
     path.write_bytes(b"short")
     with pytest.raises(UsageError, match="got 5 bytes, want 16 at least"):
         look()

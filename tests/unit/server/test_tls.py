@@ -1,3 +1,4 @@
+import os
 import ssl
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +19,17 @@ def test_nothing_below_tls_1_2_is_spoken() -> None:
 def test_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(CertificateError, match=r"nowhere\.crt: cannot be read: No such file"):
         read_pair(CertificateFiles(tmp_path / "nowhere.crt", tmp_path / "nowhere.key"))
+
+
+@pytest.mark.parametrize("name", ["tls.crt", "tls.key"])
+def test_a_named_pipe_is_named_and_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    files, _ = ensure(tmp_path, ("localhost",), _NOW)
+    before = files.revision()
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    assert files.revision() != before
+    with pytest.raises(CertificateError, match=f"{name}: cannot be read: got a named pipe, want a regular file"):
+        read_pair(files)
 
 
 def test_a_pair_that_openssl_cannot_load_is_refused(tmp_path: Path) -> None:

@@ -37,9 +37,12 @@ def excepted(under: PodUnderReview, policies: Iterable[CompiledPolicy]) -> Mappi
     found: dict[str, CompiledException] = {}
     labels = pods.labels(under.pod)
     for each in candidates:
-        named = [name for name in each.policies if name in wanted and name not in found]
-        if named and (each.selects_all if under.request.unparsed else each.selects(labels)) and _holds(under, each):
-            found.update(dict.fromkeys(named, each))
+        if wanted.isdisjoint(each.policies):
+            continue
+        selected = each.selects_all if under.request.unparsed else each.selects(labels)
+        if selected and _holds(under, each):
+            found.update((name, each) for name in each.policies if name in wanted)
+            wanted.difference_update(each.policies)
     return found
 
 
