@@ -124,6 +124,11 @@ def nothing(_scene: Scene) -> Iterator[tuple[Steps, str]]:
     return iter(())
 
 
+def no_template(_scene: Scene) -> Found:
+    """Return an empty object, for a template that is no patch of another one (``TemplatePlace.below``)."""
+    return {}
+
+
 def always(_scene: Scene) -> bool:
     """Return True, for a template from which the controller always makes pods (``TemplatePlace.when``)."""
     return True
@@ -173,6 +178,8 @@ class TemplatePlace:
     """The path from the object to fields of a PodSpec that are defaults for all its templates."""
     inherited: frozenset[str] = frozenset()
     """The names of these default fields."""
+    below: Callable[[Scene], Found] = no_template
+    """The function that returns the template over which the operator lays the one at ``path`` as a patch; or empty."""
     fixed: Callable[[Scene], Iterator[tuple[Steps, str]]] = nothing
     """The function that yields the parts of the pod that the operator takes from elsewhere in the object.
 
