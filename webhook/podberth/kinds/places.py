@@ -202,3 +202,5 @@ class WorkloadKind:
     """Whether the kind makes no pods by itself: other objects refer to it, or users make pods from it."""
     of_cluster: bool = False
     """Whether the kind is cluster-scoped."""
+    names: tuple[tuple[str, ...], ...] = ()
+    """The paths of further fields that users write: a slip of such a name is reported, as are those in ``places``."""
