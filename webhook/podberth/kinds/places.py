@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..kube.unchecked import count, mapping_at, text
 
@@ -154,6 +154,15 @@ def item_replicas(scene: Scene) -> int:
     return count(scene.item.get("replicas"), 1)
 
 
+class Elsewhere(NamedTuple):
+    """A place in the object, outside the template, at which users can write fields of the pod's spec."""
+
+    path: str
+    """The path of the pod template there, for messages."""
+    fields: frozenset[str]
+    """The fields of a PodSpec that the place has."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplatePlace:
     """A path at which the objects of a kind have a pod template, and the facts about the pods of that template."""
@@ -174,6 +183,8 @@ class TemplatePlace:
     """The function that returns the object that gangs are read from, such as the RayCluster of a RayJob."""
     lacks: frozenset[str] = frozenset()
     """The fields of a Pod that the kind's schema removes: ``metadata``, or fields of the spec."""
+    elsewhere: Elsewhere | None = None
+    """The place for fields of the spec that the form lacks; None: the object has none."""
     base: tuple[str, ...] = ()
     """The path from the object to fields of a PodSpec that are defaults for all its templates."""
     inherited: frozenset[str] = frozenset()

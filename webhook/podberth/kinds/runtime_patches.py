@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..kube.unchecked import at, list_at, mapping_at
-from .places import Found
+from .places import Elsewhere, Found
 from .strategic_merge import is_same, merged
 from .words import words
 
@@ -16,6 +16,11 @@ _POD_FIELDS: Final = words(
     "affinity containers imagePullSecrets initContainers nodeSelector schedulingGates securityContext "
     "serviceAccountName terminationGracePeriodSeconds tolerations volumes"
 )
+
+PATCHED_PODS: Final = Elsewhere(
+    "spec.runtimePatches[].trainingRuntimeSpec.template.spec.replicatedJobs[].template.spec.template", _POD_FIELDS
+)
+"""The place in a TrainJob at which users patch the pods of a replicated job."""
 
 
 def patched_jobs(runtime: Found, train_job: Found) -> list[Any]:

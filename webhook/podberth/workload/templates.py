@@ -10,7 +10,18 @@ from functools import partial
 from typing import Any, Final
 
 from ..kinds import forms
-from ..kinds.places import BARE, PLACEHOLDER_HASH, PLACEHOLDER_UID, TEMPLATE, Form, Found, Scene, Steps, TemplatePlace
+from ..kinds.places import (
+    BARE,
+    PLACEHOLDER_HASH,
+    PLACEHOLDER_UID,
+    TEMPLATE,
+    Elsewhere,
+    Form,
+    Found,
+    Scene,
+    Steps,
+    TemplatePlace,
+)
 from ..kinds.roles import Predicted
 from ..kinds.strategic_merge import merged
 from ..kube.json_patch import ABSENT
@@ -53,6 +64,8 @@ class Template:
     """The pod with only the fields that the document states, without defaults and stamps."""
     form: Form = TEMPLATE
     lacks: frozenset[str] = frozenset()
+    elsewhere: Elsewhere | None = None
+    """The place outside the template for fields of the spec that the form lacks; None: there is none."""
     fixed: tuple[tuple[Steps, str], ...] = ()
     """The paths in the pod whose values come from a field outside the template, each with the name of that field."""
 
@@ -277,6 +290,7 @@ def _present(place: TemplatePlace, scene: Scene) -> Template:
         own=own,
         form=place.form,
         lacks=place.lacks,
+        elsewhere=place.elsewhere,
         fixed=tuple(place.fixed(scene)),
     )
     if problems or whole["spec"] is None:
