@@ -76,7 +76,7 @@ def test_leader_and_workers_are_judged_apart(version: str) -> None:
     )
     own = {"template": BASE}
     both = {"size": 4, leader: LABELS, worker: GPUS}
-    role = {"name": "w", "replicas": 2, pattern: both | (own if new else {})} | ({} if new else own)
+    role: JSON = {"name": "w", "replicas": 2, pattern: both | (own if new else {})} | ({} if new else own)
     assert shown(group(role, version=version)) == [((pattern, leader), 2, 0), ((pattern, worker), 6, 8)]
     assert sizes(group(role, version=version)) == {(8, 6)}
     del both[leader], role[pattern][leader]

@@ -7,7 +7,6 @@ patch beside the reference.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, Final
 
 from ..kube.unchecked import at, count, list_at, text_at, unread
@@ -18,10 +17,11 @@ from .strategic_merge import merged
 
 PATTERNS: Final = ("leaderWorkerPattern", "leaderWorkerSet")
 """The fields of a role whose replicas are a leader and workers (v1alpha2, v1alpha1)."""
-_LEADER_PATCHES: Final = ("leaderTemplatePatch", "patchLeaderTemplate")
-_WORKER_PATCHES: Final = ("workerTemplatePatch", "patchWorkerTemplate")
+_LEADER_PATCHES: Final = (("leaderWorkerPattern", "leaderTemplatePatch"), ("leaderWorkerSet", "patchLeaderTemplate"))
+_WORKER_PATCHES: Final = (("leaderWorkerPattern", "workerTemplatePatch"), ("leaderWorkerSet", "patchWorkerTemplate"))
 PATCHES: Final[tuple[tuple[str, ...], ...]] = (
-    *product(PATTERNS, (*_LEADER_PATCHES, *_WORKER_PATCHES)),
+    *_LEADER_PATCHES,
+    *_WORKER_PATCHES,
     *((each, "templateRef", "patch") for each in ("leaderWorkerPattern", "standalonePattern")),
     ("templatePatch",),
 )
@@ -41,12 +41,11 @@ class Pods:
 
 def pods_of(role: object) -> tuple[Pods, ...]:
     """Return the pods of one replica of a role, without custom components; one entry with the count 0 if unknown."""
-    pattern = next((each for each in PATTERNS if isinstance(at(role, each), Mapping)), "")
     holder = _holder(role)
     shared = text_at(role, *holder, "templateRef", "name")
     base = _patch(role, (*holder, "templateRef", "patch"), ("templatePatch",)) if shared else _template(role)
-    leader = _patch(role, *((pattern, each) for each in _LEADER_PATCHES))
-    workers = _patch(role, *((pattern, each) for each in _WORKER_PATCHES))
+    leader = _patch(role, *_LEADER_PATCHES)
+    workers = _patch(role, *_WORKER_PATCHES)
     size = count(_size(role), 1)
     first = 1 if leader and size else 0
     others = max(size - 1, 0) if workers else 0

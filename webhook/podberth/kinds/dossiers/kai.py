@@ -94,7 +94,7 @@ DOSSIER: Final = Dossier(
                 "of bare pods annotations "
                 "`kai.scheduler/{topology,topology-required-placement,topology-preferred-placement}`"
             ),
-            "annotation `kai.scheduler/segment-size` of a PyTorchJob's pods, of a LeaderWorkerSet, of its worker template",
+            "annotation `kai.scheduler/segment-size` of a PyTorchJob's pods, of a LeaderWorkerSet and its workers",
         ),
         writes="nothing of gangs; where it starts pods one by one, as `plain`",
         elsewhere=(

@@ -4,6 +4,7 @@ The labels of v1alpha1 and v1alpha2 differ.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any, Final
 
@@ -21,7 +22,6 @@ from ..places import (
     Steps,
     TemplatePlace,
     WorkloadKind,
-    always,
     spec_replicas,
 )
 from ..role_templates import PATCHES, Pods, instance, merged_below, pods_of, shared_templates
@@ -148,8 +148,10 @@ def _by_template(document: Found) -> dict[str, list[Any]]:
 
 def _referring_pods(scene: Scene) -> int:
     roles = _referring(scene)
-    bare = [(role, each.count) for role in roles for each in pods_of(role) if each.shared and not each.layers]
-    return 0 if any(map(_scales, roles)) else sum(count(at(role, "replicas"), 1) * number for role, number in bare)
+    if any(map(_scales, roles)):
+        return 0
+    bare = ((role, each) for role in roles for each in pods_of(role) if each.shared and not each.layers)
+    return sum(count(at(role, "replicas"), 1) * each.count for role, each in bare)
 
 
 def _scales(role: object) -> bool:
@@ -157,35 +159,24 @@ def _scales(role: object) -> bool:
     return at(role, "scalingAdapter", "enable") is True
 
 
+_TEMPLATES: Final[tuple[tuple[str, ...], ...]] = (
+    ("template",),
+    ("standalonePattern", "template"),
+    ("leaderWorkerPattern", "template"),
+    ("customComponentsPattern", "components", ELEMENT, "template"),
+    *PATCHES,
+)
+
+
 def _role_places(*bases: tuple[str, ...]) -> Iterator[TemplatePlace]:
-    for base, path in product(
-        bases,
-        (
-            ("template",),
-            ("standalonePattern", "template"),
-            ("leaderWorkerPattern", "template"),
-            ("customComponentsPattern", "components", ELEMENT, "template"),
-        ),
-    ):
-        yield TemplatePlace(
-            path=(*base, "roles", ELEMENT, *path),
-            stamp=_stamp,
-            replicas=_role_pods,
-            owner=_group,
-            optional=True,
-            when=always if ELEMENT in path else _makes_pods,
+    for base, path in product(bases, _TEMPLATES):
+        place = TemplatePlace(
+            path=(*base, "roles", ELEMENT, *path), stamp=_stamp, replicas=_role_pods, owner=_group, optional=True
         )
-    for base, path in product(bases, PATCHES):
-        yield TemplatePlace(
-            path=(*base, "roles", ELEMENT, *path),
-            stamp=_stamp,
-            replicas=_role_pods,
-            owner=_group,
-            optional=True,
-            when=_is_laid_over,
-            below=_below,
-            fixed=_replaced,
-        )
+        if path in PATCHES:
+            yield replace(place, when=_is_laid_over, below=_below, fixed=_replaced)
+        else:
+            yield place if ELEMENT in path else replace(place, when=_makes_pods)
 
 
 def _role_based_group(pod: Subject) -> Member:
@@ -216,11 +207,11 @@ def _number_in_role(pod: Subject, owner: Mapping[str, Any] | None, name: str) ->
         return -1 if several else index_of(pod.labels.get(STATEFUL_SET_INDEX))
     roles = list_at(owner, "spec", "roles")
     role = next((each for each in roles if at(each, "name") == name), None)
-    instance = index_of(pod.labels.get("rbg.workloads.x-k8s.io/role-instance-index"))
+    before = index_of(pod.labels.get("rbg.workloads.x-k8s.io/role-instance-index"))
     within = _number_in_instance(pod, role)
-    if instance < 0 or within < 0:
+    if before < 0 or within < 0:
         return -1
-    return instance * counted(instance(role, {})) + within if role or not instance else -1
+    return before * counted(instance(role, {})) + within if role or not before else -1
 
 
 def _number_in_instance(pod: Subject, role: object) -> int:
@@ -339,14 +330,17 @@ DOSSIER: Final = Dossier(
                 f"{_DOMAIN}/group-name",
                 f"{_DOMAIN}/group-exclusive-topology",
                 f"`{_DOMAIN}/group-gang-scheduling`",
-                "`spec.roles.*` by its pattern, as `leaderWorkerPattern.template`, and `spec.roleTemplates.*.template`",
+                (
+                    "`spec.roles.*` by its pattern, as `leaderWorkerPattern.template` or `templateRef.patch`, and "
+                    "`spec.roleTemplates.*.template`"
+                ),
             ),
             (
                 "v1alpha1",
                 f"{_OLD_DOMAIN}/name",
                 f"{_OLD_DOMAIN}/exclusive-topology",
                 "`spec.podGroupPolicy`",
-                "`spec.roles.*.template`, `spec.roleTemplates.*.template`",
+                "`spec.roles.*.template`, `spec.roles.*.templatePatch`, `spec.roleTemplates.*.template`",
             ),
         )
     ),
