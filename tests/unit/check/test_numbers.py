@@ -171,3 +171,16 @@ def test_a_namespace_that_no_api_server_takes_is_one_error_at_its_field() -> Non
         [("metadata.namespace", 3)],
     )
     assert result.errors[0].message == "got 'Team_A', want a DNS-1123 label of at most 63 characters"
+
+
+def test_a_number_that_katib_fills_in_for_each_trial_is_a_note() -> None:
+    pod = (
+        "{restartPolicy: Never, containers: [{name: t, resources: {limits: {nvidia.com/gpu: '${trialParameters.n}'}}}]}"
+    )
+    trial = f"{{apiVersion: batch/v1, kind: Job, spec: {{template: {{spec: {pod}}}}}}}"
+    head = "apiVersion: kubeflow.org/v1beta1\nkind: Experiment\nmetadata: {name: t}\n"
+    result = one(f"{head}spec:\n  trialTemplate:\n    trialSpec: {trial}\n")
+    assert (result.verdict, result.errors, result.warnings) == ("skipped", (), ())
+    assert [each.message for each in result.notes] == [
+        "${trialParameters.n}: Katib fills in this number for each Trial, so nothing of this template is checked"
+    ]

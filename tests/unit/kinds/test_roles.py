@@ -181,26 +181,6 @@ CASES: list[tuple[str, JSON, JSON, str, tuple[int, int]]] = [
         "RoleBasedGroup",
         (5, 4),
     ),
-    (
-        "RoleBasedGroup, whose leader is another than its template",
-        workload(
-            "workloads.x-k8s.io/v1alpha1",
-            "RoleBasedGroup",
-            {
-                "roles": [
-                    {"name": "router", "template": CPU},
-                    {
-                        "name": "decode",
-                        "template": EIGHT,
-                        "leaderWorkerSet": {"size": 2, "patchLeaderTemplate": {"spec": {}}},
-                    },
-                ]
-            },
-        ),
-        {"rolebasedgroup.workloads.x-k8s.io/name": "rbg"},
-        "RoleBasedGroup",
-        (3, 3),
-    ),
 ]
 
 
@@ -268,3 +248,17 @@ def test_a_template_that_is_long_is_not_read(spec: dict[str, Any]) -> None:
     """An owner has 256 templates, and all are read at once."""
     assert asks_in(spec) is None
     assert calls_of(lambda: asks_in(spec)) < 200
+
+
+def test_a_patch_of_a_leader_is_read_in_a_file_and_makes_what_is_kept_of_an_owner_unknown() -> None:
+    patched = {"name": "decode", "template": EIGHT, "leaderWorkerSet": {"size": 2, "patchLeaderTemplate": {"spec": {}}}}
+    spec = {"roles": [{"name": "router", "template": CPU}, patched]}
+    owner = workload("workloads.x-k8s.io/v1alpha1", "RoleBasedGroup", spec)
+    document = owned(
+        gpu_pod(8, labels={"rolebasedgroup.workloads.x-k8s.io/name": "rbg"}),
+        "RoleBasedGroup",
+        api_version=owner["apiVersion"],
+        uid="u",
+    )
+    counts = [gang_of(document, "ml", {"u": each}) for each in (owner, kept(owner))]
+    assert [(each.size, each.accelerated) for each in counts] == [(3, 2), (3, 3)]

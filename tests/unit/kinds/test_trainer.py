@@ -6,6 +6,7 @@ import pytest
 
 from podberth.kube.documents import load_documents
 from podberth.workload.gangs import gang_of
+from podberth.workload.projection import project
 from podberth.workload.templates import Template, templates
 
 JSON = dict[str, Any]
@@ -205,3 +206,20 @@ def test_the_overrides_of_older_trainers_are_laid_over_the_runtime(known: list[J
     assert [each["mountPath"] for each in spec["containers"][0]["volumeMounts"]] == ["/dev/shm"]  # noqa: S108
     assert spec["containers"][0]["resources"]["limits"]["nvidia.com/gpu"] == "8"
     assert template.replicas == 2
+
+
+def test_a_train_job_names_the_place_of_a_field_that_it_has_in_its_patches() -> None:
+    train_job = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "t"},
+        "spec": {"runtimeRef": {"name": "x"}, "trainer": {"numNodes": 2}},
+    }
+    [made] = templates(train_job, namespace="ml")
+    place = "spec.runtimePatches[].trainingRuntimeSpec.template.spec.replicatedJobs[].template.spec.template"
+    for key, value, left in (
+        ("nodeSelector", {"a": "b"}, f"spec.nodeSelector: write it in {place}.spec.nodeSelector"),
+        ("runtimeClassName", "nvidia", "spec.runtimeClassName: TrainJob has no place for it"),
+    ):
+        added = {"op": "add", "path": f"/spec/{key}", "value": value}
+        assert project(made, [[added]], [added])[0].left == left

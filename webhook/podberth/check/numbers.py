@@ -88,18 +88,21 @@ class Numbers(NamedTuple):
     """The placeholders that stand for numbers."""
     wrong: list[tuple[Path, str]]
     """The messages about integers that no API server accepts."""
+    of_trials: list[tuple[Path, str]]
+    """The parameters in place of numbers that Katib fills in for each Trial of an Experiment."""
 
 
 def numbers_in(document: dict[str, Any]) -> Numbers:
     """Return the placeholders that stand for numbers and the invalid integers of a document, in its order."""
-    found = Numbers([], [])
+    found = Numbers([], [], [])
     for path, value in values(document):
         if type(value) is int:
             if not -_INT64 <= value < _INT64:
                 shown = value if abs(value) < _SHOWN else "a number"
                 found.wrong.append((path, f"got {shown} beyond 64 bits, want what an int64 holds"))
         elif type(value) is str and _is_number(path) and is_placeholder(value) and not _is_argos(document, path):
-            found.unfilled.append((path, value.strip()[:60]))
+            later = found.of_trials if _is_katibs(document, value) else found.unfilled
+            later.append((path, value.strip()[:60]))
     return found
 
 
@@ -122,6 +125,14 @@ def place_of_number(document: dict[str, Any], message: str) -> Path:
 def _is_argos(document: dict[str, Any], path: Path) -> bool:
     """Return whether Argo fills in the value when a workflow runs (IntOrString, workflow_types.go Template)."""
     return path[-1] == "activeDeadlineSeconds" and str(document.get("apiVersion")).startswith("argoproj.io/")
+
+
+def _is_katibs(document: dict[str, Any], value: str) -> bool:
+    """Return whether Katib fills in the value.
+
+    Source: kubeflow/katib pkg/controller.v1beta1/consts TrialTemplateParamReplaceFormat.
+    """
+    return document.get("kind") == "Experiment" and "${trialParameters." in value
 
 
 def _is_number(path: Path) -> bool:

@@ -39,6 +39,7 @@ _RECORD: Final = ("podberth", "its record of the policies' changes")
 _NO_CONTAINERS: Final = (
     "this template has no containers (it is a patch, or its operator adds them), so nothing of it is checked"
 )
+_OF_TRIALS: Final = "Katib fills in this number for each Trial, so nothing of this template is checked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +175,7 @@ class _Object:
             at = self._finding(message, ("metadata", "namespace"))
             yield self._result((), "error", errors=(at,))
             return
-        unfilled, wrong = numbers_in(self.content)
+        unfilled, wrong, of_trials = numbers_in(self.content)
         unknown = self._unknown(found)
         expand = [self._unfilled(unfilled)] if unfilled else []
         results: list[Result] = []
@@ -188,6 +189,10 @@ class _Object:
                 if not errors:
                     results.append(self._result(template.path, "skipped"))
                     continue
+            later = self._filled_later([each for each in of_trials if is_of(each[0], index, found)])
+            if later and not errors:
+                results.append(self._result(template.path, "skipped", notes=later))
+                continue
             of_it = [each for each in unknown if innermost(each.path, found) == index]
             refused = [self._finding(each.message, each.path) for each in of_it if each.refused]
             result, patch = self._template(template, errors, refused)
@@ -199,10 +204,7 @@ class _Object:
                 # Places may share metadata: then the next one is written on top.
                 if template.path not in separate or not all_inside(patch, template):
                     found = self._templates()
-        if found and (placeholder := self.source.unfilled_namespace):
-            said = f"metadata.namespace is the placeholder {placeholder[:60]}: judged as in namespace {self.namespace}"
-            note = self._finding(said, ("metadata", "namespace"))
-            results[0] = replace(results[0], notes=(*results[0].notes, note))
+        self._note_namespace(results)
         yield from self._with_groups(results, found)
 
     def _with_groups(self, results: Sequence[Result], found: Sequence[Template]) -> Iterator[Result]:
@@ -224,6 +226,16 @@ class _Object:
             return []
         every = unknown_fields_in(self.content, found, self.snapshot.environment.schema)
         return list(dict.fromkeys(every))  # two roles may have one place
+
+    def _note_namespace(self, results: list[Result]) -> None:
+        """Add a note to the first result if the object's namespace is a placeholder."""
+        if results and (placeholder := self.source.unfilled_namespace):
+            said = f"metadata.namespace is the placeholder {placeholder[:60]}: judged as in namespace {self.namespace}"
+            note = self._finding(said, ("metadata", "namespace"))
+            results[0] = replace(results[0], notes=(*results[0].notes, note))
+
+    def _filled_later(self, numbers: Sequence[tuple[Path, str]]) -> tuple[Finding, ...]:
+        return tuple(self._finding(f"{name}: {_OF_TRIALS}", path) for path, name in numbers[:1])
 
     def _unfilled(self, found: Sequence[tuple[Path, str]]) -> Finding:
         """Return one finding for all placeholders that stand for numbers, at the place of the first."""

@@ -1,7 +1,7 @@
 """Finds fields of workloads that their types do not have: kubectl refuses them, or they never reach the pod.
 
-An object of one of Kubernetes' own kinds is checked completely. In an object of another kind only the pod templates are
-checked, as far as their form is known.
+An object of one of Kubernetes' own kinds is checked completely. In an object of another kind the pod templates are
+checked, as far as their form is known, and slips of names outside of them are found.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +14,7 @@ from ..kube.patch import Path
 from ..kube.schema import POD, WORKLOADS, PodSchema, Schema, workload_definitions
 from ..kube.unknown_fields import Definitions, Typed, nearest, unknown_fields
 from ..workload.templates import Template, objects_in
+from .misspelt_fields import misspelt_fields
 from .numbers import holds_placeholder
 
 MOST_UNKNOWN: Final = 200
@@ -57,6 +58,9 @@ def _unknown_fields(content: Mapping[str, Any], found: Sequence[Template], schem
             value = {key: part for key, part in each.items() if key != "status"} if name == POD else each
             typed = Typed(Schema(kind="message", message=name), value, path)
             yield from _of(definitions, [typed], refused=not path)
+    for path, message in misspelt_fields(content):
+        if not any(path[: len(each)] == each for each in whole):
+            yield UnknownField(path, message, refused=False)
     for template in found:
         if not any(template.path[: len(path)] == path for path in whole):
             yield from _of(definitions, _typed(template, definitions), refused=False)

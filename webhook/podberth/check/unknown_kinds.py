@@ -7,6 +7,7 @@ from ..devices.resources import recognise
 from ..kube.patch import Path
 from ..kube.walk import values
 from ..workload.kinds import is_known
+from .misspelt_fields import misspelt_fields
 from .result import shown
 
 # A PodSpec's list
@@ -41,7 +42,8 @@ def why_without_pods(
         if not isinstance(value, str) or not value:
             return WithoutPods(f"got {value!r:.60}, want the object's {key}", (key,), is_error=True)
     if is_known(stated):
-        return None
+        slips = ((path, message) for path, message in misspelt_fields(content) if names_accelerators(content))
+        return next((WithoutPods(f"{said}; nothing of this {kind} is checked", path) for path, said in slips), None)
     if paths := template_paths.get(str(kind)):
         places = " and ".join(".".join(path).replace(".*", "[*]") for path in paths)
         message = f"got no pod template at {places}, the place that --template-path gives; nothing of it is checked"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..kube.unchecked import count, mapping_at, text
 
@@ -124,6 +124,11 @@ def nothing(_scene: Scene) -> Iterator[tuple[Steps, str]]:
     return iter(())
 
 
+def no_template(_scene: Scene) -> Found:
+    """Return an empty object, for a template that is no patch of another one (``TemplatePlace.below``)."""
+    return {}
+
+
 def always(_scene: Scene) -> bool:
     """Return True, for a template from which the controller always makes pods (``TemplatePlace.when``)."""
     return True
@@ -149,6 +154,15 @@ def item_replicas(scene: Scene) -> int:
     return count(scene.item.get("replicas"), 1)
 
 
+class Elsewhere(NamedTuple):
+    """A place in the object, outside the template, at which users can write fields of the pod's spec."""
+
+    path: str
+    """The path of the pod template there, for messages."""
+    fields: frozenset[str]
+    """The fields of a PodSpec that the place has."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplatePlace:
     """A path at which the objects of a kind have a pod template, and the facts about the pods of that template."""
@@ -169,10 +183,14 @@ class TemplatePlace:
     """The function that returns the object that gangs are read from, such as the RayCluster of a RayJob."""
     lacks: frozenset[str] = frozenset()
     """The fields of a Pod that the kind's schema removes: ``metadata``, or fields of the spec."""
+    elsewhere: Elsewhere | None = None
+    """The place for fields of the spec that the form lacks; None: the object has none."""
     base: tuple[str, ...] = ()
     """The path from the object to fields of a PodSpec that are defaults for all its templates."""
     inherited: frozenset[str] = frozenset()
     """The names of these default fields."""
+    below: Callable[[Scene], Found] = no_template
+    """The function that returns the template over which the operator lays the one at ``path`` as a patch; or empty."""
     fixed: Callable[[Scene], Iterator[tuple[Steps, str]]] = nothing
     """The function that yields the parts of the pod that the operator takes from elsewhere in the object.
 
@@ -195,3 +213,5 @@ class WorkloadKind:
     """Whether the kind makes no pods by itself: other objects refer to it, or users make pods from it."""
     of_cluster: bool = False
     """Whether the kind is cluster-scoped."""
+    names: tuple[tuple[str, ...], ...] = ()
+    """The paths of further fields that users write: a slip of such a name is reported, as are those in ``places``."""

@@ -1,33 +1,26 @@
 """The patches of a TrainJob to its runtime: the runtime's JobSet with ``spec.runtimePatches`` laid over it.
 
-The patches are strategic merge patches: objects are merged field by field, lists with a merge key item by item, and
-other lists are replaced. Kueue is their main author: it writes node selectors and tolerations there.
+The patches are strategic merge patches. Kueue is their main author: it writes node selectors and tolerations there.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from ..kube.unchecked import at, list_at, mapping_at
-from .places import Found
+from .places import Elsewhere, Found
+from .strategic_merge import is_same, merged
 from .words import words
 
-# kubernetes/api core/v1/types.go patchMergeKey, and JobSet's (api/jobset/v1alpha2/jobset_types.go). Tolerations and the
-# lists of affinity have no key: they are replaced.
-_MERGE_KEYS: Final[Mapping[str, str]] = {
-    "containers": "name",
-    "env": "name",
-    "imagePullSecrets": "name",
-    "initContainers": "name",
-    "replicatedJobs": "name",
-    "schedulingGates": "name",
-    "volumeMounts": "mountPath",
-    "volumes": "name",
-}
 # kubeflow/trainer pkg/apis/trainer/v1alpha1/trainjob_types.go PodSpecPatch; its schema prunes other fields.
 _POD_FIELDS: Final = words(
     "affinity containers imagePullSecrets initContainers nodeSelector schedulingGates securityContext "
     "serviceAccountName terminationGracePeriodSeconds tolerations volumes"
 )
+
+PATCHED_PODS: Final = Elsewhere(
+    "spec.runtimePatches[].trainingRuntimeSpec.template.spec.replicatedJobs[].template.spec.template", _POD_FIELDS
+)
+"""The place in a TrainJob at which users patch the pods of a replicated job."""
 
 
 def patched_jobs(runtime: Found, train_job: Found) -> list[Any]:
@@ -43,7 +36,7 @@ def patched_jobs(runtime: Found, train_job: Found) -> list[Any]:
 def patched(jobs: list[Any], train_job: Found) -> list[Any]:
     """Return replicated jobs with a TrainJob's patches laid over them; both are unchecked."""
     for patch in (*_patches(train_job), *_overrides(train_job)):
-        jobs = [_merged(job, patch) if _is_same(job, patch, "name") else job for job in jobs]
+        jobs = [merged(job, patch) if is_same(job, patch, "name") else job for job in jobs]
     return jobs
 
 
@@ -68,34 +61,3 @@ def _overrides(train_job: Found) -> Iterator[Found]:
         pods = {"metadata": mapping_at(each, "metadata"), "spec": spec}
         for job in list_at(each, "targetJobs"):
             yield {"name": at(job, "name"), "template": {"spec": {"template": pods}}}
-
-
-def _merged(value: object, patch: object, field: str = "") -> Any:
-    if isinstance(patch, Mapping):
-        merged = dict(value) if isinstance(value, Mapping) else {}
-        for key, each in patch.items():
-            if each is None:
-                merged.pop(key, None)
-            else:
-                merged[key] = _merged(merged.get(key), each, key)
-        return merged
-    key = _MERGE_KEYS.get(field)
-    if key and isinstance(value, list) and isinstance(patch, list):
-        return _merged_lists(value, patch, key)
-    return patch
-
-
-def _merged_lists(values: list[Any], patches: list[Any], key: str) -> list[Any]:
-    merged = list(values)
-    for patch in patches:
-        place = next((place for place, value in enumerate(merged) if _is_same(value, patch, key)), None)
-        if place is None:
-            merged.append(patch)
-        else:
-            merged[place] = _merged(merged[place], patch)
-    return merged
-
-
-def _is_same(value: object, patch: object, key: str) -> bool:
-    named = at(patch, key)
-    return named is not None and at(value, key) == named

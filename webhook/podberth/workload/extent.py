@@ -26,8 +26,8 @@ A job that another job waits for has three entries and takes 5 us.
 MOST_TEMPLATES: Final = 128
 """The most pod templates of a workload; known examples have ten. Each is read for the roles of its gang, which takes
 50 us, even if no decision is made for it."""
-_MOST_PLACES: Final = 3 * MOST_TEMPLATES
-"""The most places for pod templates. A role of a RoleBasedGroup has three places, one of which holds its template."""
+_MOST_PLACES: Final = 10 * MOST_TEMPLATES
+"""The most places for pod templates. A role of a RoleBasedGroup has ten: three templates, and patches of these."""
 
 
 def excess_of_workload(document: Mapping[str, Any]) -> str:

@@ -122,7 +122,12 @@ def _unwritable(template: Template, steps: Steps, before: Any, value: Any) -> st
     old, new = repr(before), f"{where}{value!r}"
     if any(new.count(word) > old.count(word) for word in (*PLACEHOLDERS, template.owner_uid) if word):
         return f"{where}: depends on what only the cluster knows of the pod"
-    return "" if _has_place(template, steps) else f"{where}: {template.kind} has no place for it"
+    if _has_place(template, steps):
+        return ""
+    other = template.elsewhere
+    if other and steps[0] == "spec" and steps[1:2] and steps[1] in other.fields:
+        return f"{where}: write it in {other.path}.{where}"
+    return f"{where}: {template.kind} has no place for it"
 
 
 def _has_place(template: Template, steps: Steps) -> bool:

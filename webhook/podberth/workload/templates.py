@@ -6,17 +6,30 @@ a hash, a uid) is a placeholder. Nothing here raises: a template of a wrong shap
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final
 
 from ..kinds import forms
-from ..kinds.places import BARE, PLACEHOLDER_HASH, PLACEHOLDER_UID, TEMPLATE, Form, Found, Scene, Steps, TemplatePlace
+from ..kinds.places import (
+    BARE,
+    PLACEHOLDER_HASH,
+    PLACEHOLDER_UID,
+    TEMPLATE,
+    Elsewhere,
+    Form,
+    Found,
+    Scene,
+    Steps,
+    TemplatePlace,
+)
 from ..kinds.roles import Predicted
+from ..kinds.strategic_merge import merged
 from ..kube.json_patch import ABSENT
 from ..kube.paths import ELEMENT
 from ..kube.pod_limits import excess_of_template
 from ..kube.positions import render_path
-from ..kube.shape import template_problems
-from ..kube.unchecked import at, mapping_at, text_at
+from ..kube.shape import RESOURCED_LISTS, template_problems
+from ..kube.unchecked import at, list_at, mapping_at, text_at
 from .defaults import apply_defaults
 from .kinds import nested_in, row_for
 
@@ -51,6 +64,8 @@ class Template:
     """The pod with only the fields that the document states, without defaults and stamps."""
     form: Form = TEMPLATE
     lacks: frozenset[str] = frozenset()
+    elsewhere: Elsewhere | None = None
+    """The place outside the template for fields of the spec that the form lacks; None: there is none."""
     fixed: tuple[tuple[Steps, str], ...] = ()
     """The paths in the pod whose values come from a field outside the template, each with the name of that field."""
 
@@ -258,8 +273,11 @@ def _misfit(place: TemplatePlace, scene: Scene, problem: str) -> Template:
 def _present(place: TemplatePlace, scene: Scene) -> Template:
     own = _read(place, scene)
     # This comes before all other readers. The bytes are counted when the pod is decided on.
-    too_large = excess_of_template(own)
-    problems = [too_large] if too_large else template_problems(own)
+    too_large, problems = _problems(own)
+    whole = own
+    if not problems and (below := place.below(scene)):
+        whole = _patched(below, own)
+        too_large, problems = _problems(whole)
     template = Template(
         pod=own,
         path=scene.path,
@@ -272,11 +290,12 @@ def _present(place: TemplatePlace, scene: Scene) -> Template:
         own=own,
         form=place.form,
         lacks=place.lacks,
+        elsewhere=place.elsewhere,
         fixed=tuple(place.fixed(scene)),
     )
-    if problems or own["spec"] is None:
+    if problems or whole["spec"] is None:
         return template
-    pod = _decoded(own)
+    pod = _decoded(whole)
     written = {key: value for key, value in (pod.get("metadata") or {}).items() if value is not None}
     pod["metadata"] = {"namespace": scene.namespace, **written}
     pod["spec"].setdefault("containers", [])  # the operator adds containers: no pod is without
@@ -294,6 +313,30 @@ def _present(place: TemplatePlace, scene: Scene) -> Template:
         owner_uid=uid,
         owners={each: predicted for each in (uid, scene.uid) if each},
     )
+
+
+def _problems(pod: object) -> tuple[str, list[str]]:
+    """Return the message about an exceeded bound of ``kube.pod_limits``, if any, and all problems of a pod's shape."""
+    too_large = excess_of_template(pod)
+    return too_large, [too_large] if too_large else template_problems(pod)
+
+
+def _patched(below: Mapping[str, Any], patch: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the pod of a template with a patch laid over it; the containers of the patch come first, as in the file.
+
+    The pod of a template that is no object is that of the patch alone.
+    """
+    parts = {key: merged(below.get(key), patch[key] or {}, key) for key in ("metadata", "spec")}
+    spec = parts["spec"]
+    for containers in RESOURCED_LISTS:
+        first = {text_at(each, "name"): index for index, each in enumerate(list_at(patch["spec"], containers))}
+        if first and isinstance(spec.get(containers), list):
+            spec[containers] = sorted(spec[containers], key=partial(_place, first))
+    return {"apiVersion": "v1", "kind": "Pod", **parts}
+
+
+def _place(first: Mapping[str, int], container: object) -> int:
+    return first.get(text_at(container, "name"), len(first))
 
 
 def _read(place: TemplatePlace, scene: Scene) -> dict[str, Any]:

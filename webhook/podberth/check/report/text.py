@@ -115,7 +115,8 @@ def _findings(
 
 def _below(template: str, field: str) -> str:
     """Return a field's path relative to the template, which the first line of the result names."""
-    return field.removeprefix(template).removeprefix(".") if template else field
+    below = field.removeprefix(template) if template else ""
+    return below.removeprefix(".") if below[:1] in ("", ".", "[") and template else field
 
 
 def _labelled(label: str, style: str, spans: tuple[Span, ...]) -> Iterator[Line]:

@@ -77,7 +77,7 @@ DOSSIER: Final = Dossier(
         precedence=4,
         title="KAI Scheduler",
         source="kai-scheduler/KAI-Scheduler pkg/common/constants/constants.go, pkg/podgrouper/podgrouper/plugins/"
-        "{constants/constants,defaultgrouper/default_grouper,kubeflow/pytorch/pytorch_grouper}.go",
+        "{constants/constants,defaultgrouper/default_grouper,kubeflow/pytorch/pytorch_grouper,leaderworkerset/lws_grouper}.go",
         schedulers=frozenset({"kai-scheduler"}),
         labels=under(_DOMAIN, "queue subgroup-name node-pool preemptibility"),
         annotations=under(
@@ -94,7 +94,7 @@ DOSSIER: Final = Dossier(
                 "of bare pods annotations "
                 "`kai.scheduler/{topology,topology-required-placement,topology-preferred-placement}`"
             ),
-            "of a PyTorchJob's pods annotation `kai.scheduler/segment-size`",
+            "annotation `kai.scheduler/segment-size` of a PyTorchJob's pods, of a LeaderWorkerSet and its workers",
         ),
         writes="nothing of gangs; where it starts pods one by one, as `plain`",
         elsewhere=(

@@ -4,22 +4,31 @@ The labels of v1alpha1 and v1alpha2 differ.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
 from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at, unread
 from ..dossier import TEMPLATE_ASKS, Dossier, Fields, KindNote, OwnerKind
+from ..forms import find
 from ..group_rules import GroupRules
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of, named
-from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind, spec_replicas
-from ..roles import Predicted, Role, asks_of, counted, read_once
+from ..places import (
+    PLACEHOLDER_HASH,
+    PLACEHOLDER_UID,
+    Found,
+    Scene,
+    Steps,
+    TemplatePlace,
+    WorkloadKind,
+    spec_replicas,
+)
+from ..role_templates import PATCHES, Pods, instance, merged_below, pods_of, shared_templates
+from ..roles import Predicted, Role, counted, read_once
 from ..stamping import add_annotations, add_labels, own
 from ..starts import together
 from ..words import words
-
-_PATCHES: Final = ("leaderTemplatePatch", "workerTemplatePatch", "patchLeaderTemplate", "patchWorkerTemplate")
-"""The fields that patch the role's template for its leader or its workers (api/workloads)."""
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
@@ -72,35 +81,77 @@ def _group_of_set(document: Found | None) -> Predicted:
 
 
 def _role_pods(scene: Scene) -> int:
+    """Return the number of pods that a role makes from the template or patch at the scene's place."""
     role = scene.items[0] if scene.items else {}
-    size = at(role, "leaderWorkerSet", "size") or at(role, "leaderWorkerPattern", "size")
-    inner = count(scene.item.get("size"), 1) if len(scene.items) > 1 else count(size, 1)
+    inner = count(scene.item.get("size"), 1) if len(scene.items) > 1 else _pods_on_top(scene).count
     groups = spec_replicas(scene) if _is_set(scene) else 1
     return 0 if _scales(role) else groups * count(at(role, "replicas"), 1) * inner
 
 
+_NONE: Final = Pods(0, ())
+
+
+def _pods_on_top(scene: Scene) -> Pods:
+    """Return the pods of a role whose last layer is at the scene's place; no pods if there are none."""
+    role, inner = _role_of(scene)
+    return next((each for each in pods_of(role) if each.layers[-1:] == (inner,)), _NONE)
+
+
+def _role_of(scene: Scene) -> tuple[Any, Steps]:
+    """Return the role that the scene's place is in, and the path from the role to the place."""
+    role = scene.items[0] if scene.items else {}
+    return role, scene.path[scene.path.index("roles") + 2 :]
+
+
+def _makes_pods(scene: Scene) -> bool:
+    role, inner = _role_of(scene)
+    made = pods_of(role)
+    # The number of pods of the role may be unknown.
+    return any(each.layers[-1:] == (inner,) for each in made) or not any(inner in each.layers for each in made)
+
+
+def _is_laid_over(scene: Scene) -> bool:
+    return bool(_below(scene))
+
+
+def _below(scene: Scene) -> Found:
+    """Return the template over which the patch at the scene's place is laid; a set has no role templates."""
+    role, _ = _role_of(scene)
+    found = merged_below(role, _pods_on_top(scene), _shared(scene))
+    return found if isinstance(found, Mapping) else {}
+
+
+def _shared(scene: Scene) -> Mapping[str, object]:
+    return {} if _is_set(scene) else read_once(scene.document, shared_templates)
+
+
+def _replaced(scene: Scene) -> Iterator[tuple[Steps, str]]:
+    """Yield the lists of the template below a patch that the same list in the patch would replace as a whole."""
+    for key in ("affinity", "tolerations", "topologySpreadConstraints"):
+        if at(_below(scene), "spec", key) and at(find(scene.document, scene.path), "spec", key) is None:
+            yield ("spec", key), f"the template below the patch has {key}, which a patch would replace"
+
+
 def _referring(scene: Scene) -> list[Any]:
-    """Return the roles that refer to the role template at the scene's place."""
+    """Return the roles that make pods of the role template at the scene's place without a patch."""
     return read_once(scene.document, _by_template).get(scene.key, [])
 
 
 def _by_template(document: Found) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     for role in list_at(document, "spec", "roles"):
-        if name := text_at(_holder(role), "templateRef", "name"):
-            found.setdefault(name, []).append(role)
+        for pods in pods_of(role):
+            if pods.shared and not pods.layers:
+                found.setdefault(pods.shared, []).append(role)
     return found
 
 
 def _referring_pods(scene: Scene) -> int:
     roles = _referring(scene)
-    each = (count(at(role, "replicas"), 1) * counted(_instance(role, {})) for role in roles)
-    return 0 if any(map(_scales, roles)) else sum(each)
-
-
-def _holder(role: object) -> object:
-    """Return the object that holds the ``templateRef`` of a role."""
-    return at(role, "leaderWorkerPattern") or at(role, "standalonePattern") or role
+    if any(map(_scales, roles)):
+        return 0
+    bare = ((role, each) for role in roles for each in pods_of(role) if each.shared and not each.layers)
+    return sum(count(at(role, "replicas"), 1) * each.count for role, each in bare)
 
 
 def _scales(role: object) -> bool:
@@ -108,17 +159,24 @@ def _scales(role: object) -> bool:
     return at(role, "scalingAdapter", "enable") is True
 
 
+_TEMPLATES: Final[tuple[tuple[str, ...], ...]] = (
+    ("template",),
+    ("standalonePattern", "template"),
+    ("leaderWorkerPattern", "template"),
+    ("customComponentsPattern", "components", ELEMENT, "template"),
+    *PATCHES,
+)
+
+
 def _role_places(*bases: tuple[str, ...]) -> Iterator[TemplatePlace]:
-    for base, path in product(
-        bases,
-        (
-            ("roles", ELEMENT, "template"),
-            ("roles", ELEMENT, "standalonePattern", "template"),
-            ("roles", ELEMENT, "leaderWorkerPattern", "template"),
-            ("roles", ELEMENT, "customComponentsPattern", "components", ELEMENT, "template"),
-        ),
-    ):
-        yield TemplatePlace(path=(*base, *path), stamp=_stamp, replicas=_role_pods, owner=_group, optional=True)
+    for base, path in product(bases, _TEMPLATES):
+        place = TemplatePlace(
+            path=(*base, "roles", ELEMENT, *path), stamp=_stamp, replicas=_role_pods, owner=_group, optional=True
+        )
+        if path in PATCHES:
+            yield replace(place, when=_is_laid_over, below=_below, fixed=_replaced)
+        else:
+            yield place if ELEMENT in path else replace(place, when=_makes_pods)
 
 
 def _role_based_group(pod: Subject) -> Member:
@@ -149,11 +207,11 @@ def _number_in_role(pod: Subject, owner: Mapping[str, Any] | None, name: str) ->
         return -1 if several else index_of(pod.labels.get(STATEFUL_SET_INDEX))
     roles = list_at(owner, "spec", "roles")
     role = next((each for each in roles if at(each, "name") == name), None)
-    instance = index_of(pod.labels.get("rbg.workloads.x-k8s.io/role-instance-index"))
+    before = index_of(pod.labels.get("rbg.workloads.x-k8s.io/role-instance-index"))
     within = _number_in_instance(pod, role)
-    if instance < 0 or within < 0:
+    if before < 0 or within < 0:
         return -1
-    return instance * counted(_instance(role, {})) + within if role or not instance else -1
+    return before * counted(instance(role, {})) + within if role or not before else -1
 
 
 def _number_in_instance(pod: Subject, role: object) -> int:
@@ -182,34 +240,11 @@ def _roles(owner: Mapping[str, Any] | None) -> Iterator[Role]:
     api/workloads/v1alpha2/helper.go GetGroupSize, which takes custom components for one pod.
     """
     roles = list_at(owner, "spec", "roles")
-    shared = {text_at(each, "name"): at(each, "template") for each in list_at(owner, "spec", "roleTemplates")}
+    shared = shared_templates(owner)
     for role in () if any(map(_scales, roles)) else roles:
         replicas = at(role, "replicas")
-        for each in _instance(role, shared):
+        for each in instance(role, shared):
             yield Role(count(replicas, 1) * each.count, each.asks, unread(replicas) or each.unread)
-
-
-def _instance(role: object, shared: Mapping[str, object]) -> Iterator[Role]:
-    """Yield the pods of one replica of a role, by template; requirements are unknown if the role patches a template.
-
-    A role may refer to one of the group's role templates, and patch it (api/workloads/v1alpha2/helper.go
-    GetResolvedTemplate; v1alpha1 has the patch beside the reference).
-    """
-    components = at(role, "customComponentsPattern", "components")
-    if isinstance(components, list):
-        for each in components:
-            size = at(each, "size")
-            yield Role(count(size, 1), asks_of(at(each, "template")), unread(size))
-        return
-    pattern = at(role, "leaderWorkerPattern") or at(role, "leaderWorkerSet")
-    template = at(pattern, "template") or at(role, "standalonePattern", "template") or at(role, "template")
-    holder = _holder(role)
-    named = text_at(holder, "templateRef", "name")
-    template = shared.get(named) if named else template
-    patches = (at(holder, "templateRef", "patch"), at(role, "templatePatch"), *(at(pattern, each) for each in _PATCHES))
-    patched = any(at(each, "spec") is not None for each in patches)
-    size = at(pattern, "size")
-    yield Role(count(size, 1), None if patched else asks_of(template), unread(size))
 
 
 def _stages(owner: Mapping[str, Any]) -> str:
@@ -225,7 +260,7 @@ _LEADER_AND_WORKERS: Final[Fields] = {
     "size": None,
     "templateRef": _REFERENCE,
     "template": TEMPLATE_ASKS,
-    **{field: {"spec": {}} for field in _PATCHES},
+    **{field: {"spec": {}} for _, field in PATCHES[:-3]},
 }
 
 _DOMAIN: Final = "rbg.workloads.x-k8s.io"
@@ -295,14 +330,17 @@ DOSSIER: Final = Dossier(
                 f"{_DOMAIN}/group-name",
                 f"{_DOMAIN}/group-exclusive-topology",
                 f"`{_DOMAIN}/group-gang-scheduling`",
-                "`spec.roles.*` by its pattern, as `leaderWorkerPattern.template`, and `spec.roleTemplates.*.template`",
+                (
+                    "`spec.roles.*` by its pattern, as `leaderWorkerPattern.template` or `templateRef.patch`, and "
+                    "`spec.roleTemplates.*.template`"
+                ),
             ),
             (
                 "v1alpha1",
                 f"{_OLD_DOMAIN}/name",
                 f"{_OLD_DOMAIN}/exclusive-topology",
                 "`spec.podGroupPolicy`",
-                "`spec.roles.*.template`, `spec.roleTemplates.*.template`",
+                "`spec.roles.*.template`, `spec.roles.*.templatePatch`, `spec.roleTemplates.*.template`",
             ),
         )
     ),

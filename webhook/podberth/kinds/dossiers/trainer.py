@@ -19,7 +19,7 @@ from ..group_rules import GroupRules
 from ..job_sets import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
 from ..places import PLACEHOLDER_UID, Form, Found, Scene, TemplatePlace, WorkloadKind
 from ..roles import Predicted, read_once
-from ..runtime_patches import patched, patched_jobs
+from ..runtime_patches import PATCHED_PODS, patched, patched_jobs
 from ..stamping import add_annotations, add_labels
 from ..starts import together
 
@@ -268,6 +268,7 @@ DOSSIER: Final = Dossier(
                     role="trainer",
                     replicas=lambda scene: replicated_pods(_trainer(scene)),
                     owner=_train_owner,
+                    elsewhere=PATCHED_PODS,
                 ),
                 *(
                     TemplatePlace(
@@ -278,6 +279,7 @@ DOSSIER: Final = Dossier(
                         when=when,
                         replicas=lambda scene: replicated_pods(_nodes(scene)),
                         owner=_train_owner,
+                        elsewhere=PATCHED_PODS,
                     )
                     for form, when in (
                         (_TRAINERS_NODES, _nodes_have_the_trainers),

@@ -206,6 +206,11 @@ DOSSIER: Final = Dossier(
             kind="Job",
             source="volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/batch/v1alpha1/job.go",
             places=(TemplatePlace(path=("spec", "tasks", ELEMENT, "template"), stamp=_stamp, replicas=item_replicas),),
+            names=(
+                ("spec", "minAvailable"),
+                ("spec", "schedulerName"),
+                *(("spec", "tasks", ELEMENT, name) for name in ("replicas", "minAvailable")),
+            ),
         ),
         *(
             WorkloadKind(

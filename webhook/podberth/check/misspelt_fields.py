@@ -1,0 +1,114 @@
+"""Finds misspelt fields of operators' objects outside their pod templates: slips of names that podberth reads.
+
+A name is a slip if it differs from a known name by one letter, by two neighbouring letters or by upper case, and the
+object lacks the known name. Unknown names as such are never reported, because the types of operators grow.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final
+
+from ..kinds import forms
+from ..kinds.dossier import POD_SPEC_ASKS, TEMPLATE_ASKS, Fields
+from ..kinds.places import TEMPLATE, TemplatePlace
+from ..kube.patch import Path
+from ..kube.paths import ELEMENT
+from ..kube.schema import WORKLOADS, workload_definitions
+from ..workload.kinds import row_for
+from ..workload.owners import LOOKED_UP
+from ..workload.templates import objects_in
+
+_SHORTEST: Final = 4
+"""The length of the shortest name of which slips are reported."""
+_SPEC: Final = ("spec",)
+_JOB_SPEC: Final = "io.k8s.api.batch.v1.JobSpec"
+
+_Names = dict[str, Any]
+"""The known names of an object's fields, each with the known names below it; ELEMENT stands for every element."""
+
+
+def misspelt_fields(content: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Yield path and message of each slip in a document and in the objects that it wraps."""
+    for path, each in objects_in(content):
+        version, kind = each.get("apiVersion"), each.get("kind")
+        if row_for(each) is not None and (version, kind) not in WORKLOADS:
+            yield from _slips(each, _known(str(version), str(kind)), path)
+
+
+def _slips(value: object, names: _Names, path: Path) -> Iterator[tuple[Path, str]]:
+    if ELEMENT in names:
+        items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+        for key, item in items:
+            yield from _slips(item, names[ELEMENT], (*path, key))
+        return
+    if not names or not isinstance(value, Mapping):
+        return
+    absent = [name for name in names if name not in value]
+    for key, item in value.items():
+        if key in names:
+            yield from _slips(item, names[key], (*path, key))
+        elif meant := next((name for name in absent if isinstance(key, str) and _is_slip(key, name)), ""):
+            yield (*path, key), f"got {key}; did you mean {meant}?"
+
+
+def _is_slip(got: str, want: str) -> bool:
+    if len(want) < _SHORTEST or abs(len(got) - len(want)) > 1:
+        return False
+    if got.lower() == want.lower():
+        return True
+    length = min(len(got), len(want))
+    first = next((at for at in range(length) if got[at] != want[at]), length)
+    one, other = got[first:], want[first:]
+    swapped = one[:2] == other[1::-1] and len(one) > 1 and one[2:] == other[2:]
+    return swapped or one[1:] == other or one == other[1:] or one[1:] == other[1:]
+
+
+# ---- the known names -------------------------------------------------------------------------------------------------
+
+
+@cache
+def _known(version: str, kind: str) -> _Names:
+    row = row_for({"apiVersion": version, "kind": kind})
+    names: _Names = {"metadata": {}, "spec": {}, "status": {}}
+    for place in row.places if row else ():
+        _add_place(names, place)
+    for path in (*row.nested, *row.names) if row else ():
+        _at(names, path)
+    if owner := LOOKED_UP.get((version, kind)):
+        _add(names["spec"], owner.spec)
+    return names
+
+
+def _at(names: _Names, path: tuple[str, ...]) -> _Names:
+    for step in path:
+        names = names.setdefault(step, {})
+    return names
+
+
+def _add_place(names: _Names, place: TemplatePlace) -> None:
+    here, form = _at(names, place.path), place.form
+    if "replicatedJobs" in place.path:  # above the pod template is a Job's spec
+        _at(names, place.path[:-1]).update({name: {} for name in _job_spec() if name != "template"})
+    has_spec = (_SPEC, _SPEC) in form.seats and (form.fields is None or form.others is not None)
+    if form is TEMPLATE or has_spec:  # all its fields are known: unknown_fields reports the others
+        return
+    for target, source in form.seats:
+        seat = _at(here, tuple(map(str, source)))
+        if target == _SPEC:
+            for name in form.fields or ():
+                seat.setdefault(name, {})
+    for front in form.front:
+        container = _at(here, tuple(map(str, front)))
+        for name in forms.CONTAINER_FIELDS if form.front_whole else form.front_fields.values():
+            container.setdefault(name, {})
+
+
+def _job_spec() -> Mapping[str, Any]:
+    return workload_definitions()[_JOB_SPEC].fields
+
+
+def _add(names: _Names, fields: Fields) -> None:
+    if fields is None or fields is TEMPLATE_ASKS or fields is POD_SPEC_ASKS:
+        return
+    for name, below in fields.items():
+        _add(names.setdefault(name, {}), below)
