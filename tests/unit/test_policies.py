@@ -87,6 +87,7 @@ def test_together_they_have_no_problem_and_run_in_this_order() -> None:
         "vendor-name-not-offered",
         "vendor-name-unserved",
         "whole-gpu-not-offered",
+        "product-never-written",
         "idle-guard",
         "model-fits-memory",
         "node-health",
