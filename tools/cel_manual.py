@@ -257,6 +257,10 @@ FIELDS: Mapping[str, Mapping[str, str]] = {
             "resource says so (`.shared`) or the node's labels do"
         ),
         "Nodes.linksKnown": "it is known of all of them which of their GPUs share NVLink (AMD: XGMI)",
+        "Nodes.cut": "`nvidia.com/gpu` is a MIG instance or a share on one of them, and not a whole GPU",
+        "Nodes.instance": (
+            "the MIG profile of one `nvidia.com/gpu` on all of them; `''` where it is a whole GPU, or they differ"
+        ),
         "Nodes.leastMemoryMiB": (
             "MiB that one unit of what the pod asks for has here at least; 0: not known of all of them"
         ),

@@ -20,6 +20,7 @@ from podberth.policy.compile import compile_policies
 from podberth.policy.parse import ParsedPolicies, parse_policies
 from podberth.suite.case_file import parse_suite
 from podberth.suite.runner import SuiteResult, run_suite
+from snapshots import cluster
 
 ROOT = Path(__file__).parents[2]
 ON, OFF = (
@@ -86,6 +87,7 @@ def test_together_they_have_no_problem_and_run_in_this_order() -> None:
         "vendor-name-not-offered",
         "vendor-name-unserved",
         "whole-gpu-not-offered",
+        "product-never-written",
         "idle-guard",
         "model-fits-memory",
         "node-health",
@@ -171,3 +173,22 @@ def test_a_container_that_autopilot_completes_hides_no_other(environment: Enviro
     outcome = validate(decode_review(review(document)), snapshot)
     assert outcome.verdict == "denied"
     assert "container b" in outcome.decisions[0].message
+
+
+def test_a_clique_that_one_policy_has_drawn_a_gang_to_is_no_conflict_with_the_other(environment: Environment) -> None:
+    folders = [ROOT / "policies" / name for name in ("multi-node-nvlink", "gang-topology")]
+    nodes = cluster(gb200_tray=4, hgx_h100_8=2)
+    known = load_snapshot(parsed(*folders), collect(nodes, now=None), environment, Conventions())
+    channel = "compute-domain-channel"
+    document = gpu_pod(
+        4,
+        tolerations=[{"operator": "Exists"}],
+        resourceClaims=[{"name": channel, "resourceClaimTemplateName": channel}],
+        labels={"podberth.io/gang": "ring"},
+        annotations={"podberth.io/gang-size": "2"},
+    )
+    document["spec"]["containers"][0]["resources"]["claims"] = [{"name": channel}]
+    outcome = mutate(decode_review(review(document)), known)
+
+    assert [line for line in outcome.warnings if "conflict" in line] == []
+    assert "nvidia.com/gpu.clique" in str(outcome.patch)

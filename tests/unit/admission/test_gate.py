@@ -238,8 +238,8 @@ CHOSEN = policy(
 )
 
 
-def said(document: dict[str, Any], known: Any) -> list[str]:
-    outcome = decide.mutate(decode_review(review(document)), snapshot(known))
+def said(document: dict[str, Any], known: Any, *objects: dict[str, Any]) -> list[str]:
+    outcome = decide.mutate(decode_review(review(document)), snapshot(known, objects=objects))
     assert outcome.patch == []
     return list(outcome.warnings)
 
@@ -278,9 +278,43 @@ def test_where_topology_is_asked_for_is_said_only_where_topology_was_wanted() ->
 
 def test_of_a_group_that_the_author_made_for_kai_the_group_itself_is_named() -> None:
     """Its pod-grouper reads the workload's annotations only where it makes the group."""
-    [line] = said(gpu_pod(**KAI, annotations={"pod-group-name": "pg"}), NEAR)
-    assert "for topology set spec.topologyConstraint of the PodGroup (an owner" in line
-    assert line.endswith("needs annotation kai.scheduler/skip-podgrouper)")
+    wanted = "for topology set spec.topologyConstraint of the PodGroup"
+    needs = " (an owner of the pods needs annotation kai.scheduler/skip-podgrouper)"
+    skips = {"kai.scheduler/skip-podgrouper": "true"}
+    owned = {"ownerReferences": [{"apiVersion": "v1", "kind": "X", "name": "x", "uid": "x", "controller": True}]}
+    for more, annotations, end in (({}, {}, wanted), (owned, {}, wanted + needs), (owned, skips, wanted)):
+        document = gpu_pod(**KAI, annotations={"pod-group-name": "pg", **annotations})
+        document["metadata"].update(more)
+        [line] = said(document, NEAR)
+        assert line.endswith(end)
+
+
+@pytest.mark.parametrize(
+    ("group", "named", "scheduler", "spec"),
+    [
+        ("scheduling.run.ai/v2alpha2", "pod-group-name", "kai-scheduler", {"topologyConstraint": {"topology": "t"}}),
+        (
+            "scheduling.run.ai/v2alpha2",
+            "pod-group-name",
+            "kai-scheduler",
+            {"subGroups": [{"name": "s", "topologyConstraint": {"topology": "t"}}]},
+        ),
+        (
+            "scheduling.volcano.sh/v1beta1",
+            "scheduling.k8s.io/group-name",
+            "volcano",
+            {"networkTopology": {"mode": "hard"}},
+        ),
+    ],
+)
+def test_nothing_is_said_where_the_named_group_asks_already(
+    group: str, named: str, scheduler: str, spec: dict[str, Any]
+) -> None:
+    document = gpu_pod(schedulerName=scheduler, annotations={named: "pg"})
+    made = {"apiVersion": group, "kind": "PodGroup", "metadata": {"name": "pg", "namespace": "default"}, "spec": spec}
+    assert said(document, NEAR, {**made, "spec": {}})
+    assert said(document, NEAR, made) == []
+    assert said(document, NEAR, {**made, "metadata": {"name": "pg", "namespace": "other"}})
 
 
 @pytest.mark.parametrize(
@@ -315,3 +349,17 @@ def test_a_volcano_job_is_asked_for_topology_unless_it_says_it(topology: dict[st
     assert [line.partition("for topology ")[2] for line in lines] == (
         [] if topology else ["set spec.networkTopology of the Volcano Job"]
     )
+
+
+@pytest.mark.parametrize("topology", [None, {"groupPolicy": {"mode": "hard", "highestTierAllowed": 1}}])
+def test_a_model_serving_is_asked_for_topology_unless_it_says_it(topology: dict[str, Any] | None) -> None:
+    role = {"name": "decode", "replicas": 2, "workerReplicas": 0, "entryTemplate": {"spec": gpu_pod(8)["spec"]}}
+    template = {"roles": [role], "gangPolicy": {"minRoleReplicas": {"decode": 2}}}
+    spec = {
+        "replicas": 1,
+        "schedulerName": "volcano",
+        "template": template | ({"networkTopology": topology} if topology else {}),
+    }
+    asked = workload_review(workload("workload.serving.volcano.sh/v1alpha1", "ModelServing", spec), "modelservings")
+    lines = [line for line in validate_workload(decode_review(asked), snapshot(NEAR)).warnings if "topology" in line]
+    assert bool(lines) is not bool(topology)

@@ -68,6 +68,8 @@ def test_equal_questions_of_one_review_get_the_same_number(review: ReviewContext
         ("topology.memoryMiB('1g.10gb')", 10240),
         ("topology.memoryMiB('none')", 0),
         ("topology.nodes(gpu).linksKnown", True),
+        ("topology.nodes(gpu).cut", False),
+        ("topology.nodes(gpu).instance", ""),
         ("topology.nodes(gpu).leastMemoryMiB", 81559),
         ("topology.nodes(gpu).mostMemoryMiB", 95830),
         ("shell.commands(['sh', '-c', 'a b; c'])", [["a", "b"], ["c"]]),
@@ -223,6 +225,14 @@ def test_nodes_whose_gpus_are_instances_are_found_by_the_profile(environment: En
     assert answer(environment, "mig.gpuNodes('1g.5gb') == mig.gpuNodes('mig-1g.5gb')", single) is True
     for none in ("2g.10gb", "", "nonsense"):
         assert answer(environment, f"mig.gpuNodes('{none}').exist", single, whole) is False
+
+
+def test_one_node_with_whole_gpus_leaves_no_common_instance(environment: Environment) -> None:
+    single, whole = machines("dgx-a100-8-mig-single", 2), machines("dgx-a100-8", 1)
+    found = "[topology.nodes(gpu).cut, topology.nodes(gpu).instance]"
+    assert answer(environment, found, single) == [True, "1g.5gb"]
+    assert answer(environment, found, single, whole) == [True, ""]
+    assert answer(environment, found, whole) == [False, ""]
 
 
 def test_a_gke_pool_is_found_by_the_profile_without_a_label_of_nvidias(environment: Environment) -> None:

@@ -19,6 +19,14 @@ REFUSED = {
         "limits[nvidia/gpu_]",
         "got the resource nvidia/gpu_, which is no name for the API server, want a name such as nvidia.com/gpu",
     ),
+    "limits: {gpu: 1}": (
+        "limits.gpu",
+        "got the resource gpu, which is none of Kubernetes' own, want nvidia.com/gpu",
+    ),
+    "requests: {disk: 1Gi}": (
+        "requests.disk",
+        "got the resource disk, which is none of Kubernetes' own, want one with a domain, such as nvidia.com/gpu",
+    ),
     "requests: {cpu: -1}": ("requests.cpu", "got -1, want 0 or more"),
 }
 

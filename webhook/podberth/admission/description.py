@@ -18,6 +18,7 @@ from ..kube.pod import spec
 from ..kube.selector import label_selector_matches
 from ..mutation.concerns.scheduler_name import DEFAULT_SCHEDULER
 from ..topology.need import CHOSEN_BY, Need, NodeSelection, Tolerations, is_small, own_tolerations
+from ..topology.pod_groups import POD_GROUP_KINDS
 from ..topology.whole_gang import Roles
 from ..workload.gangs import Gang, gang_of
 from ..workload.gpus import GpuFacts, facts_of, gpu_facts
@@ -42,6 +43,7 @@ _GANG_PARTS: tuple[Path, ...] = (
 )
 _TOPOLOGY_PARTS: tuple[Path, ...] = (*_GPU_PARTS, *CHOSEN_BY)
 _ALL_PARTS: tuple[Path, ...] = (*_TOPOLOGY_PARTS, *_GANG_PARTS)
+_GROUP_KINDS: Final = {each.name: each for each in POD_GROUP_KINDS}
 _TOLERATIONS: Path = ("spec", "tolerations")
 # Labels that hand the pod to a group system. If the system accounts resources, ``_gpu`` ignores the pod's claims.
 _SYSTEM_LABELS: tuple[Path, ...] = tuple(("metadata", "labels", key) for row in SYSTEMS for key in row.labels)
@@ -149,10 +151,20 @@ def gang_in(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> Gang:
     gang = gang_of(pod, namespace, snapshot.owners, native, snapshot.facts.group_sizes, snapshot.devices)
     system = more_decisive(gang.system, _taken_over(pod, namespace, snapshot))
     if system == gang.system:
-        return gang
+        return replace(gang, asks_topology=True) if _group_asks(gang, pod, namespace, snapshot) else gang
     # What takes the pod over later may have made its group before.
     accounted = system in ACCOUNTING and (gang.known or is_accounted(system, pod))
-    return replace(gang, system=system, accounted=accounted, alone=False, asks_topology=False)
+    return replace(gang, system=system, accounted=accounted, alone=False, asks_topology=False, topology_needs="")
+
+
+def _group_asks(gang: Gang, pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> bool:
+    """Return whether a known PodGroup that the pod names asks the pod's group system for topology."""
+    kind = _GROUP_KINDS.get(gang.system)
+    name = kind.read(pod) if gang.known and kind is not None and kind.asked else None
+    if kind is None or not isinstance(name, str):
+        return False
+    found = (snapshot.facts.pod_groups.get((group, namespace, name)) for group in kind.api_groups)
+    return any(each is not None and each.asks_topology for each in found)
 
 
 def _taken_over(pod: dict[str, Any], namespace: str, snapshot: Snapshot) -> str:

@@ -42,7 +42,7 @@ _GANG_FIELDS: Mapping[str, Callable[[Gang], Hashable]] = {
 # What may be written on a system's pod (``gate``) depends on more than the system.
 _GANG_COMPARED: Mapping[str, Callable[[Gang], Hashable]] = {
     **_GANG_FIELDS,
-    "system": attrgetter("system", "accounted", "alone", "asks_topology"),
+    "system": attrgetter("system", "accounted", "alone", "asks_topology", "topology_needs"),
 }
 
 

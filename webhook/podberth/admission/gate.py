@@ -69,7 +69,8 @@ def _advice(gang: Gang, draft: Draft) -> str:
     """Return where to request topology from the system; empty if it is requested, or there is no such field."""
     row = BY_NAME[gang.system]
     general = row.topology if gang.accounted else row.alone_topology or row.topology
-    where = _OWN_TOPOLOGY.get((gang.system, gang.source), general)
+    own = _OWN_TOPOLOGY.get((gang.system, gang.source))
+    where = general if own is None else own and own + gang.topology_needs
     has_asked = gang.asks_topology or any(draft.get(path) is not None for path in (_POD_AFFINITY, *row.asked_at))
     return "" if has_asked or not where else row.places(where)
 

@@ -258,6 +258,8 @@ NODES_FIELDS: Mapping[str, Callable[[NodeSet], Any]] = MappingProxyType(
         "taints": lambda nodes: [taint.as_dict() for taint in nodes.taints],
         "tolerations": lambda nodes: list(nodes.tolerations),
         "shared": lambda nodes: nodes.shared,
+        "cut": lambda nodes: nodes.cut,
+        "instance": lambda nodes: nodes.instance,
         "linksKnown": lambda nodes: nodes.links_known,
         "leastMemoryMiB": lambda nodes: nodes.memory_mib[0],
         "mostMemoryMiB": lambda nodes: nodes.memory_mib[1],

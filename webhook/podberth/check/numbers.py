@@ -50,6 +50,8 @@ _QUANTITY_HOLDERS: Final = frozenset({("limits",), ("requests",)})
 
 # validation.go, IsNativeResource: amounts of other resources are whole
 _NATIVE_DOMAIN: Final = "kubernetes.io/"
+# validation.go, validateContainerResourceName; helpers.go, IsStandardContainerResourceName: besides huge pages
+_STANDARD: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 # Integers of the API are int32 and int64: apimachinery reads no others
 _INT64: Final = 2**63
 _SHOWN: Final = 10**30
@@ -170,7 +172,11 @@ def _wrong_name(resource: str) -> str:
     NVIDIA's device plugin writes the + of a MIG profile as a dot.
     """
     if is_qualified(resource):
-        return ""
+        is_known = "/" in resource or resource in _STANDARD or resource.startswith("hugepages-")
+        if is_known or is_filled_in_later(resource):
+            return ""
+        want = "nvidia.com/gpu" if resource.lower() in ("gpu", "gpus") else "one with a domain, such as nvidia.com/gpu"
+        return f"got the resource {resource:.80}, which is none of Kubernetes' own, want {want}"
     plain = resource.replace("+", ".")
     want = plain if is_qualified(plain) else "a name such as nvidia.com/gpu"
     return f"got the resource {resource:.80}, which is no name for the API server, want {want}"

@@ -33,7 +33,7 @@ from ..topology.codec import decode_topology
 from ..topology.heartbeats import Heartbeat, read_heartbeat
 from ..topology.manifest import read_node
 from ..topology.node import NodeTopology
-from ..topology.pod_groups import POD_GROUP_KINDS, GroupKey, PodGroup, min_member, served_pod_groups
+from ..topology.pod_groups import POD_GROUP_KINDS, GroupKey, PodGroup, asks_topology, min_member, served_pod_groups
 from ..topology.queues import QUEUE_FORMS, QueueKey
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 from ..workload.owners import OWNER_KINDS, PARENT_GROUPS, keep
@@ -243,7 +243,7 @@ def _domain_keys(place: NamespacedName, fact: ComputeDomain) -> tuple[Namespaced
 
 def _pod_group(group: str, document: Document) -> PodGroup:
     shared = shared_claims(document) if group == NATIVE_GROUP else frozenset()
-    return PodGroup(min_member(group, document), shared)
+    return PodGroup(min_member(group, document), shared, asks_topology(group, document))
 
 
 def _group_keys(group: str, place: NamespacedName, _: PodGroup) -> tuple[GroupKey]:

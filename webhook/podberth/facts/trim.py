@@ -60,7 +60,9 @@ _KEPT: Final[Mapping[Role, Fields]] = {
     "pod group": {
         **_NAMESPACED,
         "spec": {
-            "minMember": True,
+            **_whole("minMember", "topologyConstraint", "networkTopology"),
+            "subGroups": [_whole("topologyConstraint")],
+            "subGroupPolicy": [_whole("networkTopology")],
             "schedulingPolicy": {"gang": _whole("minCount")},
             "resourceClaims": [_whole("name", "resourceClaimTemplateName")],
         },

@@ -63,6 +63,8 @@ class System:
     only the system's source was read, unless the tests run it."""
     asked_above: tuple[tuple[str, ...], ...] = ()
     """The paths of the fields in which an owner of the pod already asks the system for topology."""
+    topology_needs: Callable[[Subject], str] = lambda _pod: ""
+    """What else the PodGroup that its author made needs of this pod or its owners to be read; empty: nothing."""
     alone_topology: str = ""
     """The advice in place of ``topology`` for a pod that names no group; empty: the same."""
 
@@ -105,6 +107,11 @@ class PodGroupKind:
 
     None: its spec has no such field.
     """
+
+    asked: str = ""
+    """The field of a spec that asks the system for topology; empty if it has none."""
+    parts: str = ""
+    """The list of a spec whose elements have the same field; empty if it has none."""
 
     @property
     def kinds(self) -> tuple[str, ...]:

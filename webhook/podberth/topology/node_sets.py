@@ -147,6 +147,17 @@ class NodeSet:
         """Whether the NVLink or XGMI domains of all these nodes are known."""
         return all(part.node_class.capability.links_known for part in self.parts)
 
+    @cached_property
+    def cut(self) -> bool:
+        """Whether one unit of ``nvidia.com/gpu`` is a MIG instance or a share on any of these nodes."""
+        return any(part.node_class.capability.cut for part in self.parts)
+
+    @cached_property
+    def instance(self) -> str:
+        """The MIG profile of one unit of ``nvidia.com/gpu`` on all these nodes; empty if they have no common one."""
+        profiles = {part.node_class.capability.instance for part in self.parts}
+        return profiles.pop() if len(profiles) == 1 else ""
+
     def with_instances(self, profile: str) -> "NodeSet":
         """Return only the nodes on which ``nvidia.com/gpu`` is a MIG instance of the profile; none for an empty name.
 

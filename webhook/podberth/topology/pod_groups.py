@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ..devices.claims import ClaimNames
 from ..kinds.dossiers import DOSSIERS
 from ..kinds.systems import NATIVE_GROUP, POD_GROUPS, PodGroupKind
-from ..kube.unchecked import at, list_at, text_at
+from ..kube.unchecked import at, list_at, mapping_at, text_at
 
 GroupKey: TypeAlias = tuple[str, str, str]
 """API group, namespace and name of a PodGroup."""
@@ -28,6 +28,8 @@ class PodGroup(NamedTuple):
     """The smallest number of pods that the group starts together; 0: the group states none."""
     claims: ClaimNames = frozenset()
     """The claims that the pods of a native PodGroup share."""
+    asks_topology: bool = False
+    """Whether the group, or a part of it, asks its system for topology."""
 
 
 # int32 throughout.
@@ -42,6 +44,15 @@ def min_member(api_group: str, document: Mapping[str, Any]) -> int:
     native = api_group == NATIVE_GROUP
     found = at(document, "spec", *(("schedulingPolicy", "gang", "minCount") if native else ("minMember",)))
     return found if type(found) is int and 1 < found <= _LARGEST else 0
+
+
+def asks_topology(api_group: str, document: Mapping[str, Any]) -> bool:
+    """Return whether a PodGroup, or a group inside it, asks its system for topology."""
+    spec = mapping_at(document, "spec")
+    for kind in POD_GROUP_KINDS:
+        if api_group in kind.api_groups and kind.asked:
+            return any(bool(at(each, kind.asked)) for each in (spec, *list_at(spec, kind.parts)))
+    return False
 
 
 def served_pod_groups(discovery: Mapping[str, Any]) -> frozenset[str]:

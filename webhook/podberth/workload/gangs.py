@@ -58,7 +58,9 @@ class Gang:
     alone: bool = False
     """Whether the group system certainly starts each of the gang's pods by itself (System.starts_alone)."""
     asks_topology: bool = False
-    """Whether an owner of the pod already asks the group system for topology (System.asked_above)."""
+    """Whether an owner of the pod, or its PodGroup, already asks the group system for topology."""
+    topology_needs: str = ""
+    """What else a PodGroup of the author's needs, so that the system reads its topology (System.topology_needs)."""
     problems: tuple[str, ...] = ()
     """Messages about unreadable values, which count as unknown: ``where: got X, want Y``."""
 
@@ -137,6 +139,7 @@ def gang_of(
         accounted=accounted,
         alone=row is not None and row.starts_alone(subject),
         asks_topology=row is not None and _is_asked(row, subject),
+        topology_needs="" if row is None else row.topology_needs(subject),
         problems=tuple(problems),
     )
 

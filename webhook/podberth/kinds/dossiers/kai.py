@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...kube.pod import annotations, controller, spec
-from ...kube.unchecked import number, text_at
+from ...kube.unchecked import mapping_at, number, text_at
 from ...wellknown import GANG_LABEL
 from ..dossier import Dossier
 from ..group_rules import StatedMinimum
@@ -61,11 +61,24 @@ def _starts_alone(pod: Subject) -> bool:
     return (number(text_at(job, "metadata", "annotations", _LEAST)) or 1) == 1
 
 
+def _topology_needs(pod: Subject) -> str:
+    """Return what the grouper needs to leave the pod in the group that its author names; empty if that is given.
+
+    A pod without an owner stays there, and so does one with an owner that opts out of the grouper; any other gets its
+    workload's (pkg/podgrouper/pod_controller.go isOrphanPodWithPodGroup, shouldSkipAnyOwner).
+    """
+    said = (pod.annotations, *(mapping_at(each, "metadata", "annotations") for each in pod.lineage()))
+    if pod.controller is None or any(_SKIP in each for each in said):
+        return ""
+    return f" (an owner of the pods needs annotation {_SKIP})"
+
+
 def _queue(document: Mapping[str, Any]) -> Queue:
     return Queue(text_at(document, "spec", "parentQueue"), "")
 
 
 _DOMAIN: Final = "kai.scheduler"
+_SKIP: Final = f"{_DOMAIN}/skip-podgrouper"
 _API_GROUP: Final = "scheduling.run.ai"
 _LEAST: Final = f"{_DOMAIN}/batch-min-member"
 _TOPOLOGY: Final = under(_DOMAIN, "topology topology-required-placement topology-preferred-placement")
@@ -108,14 +121,10 @@ DOSSIER: Final = Dossier(
         topology="set annotations kai.scheduler/topology and kai.scheduler/topology-preferred-placement of the "
         "workload",
         starts_alone=_starts_alone,
+        topology_needs=_topology_needs,
         run="d5bc503a: scheduler, binder and pod-grouper, on Kubernetes 1.36.3",
     ),
-    # The grouper leaves a pod in the group that its author names if the pod has no owner, or an owner opts out of it;
-    # any other gets its workload's (pkg/podgrouper/pod_controller.go isOrphanPodWithPodGroup, shouldSkipAnyOwner).
-    own_topology={
-        ("kai", "PodGroup"): "set spec.topologyConstraint of the PodGroup (an owner of the pods needs annotation "
-        "kai.scheduler/skip-podgrouper)"
-    },
+    own_topology={("kai", "PodGroup"): "set spec.topologyConstraint of the PodGroup"},
     groups=(
         Membership(
             name="KAI PodGroup",
@@ -134,6 +143,8 @@ DOSSIER: Final = Dossier(
         versions=("v2alpha2",),
         named_by="annotation pod-group-name",
         read=_named,
+        asked="topologyConstraint",
+        parts="subGroups",
     ),
     stated_minimums=(
         StatedMinimum(

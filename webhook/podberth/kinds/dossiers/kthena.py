@@ -123,6 +123,9 @@ def _starts(gang: StartingGang) -> Start[Any]:
     return Start(shares=tuple(shares), least=sum(each.least for each in shares))
 
 
+_LEVEL: Final = {"mode": None, "highestTierAllowed": None, "highestTierName": None}
+_LEVELS: Final = {"groupPolicy": _LEVEL, "rolePolicy": _LEVEL}
+
 DOSSIER: Final = Dossier(
     name="Kthena",
     kinds=(
@@ -185,6 +188,7 @@ DOSSIER: Final = Dossier(
             kind="ModelServing",
             spec={
                 "template": {
+                    "networkTopology": _LEVELS,
                     "roles": {
                         ELEMENT: {
                             "name": None,
@@ -193,7 +197,7 @@ DOSSIER: Final = Dossier(
                             "entryTemplate": TEMPLATE_ASKS,
                             "workerTemplate": TEMPLATE_ASKS,
                         }
-                    }
+                    },
                 }
             },
         ),

@@ -308,7 +308,7 @@ DOSSIER: Final = Dossier(
             "`metadata.annotations[scheduling.volcano.sh/group-min-member]` of what owns pods without a group",
         ),
         asked=under("volcano.sh", "network-topology-mode network-topology-highest-tier"),
-        asked_above=(("spec", "networkTopology"),),
+        asked_above=(("spec", "networkTopology"), ("spec", "template", "networkTopology")),  # the latter is Kthena's
         topology="set spec.networkTopology of its PodGroup",
         alone_topology="set annotation volcano.sh/network-topology-mode of the pod template",
         keeps="of pods that name a group the sum of resources in the PodGroup's `minResources`; of others nothing, for "
@@ -338,6 +338,8 @@ DOSSIER: Final = Dossier(
         versions=("v1beta1",),
         named_by="annotation scheduling.k8s.io/group-name",
         read=_named,
+        asked="networkTopology",
+        parts="subGroupPolicy",
     ),
     queues=(
         QueueForm(
