@@ -38,17 +38,37 @@ class LabelRequirements:
 
     def __init__(self, selector: Mapping[str, Any] | None) -> None:
         """Prepare a selector; a later change of it has no effect."""
-        self._selector = selector and {
-            **selector,
-            "matchExpressions": [
-                {**each, "values": frozenset(each.get("values") or ())}
-                for each in selector.get("matchExpressions") or ()
-            ],
-        }
+        self._selector = selector and _with_sets(selector)
 
     def match(self, labels: Mapping[str, str]) -> bool:
         """Return whether the selector selects these labels."""
         return label_selector_matches(self._selector, labels)
+
+
+class NodeRequirements:
+    """A list of nodeSelectorTerms that is compared with many nodes (see ``node_selector_matches``).
+
+    The time for one requirement on labels does not depend on the number of its values.
+    """
+
+    def __init__(self, terms: Iterable[Mapping[str, Any]]) -> None:
+        """Prepare the terms; a later change of them has no effect."""
+        self._terms = [_with_sets(term) for term in terms]
+
+    def match(self, labels: Mapping[str, str], fields: Mapping[str, str]) -> bool:
+        """Return whether any of the terms selects a node."""
+        return node_selector_matches(self._terms, labels, fields)
+
+
+def _with_sets(selector: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a selector or a nodeSelectorTerm whose values of In and NotIn are sets. Gt and Lt count their values."""
+    return {
+        **selector,
+        "matchExpressions": [
+            {**each, "values": frozenset(each.get("values") or ())} if each.get("operator") in _SETS else each
+            for each in selector.get("matchExpressions") or ()
+        ],
+    }
 
 
 def node_selector_matches(
@@ -140,6 +160,7 @@ def _matches(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     return False
 
 
+_SETS: Final = frozenset({"In", "NotIn"})
 _ORDERING: Final = frozenset({"Gt", "Lt"})  # of node selectors only
 
 
