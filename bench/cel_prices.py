@@ -177,15 +177,8 @@ def _middle(rows: Iterable[Row]) -> Row:
 
 def _round(bench: Bench) -> dict[str, Row]:
     """Return the price of everything, in turns, measured once."""
-    cases: dict[str, list[Case]] = {}
-    for group in (price_cases.OURS, price_cases.LIBRARIES, price_cases.NATIVE):
-        for name, found in group.items():
-            cases.setdefault(name, []).extend(found)
-    cases |= {
-        f"Nodes.{name}": [Case(f"topology.nodes(gpu).{name}", less="topology.nodes(gpu)")] for name in NODES_FIELDS
-    }
     rows = bench.in_turns(partial(_operations, bench))
-    for name, found in sorted(cases.items()):
+    for name, found in sorted(price_cases.ALL.items()):
         print(".", end="", file=sys.stderr, flush=True)
         rows |= bench.in_turns(partial(_worst, bench, name, found))
     for name, (_, _, _, first) in bench.in_turns(partial(_firsts, bench)).items():

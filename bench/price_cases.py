@@ -9,6 +9,7 @@ full: a name that is nearly a MIG profile, a command line as long as it is read.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from podberth.cel.functions import NODES_FIELDS
 from podberth.workload.command_line import LONGEST
 
 
@@ -280,3 +281,15 @@ NATIVE: Mapping[str, Sequence[Case]] = {
     "last": _alone("NUMBERS.last()"),
 }
 """Of the engine: ``cel.libraries.native``."""
+
+
+def _merged() -> dict[str, tuple[Case, ...]]:
+    found = {f"Nodes.{name}": _alone(f"{_MACHINE}.{name}", less=_MACHINE) for name in NODES_FIELDS}
+    for group in (OURS, LIBRARIES, NATIVE):
+        for name, cases in group.items():
+            found[name] = (*found.get(name, ()), *cases)
+    return found
+
+
+ALL: Mapping[str, Sequence[Case]] = _merged()
+"""Of every function, and of every field of Nodes."""

@@ -13,6 +13,8 @@ from builders import review as bare_review
 from builders import workload_review
 from podberth.kube.pod_limits import TOO_LARGE
 from podberth.kube.shape import shape_problems
+from podberth.mutation.record import sealed
+from podberth.mutation.seal import bearer_of
 from podberth.wellknown import APPLIED_ANNOTATION
 
 from . import envelopes, gangs, pods, records, values, wrong
@@ -197,14 +199,24 @@ class Case:
             return
         self._has("update: forged")
         forged = deepcopy(old)
-        # No record of another pod: one that podberth wrote for a pod of the same name is the pod's own.
-        records.forge(self.chance, forged, ())
+        # Among them are records of siblings: the API server notes who put them there.
+        records.forge(self.chance, forged, self._of_siblings(subject, forged))
+        pods.noted(forged)
         honest = _without(forged)
         made = await self._update(subject, new, forged)
         expected = await self.stage.ask("/mutate", review(new, "UPDATE", old=honest, namespace=subject.namespace))
         if made.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
             return  # a record counts for the size of the body, too
         self._powerless((made.status, made.response), (expected.status, expected.response), "UPDATE")
+
+    def _of_siblings(self, subject: Subject, pod: JSON) -> list[str]:
+        """Return records of other pods, and one whose seal holds for this pod, of what the pod has."""
+        tolerations = pod["spec"].get("tolerations")
+        if not isinstance(tolerations, list):
+            return self.batch.records
+        text = orjson.dumps({"nobody": {"tolerations": tolerations}}).decode()
+        seal = self.stage.snapshot.sealer.seal(bearer_of(pod, subject.namespace), text)
+        return [*self.batch.records, sealed(text, seal)]
 
     async def _debugged(self, subject: Subject) -> None:
         self._has("debugged")

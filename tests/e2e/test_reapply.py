@@ -9,7 +9,7 @@ from builders import gpu_pod
 from controlplane.wait import wait_for
 
 from .fleet import ZONE
-from .manifest import annotation, copy_of, example, placement, record, tolerations
+from .manifest import GPU_TOLERATION, SKU_TOLERATION, annotation, copy_of, example, placement, record, tolerations
 from .space import SECONDS, Space
 
 Document = dict[str, Any]
@@ -179,3 +179,21 @@ def test_a_forged_record_on_a_pod_gives_nothing_back(space: Space) -> None:
     said = space.kubectl("apply", manifest=[gpu_pod(name="again", tolerations=[TEAM])])
     assert said.status != 0
     assert "Forbidden" in said.errors
+
+
+def test_a_record_that_was_copied_from_a_sibling_gives_nothing_back(space: Space) -> None:
+    """Its seal holds, but the API server notes in managedFields who put it there."""
+    siblings: list[str] = []
+    for own in ([], [GPU_TOLERATION, SKU_TOLERATION]):
+        pod = gpu_pod(tolerations=own)
+        pod["metadata"] = {"generateName": "train-"}
+        said = space.kubectl("create", "-o", "name", manifest=[pod])
+        siblings.append(said.output.strip().removeprefix("pod/"))
+    theirs, ours = (space.pod(name) for name in siblings)
+    assert "tolerations" in str(record(theirs))
+    assert "tolerations" not in str(record(ours))
+    dropping = ("patch", "pod", siblings[1], "--type=merge", '-p={"spec":{"tolerations":[]}}')
+    without = space.kubectl(*dropping)
+    space.kubectl("annotate", "pod", siblings[1], "--overwrite", f"podberth.io/applied={annotation(theirs)}")
+    said = space.kubectl(*dropping)
+    assert (said.status, "Forbidden" in said.errors) == (without.status, True)

@@ -1,11 +1,7 @@
 """What is done for a workload grows with its roles and no faster; what is beyond a bound is said. Nothing is timed."""
 
 import json
-import sys
-from collections import Counter
-from collections.abc import Callable
 from functools import partial
-from types import CodeType, FrameType
 from typing import Any
 
 import pytest
@@ -14,6 +10,7 @@ from bench.genome import Genome
 from bench.many_roles import workloads
 
 from builders import gpu_pod, owned, template, workload, workload_review
+from calls import calls
 from checking import checked
 from named_owners import gang_of
 from podberth.admission.outcome import Outcome
@@ -43,23 +40,6 @@ from snapshots import cluster, policy, snapshot
 JSON = dict[str, Any]
 SHAPES = tuple(workloads(1))
 WRITES = policy("writes", "  mutations:\n  - tolerations: \"[{'key': 'nvidia.com/gpu', 'operator': 'Exists'}]\"")
-
-
-def calls(run: Callable[[], object]) -> Counter[CodeType]:
-    """Count the calls of Python functions."""
-    counted: Counter[CodeType] = Counter()
-
-    def see(frame: FrameType, event: str, _argument: object) -> None:
-        if event == "call":
-            counted[frame.f_code] += 1
-
-    before = sys.getprofile()
-    sys.setprofile(see)
-    try:
-        run()
-    finally:
-        sys.setprofile(before)
-    return counted
 
 
 def review(document: JSON) -> Outcome:

@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 
+from counted import Counted, values
 from node_builders import GPU, PRODUCT, index_of, machines, need_of, node_manifest, nodes_of
 from podberth.conventions import Conventions
 from podberth.topology.index import Need, NodeSelection, TopologyIndex
@@ -353,3 +354,12 @@ def test_there_are_as_many_answers_as_sizes_of_link_domains_whatever_is_asked() 
 def test_a_profile_that_no_node_is_cut_into_has_the_answer_of_no_profile() -> None:
     nodes = MIXED.nodes(need_of(1))
     assert nodes.with_instances("1g.10gb") is nodes.with_instances("3g.40gb") is nodes.with_instances("")
+
+
+def test_values_of_terms_are_not_compared_with_the_labels_of_each_class() -> None:
+    found = MIXED.nodes(need_of())
+    terms = [{"matchExpressions": [expression(PRODUCT, "In", *values(1_000))]}]
+    terms += [{"matchExpressions": [expression(PRODUCT, "NotIn", *values(1_000))]}]
+    assert len(found.durable_parts) > 1
+    assert found.count_selected(terms) == found.count
+    assert Counted.comparisons < 10

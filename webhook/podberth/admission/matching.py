@@ -9,8 +9,6 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ..errors import EvaluationError
-from ..kube import pod as pods
-from ..kube.selector import label_selector_matches
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Params, combine
 from ..policy.exceptions import CompiledException
@@ -148,7 +146,7 @@ class Matching:
         if why := self._not_rolled_out(policy):
             self._pass_over(policy, why)
             return
-        found = self._params(policy)
+        found = self.under.snapshot.params.of(policy, self.under.request.namespace)
         if not found:
             self._pass_over(policy, "paramRef: there is no such ConfigMap (parameterNotFoundAction Allow)")
             return
@@ -231,30 +229,3 @@ class Matching:
         span = self.plan.slices[index]
         outdated = self.under.written and meets(self.under.written, parts_of(policy.conditions_read))
         return None if span is None or outdated else self._answers[span]
-
-    def _params(self, policy: CompiledPolicy) -> list[Params | None]:
-        """Return the policy's params objects; ``[None]`` for a policy without params, empty if no ConfigMap is found.
-
-        Raises:
-            SetUpError: params are missing and parameterNotFoundAction is Deny.
-        """
-        reference = policy.source.spec.param_ref
-        if reference is None:
-            return [None]
-        config_maps = self.under.snapshot.facts.config_maps
-        namespace = reference.namespace or self.under.request.namespace
-        found: list[Params | None]
-        if reference.name is not None:
-            one = config_maps.get((namespace, reference.name))
-            found = [] if one is None else [one]
-        else:
-            selector = reference.selector or {}
-            found = [
-                config_map
-                for (where, _), config_map in sorted(config_maps.items(), key=lambda item: item[0])
-                if where == namespace and label_selector_matches(selector, pods.labels(config_map))
-            ]
-        if not found and reference.parameter_not_found_action == "Deny":
-            wanted = reference.name or "that the selector selects"
-            raise SetUpError(f"params: no ConfigMap {wanted} in namespace {namespace}")
-        return found

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..conventions import Conventions
-from ..kube.selector import node_selector_matches, tolerated
+from ..kube.selector import NodeRequirements, tolerated
 from ..topology.index import Need, NodeSelection, TopologyIndex
 from ..topology.need import NODE_NAME_FIELD
 from ..topology.node import Node
@@ -59,19 +59,16 @@ class ReachableCluster:
     def _preferred(self, names: tuple[str, ...], spec: Mapping[str, Any]) -> tuple[str, ...]:
         affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
         weighted = affinity.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        wanted = [(item.get("weight") or 0, NodeRequirements([item.get("preference") or {}])) for item in weighted]
         scores = {
             name: sum(
-                item.get("weight") or 0
-                for item in weighted
-                if node_selector_matches(
-                    [item.get("preference") or {}], self._nodes[name].labels, {NODE_NAME_FIELD: name}
-                )
+                weight for weight, each in wanted if each.match(self._nodes[name].labels, {NODE_NAME_FIELD: name})
             )
             for name in names
         }
         best = max(scores.values(), default=0)
-        wanted = tuple(name for name in names if scores[name] == best)
-        return wanted if best > 0 and len(wanted) < len(names) else ()
+        preferred = tuple(name for name in names if scores[name] == best)
+        return preferred if best > 0 and len(preferred) < len(names) else ()
 
 
 def _admits(node: Node, tolerations: Iterable[Mapping[str, Any]]) -> bool:

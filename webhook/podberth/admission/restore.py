@@ -38,7 +38,7 @@ def restored(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
     found = record.find(request.old_object, request.namespace, snapshot.sealer)
     # The record comes with the pod: a name in it that no policy has must not get into metrics and logs.
     names = {policy.name for policy in snapshot.policies}
-    phrases = restore(draft, request.old_object, found.record)
+    phrases = restore(draft, request.old_object, found.lasting)
     decisions = tuple(Decision(policy, "restore", text) for policy, text in phrases if policy in names)
     return answering.of_patch(request, decisions, draft.patch())
 

@@ -31,6 +31,7 @@ from ..topology.index import TopologyIndex
 from ..topology.need import Need
 from ..workload.systems import JOINED
 from .forecast import forecasts
+from .params import KnownParams
 from .recall import Footprint, Recall, footprint, read_of_pod
 from .review import AdmissionRequest
 
@@ -95,16 +96,19 @@ class Snapshot:
     """The owners of gangs, by uid: those of the cluster and those in ``predicted``."""
     devices: KnownDevices = field(init=False, repr=False, compare=False)
     """The device requests of claims and of the policies' claim templates, and the resources of DeviceClasses."""
+    params: KnownParams = field(init=False, repr=False, compare=False)
+    """The params objects of the policies, among the ConfigMaps of ``facts``."""
     plans: dict[tuple[Phase, Route], Plan] = field(default_factory=dict, init=False, repr=False, compare=False)
     """The plans made so far; there is at most one for each phase, operation and resource of reviews."""
     recall: Recall = field(default_factory=Recall, init=False, repr=False, compare=False)
     """The cached answers of policies."""
 
     def __post_init__(self) -> None:
-        """Compute the fields ``owners`` and ``devices`` from the facts and the policies."""
+        """Compute the fields ``owners``, ``devices`` and ``params`` from the facts and the policies."""
         # A cluster may have tens of thousands of owners. They are not copied to add the few of one workload.
         owners = ChainMap(cast("dict[str, Any]", self.predicted), *_layers(self.facts.owners))
         object.__setattr__(self, "owners", owners if self.predicted else self.facts.owners)
+        object.__setattr__(self, "params", KnownParams(self.facts.config_maps))
         object.__setattr__(self, "devices", replace(self.facts.devices, declared=self.declared))
 
     def at(self, now: datetime) -> "Snapshot":

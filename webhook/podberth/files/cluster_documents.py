@@ -11,7 +11,6 @@ from ..errors import PolicyError, Problem, TopologyError
 from ..facts.object_kinds import Document
 from ..facts.trim import IsParam
 from ..kube.documents import load_documents
-from ..kube.selector import label_selector_matches
 from ..policy.model import GPUPolicy
 from ..policy.parse import parse_policies
 from .library import shipped
@@ -63,9 +62,7 @@ def params_of(directory: Path | None) -> IsParam:
         return any(
             reference.namespace in {None, namespace}
             and (
-                reference.name == name
-                if reference.name is not None
-                else label_selector_matches(reference.selector or {}, labels)
+                reference.name == name if reference.label_selector is None else reference.label_selector.matches(labels)
             )
             for reference in references
         )

@@ -38,11 +38,9 @@ class LabelRequirements:
 
     def __init__(self, selector: Mapping[str, Any] | None) -> None:
         """Prepare a selector; a later change of it has no effect."""
-        self._wanted = tuple(((selector or {}).get("matchLabels") or {}).items())
-        self._expressions = [
-            {**each, "values": frozenset(each.get("values") or ())}
-            for each in (selector or {}).get("matchExpressions") or ()
-        ]
+        prepared = _with_sets(selector or {})
+        self._wanted = tuple((prepared.get("matchLabels") or {}).items())
+        self._expressions = prepared["matchExpressions"]
         self._selects = selector is not None and not any(e.get("operator") in _ORDERING for e in self._expressions)
 
     def match(self, labels: Mapping[str, str]) -> bool:
@@ -57,6 +55,32 @@ class LabelRequirements:
             if not _matches(expression, labels):
                 return False
         return self._selects
+
+
+class NodeRequirements:
+    """A list of nodeSelectorTerms that is compared with many nodes (see ``node_selector_matches``).
+
+    The time for one requirement on labels does not depend on the number of its values.
+    """
+
+    def __init__(self, terms: Iterable[Mapping[str, Any]]) -> None:
+        """Prepare the terms; a later change of them has no effect."""
+        self._terms = [_with_sets(term) for term in terms]
+
+    def match(self, labels: Mapping[str, str], fields: Mapping[str, str]) -> bool:
+        """Return whether any of the terms selects a node."""
+        return node_selector_matches(self._terms, labels, fields)
+
+
+def _with_sets(selector: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a selector or a nodeSelectorTerm whose values of In and NotIn are sets. Gt and Lt count their values."""
+    return {
+        **selector,
+        "matchExpressions": [
+            {**each, "values": frozenset(each.get("values") or ())} if each.get("operator") in _SETS else each
+            for each in selector.get("matchExpressions") or ()
+        ],
+    }
 
 
 def node_selector_matches(
@@ -148,6 +172,7 @@ def _matches(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
     return False
 
 
+_SETS: Final = frozenset({"In", "NotIn"})
 _ORDERING: Final = frozenset({"Gt", "Lt"})  # of node selectors only
 
 

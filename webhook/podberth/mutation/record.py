@@ -34,7 +34,7 @@ class Found:
     there: bool = False
     """Whether the pod has the record annotation."""
     sent: bool | None = False
-    """Whether the client sent the annotation with the pod; False if podberth wrote it in this request, None if
+    """Whether a client sent the annotation, with the pod or in a later update; False if podberth wrote it, None if
     unknown."""
     text: str = ""
     """The record as sealed text, without the seal; empty if podberth did not seal it for this pod."""
@@ -51,6 +51,15 @@ class Found:
         https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/#reinvocation-policy
         """
         return self.record if self.sent is False else {}
+
+    @property
+    def lasting(self) -> Record:
+        """The record of a pod that exists, unless a client wrote the annotation after the pod's creation; else empty.
+
+        In an update the API server notes the annotations that the request changes, and those that a server-side apply
+        states. So the record of a sibling (a pod with the same generateName) is named, and podberth's own is not.
+        """
+        return {} if self.sent else self.record
 
 
 _NONE = Found()

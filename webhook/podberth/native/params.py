@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..kube.namespaces import with_name_label
-from ..kube.selector import label_selector_matches
 from ..kube.unchecked import mapping_at, text_at
 from .model import AnyParamKind, BindingParamRef
 from .resources import ResourceKind, Resources
@@ -73,4 +72,4 @@ def _is_meant(reference: BindingParamRef, name: str, document: Document) -> bool
     if reference.label_selector is None:
         return name == reference.name
     labels = {key: str(value) for key, value in mapping_at(document, "metadata", "labels").items()}
-    return label_selector_matches(reference.label_selector.document, labels)
+    return reference.label_selector.matches(labels)

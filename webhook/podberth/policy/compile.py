@@ -38,6 +38,13 @@ OF_GPU_POLICIES: Final = Names()
 
 LATE: Final = "not compiled: the time for compiling was over; make the policies smaller, or try again"
 
+# The time for one more params object that is not part of the expressions' price.
+_EVALUATION_MICROSECONDS: Final = 500
+"""The time for a ConfigMap of 500 KB, beside an expression that reads one value."""
+_POD_MICROSECONDS: Final = 10_000
+"""The time for the conversion of a pod with 190 containers of 44 environment variables each."""
+_WHOLE_OBJECTS: Final = frozenset({"object", "oldObject"})
+
 _WORD = re.compile(r"\w+")
 _FACT = re.compile(r"(gpu)\.(count|perContainer|kind|vendor|memoryMiB)|(gang)\.(name|size|index|source|system)")
 _SNAPSHOT_NAMES = frozenset({"topology", "mig", "namespaceObject", "params"})
@@ -231,6 +238,17 @@ class CompiledPolicy:
             total_of(cost for path, each in self._priced if path[0] in phase for cost in _costs(path, each).values())
             for phase in phases
         )
+
+    @cached_property
+    def most_params(self) -> int:
+        """The maximum number of params objects of a selector: with all of them the policy costs what one may cost.
+
+        The engine converts what an expression reads of the pod again for each params object.
+        """
+        cost = self.cost_microseconds + _EVALUATION_MICROSECONDS
+        if any(path[0] in _WHOLE_OBJECTS for _, each in self._priced for path in each.reads):
+            cost += _POD_MICROSECONDS
+        return max(1, int(MAX_MICROSECONDS // cost))
 
     def check(self, late: Late, *, priced: bool = True) -> tuple[Problem, ...]:
         """Compile all expressions and compute their cost; return the policy's problems, empty if there are none.
