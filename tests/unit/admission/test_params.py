@@ -118,5 +118,6 @@ def test_a_policy_that_reads_the_pod_is_charged_for_its_conversion_with_each_par
 def test_a_selector_is_compared_with_the_config_maps_of_a_namespace_once_for_a_snapshot() -> None:
     state = selecting(3)
     requests = [decode_review(review(gpu_pod(), namespace=namespace)) for namespace in ("default", "other", "third")]
-    counted = calls(lambda: [decide.validate(each, state) for each in requests])
+    states = (state, state.with_owners({}), state.with_topology(state.topology), state.with_workloads(state.facts))
+    counted = calls(lambda: [decide.validate(each, of) for each in requests for of in states])
     assert counted[label_selector_matches.__code__] == 4  # the three, and the one that is not selected

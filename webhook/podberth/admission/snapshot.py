@@ -151,6 +151,8 @@ class Snapshot:
 
     def _planned(self, known: "Snapshot") -> "Snapshot":
         object.__setattr__(known, "plans", self.plans)
+        if known.facts.config_maps is self.facts.config_maps:
+            object.__setattr__(known, "params", self.params)
         return known
 
     def with_topology(self, topology: TopologyIndex) -> "Snapshot":
