@@ -36,7 +36,7 @@ _FURTHER: Final = re.compile(r" \(.*\)$")
 
 
 class Counted(NamedTuple):
-    """The gang of a workload: a hand count's or podberth's. A number is ``unknown`` where nobody can tell it."""
+    """The gang of a workload: a hand count's or podberth's. A number is ``unknown`` if it is not known."""
 
     names: tuple[str, ...]
     """The names that the gang of a pod may have; empty: the pods are no gang."""
