@@ -4,8 +4,10 @@
     .venv/bin/python tools/judge_findings.py FOLDER --topology mixed.yaml    # another run for each, findings joined
 
 FOLDER holds the manifests of tests/precision/manifests.tsv as OWNER+NAME/PATH; tests/precision/README.md says how to
-get them, and what the sets are that ``--set`` chooses from. Each finding is printed with its document and its verdict,
-or ``new`` where nobody has judged it; then the counts of each policy. Exits with 1 if a finding is new or wrong.
+get them, and what the sets are that ``--set`` chooses from. Each finding is printed with its document, its topologies
+and its verdict, or ``new`` where nobody has judged it. ``lost`` is a finding that was judged useful, is not recorded as
+gone, and does not come any more on a manifest that FOLDER holds. Then the counts of each policy. Exits with 1 if a
+finding is new, wrong or lost.
 """
 
 import argparse
@@ -13,14 +15,16 @@ import json
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).parents[1]
 JUDGEMENTS: Final = ROOT / "tests/precision/judgements.jsonl"
 MANIFESTS: Final = ROOT / "tests/precision/manifests.tsv"
-VERDICTS: Final = ("useful", "noise", "wrong", "new")
+VERDICTS: Final = ("useful", "noise", "wrong", "new", "lost")
+WITHOUT: Final = "none"
+"""The topology of a run without nodes."""
 
 
 class Found(NamedTuple):
@@ -33,25 +37,38 @@ class Found(NamedTuple):
     message: str
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+class Judgement(NamedTuple):
+    """A person's verdict about a finding.
+
+    ``state`` is ``current``, ``gone`` (the field ``gone`` has the reason), or ``unchecked``: not compared since then.
+    ``topologies`` are the runs that the finding is expected in; empty: not recorded.
+    """
+
+    verdict: str
+    state: str
+    topologies: frozenset[str]
+
+
+def main(arguments: Sequence[str] | None = None, judgements: Path = JUDGEMENTS, manifests: Path = MANIFESTS) -> int:
     """Check, print and count."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, metavar="FOLDER")
-    parser.add_argument("--topology", type=Path, action="append", default=[], metavar="FILE")
-    parser.add_argument("--policy", help="only the findings of this policy")
-    parser.add_argument("--set", choices=sorted(set(sets(MANIFESTS).values())), help="only the manifests of this set")
-    options = parser.parse_args(arguments)
-    chosen = {place for place, name in sets(MANIFESTS).items() if options.set in {None, name}}
-    judged = verdicts(JUDGEMENTS)
-    found = sorted({each for topology in options.topology or [None] for each in findings(options.folder, topology)})
-    listed = [each for each in found if options.set is None or (each.repository, each.path) in chosen]
-    wanted = [each for each in listed if options.policy in {None, each.policy}]
+    options = _options(arguments, manifests)
+    chosen = {place for place, name in sets(manifests).items() if options.set in {None, name}}
+    judged = verdicts(judgements)
+    found: dict[Found, set[str]] = {}
+    for topology in options.topology or [None]:
+        for each in findings(options.folder, topology):
+            found.setdefault(each, set()).add(run_name(topology))
+    runs = {run_name(topology) for topology in options.topology or [None]}
+    missing = lost(judged, found, options.folder, runs)
+    printed = {each: verdict_of(each, judged) for each in found} | dict.fromkeys(missing, "lost")
+    listed = {each for each in printed if options.set is None or (each.repository, each.path) in chosen}
+    wanted = sorted(each for each in listed if options.policy in {None, each.policy})
     for each in wanted:
-        where = f"{each.repository} {each.path} {each.document}"
-        print(f"{judged.get(each, 'new'):6} {each.policy or '-'}: {each.message}\n       {where}")
-    counts = Counter((each.policy, judged.get(each, "new")) for each in wanted)
+        where = f"{each.repository} {each.path} {each.document} ({', '.join(sorted(found.get(each, runs)))})"
+        print(f"{printed[each]:6} {each.policy or '-'}: {each.message}\n       {where}")
+    counts = Counter((each.policy, printed[each]) for each in wanted)
     print(*table(counts), sep="\n")
-    return 1 if any(counts[each] for each in counts if each[1] in {"wrong", "new"}) else 0
+    return 1 if any(verdict in {"wrong", "new", "lost"} for _, verdict in counts) else 0
 
 
 def sets(file: Path) -> dict[tuple[str, str], str]:
@@ -60,10 +77,39 @@ def sets(file: Path) -> dict[tuple[str, str], str]:
     return {(repository, path): name for repository, _, path, _, name in rows}
 
 
-def verdicts(file: Path) -> dict[Found, str]:
-    """Return the verdict of each finding that a person has judged."""
+def verdicts(file: Path) -> dict[Found, Judgement]:
+    """Return each finding that a person has judged, with the verdict."""
     entries = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
-    return {Found(*(each[field] for field in Found._fields)): each["verdict"] for each in entries}
+    return {
+        Found(*(each[field] for field in Found._fields)): Judgement(
+            each["verdict"], each["state"], frozenset(each.get("topologies", []))
+        )
+        for each in entries
+    }
+
+
+def verdict_of(found: Found, judged: Mapping[Found, Judgement]) -> str:
+    """Return the verdict about a finding; ``new`` if there is none."""
+    return judged[found].verdict if found in judged else "new"
+
+
+def run_name(topology: Path | None) -> str:
+    """Return the name of a run: ``mixed`` for topology-mixed.yaml, ``none`` without nodes."""
+    return topology.stem.removeprefix("topology-") if topology else WITHOUT
+
+
+def lost(judged: Mapping[Found, Judgement], found: Collection[Found], folder: Path, runs: set[str]) -> set[Found]:
+    """Return the useful findings that these runs should have and lack.
+
+    A finding whose manifest is not in the folder is not lost, nor one of topologies that were not run.
+    """
+    return {
+        each
+        for each, judgement in judged.items()
+        if each not in found and judgement.verdict == "useful" and judgement.state != "gone"
+        if not judgement.topologies or judgement.topologies & runs
+        if (folder / each.repository.replace("/", "+", 1) / each.path).is_file()
+    }
 
 
 def findings(folder: Path, topology: Path | None) -> Iterator[Found]:
@@ -88,6 +134,17 @@ def table(counts: Counter[tuple[str, str]]) -> Iterator[str]:
         yield f"| {policy or 'of no policy'} | {cells} |"
     cells = " | ".join(str(sum(n for (_, each), n in counts.items() if each == verdict)) for verdict in VERDICTS)
     yield f"| all | {cells} |"
+
+
+def _options(arguments: Sequence[str] | None, manifests: Path) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, metavar="FOLDER")
+    parser.add_argument("--topology", type=Path, action="append", default=[], metavar="FILE", help="'none': no nodes")
+    parser.add_argument("--policy", help="only the findings of this policy")
+    parser.add_argument("--set", choices=sorted(set(sets(manifests).values())), help="only the manifests of this set")
+    options = parser.parse_args(arguments)
+    options.topology = [None if str(each) == WITHOUT else each for each in options.topology]
+    return options
 
 
 if __name__ == "__main__":

@@ -1,8 +1,23 @@
 import json
 from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-from judge_findings import JUDGEMENTS, MANIFESTS, ROOT, VERDICTS, Found, sets, table, verdicts
+from judge_findings import (
+    JUDGEMENTS,
+    MANIFESTS,
+    ROOT,
+    VERDICTS,
+    Found,
+    Judgement,
+    findings,
+    lost,
+    main,
+    sets,
+    table,
+    verdicts,
+)
 
 ENTRIES = [json.loads(line) for line in JUDGEMENTS.read_text(encoding="utf-8").splitlines()]
 LISTED = {
@@ -18,6 +33,13 @@ def test_each_judgement_is_of_a_listed_manifest_and_has_its_reason() -> None:
     assert len(verdicts(JUDGEMENTS)) == len(ENTRIES), "no finding is judged twice"
 
 
+def test_each_judgement_has_its_set_and_its_state() -> None:
+    sets_of = sets(MANIFESTS)
+    assert all(each["set"] == sets_of[each["repository"], each["path"]] for each in ENTRIES)
+    assert {each["state"] for each in ENTRIES} <= {"current", "gone", "unchecked"}
+    assert all(bool(each.get("gone")) == (each["state"] == "gone") for each in ENTRIES)
+
+
 @pytest.mark.parametrize("line", GANGS, ids=range(len(GANGS)))
 def test_each_gang_is_of_a_listed_manifest_and_counts_its_roles(line: str) -> None:
     gang = json.loads(line)
@@ -30,17 +52,17 @@ def test_each_gang_is_of_a_listed_manifest_and_counts_its_roles(line: str) -> No
 
 def test_no_repository_is_in_two_sets() -> None:
     found = Counter(name for _, name in {(repository, name) for (repository, _), name in sets(MANIFESTS).items()})
-    assert found.keys() == {"first", "unseen", "second", "third", "fourth"}
+    assert found.keys() == {"first", "unseen", "second", "third", "fourth", "fifth"}
     assert found.total() == len({repository for repository, _ in sets(MANIFESTS)})
 
 
 def test_findings_are_counted_by_policy_and_verdict() -> None:
     counts = Counter({("a", "useful"): 2, ("a", "new"): 1, ("", "wrong"): 1})
     assert list(table(counts)) == [
-        "\n| policy | useful | noise | wrong | new |\n|---|---|---|---|---|",
-        "| of no policy | 0 | 0 | 1 | 0 |",
-        "| a | 2 | 0 | 0 | 1 |",
-        "| all | 2 | 0 | 1 | 1 |",
+        "\n| policy | useful | noise | wrong | new | lost |\n|---|---|---|---|---|---|",
+        "| of no policy | 0 | 0 | 1 | 0 | 0 |",
+        "| a | 2 | 0 | 0 | 1 | 0 |",
+        "| all | 2 | 0 | 1 | 1 | 0 |",
     ]
 
 
@@ -48,5 +70,95 @@ def test_a_finding_is_known_by_its_place_and_its_words() -> None:
     first = ENTRIES[0]
     known = verdicts(JUDGEMENTS)
     found = Found(*(first[field] for field in Found._fields))
-    assert known[found] == first["verdict"]
+    assert known[found].verdict == first["verdict"]
     assert found._replace(message="other words") not in known
+
+
+POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: a}
+spec:
+  containers:
+  - {name: c, image: i, resources: {limits: {cpu: 1}}, imagee: x}
+"""
+
+
+class Small(NamedTuple):
+    """A folder of one manifest, its list, and a file for its judgements."""
+
+    folder: Path
+    manifest: Path
+    judgements: Path
+    listed: Path
+
+    def judge(self, **entry: str) -> None:
+        """Record one judgement about the one finding."""
+        found = next(findings(self.folder, None))
+        line = {**found._asdict(), "commit": "c", "set": "first", "state": "current", "why": "y", **entry}
+        self.judgements.write_text(json.dumps(line) + "\n", encoding="utf-8")
+
+    def run(self, *arguments: str) -> int:
+        return main([str(self.folder), *arguments], self.judgements, self.listed)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Small:
+    manifest = tmp_path / "manifests/owner+name/k8s/pod.yaml"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text(POD, encoding="utf-8")
+    made = Small(tmp_path / "manifests", manifest, tmp_path / "judgements.jsonl", tmp_path / "manifests.tsv")
+    made.judgements.touch()
+    rows = ["repository\tcommit\tpath\tkinds\tset", "owner/name\tc\tk8s/pod.yaml\tPod\tfirst"]
+    made.listed.write_text("\n".join(rows), encoding="utf-8")
+    return made
+
+
+def test_a_finding_that_nobody_has_judged_is_new(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    assert small.run("--topology", "none") == 1
+    assert capsys.readouterr().out.startswith("new    -: got imagee")
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("useful", 0), ("noise", 0), ("wrong", 1)])
+def test_a_judged_finding_fails_the_command_only_if_it_is_wrong(small: Small, verdict: str, code: int) -> None:
+    small.judge(verdict=verdict)
+    assert small.run() == code
+
+
+def test_a_useful_finding_that_does_not_come_is_lost(small: Small, capsys: pytest.CaptureFixture[str]) -> None:
+    small.judge(verdict="useful")
+    small.manifest.write_text(POD.replace(", imagee: x", ""), encoding="utf-8")
+    assert small.run() == 1
+    assert capsys.readouterr().out.startswith("lost   -: got imagee")
+
+
+@pytest.mark.parametrize(
+    "entry", [{"verdict": "noise"}, {"verdict": "useful", "state": "gone", "gone": "the field is known now"}]
+)
+def test_noise_and_what_is_recorded_as_gone_are_not_lost(small: Small, entry: dict[str, str]) -> None:
+    small.judge(**entry)
+    small.manifest.write_text(POD.replace(", imagee: x", ""), encoding="utf-8")
+    assert small.run() == 0
+
+
+def test_a_finding_on_a_manifest_that_the_folder_lacks_is_not_lost(small: Small) -> None:
+    small.judge(verdict="useful")
+    small.manifest.unlink()
+    small.manifest.with_name("other.yaml").write_text(POD.replace(", imagee: x", ""), encoding="utf-8")
+    assert small.run() == 0
+
+
+def test_a_finding_of_another_topology_is_not_lost(tmp_path: Path) -> None:
+    (tmp_path / "o+r").mkdir()
+    (tmp_path / "o+r/p.yaml").touch()
+    found = Found("o/r", "p.yaml", "Pod/a", "x", "m")
+    judged = {found: Judgement("useful", "current", frozenset({"mig"}))}
+    assert lost(judged, {}, tmp_path, {"none", "mixed"}) == set()
+    assert lost(judged, {}, tmp_path, {"none", "mig"}) == {found}
+
+
+@pytest.mark.parametrize("name", ["mixed", "gke", "mig", "gb200", "cpu"])
+def test_each_topology_of_the_judgements_is_one(name: str, tmp_path: Path) -> None:
+    (tmp_path / "o+r").mkdir()
+    (tmp_path / "o+r/p.yaml").write_text(POD, encoding="utf-8")
+    assert len(list(findings(tmp_path, ROOT / f"tests/precision/topology-{name}.yaml"))) == 1
