@@ -12,7 +12,7 @@ from podberth.admission.outcome import Outcome
 from podberth.admission.review import decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.cel.cost import MAX_MICROSECONDS
-from podberth.kube.selector import label_selector_matches
+from podberth.kube.selector import LabelRequirements
 from snapshots import policy, snapshot
 
 REFERENCE = {"selector": {}, "namespace": "params", "parameterNotFoundAction": "Allow"}
@@ -120,4 +120,4 @@ def test_a_selector_is_compared_with_the_config_maps_of_a_namespace_once_for_a_s
     requests = [decode_review(review(gpu_pod(), namespace=namespace)) for namespace in ("default", "other", "third")]
     states = (state, state.with_owners({}), state.with_topology(state.topology), state.with_workloads(state.facts))
     counted = calls(lambda: [decide.validate(each, of) for each in requests for of in states])
-    assert counted[label_selector_matches.__code__] == 4  # the three, and the one that is not selected
+    assert counted[LabelRequirements.match.__code__] == 4  # the three, and the one that is not selected
