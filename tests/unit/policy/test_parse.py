@@ -85,6 +85,18 @@ def test_what_the_reader_of_yaml_finds_is_reported_too() -> None:
     assert problems_of("a: [\n") == ["a.yaml:2:1: this is no YAML: did not find expected node content; got the end"]
 
 
+def test_an_expression_that_yaml_reads_as_a_tag_is_to_be_quoted() -> None:
+    condition = "matchConditions:\n  - name: a\n    expression: !has(object.spec.x)\n"
+    tagged = GOOD.replace("mutations:", f"{condition}  mutations:")
+
+    assert problems_of(tagged) == [
+        (
+            "a.yaml:7:17 spec.matchConditions[0].expression: YAML reads !has(object.spec.x) as a tag; "
+            "put the whole expression into quotes"
+        )
+    ]
+
+
 def test_a_policy_with_a_problem_is_left_out_and_the_others_stay() -> None:
     parsed = parse_policies([("a.yaml", GOOD), ("b.yaml", GOOD.replace("good", "bad").replace("when", "wen"))])
     assert [each.policy.name for each in parsed.policies] == ["good"]

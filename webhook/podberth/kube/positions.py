@@ -72,6 +72,8 @@ class Place:
     style: str = ""
     """The quoting of a scalar: ``'``, ``"``, ``|``, ``>``, or empty for a plain scalar. ``{`` for a collection in flow
     style."""
+    tag: str = ""
+    """The tag, such as ``!x``; empty if there is none."""
     value: str | None = None
     """The value of a scalar that is a string; else None."""
     parts: dict[str | int, PlacedPart] = field(default_factory=dict)
@@ -176,6 +178,11 @@ class Positions:
         """Return where the value at ``path`` starts; if it is absent, where the key of its nearest parent starts."""
         here, missing, key = self._find(path)
         return key if missing else here.position
+
+    def tag(self, path: Path) -> str:
+        """Return the tag of the value at ``path``; empty if it has none, or is absent."""
+        here, missing, _ = self._find(path)
+        return "" if missing else here.tag
 
     def key(self, path: Path) -> Position:
         """Return where the last key or list item of ``path`` starts; if absent, where its nearest parent's key does."""

@@ -24,6 +24,8 @@ from .wording import explain, shown
 MAX_PROBLEMS = 50
 _EMPTY: Final = f"got no document, want a {POLICY_KIND}, or params; delete the file to remove its policies"
 
+_LONGEST_TAG: Final = 80
+
 _Document = TypeVar("_Document", GPUPolicy, GPUPolicyException)
 
 
@@ -174,9 +176,11 @@ class _Reader:
         try:
             return model.model_validate(content)
         except ValidationError as error:
-            self.problems += [
-                positions.problem(file, path, message, of_key=of_key) for path, of_key, message in explain(error, model)
-            ]
+            for path, of_key, message in explain(error, model):
+                tag = "" if of_key else positions.tag(path)
+                if tag.startswith("!"):
+                    message = f"YAML reads {tag:.{_LONGEST_TAG}} as a tag; put the whole expression into quotes"
+                self.problems.append(positions.problem(file, path, message, of_key=of_key))
             return None
 
     def _read_params(self, file: str, content: dict[str, Any], positions: Positions) -> None:
