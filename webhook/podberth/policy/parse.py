@@ -178,9 +178,9 @@ class _Reader:
         except ValidationError as error:
             for path, of_key, message in explain(error, model):
                 tag = "" if of_key else positions.tag(path)
-                if tag.startswith("!"):
-                    message = f"YAML reads {tag:.{_LONGEST_TAG}} as a tag; put the whole expression into quotes"
-                self.problems.append(positions.problem(file, path, message, of_key=of_key))
+                told = f"YAML reads {tag:.{_LONGEST_TAG}} as a tag; put the whole expression into quotes"
+                said = told if tag.startswith("!") else message
+                self.problems.append(positions.problem(file, path, said, of_key=of_key))
             return None
 
     def _read_params(self, file: str, content: dict[str, Any], positions: Positions) -> None:
