@@ -81,7 +81,11 @@ def _library(
     tested: set[str],
 ) -> Library:
     parsed = parse_policies(texts)
-    compiled, problems = compile_policies(parsed.policies, environment)
+    enabled = [each for each in parsed.policies if not each.policy.spec.disabled]
+    disabled = [each for each in parsed.policies if each.policy.spec.disabled]
+    compiled, problems = compile_policies(enabled, environment)
+    # podberth does not compile them, so any policy can be switched off; what compiles is looked at.
+    switched_off, _ = compile_policies(disabled, environment)
     _, of_exceptions = compile_exceptions(parsed.exceptions, environment)
     by_name = {each.policy.name: each for each in parsed.policies}
     policies = tuple(
@@ -91,7 +95,7 @@ def _library(
             environment=environment,
             tested=_folder(by_name[each.name].file) in tested,
         )
-        for each in compiled
+        for each in (*compiled, *switched_off)
     )
     return Library(policies=policies, problems=(*parsed.problems, *problems, *of_exceptions), params=parsed.params)
 

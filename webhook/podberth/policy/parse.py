@@ -178,8 +178,8 @@ class _Reader:
         except ValidationError as error:
             for path, of_key, message in explain(error, model):
                 tag = "" if of_key else positions.tag(path)
-                told = f"YAML reads {tag:.{_LONGEST_TAG}} as a tag; put the whole expression into quotes"
-                said = told if tag.startswith("!") else message
+                advice = f"YAML reads {tag:.{_LONGEST_TAG}} as a tag; put the whole expression into quotes"
+                said = advice if tag.startswith("!") else message
                 self.problems.append(positions.problem(file, path, said, of_key=of_key))
             return None
 

@@ -33,9 +33,10 @@ def check(library: Library) -> Iterator[Problem]:
         for leaf in mutation.leaves if mutation.source.concern == "topology" else ():
             place, tree = mutation.placed(leaf)
             for level in _results(tree) if leaf.name == "level" else ():
-                if level.value not in ("", *known):
-                    meant = did_you_mean(str(level.value), sorted(known)) or "; want a label key of the nodes"
-                    yield mutation.policy.within(place, level, f"no known node has the label {level.value}{meant}")
+                key = str(level.value)
+                if key not in ("", *known):
+                    meant = did_you_mean(key, sorted(known)) or "; want a label key of the nodes"
+                    yield mutation.policy.within(place, level, f"no known node has the label {key}{meant}")
 
 
 def _results(tree: Tree) -> Iterator[Literal]:
