@@ -179,10 +179,14 @@ class Positions:
         here, missing, key = self._find(path)
         return key if missing else here.position
 
-    def tag(self, path: Path) -> str:
-        """Return the tag of the value at ``path``; empty if it has none, or is absent."""
-        here, missing, _ = self._find(path)
-        return "" if missing else here.tag
+    def tagged(self) -> Iterator[tuple[Path, str]]:
+        """Yield the paths of the values with a tag of their own, such as ``!x``, each with the tag."""
+        waiting: list[tuple[Path, Place]] = [((), self.root)]
+        while waiting:
+            path, place = waiting.pop()
+            if place.tag.startswith("!"):
+                yield path, place.tag
+            waiting += [((*path, step), part.place) for step, part in place.parts.items()]
 
     def key(self, path: Path) -> Position:
         """Return where the last key or list item of ``path`` starts; if absent, where its nearest parent's key does."""
