@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
+from broken_policies import BROKEN, CLAIMING, CONDITION, JUDGED, KIND, MUTATION, REFERENCE, RULE, declaring
 from controlplane.cluster import ControlPlane
 from controlplane.wait import wait_for
 from pages import ROOT
 from podberth.kube.documents import load_documents
 from podberth.policy.model import GPUPolicy
 from podberth.policy.parse import parse_policies
-
-from .broken_policies import BROKEN, CLAIMING, CONDITION, JUDGED, KIND, MUTATION, REFERENCE, RULE, declaring
 
 PATH = "/apis/podberth.io/v1alpha1/gpupolicies"
 STRICT = f"{PATH}?fieldValidation=Strict&dryRun=All"

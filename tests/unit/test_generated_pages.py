@@ -46,7 +46,8 @@ def test_lint_has_the_flags_and_the_classes_that_the_page_has(capsys: pytest.Cap
     assert main(["lint", "--help"]) == 0
     printed = capsys.readouterr().out
     documented = [cell.split()[0] for cell in rows(page("docs/lint.md")) if cell.startswith("-")]
-    assert {"--topology", "-o", "--level", "--fail-on", "--costs"} == set(documented)
+    shared = {"--topology", "--conventions", "--pod-schema"}
+    assert shared | {"-o", "--level", "--fail-on", "--costs"} == set(documented)
     assert all(flag in printed for flag in documented)
     assert f"`cheap` below {CHEAP_BELOW // 1000} ms, `dear` from {EXPENSIVE_FROM // 1000} ms" in page("docs/lint.md")
 

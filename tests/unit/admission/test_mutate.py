@@ -109,6 +109,16 @@ def test_all_mutations_of_a_policy_apply_or_none() -> None:
     assert outcome.warnings[0].startswith("podberth broken: mutations[1]: no such key: no")
 
 
+def test_the_error_of_a_mutation_names_the_variable_that_failed() -> None:
+    variables = (
+        "  variables:\n  - {name: team, expression: \"object.metadata.labels['team']\"}\n"
+        "  - {name: prefix, expression: \"variables.team.split('-')[0]\"}"
+    )
+    known = snapshot(label("a", "variables.prefix", more=variables))
+
+    assert "mutations[0]: variables.team: no such key: team" in mutate(gpu_pod(labels={"app": "a"}), known).denial
+
+
 def test_a_policy_that_errors_denies_under_failure_policy_fail() -> None:
     broken = label("broken", "object.metadata.labels['no']")
     outcome = mutate(gpu_pod(labels={"app": "a"}), snapshot(broken))

@@ -32,6 +32,13 @@ def problems(environment: Environment, source: str, want: Want = Want.ANY) -> li
             "object.metadata.name.stratsWith('a')",
             "1:22: undeclared reference to 'stratsWith'; did you mean startsWith?",
         ),
+        ("gpu-batch", "1:1: gpu-batch is a subtraction of unknown names; if it is a text, quote it: \"'gpu-batch'\""),
+        (
+            "gpu.vendor == my-own-vendor",
+            "1:15: my-own-vendor is a subtraction of unknown names; if it is a text, quote it: 'my-own-vendor'",
+        ),
+        ("'x-batch' + batch", "1:13: undeclared reference to 'batch'; did you mean patch?"),
+        ("gpu.count-batch", "1:11: undeclared reference to 'batch'; did you mean patch?"),
         ("variables.nods.exist", "1:11: undeclared reference to 'variables.nods'; did you mean nodes?"),
         ("variables.zzz", "1:11: undeclared reference to 'variables.zzz'; declared before it: level, nodes"),
         ("variables.nodes.terns", "1:17: undefined field 'terns' in Nodes; did you mean terms?"),

@@ -7,6 +7,7 @@ from podberth.check.run import CheckSettings
 from podberth.checking.against import Gathered, LiveRequest, run_live
 from podberth.checking.run import Policies
 from podberth.facts.cluster import ClusterFacts
+from podberth.files.cluster_files import ClusterFiles
 from snapshots import policy
 
 SPEC = "  mutations: [{labels: {a: gang.name}}]"
@@ -17,7 +18,7 @@ def judging(*objects: str) -> tuple[dict[str, int], list[str], list[str]]:
     files = [(f"{name}.yaml", policy(name, SPEC, order=1)) for name in "ab"]
     texts = [(f"gpupolicy/{number}", text) for number, text in enumerate(objects)]
     policies = Policies(texts=files, problems=(), where="", objects=texts)
-    snapshot, parsed, problems = policies.load(ClusterFacts(), (), None, NOW)
+    snapshot, parsed, problems = policies.load(ClusterFacts(), (), ClusterFiles(), NOW)
     in_force = {each.name: each.source.spec.order for each in snapshot.policies}
     return in_force, sorted(each.policy.name for each in parsed.policies), [each.file for each in problems]
 
@@ -44,7 +45,7 @@ def test_a_broken_object_is_said_and_does_not_break_the_check(file: str, broken:
     texts = {file: policy("a", "  mutations: [{labels: {a: gang.nmae}}]"), "b.yaml": policy("b", SPEC)}
     objects = [each for each in texts.items() if each[0].startswith("gpupolicy/")]
     files = [each for each in texts.items() if each not in objects]
-    request = LiveRequest(settings=CheckSettings(), topology=None, conventions=None, as_if=())
+    request = LiveRequest(settings=CheckSettings(), topology=None, as_if=())
     policies = Policies(texts=files, problems=(), where="", objects=objects)
     done = run_live(request, policies, Gathered(files=[]))
     assert any(file in line and "nmae" in line for line in done.talk)

@@ -3,11 +3,11 @@ import json
 import os
 import tracemalloc
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 
 import pytest
 
+from newer_schema import newer_schema
 from podberth.errors import PolicyError, TopologyError, UsageError
 from podberth.files import loading
 from podberth.files.loading import FileSource, read_objects, read_pod_schema, read_policy_texts, read_topology
@@ -139,10 +139,7 @@ def test_a_snapshot_without_any_object_is_refused(tmp_path: Path, text: str) -> 
 def test_a_field_of_a_newer_cluster_is_known_from_its_own_schema(tmp_path: Path) -> None:
     policy = _POLICY.replace("NAME", "berth").replace("{a: \"'b'\"}", "{a: object.spec.berth}")
     _write(tmp_path / "policies" / "policy.yaml", policy)
-    packaged = resources.files("podberth.kube").joinpath("data", "pod-1.36.json").read_text()
-    schemas = json.loads(packaged.replace('"$ref":"', '"$ref":"#/components/schemas/'))
-    schemas["io.k8s.api.core.v1.PodSpec"]["properties"]["berth"] = {"type": "string"}
-    openapi = _write(tmp_path / "openapi.json", json.dumps({"components": {"schemas": schemas}}))
+    openapi = newer_schema(tmp_path)
 
     with pytest.raises(PolicyError, match="berth"):
         FileSource(tmp_path / "policies", None).load()

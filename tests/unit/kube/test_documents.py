@@ -90,7 +90,28 @@ def test_for_a_reader_that_wants_it_the_last_of_a_duplicate_key_counts() -> None
         ),
         (
             "a: 'é😀'\nb: \"\u2028\"\n\nc: d: e\n",
-            "f.yaml:4:5: this is no YAML: mapping values are not allowed in this context; got : e",
+            (
+                "f.yaml:4:5: this is no YAML: mapping values are not allowed in this context; got : e; "
+                "a text with ': ' in it needs quotes"
+            ),
+        ),
+        (
+            "a: {b: x ? y : z}\n",
+            (
+                "f.yaml:1:14: this is no YAML: did not find expected ',' or '}'; got : z}; "
+                "a text with ': ' in it needs quotes"
+            ),
+        ),
+        (
+            "a: 'b' + c\n",
+            "f.yaml:1:8: this is no YAML: did not find expected key; got + c; put the whole text into quotes",
+        ),
+        (
+            "a: !has(x) || y\n",
+            (
+                "f.yaml:1:13: this is no YAML: did not find expected comment or line break; got | y; "
+                "YAML reads !has(x) as a tag, put the whole text into quotes"
+            ),
         ),
         ("a:\n\tb: 1\n", "f.yaml:2:1: got a tab where YAML wants spaces; indent with spaces"),
         ("a: b\n  c: |\n\td\n", "f.yaml:2:4: this is no YAML: mapping values are not allowed in this context; got : |"),

@@ -275,11 +275,93 @@ def test_two_policies_that_write_one_value_are_a_warning(concern: str) -> None:
     assert found(f"{first}---\n{first.replace('p1', 'p2')}", "clash") == ()
 
 
-def test_a_limit_that_forgets_claims_is_a_note() -> None:
-    assert len(found(validates("gpu.count <= 8"), "forgotten-claims")) == 1
+def test_a_limit_that_forgets_claims_is_a_warning() -> None:
+    [finding] = found(validates("gpu.count <= 8"), "forgotten-claims")
+
+    assert str(finding.level) == "warning"
     assert found(validates("gpu.count <= 8 && gpu.kind != 'claim'"), "forgotten-claims") == ()
     for other in ("gpu.count == 8", "gpu.count > 0", "gpu.count < 9 || gang.known", "gpu.count > 8 ? false : true"):
         assert found(validates(other), "forgotten-claims") == ()
     assert found(validates("gpu.count <= 8 && !has(object.spec.resourceClaims)"), "forgotten-claims") == ()
     warns = validates("gpu.count <= 8").replace("[Deny]", "[Warn]")
     assert found(warns, "forgotten-claims") == ()
+
+
+SPOT = "tolerations: \"[{'key': 'example.com/spot', 'operator': 'Exists'}]\""
+AFFINITY = "nodeAffinity: {preferred: topology.nodes(gpu).preferredTerms, weight: 50}"
+
+
+@pytest.mark.parametrize(
+    "reader",
+    [
+        AFFINITY,
+        "tolerations: topology.nodes(gpu).tolerations",
+        "{when: topology.nodes(gpu).exist, labels: {a: gpu.kind}}",
+        'labels: {a: "mig.smallest(gpu.memoryMiB).resource"}',
+        "topology: {level: topology.narrowestLevel(gang), mode: preferred}",
+    ],
+)
+def test_a_question_for_nodes_beside_tolerations_that_the_answer_does_not_know(reader: str) -> None:
+    [finding] = found(spec(f"mutations:\n- {SPOT}\n- {reader}\n"), "split-policy")
+
+    assert finding.problem.where.startswith("spec.mutations[1]")
+    assert "mutations[0]" in finding.problem.message
+    assert finding.problem.message.endswith("put the tolerations into an earlier policy")
+
+
+def test_the_question_is_found_in_a_variable_and_so_are_the_tolerations() -> None:
+    variables = (
+        "variables:\n- {name: rows, expression: \"[{'key': 'example.com/spot', 'operator': 'Exists'}]\"}\n"
+        "- {name: nodes, expression: topology.nodes(gpu)}\n"
+    )
+    mutations = (
+        "mutations:\n- nodeAffinity: {preferred: variables.nodes.terms, weight: 5}\n- tolerations: variables.rows\n"
+    )
+    [finding] = found(spec(variables + mutations), "split-policy")
+
+    assert finding.problem.where == "spec.variables[1].expression"
+
+
+@pytest.mark.parametrize(
+    "mutations",
+    [
+        f"- tolerations: topology.nodes(gpu).tolerations\n- {AFFINITY}",
+        f"- tolerations: \"[{{'key': 'nvidia.com/gpu', 'operator': 'Exists'}}]\"\n- {AFFINITY}",
+        f"- tolerations: \"[{{'key': 'sku', 'operator': 'Equal', 'value': 'gpu'}}]\"\n- {AFFINITY}",
+        f"- {SPOT}\n- labels: {{a: \"topology.known && mig.known('1g.10gb') ? 'yes' : 'no'\"}}",
+        f"- {SPOT}\n  when: '!topology.nodes(gpu).exist'",
+        f"- {SPOT}\n  when: gpu.kind == 'mig'\n- {AFFINITY}\n  when: gpu.kind == 'whole'",
+        AFFINITY.join(("- ", "")),
+    ],
+)
+def test_a_question_that_no_toleration_of_the_policy_changes_is_left_alone(mutations: str) -> None:
+    assert found(spec(f"mutations:\n{mutations}\n"), "split-policy") == ()
+
+
+def test_a_question_of_a_validation_is_put_to_the_final_pod() -> None:
+    text = f"mutations:\n- {SPOT}\nvalidations:\n- {{expression: topology.nodes(gpu).exist, message: none}}\n{_DENIES}"
+
+    assert found(spec(text), "split-policy") == ()
+
+
+@pytest.mark.parametrize(
+    ("level", "advice"),
+    [
+        ("'topology.kubernetes.io/zones'", "did you mean topology.kubernetes.io/zone?"),
+        ("'example.com/rack'", "no known node has the label example.com/rack; want a label key of the nodes"),
+        ("gpu.count > 8 ? 'kubernetes.io/hostnam' : ''", "did you mean kubernetes.io/hostname?"),
+    ],
+)
+def test_a_level_that_no_node_has(level: str, advice: str) -> None:
+    text = mutates(f'topology: {{level: "{level}", mode: preferred}}')
+    [finding] = found(text, "unknown-level")
+
+    assert (advice in finding.problem.message, finding.problem.where) == (True, "spec.mutations[0].topology.level")
+    assert found(text, "unknown-level", nodes=False) == ()
+
+
+@pytest.mark.parametrize(
+    "level", ["''", "'ib.coreweave.cloud/leafgroup'", "'nvidia.com/gpu.product'", "topology.narrowestLevel(gang)"]
+)
+def test_a_level_that_a_node_or_the_conventions_have_is_left_alone(level: str) -> None:
+    assert found(mutates(f'topology: {{level: "{level}", mode: preferred}}'), "unknown-level") == ()

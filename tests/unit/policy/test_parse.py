@@ -1,3 +1,5 @@
+import pytest
+
 from podberth.errors import Problem
 from podberth.policy.parse import MAX_PROBLEMS, parse_policies
 
@@ -22,6 +24,7 @@ data: {mode: preferred}
 EXPRESSION = "want a CEL expression as a string"
 SUBDOMAIN = "lower-case letters, digits, '-' and '.', at most 253 characters"
 QUALIFIED = "[prefix/]name, the name of letters, digits, '-', '_' and '.', at most 63 characters"
+QUOTE = "and not as a part of the text; put the whole text into quotes"
 UNIQUE = "names are unique in all files together"
 
 
@@ -83,6 +86,23 @@ spec:
 
 def test_what_the_reader_of_yaml_finds_is_reported_too() -> None:
     assert problems_of("a: [\n") == ["a.yaml:2:1: this is no YAML: did not find expected node content; got the end"]
+
+
+@pytest.mark.parametrize(("text", "tag"), [("!has(object.spec.x)", "!has(object.spec.x)"), ("! gang.known", "!")])
+def test_an_expression_that_yaml_reads_as_a_tag_is_to_be_quoted(text: str, tag: str) -> None:
+    tagged = GOOD.replace("mutations:", f"matchConditions:\n  - name: a\n    expression: {text}\n  mutations:")
+
+    assert problems_of(tagged) == [
+        f"a.yaml:7:17 spec.matchConditions[0].expression: YAML reads {tag} as a tag, {QUOTE}"
+    ]
+
+
+def test_a_negation_in_quotes_and_yamls_own_tags_are_read() -> None:
+    quoted = GOOD.replace("when: gpu.count > 0", "when: >-\n      {a: !gang.known}").replace(
+        "name: good", "name: !!str good"
+    )
+
+    assert problems_of(quoted) == []
 
 
 def test_a_policy_with_a_problem_is_left_out_and_the_others_stay() -> None:

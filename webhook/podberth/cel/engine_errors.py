@@ -42,6 +42,7 @@ _ENTRY = re.compile(
 _FIELD = re.compile(r"undefined field '(?P<field>[^']*)' not found in struct '(?P<message>[^']*)'")
 _REFERENCE = re.compile(r"undeclared reference to '(?P<name>[^']*)'")
 _OVERLOAD = re.compile(r"found no matching overload for '(?P<function>[^']*)' applied to '(?P<operands>.*)'")
+_DASHED = re.compile(r"(?<![\w.'\"-])[A-Za-z_]\w*(?:-\w+)+")
 _LEAD = re.compile(r"[.?\s]*")
 _TAIL = re.compile(r"[\w.\s]*")
 _TOO_DEEP = re.compile(r"recursion (?:depth|limit)")
@@ -86,7 +87,8 @@ def explain(text: str, source: str, words: Vocabulary) -> tuple[CelProblem, ...]
         if "*error*" in said and found:
             continue
         message, name = _say(said, words)
-        found.add(_placed(source, line, column, name, message))
+        problem = _placed(source, line, column, name, message)
+        found.add(_of_unquoted(source, problem) or problem if _REFERENCE.search(said) else problem)
     if not found:
         found.add(CelProblem(1, 1, TOO_DEEP if _TOO_DEEP.search(text) else text))
     return tuple(sorted(found))
@@ -96,6 +98,21 @@ def unwanted(found: CelType, want: Want) -> CelProblem:
     """Return the problem of an expression whose type is not the one that the field wants."""
     hint = "; write string(...)" if want is Want.STRING else "; take its .terms" if found == NODES else ""
     return CelProblem(1, 1, f"got {found}, want {want.value}{hint}")
+
+
+def _of_unquoted(source: str, problem: CelProblem) -> CelProblem | None:
+    """Return the problem of an unknown name as that of the name with dashes around it, which is no text without quotes.
+
+    None if there are no dashes.
+    """
+    index = problem.column - 1
+    for match in _DASHED.finditer(source.split("\n")[problem.line - 1]):
+        if match.start() <= index < match.end():
+            text = match[0]
+            quoted = f"\"'{text}'\"" if text == source.strip() else f"'{text}'"
+            message = f"{text} is a subtraction of unknown names; if it is a text, quote it: {quoted}"
+            return CelProblem(problem.line, match.start() + 1, message)
+    return None
 
 
 def _say(said: str, words: Vocabulary) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from ..check.surroundings import referred, surroundings, within
 from ..errors import Problem, UsageError
 from ..facts.cluster import ClusterFacts, collect
 from ..facts.object_kinds import kinds_of
+from ..files.cluster_files import ClusterFiles
 from ..files.loading import read_topology
 from ..files.manifests import find_manifests, read_manifest
 from ..policy.parse import ParsedPolicies
@@ -31,7 +32,7 @@ class LiveRequest:
     settings: CheckSettings
     topology: Path | None
     """The file with the snapshot of the nodes; None if the nodes are among the workloads' objects."""
-    conventions: Path | None
+    cluster_files: ClusterFiles = field(default_factory=ClusterFiles)
     as_if: Collection[Supposition] = ()
     now: datetime = field(default_factory=partial(datetime.now, UTC))
     """The moment of the check, at which exceptions are in force or not."""
@@ -79,7 +80,7 @@ def run_live(request: LiveRequest, policies: Policies, gathered: Gathered) -> Do
     settings = request.settings
     objects = _objects(request, gathered)
     of_cluster = {file for file, _ in policies.objects}
-    snapshot, parsed, problems = policies.load(objects, request.as_if, request.conventions, request.now)
+    snapshot, parsed, problems = policies.load(objects, request.as_if, request.cluster_files, request.now)
     around = surroundings(gathered.files, settings.namespace)
     known = tuple(referred(around))
     whole = within(snapshot, around)

@@ -19,6 +19,7 @@ from ..cluster.layered_policies import texts_of, texts_of_exceptions
 from ..errors import UsageError
 from ..facts.cluster import ClusterFacts, collect
 from ..files.bundle import NAME
+from ..files.cluster_files import ClusterFiles
 from ..installation.nodes import listed
 from ..installation.observation import Document, InstallationState, LetThrough, Read, Unread, as_list, option
 from ..kube.selector import label_selector_matches
@@ -56,7 +57,7 @@ def let_through(observed: InstallationState) -> Read[LetThrough] | None:
     policies = _policies(observed)
     if isinstance(policies, Unread):
         return policies
-    snapshot, _, _ = policies.load(_facts(observed), (), None, observed.now)
+    snapshot, _, _ = policies.load(_facts(observed), (), ClusterFiles(), observed.now)
     found = {_name(each): _judged(each, snapshot) for each in sent[:_MOST_JUDGED]}
     results = [each for of_one in found.values() for each in of_one]
     acted = {one.policy for each in results for one in each.wrote} | {

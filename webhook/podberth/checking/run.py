@@ -21,10 +21,9 @@ from ..check.result import Report
 from ..check.run import Checked, CheckSettings, check, report, unreadable
 from ..check.sources import Document, SourceFile, read
 from ..check.surroundings import referred, surroundings, within
-from ..conventions import Conventions
 from ..errors import Problem
 from ..facts.cluster import ClusterFacts
-from ..files.deadline import new_environment
+from ..files.cluster_files import ClusterFiles
 from ..files.library import served
 from ..files.loading import read_policy_texts, read_topology
 from ..files.manifests import STDIN, Listing, read_manifest
@@ -55,11 +54,11 @@ class CheckRequest:
     policies: Path | None
     """The directory of the policies; None for the policies that podberth ships."""
     topology: Path | None
-    conventions: Path | None
     jobs: int | None
     """The number of processes; None: as many as suit the number of files."""
     sources: bool
     """Whether the results keep the parsed documents, which some formats need."""
+    cluster_files: ClusterFiles = field(default_factory=ClusterFiles)
     as_if: Collection[Supposition] = ()
     """The assumptions about the policies, as in ``check.live_workloads``."""
     now: datetime = field(default_factory=partial(datetime.now, UTC))
@@ -98,7 +97,7 @@ class Policies:
     """Whether native policies, definitions and params are read beside the policies; if not, they are problems."""
 
     def load(
-        self, objects: ClusterFacts, as_if: Collection[Supposition], conventions: Path | None, now: datetime
+        self, objects: ClusterFacts, as_if: Collection[Supposition], cluster_files: ClusterFiles, now: datetime
     ) -> tuple[Snapshot, ParsedPolicies, tuple[Problem, ...]]:
         """Return the snapshot with the compiled policies, the policies as written, and all problems of the policies.
 
@@ -107,16 +106,18 @@ class Policies:
         Args:
             objects: the facts of the cluster.
             as_if: the assumptions under which the policies are checked, such as validationActions Deny.
-            conventions: the file with the cluster's conventions; None for the presets.
+            cluster_files: the files that describe the cluster.
             now: the moment of the check, at which exceptions are in force or not.
         """
         files = parse_policies(self.texts, self._is_beside)
         over_them = {each[0]: parse_policies([each]) for each in self.objects}
-        environment, names = new_environment(), conventions_of(conventions)
+        environment, names = cluster_files.environment(), cluster_files.names()
+        # With the fields of another API server a shipped policy may not compile.
+        checked = self.tested and cluster_files.pod_schema is None
 
         def compiled() -> tuple[ParsedPolicies, Snapshot, tuple[Problem, ...]]:
             parsed = over(files, over_them.values())
-            return parsed, *load_working(suppose(parsed, as_if), objects, environment, names, checked=self.tested)
+            return parsed, *load_working(suppose(parsed, as_if), objects, environment, names, checked=checked)
 
         parsed, snapshot, broken = compiled()
         if faulty := over_them.keys() & {each.file for each in broken}:
@@ -189,7 +190,7 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
     """
     policies = replace(policies_in(request.policies), natives=True)
     objects = read_topology(request.topology) if request.topology is not None else ClusterFacts()
-    snapshot, parsed, problems = policies.load(objects, request.as_if, request.conventions, request.now)
+    snapshot, parsed, problems = policies.load(objects, request.as_if, request.cluster_files, request.now)
     beside = Beside(parsed.others)
     templates = charts(request.listing.found)
     items = _items(request.listing, templates, stdin)
@@ -220,18 +221,6 @@ def run_check(request: CheckRequest, stdin: BinaryIO) -> Done:
         ),
         broken_policies=bool(problems),
     )
-
-
-def conventions_of(path: Path | None) -> Conventions:
-    """Return the conventions in a file; the presets if ``path`` is None.
-
-    The reader of the file is imported only if it is needed.
-    """
-    if path is None:
-        return Conventions()
-    from ..files.naming import read_conventions  # noqa: PLC0415 - importing it takes 4 ms
-
-    return read_conventions(path)
 
 
 def processes_for(files: int) -> int:

@@ -12,6 +12,7 @@ from ..errors import UsageError, without_extra
 if TYPE_CHECKING:
     from ..agent.api import Api
     from ..api.opening import Kubeconfig
+    from ..files.cluster_files import ClusterFiles
 
 T = TypeVar("T")
 
@@ -50,6 +51,29 @@ def add_access(parser: argparse.ArgumentParser) -> None:
 def add_conventions(parser: argparse.ArgumentParser) -> None:
     """Add the flag --conventions, whose file has the names that differ between clusters."""
     parser.add_argument("--conventions", metavar="FILE", type=Path, help="the cluster's own names, as serve reads them")
+
+
+def add_pod_schema(parser: argparse.ArgumentParser) -> None:
+    """Add the flag --pod-schema, whose file has the Pod fields of a cluster's API server."""
+    parser.add_argument(
+        "--pod-schema",
+        metavar="FILE",
+        type=Path,
+        help="what kubectl get --raw /openapi/v3/api/v1 prints: policies may use that cluster's Pod fields",
+    )
+
+
+def add_cluster_files(parser: argparse.ArgumentParser) -> None:
+    """Add the flags for the files that describe a cluster, which serve has, too."""
+    add_conventions(parser)
+    add_pod_schema(parser)
+
+
+def cluster_files_of(arguments: argparse.Namespace) -> "ClusterFiles":
+    """Return the files that the flags of ``add_cluster_files`` name."""
+    from ..files.cluster_files import ClusterFiles  # noqa: PLC0415 - most commands that share flags compile no policy
+
+    return ClusterFiles(conventions=arguments.conventions, pod_schema=arguments.pod_schema)
 
 
 def add_output(parser: argparse.ArgumentParser, formats: Sequence[str] = ("text", "json")) -> None:

@@ -16,7 +16,7 @@ from ..checking.run import CheckRequest, Done, run_check
 from ..errors import UsageError
 from ..files.manifests import find_manifests
 from . import live_flags
-from .access import add_conventions, add_outputs, counted, outputs_of
+from .access import add_cluster_files, add_outputs, cluster_files_of, counted, outputs_of
 from .exitcodes import ExitCode
 from .formats import FORMATS, write
 from .output import talk
@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a file or directory of what kubectl get nodes,configmaps -o yaml prints (default: no node is known; "
         "with --against the nodes of the snapshot, with --cluster those of the cluster)",
     )
-    add_conventions(parser)
+    add_cluster_files(parser)
     add(
         "--namespace",
         metavar="NAME",
@@ -100,7 +100,7 @@ def _run(arguments: argparse.Namespace) -> ExitCode:
             settings=settings,
             policies=live_flags.directory_of(arguments.policies),
             topology=arguments.topology,
-            conventions=arguments.conventions,
+            cluster_files=cluster_files_of(arguments),
             jobs=arguments.jobs,
             sources=any(each.sources for each in FORMATS if each.name in dict(outputs)),
             as_if=arguments.judged_as,

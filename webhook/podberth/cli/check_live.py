@@ -11,7 +11,7 @@ from ..check.run import CheckSettings
 from ..checking.against import LiveRequest, read_snapshot, run_live
 from ..checking.run import Done, Policies, policies_in
 from ..errors import ClusterError, UsageError
-from .access import kubeconfig_of
+from .access import cluster_files_of, kubeconfig_of
 from .formats import FORMATS
 from .live_flags import OF_CLUSTER, directory_of
 
@@ -32,7 +32,7 @@ def run(arguments: argparse.Namespace, settings: CheckSettings, formats: Collect
     request = LiveRequest(
         settings=settings,
         topology=arguments.topology,
-        conventions=arguments.conventions,
+        cluster_files=cluster_files_of(arguments),
         as_if=arguments.judged_as,
     )
     if not arguments.cluster:

@@ -8,8 +8,9 @@ from ..cel.typing import NATIVE_VARIABLES
 from ..convert.folder import convert, is_other
 from ..convert.text import as_text
 from ..files.deadline import new_environment
-from ..files.loading import find_policies
+from ..files.loading import find_policies, read_pod_schema
 from ..policy.parse import parse_policies
+from .access import add_pod_schema
 from .exitcodes import ExitCode
 from .output import talk, write_text
 
@@ -23,13 +24,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="files with GPUPolicies, or with native policies and their bindings; directories are read recursively",
     )
+    add_pod_schema(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Print the converted documents, and say on stderr what they leave out; return the exit code."""
     files = find_policies(arguments.paths)
     texts = [(file, text) for file, text in files.policies if file in files.asked]
-    of_gpu = new_environment()
+    of_gpu = new_environment(read_pod_schema(arguments.pod_schema))
     of_native = Environment(of_gpu.schema, names=NATIVE_VARIABLES, mixes_types=False)
     converted = convert(parse_policies(texts, is_other), of_gpu, of_native)
     write_text(as_text(converted.documents))

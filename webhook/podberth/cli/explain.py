@@ -16,19 +16,16 @@ from ..admission.reach import ReachableCluster
 from ..admission.snapshot import Snapshot, load_snapshot
 from ..cel.trace import Tracer
 from ..check.surroundings import assumed
-from ..conventions import Conventions
 from ..errors import PolicyError, Problem, ReviewError, UsageError
 from ..facts.cluster import ClusterFacts
-from ..files.deadline import new_environment
 from ..files.library import served
 from ..files.loading import read_policy_texts, read_topology
 from ..files.manifests import STDIN, read_manifest
-from ..files.naming import read_conventions
 from ..kube.documents import PositionedDocument, load_documents
 from ..kube.positions import render_path
-from ..policy.parse import parse_policies
+from ..policy.parse import ParsedPolicies, parse_policies
 from ..workload.templates import Template, templates
-from .access import add_conventions, add_output
+from .access import add_cluster_files, add_output, cluster_files_of
 from .exitcodes import ExitCode
 from .explain_json import ExplainedPod, as_json
 from .output import talk, write, write_text
@@ -56,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="a file or directory with what kubectl get nodes,configmaps -o yaml prints (default: no node is known)",
     )
-    add_conventions(parser)
+    add_cluster_files(parser)
     parser.add_argument("--policy", metavar="NAME", default="", help="show only this policy; all are evaluated")
     parser.add_argument(
         "--namespace",
@@ -71,8 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
     """Explain every pod of the file and return the exit code; a denied pod counts as a finding."""
     objects = ClusterFacts() if arguments.topology is None else read_topology(arguments.topology)
     talk(objects.problems)
-    conventions = read_conventions(arguments.conventions)
-    snapshot = _snapshot(arguments.policies, objects, conventions).at(datetime.now(UTC))
+    files = cluster_files_of(arguments)
+    conventions = files.names()
+    policies = _policies(arguments.policies)
+    snapshot = load_snapshot(policies, objects, files.environment(), conventions).at(datetime.now(UTC))
     names = sorted(policy.name for policy in snapshot.policies)
     if arguments.policy and arguments.policy not in names:
         raise UsageError(f"--policy: got {arguments.policy!r}, want one of {', '.join(names)}")
@@ -104,13 +103,13 @@ class _Place:
     template: Template
 
 
-def _snapshot(directory: Path | None, objects: ClusterFacts, conventions: Conventions) -> Snapshot:
+def _policies(directory: Path | None) -> ParsedPolicies:
     texts, problems = read_policy_texts(directory or served())
     if not texts and not problems:
         problems = [Problem(str(directory), 0, 0, "", "got no policy, want GPUPolicy documents")]
     if problems:
         raise PolicyError(tuple(problems))
-    return load_snapshot(parse_policies(texts), objects, new_environment(), conventions)
+    return parse_policies(texts)
 
 
 def _pods(file: str, namespace: str) -> Iterator[_Place]:

@@ -6,12 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from .. import __version__
-from ..files.deadline import new_environment
 from ..files.loading import LintFiles, find_policies, read_topology
 from ..lint.findings import Level
 from ..lint.runner import LintReport, lint
 from . import lint_report
-from .access import add_output
+from .access import add_cluster_files, add_output, cluster_files_of
 from .exitcodes import ExitCode
 from .output import write, write_text
 
@@ -34,6 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="a file or directory with what kubectl get nodes,configmaps -o yaml prints, for the rules about nodes",
     )
+    add_cluster_files(parser)
     add_output(parser, ("text", "json", "sarif", "github"))
     parser.add_argument(
         "--level", choices=_LEVELS, default="warning", help="the lowest level that is shown (default warning)"
@@ -51,12 +51,14 @@ def run(arguments: argparse.Namespace) -> int:
     """Lint the policies and print the findings of ``--level`` and above; return the exit code."""
     files = find_policies(arguments.paths)
     nodes = None if arguments.topology is None else read_topology(arguments.topology).nodes
+    described = cluster_files_of(arguments)
     report = _asked(
         lint(
             files.policies,
-            new_environment(),
+            described.environment(),
             tests=files.tests,
             nodes=nodes,
+            conventions=described.names(),
         ),
         files,
     )

@@ -9,8 +9,8 @@ from pathlib import Path
 from time import perf_counter
 
 from ..cel.engine import Environment
+from ..conventions import Conventions
 from ..errors import EvaluationError, PolicyError, Problem, UsageError
-from ..files.deadline import new_environment
 from ..files.loading import SuiteFiles, find_suites
 from ..kube.edit import edited
 from ..policy.parse import ParsedPolicies, parse_policies
@@ -18,7 +18,7 @@ from ..suite.case_file import Case, parse_suite
 from ..suite.coverage import Observed, Observer, coverage, percent
 from ..suite.runner import SuiteResult, SuiteSettings, run_suite, unmatched
 from ..suite.update import update_of
-from .access import add_outputs, number, outputs_of
+from .access import add_cluster_files, add_outputs, cluster_files_of, number, outputs_of
 from .exitcodes import ExitCode
 from .output import write_text
 from .test_text import Cost, Tested, Tests, show
@@ -43,6 +43,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="write the actual results into golden files and, where another expectation was given, into tests.yaml",
     )
+    add_cluster_files(parser)
     add_outputs(parser, _FORMATS)
     parser.add_argument("--coverage", action="store_true", help="report the expressions that no case has evaluated")
     parser.add_argument(
@@ -66,8 +67,8 @@ def run(arguments: argparse.Namespace) -> int:
     wants_coverage = arguments.coverage or arguments.min_coverage is not None
     outputs = outputs_of(arguments.output, _FORMATS)
     suites = find_suites(Path(arguments.directory))
-    environment = new_environment()
-    runner = _SuiteRunner(environment, arguments, wants_coverage)
+    files = cluster_files_of(arguments)
+    runner = _SuiteRunner(files.environment(), files.names(), arguments, wants_coverage)
     tested = tuple(runner.run(suite) for suite in suites)
     covered = percent(row for each in tested for row in each.covered) if wants_coverage else None
     wrong = _wrong(arguments, tested, covered)
@@ -105,6 +106,7 @@ class _SuiteRunner:
     """Runs suites, each against the policies in its folder."""
 
     environment: Environment
+    conventions: Conventions
     arguments: argparse.Namespace
     wants_coverage: bool
 
@@ -128,7 +130,7 @@ class _SuiteRunner:
         if suite is not None and not files.problems:
             parsed = parse_policies(files.policies)
             goldens = {Path(name).name: golden for name, golden in files.goldens}
-            settings = SuiteSettings(goldens, self._selected, datetime.now(UTC))
+            settings = SuiteSettings(goldens, self._selected, datetime.now(UTC), self.conventions)
             try:
                 result = run_suite(suite, parsed, self.environment, settings, observer)
             except PolicyError as error:

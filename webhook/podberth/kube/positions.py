@@ -72,6 +72,8 @@ class Place:
     style: str = ""
     """The quoting of a scalar: ``'``, ``"``, ``|``, ``>``, or empty for a plain scalar. ``{`` for a collection in flow
     style."""
+    tag: str = ""
+    """The tag, such as ``!x``; empty if there is none."""
     value: str | None = None
     """The value of a scalar that is a string; else None."""
     parts: dict[str | int, PlacedPart] = field(default_factory=dict)
@@ -176,6 +178,15 @@ class Positions:
         """Return where the value at ``path`` starts; if it is absent, where the key of its nearest parent starts."""
         here, missing, key = self._find(path)
         return key if missing else here.position
+
+    def tagged(self) -> Iterator[tuple[Path, str]]:
+        """Yield the paths of the values with a tag of their own, such as ``!x``, each with the tag."""
+        waiting: list[tuple[Path, Place]] = [((), self.root)]
+        while waiting:
+            path, place = waiting.pop()
+            if place.tag.startswith("!"):
+                yield path, place.tag
+            waiting += [((*path, step), part.place) for step, part in place.parts.items()]
 
     def key(self, path: Path) -> Position:
         """Return where the last key or list item of ``path`` starts; if absent, where its nearest parent's key does."""

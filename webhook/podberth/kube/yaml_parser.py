@@ -41,6 +41,18 @@ _LONGEST: Final = 320
 # The most pairs of list items that are compared to find whether a duplicate key loses any
 _MOST_COMPARED: Final = 10_000
 _COLON = re.compile(r"[ \t]*:")
+# What precedes a syntax error in its line: a key or a dash and a part of the value; a value that begins with a tag
+_VALUE_BEFORE: Final = re.compile(r"(?:[:{,]|^\s*-)[ \t]+[^\s{,]")
+_TAG_BEFORE: Final = re.compile(r"(?:[:{,\[]|^\s*-)[ \t]+(![^\s!]\S{0,80})")
+_BREAKS: Final = frozenset(
+    {
+        "mapping values are not allowed in this context",
+        "did not find expected key",
+        "did not find expected ',' or '}'",
+        "did not find expected ',' or ']'",
+    }
+)
+"""The parser's words for a text without quotes in which it reads the end of a value or the start of another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +129,9 @@ class _Composer:
         began = self.at(start.index).line if start else position.line
         context = f" {error.context} from line {began}" if began != position.line else ""
         got = text[index:].split("\n")[0][:_SHOWN].rstrip() if text[index:].strip() else "the end"
-        return position, f"this is no YAML: {error.problem}{context}; got {got}"
+        line = text[self._lines[bisect_right(self._lines, index) - 1] : index]
+        hint = _unquoted(line[-_LONGEST:], str(error.problem), got)
+        return position, f"this is no YAML: {error.problem}{context}; got {got}{hint}"
 
     def documents(self) -> Iterator[Composed]:
         """Yield each document of the chunk once it is complete; an empty document has the value None."""
@@ -144,6 +158,7 @@ class _Composer:
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, position)
         place = Place(position=position, chunk=self._chunk, index=event.start_mark.index, end=event.end_mark.index)
+        place.tag = event.tag or ""
         before = self._count
         if event.anchor:
             self._anchors[event.anchor] = None  # open: an alias to it now would be a loop
@@ -320,3 +335,15 @@ def _close(place: Place, event: Any) -> None:
     else:
         own = [*place.parts.values(), *place.merges]
         place.end = max((part.end for part in own if part.start >= place.index), default=place.end)
+
+
+def _unquoted(before: str, problem: str, got: str) -> str:
+    """Return the advice to quote a text, if a line breaks off at a place where YAML reads an unquoted text differently.
+
+    ``before`` is the line up to that place.
+    """
+    if tag := _TAG_BEFORE.search(before):
+        return f"; YAML reads {tag[1]} as a tag, put the whole text into quotes"
+    if problem not in _BREAKS or got == "the end" or not _VALUE_BEFORE.search(before):
+        return ""
+    return "; a text with ': ' in it needs quotes" if got[:1] == ":" else "; put the whole text into quotes"

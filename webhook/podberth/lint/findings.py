@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from ..cel.engine import Environment
 from ..cel.tree import Name, Tree, walk
+from ..conventions import Conventions
 from ..errors import Problem
 from ..kube.positions import Path
 from ..policy.compile import CompiledMutation, CompiledPolicy
@@ -76,6 +77,11 @@ class Linted:
         return self.parsed.policy.spec
 
     @cached_property
+    def places(self) -> Mapping[str, Path]:
+        """The paths of the expressions of the policy's variables, by name."""
+        return {item.name: ("spec", "variables", index, "expression") for index, item in enumerate(self.spec.variables)}
+
+    @cached_property
     def variables(self) -> Mapping[str, Tree]:
         """The trees of the policy's variables, by name."""
         return {name: self.tree(bound.expression.source) for name, bound in self.compiled.variables.items()}
@@ -109,7 +115,6 @@ class Linted:
 
         Each tree comes after its path in the policy's document: None for the expression, whose path the caller knows.
         """
-        paths = {item.name: index for index, item in enumerate(self.spec.variables)}
         waiting: list[tuple[Path | None, Tree]] = [(None, self.tree(source))]
         seen: set[str] = set()
         while waiting:
@@ -119,7 +124,7 @@ class Linted:
                 name = part.name.removeprefix(_PREFIX) if isinstance(part, Name) else ""
                 if name in self.variables and name not in seen and isinstance(part, Name) and part.name != name:
                     seen.add(name)
-                    waiting.append((("spec", "variables", paths[name], "expression"), self.variables[name]))
+                    waiting.append((self.places[name], self.variables[name]))
 
     def problem(self, path: Path, message: str, *, of_key: bool = False) -> Problem:
         """Return a problem at a path of the policy's document: at the value, or with ``of_key`` at its key."""
@@ -154,6 +159,17 @@ class LintedMutation:
         """The tree of the entry's ``when``; None if it has none."""
         return None if self.source.when is None else self.policy.tree(self.source.when)
 
+    def placed(self, leaf: Leaf) -> tuple[Path, Tree]:
+        """Return the tree of an expression, and its path in the policy's document.
+
+        If the expression is only the name of a variable, tree and path are that variable's.
+        """
+        place: Path = (*self.path, *leaf.path)
+        tree = self.policy.tree(leaf.source)
+        while isinstance(tree, Name) and (name := tree.name.removeprefix(_PREFIX)) in self.policy.variables:
+            place, tree = self.policy.places[name], self.policy.variables[name]
+        return place, tree
+
     def resolved(self, leaf: Leaf) -> Tree:
         """Return the tree of an expression, with constants computed.
 
@@ -173,6 +189,7 @@ class Library:
     """The ConfigMaps beside the policies, by namespace and name."""
     nodes: tuple[Node, ...] | None = None
     """The cluster's nodes; None if no cluster is known."""
+    conventions: Conventions = field(default_factory=Conventions)
 
     @property
     def applicable(self) -> Iterator[Linted]:

@@ -1,9 +1,10 @@
 """Runs every lint rule over policies: parses and compiles them, drops suppressed findings, and sorts the rest."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..cel.engine import Environment
+from ..conventions import Conventions
 from ..policy.compile import compile_policies
 from ..policy.exceptions import compile_exceptions
 from ..policy.parse import parse_policies
@@ -44,6 +45,7 @@ def lint(
     *,
     tests: Iterable[str] = (),
     nodes: tuple[Node, ...] | None = None,
+    conventions: Conventions | None = None,
 ) -> LintReport:
     """Lint policy files, and return the findings and costs.
 
@@ -52,8 +54,13 @@ def lint(
         environment: the environment in which expressions are compiled.
         tests: the names of the files with tests; a file's tests count for the policies of its folder.
         nodes: the cluster's nodes; None: rules about nodes find nothing.
+        conventions: the names that differ between clusters; None for the presets.
     """
-    library = _library(texts, environment, {_folder(file) for file in tests}, nodes)
+    library = replace(
+        _library(texts, environment, {_folder(file) for file in tests}),
+        nodes=nodes,
+        conventions=conventions or Conventions(),
+    )
     findings = [
         LintFinding(problem=problem, rule=rule.name, level=rule.level)
         for rule in RULES
@@ -72,10 +79,13 @@ def _library(
     texts: Sequence[tuple[str, str]],
     environment: Environment,
     tested: set[str],
-    nodes: tuple[Node, ...] | None,
 ) -> Library:
     parsed = parse_policies(texts)
-    compiled, problems = compile_policies(parsed.policies, environment)
+    enabled = [each for each in parsed.policies if not each.policy.spec.disabled]
+    disabled = [each for each in parsed.policies if each.policy.spec.disabled]
+    compiled, problems = compile_policies(enabled, environment)
+    # podberth does not compile them, so any policy can be switched off; what compiles is looked at.
+    switched_off, _ = compile_policies(disabled, environment)
     _, of_exceptions = compile_exceptions(parsed.exceptions, environment)
     by_name = {each.policy.name: each for each in parsed.policies}
     policies = tuple(
@@ -85,11 +95,9 @@ def _library(
             environment=environment,
             tested=_folder(by_name[each.name].file) in tested,
         )
-        for each in compiled
+        for each in (*compiled, *switched_off)
     )
-    return Library(
-        policies=policies, problems=(*parsed.problems, *problems, *of_exceptions), params=parsed.params, nodes=nodes
-    )
+    return Library(policies=policies, problems=(*parsed.problems, *problems, *of_exceptions), params=parsed.params)
 
 
 def _unsilenced(findings: Iterable[LintFinding], texts: Iterable[tuple[str, str]]) -> tuple[list[LintFinding], int]:

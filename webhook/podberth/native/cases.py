@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, Literal, TypeAlias
 from ..cel.engine import Activation, Environment, ReviewContext, Room
 from ..errors import BudgetError, EvaluationError, Problem
 from ..policy.compile import BoundExpression, CompiledPolicy
-from ..policy.evaluate import ConditionsError
+from ..policy.evaluate import ConditionsError, failing_variables
 from ..policy.match import NamespaceUnknownError, applies_statically
 from .documents import GROUP, Policy, Read
 from .model import MUTATING, VALIDATING, AnyBinding, ValidatingBindingSpec
@@ -278,16 +278,8 @@ def leading(bound: BoundExpression) -> str:
 
 def cause_of(compiled: CompiledPolicy, bound: BoundExpression, error: EvaluationError, activation: Activation) -> str:
     """Return an error's words; upstream names each variable on the way to it (composition.go)."""
-    used = {path[1] for path in bound.expression.reads if path[0] == "variables" and len(path) > 1}
-    for name, variable in compiled.variables.items():
-        if name in used:
-            try:
-                variable.expression.evaluate(activation)
-            except EvaluationError as inner:
-                if str(inner) == str(error):
-                    words = cause_of(compiled, variable, inner, activation)
-                    return f'composited variable "{name}" fails to evaluate: {words}'
-    return str(error)
+    names = failing_variables(compiled, bound, error, activation)
+    return "".join(f'composited variable "{name}" fails to evaluate: ' for name in names) + str(error)
 
 
 def misconfigured(policy: Policy, binding: str, message: str) -> Iterator[NativeDecision]:

@@ -4,7 +4,7 @@ This module evaluates the expressions; ``admission`` acts on the results. An err
 raised as EvaluationError, and the caller applies the policy's failurePolicy.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -130,10 +130,10 @@ class Evaluation:
 
     def _ask(self, mutation: CompiledMutation) -> Asked | None:
         try:
-            if mutation.when is not None and not self.value(mutation.when):
+            if mutation.when is not None and not self._traced(mutation.when):
                 return None
-            leaves = {name: _named(mutation, self.value(bound)) for name, bound in mutation.leaves.items()}
-            reason = "" if mutation.reason is None else self.value(mutation.reason) or ""
+            leaves = {name: _named(mutation, self._traced(bound)) for name, bound in mutation.leaves.items()}
+            reason = "" if mutation.reason is None else self._traced(mutation.reason) or ""
         except EvaluationError as error:
             raise EvaluationError(f"{mutation.name}: {error}") from error
         if None in leaves.values() and any(
@@ -141,6 +141,18 @@ class Evaluation:
         ):
             return None
         return Asked(mutation=mutation, leaves={**leaves, **mutation.literals}, reason=reason)
+
+    def _traced(self, bound: BoundExpression) -> Any:
+        """Return the expression's value as ``value`` does; the error names the variable that failed, if one did."""
+        try:
+            return self.value(bound)
+        except EvaluationError as error:
+            raise EvaluationError(f"{self._culprit(bound, error)}{error}") from error
+
+    def _culprit(self, bound: BoundExpression, error: EvaluationError) -> str:
+        """Return the variable that fails with an error of the expression, as the start of a message; empty if none."""
+        *_, name = ("", *failing_variables(self.policy, bound, error, self.activation))
+        return f"variables.{name}: " if name else ""
 
     def failures(self) -> list[Failure]:
         """Return the validations that are false or failed; all of them are evaluated, as upstream does."""
@@ -170,7 +182,8 @@ class Evaluation:
             # A new one: the traceback of the one raised holds the activation, and failures are cached.
             cause = type(error)(str(error))
             source = item.expression.expression.source
-            return Failure(f"cannot be decided: {source}: {error}", "Invalid", cause, index)
+            message = f"cannot be decided: {source}: {self._culprit(item.expression, error)}{error}"
+            return Failure(message, "Invalid", cause, index)
         message, unfinished = self._message(item)
         return Failure(message, item.reason, None, index, unfinished)
 
@@ -208,6 +221,22 @@ def combine(policy: CompiledPolicy, answers: Sequence[bool | EvaluationError]) -
     if failed:
         raise ConditionsError(failed)
     return True
+
+
+def failing_variables(
+    policy: CompiledPolicy, bound: BoundExpression, error: EvaluationError, activation: Activation
+) -> Iterator[str]:
+    """Yield the names of the variables through which an expression fails with ``error``, the outermost first."""
+    used = {path[1] for path in bound.expression.reads if path[0] == "variables" and len(path) > 1}
+    for name, variable in policy.variables.items():
+        if name in used:
+            try:
+                variable.expression.evaluate(activation)
+            except EvaluationError as inner:
+                if str(inner) == str(error):
+                    yield name
+                    yield from failing_variables(policy, variable, inner, activation)
+                    return
 
 
 def _named(mutation: CompiledMutation, value: Any) -> Any:

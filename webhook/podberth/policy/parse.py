@@ -4,6 +4,7 @@ A file holds GPUPolicy documents, the ConfigMaps that are their default params, 
 ``exceptions`` compile the expressions, and use the positions in ParsedPolicy. This module opens no file.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
@@ -23,6 +24,10 @@ from .wording import explain, shown
 # More than a screen; an author with more problems fixes these first
 MAX_PROBLEMS = 50
 _EMPTY: Final = f"got no document, want a {POLICY_KIND}, or params; delete the file to remove its policies"
+
+_LONGEST_TAG: Final = 80
+# What precedes a value with a tag, and the tag's first character; expressions in quotes may have it, too
+_TAG: Final = re.compile(r"(?:[\w\"']:|(?<!\S)-)\s+!(?!!)")
 
 _Document = TypeVar("_Document", GPUPolicy, GPUPolicyException)
 
@@ -83,11 +88,22 @@ def parse_policies(
         documents, problems = load_documents(text, file)
         # The file was truncated, or is being written: an empty file never removes a policy.
         reader.problems += problems or ([] if documents else [Problem(file, 0, 0, "", _EMPTY)])
+        may_have_tags = _TAG.search(text) is not None
         for document in documents:
-            reader.read(file, document)
+            tags = _tags(file, document.positions) if may_have_tags else []
+            reader.problems += tags
+            if not tags:
+                reader.read(file, document)
     policies = tuple(parsed for _, parsed in sorted(reader.policies.items()))
     exceptions = tuple(parsed for _, parsed in sorted(reader.exceptions.items()))
     return ParsedPolicies(policies, reader.params, _capped(reader.problems), tuple(reader.others), exceptions)
+
+
+def _tags(file: str, positions: Positions) -> list[Problem]:
+    """Return a problem for each value that begins with ``!``, which YAML takes away: the rest would be the opposite."""
+    advice = "as a tag, and not as a part of the text; put the whole text into quotes"
+    found = positions.tagged()
+    return [positions.problem(file, path, f"YAML reads {tag:.{_LONGEST_TAG}} {advice}") for path, tag in found]
 
 
 def excess_of_text(text: str) -> str:

@@ -77,6 +77,8 @@ class SuiteSettings:
     """A test that selects the cases to run."""
     now: datetime = NEVER
     """The moment of the cases that state none; by default no exception is in force."""
+    conventions: Conventions = field(default_factory=Conventions)
+    """The names that differ between clusters."""
 
 
 def run_suite(
@@ -166,7 +168,7 @@ class _Runner:
         if objects.problems:
             raise UnusableError(path, "; ".join(objects.problems))
         params = with_values(self.suite, case, self.policies.params)
-        topology = TopologyIndex.build(objects.nodes, Conventions())
+        topology = TopologyIndex.build(objects.nodes, self.settings.conventions)
         known = self._compiled.with_workloads(objects).with_topology(topology)
         moment = self.settings.now if case.now is None else datetime.fromisoformat(case.now)
         return known.with_objects(objects.namespaces, {**params, **objects.config_maps}).at(moment)
@@ -174,7 +176,7 @@ class _Runner:
     @cached_property
     def _compiled(self) -> Snapshot:
         """The policies in a cluster without objects, compiled once for all cases."""
-        return load_snapshot(self.policies, ClusterFacts(), self.environment, Conventions())
+        return load_snapshot(self.policies, ClusterFacts(), self.environment, self.settings.conventions)
 
 
 # ---- one case ------------------------------------------------------------------------------------------------------

@@ -17,10 +17,10 @@ Good:
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import Any, Final, get_args
 
 from ...cel.engine import ReviewContext
-from ...cel.tree import Call, Entries, Items, Literal, Loop, Name, Tree
+from ...cel.tree import Call, Entries, Items, Literal, Loop, Tree
 from ...errors import EvaluationError, Problem, did_you_mean
 from ...kube.json_patch import PatchError, Verb, steps_of
 from ...kube.patch import Draft
@@ -33,9 +33,6 @@ from ...mutation.membership import NOTHING_KNOWN
 from ...topology.index import TopologyIndex
 from ...topology.need import Need
 from ..findings import Level, Library, LintedMutation
-
-if TYPE_CHECKING:
-    from ...kube.positions import Path
 
 LEVEL = Level.ERROR
 
@@ -83,12 +80,8 @@ def check(library: Library) -> Iterator[Problem]:
 def _found(mutation: LintedMutation, shape: _Shape) -> Iterator[Problem]:
     """Yield the literals that are refused in the lists that a mutation's expressions make."""
     policy = mutation.policy
-    rows = {item.name: index for index, item in enumerate(policy.spec.variables)}
     for leaf in mutation.leaves:
-        place: Path = (*mutation.path, *leaf.path)
-        tree = policy.tree(leaf.source)
-        while isinstance(tree, Name) and (name := tree.name.removeprefix("variables.")) in policy.variables:
-            place, tree = ("spec", "variables", rows[name], "expression"), policy.variables[name]
+        place, tree = mutation.placed(leaf)
         for item in _items(tree):
             for part, said in _wrong(policy.environment.schema, shape, item):
                 yield policy.within(place, part, said)

@@ -1,0 +1,97 @@
+"""A policy that asks for nodes, and writes tolerations that the answer does not know yet.
+
+All expressions of a policy are evaluated before any of its mutations is applied (docs/policy.md, "Order, and what a
+policy sees"). Which nodes a pod can reach depends on its tolerations. So `topology` and `mig` answer as if the policy's
+own tolerations were not there, and leave out the nodes behind these taints. Tolerations of `topology.nodes(gpu)` itself
+are none of them, nor are those of taints that mark accelerators, which count as tolerated anyway. Put the tolerations
+into a policy of a lower `order`.
+
+Bad, where nodes have the taint example.com/spot:
+
+    mutations:
+    - tolerations: "[{'key': 'example.com/spot', 'operator': 'Exists', 'effect': 'NoSchedule'}]"
+    - nodeAffinity: {preferred: topology.nodes(gpu).preferredTerms, weight: 50}
+
+Good, after another policy that writes the tolerations:
+
+    order: 200
+    mutations:
+    - nodeAffinity: {preferred: topology.nodes(gpu).preferredTerms, weight: 50}
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from ...cel.functions import FUNCTIONS
+from ...cel.tree import Call, Entries, Literal, Name, Tree, walk
+from ...errors import Problem
+from ..findings import Level, Library, Linted, LintedMutation
+
+if TYPE_CHECKING:
+    from ...kube.positions import Path
+
+LEVEL = Level.WARNING
+
+_BY_TOLERATIONS: Final = frozenset(
+    (each.parameters[0].removeprefix("podberth.").lower(), each.name)
+    for each in FUNCTIONS
+    if ("object", "spec", "tolerations") in each.reads
+)
+"""The functions whose results depend on the pod's tolerations, each with its receiver: ("topology", "nodes")."""
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield the questions for nodes in mutations beside one that writes tolerations of its own."""
+    marks = library.conventions.tolerable_taints
+    for policy in library.policies:
+        writers = [each for each in policy.mutations if _writes_its_own(each, marks)]
+        for mutation in policy.mutations if writers else ():
+            writer = next((each for each in writers if each is not mutation and _together(each, mutation)), None)
+            if writer is not None:
+                yield from _questions(policy, mutation, writer)
+
+
+def _writes_its_own(mutation: LintedMutation, marks: Mapping[str, str | None]) -> bool:
+    """Return whether an expression makes a toleration of a taint that does not only mark accelerators."""
+    if mutation.source.concern != "tolerations":
+        return False
+    trees = (tree for leaf in mutation.leaves for _, tree in mutation.policy.reached(leaf.source))
+    made = (part for tree in trees for part in walk(tree) if isinstance(part, Entries))
+    return any(part.get("operator") is not None and not _of_a_mark(part, marks) for part in made)
+
+
+def _of_a_mark(toleration: Entries, marks: Mapping[str, str | None]) -> bool:
+    key, value = toleration.get("key"), toleration.get("value")
+    if not isinstance(key, Literal) or not isinstance(key.value, str) or key.value not in marks:
+        return False
+    wanted = marks[key.value]
+    return wanted is None or (isinstance(value, Literal) and value.value == wanted)
+
+
+def _together(one: LintedMutation, other: LintedMutation) -> bool:
+    """Return whether both mutations may apply to one pod."""
+    conditions = one.policy.conditions
+    return conditions.can_hold(*(conditions.says(each.when) for each in (one, other) if each.when is not None))
+
+
+def _questions(policy: Linted, mutation: LintedMutation, writer: LintedMutation) -> Iterator[Problem]:
+    sources: list[tuple[Path, str]] = [((*mutation.path, *leaf.path), leaf.source) for leaf in mutation.leaves]
+    if mutation.source.when is not None:
+        sources.append(((*mutation.path, "when"), mutation.source.when))
+    for own, source in sources:
+        for path, tree in policy.reached(source):
+            for part in filter(_asks, walk(tree)):
+                yield policy.within(
+                    path or own,
+                    part,
+                    f"the answer does not know the tolerations that mutations[{writer.index}] writes, "
+                    "and leaves out the nodes behind these taints; put the tolerations into an earlier policy",
+                )
+
+
+def _asks(part: Tree) -> bool:
+    match part:
+        case Call(function=function, operands=(Name(name=receiver), *_)):
+            return (receiver, function) in _BY_TOLERATIONS
+        case _:
+            return False

@@ -1,0 +1,51 @@
+"""A topology level that is no label of a known node. The rule runs only with `--topology`.
+
+Only levels that are written as literals are compared, with the label keys of the nodes and the levels that podberth
+knows (`--conventions` has a cluster's own). No two pods are in one domain of a level that no node has: preferring it
+changes nothing, and requiring it keeps the pods waiting.
+
+Bad:
+
+    mutations:
+    - topology: {level: "'topology.kubernetes.io/zones'", mode: preferred}
+
+Good:
+
+    mutations:
+    - topology: {level: "'topology.kubernetes.io/zone'", mode: preferred}
+"""
+
+from collections.abc import Iterator
+
+from ...cel.tree import Call, Literal, Tree
+from ...errors import Problem, did_you_mean
+from ..findings import Level, Library
+
+LEVEL = Level.WARNING
+
+
+def check(library: Library) -> Iterator[Problem]:
+    """Yield the levels that neither the labels of a known node nor the conventions have."""
+    if not library.nodes:
+        return
+    known = {*library.conventions.levels, *(key for node in library.nodes for key in node.labels)}
+    for mutation in library.mutations:
+        for leaf in mutation.leaves if mutation.source.concern == "topology" else ():
+            place, tree = mutation.placed(leaf)
+            for level in _results(tree) if leaf.name == "level" else ():
+                key = str(level.value)
+                if key not in ("", *known):
+                    meant = did_you_mean(key, sorted(known)) or "; want a label key of the nodes"
+                    yield mutation.policy.within(place, level, f"no known node has the label {key}{meant}")
+
+
+def _results(tree: Tree) -> Iterator[Literal]:
+    """Yield the literals that may be the result of an expression."""
+    match tree:
+        case Literal():
+            yield tree
+        case Call(function="_?_:_", operands=(_, *branches)):
+            for each in branches:
+                yield from _results(each)
+        case _:
+            return
