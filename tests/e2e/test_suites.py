@@ -44,6 +44,7 @@ NOT_TRIED = {
     ("requests-equal-limits", "but of two that differ neither is made equal"): _INVALID,
     ("requests-equal-limits", "Autopilot's machines can be chosen by affinity and by a class, too"): _INVALID,
     ("requests-equal-limits", "likewise for the chips of a TPU"): _INVALID,
+    ("vendor-names", "a wrong name among the requests"): _INVALID,
 }
 
 
