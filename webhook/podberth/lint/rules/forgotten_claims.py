@@ -25,7 +25,7 @@ from ...errors import Problem
 from ..findings import Level, Library, Linted
 from ..places import Scope, parts_of, where
 
-LEVEL = Level.WARNING
+LEVEL = Level.NOTE
 
 _COUNTS: Final = (("gpu", "count"), ("gpu", "perContainer"))
 _OF_CLAIMS: Final = (("gpu", "claims"), ("gpu", "kind"), ("object", "spec", "resourceClaims"))
