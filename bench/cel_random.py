@@ -24,6 +24,7 @@ from podberth.cel.engine import Activation, CompileError, Environment, Expressio
 from podberth.cel.functions import ReviewContext
 from podberth.cel.prices import TURN_MICROSECONDS
 from podberth.errors import EvaluationError
+from podberth.kube.pod_limits import LARGEST
 from podberth.kube.schema import PodSchema
 from podberth.topology.index import TopologyIndex
 
@@ -234,9 +235,10 @@ def _largest(subject: Subject) -> dict[str, Any]:
     ]
     containers[0]["args"] = list(subject.words)
     line = "serve --model 70b-7b " * 380
+    tolerations = [{"key": f"k{at}"} for at in range(LARGEST["spec", "tolerations"])]
     return {
         "metadata": {"name": "n" * 253, "annotations": {"text": subject.text, "line": line}},
-        "spec": {"containers": containers, "tolerations": [{"key": f"k{at}"} for at in range(5_000)]},
+        "spec": {"containers": containers, "tolerations": tolerations},
     }
 
 

@@ -45,8 +45,8 @@ from .found import FOUND, WORKLOADS
 
 GOAL_MILLISECONDS = 100
 OPTIONAL_POLICIES = ROOT / "optional-policies"
-_ENV = 5_400  # with the tolerations within the bound of all lists together
-_TOLERATIONS = 5_000
+_ENV = 7_400
+_TOLERATIONS = 900
 # What policies write has to fit in too: a pod that they make too large is refused by /validate.
 _ROOM = 16_384
 _ROLES = (10, 100, MOST_TEMPLATES)

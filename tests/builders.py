@@ -4,6 +4,7 @@ Everything returned is a fresh plain document that a test may change. Builders f
 nothing else: what a test is about stands in the test. Nodes are made in ``node_builders``.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -173,6 +174,14 @@ def review(
         **fields,
     }
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+
+def review_text(document: JSON) -> bytes:
+    """Return a review as the API server writes it, its objects behind all other fields but two."""
+    request = document["request"]
+    last = [key for key in ("object", "oldObject", "dryRun", "options") if key in request]
+    document = document | {"request": {key: request[key] for key in (*(request.keys() - {*last}), *last)}}
+    return json.dumps(document, separators=(",", ":")).encode()
 
 
 def workload_review(document: JSON, resource: str, operation: str = "CREATE", **fields: Any) -> JSON:

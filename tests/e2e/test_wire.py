@@ -85,3 +85,14 @@ def test_the_systems_own_pods_never_come_this_way(space: Space, namespace: str) 
     made = space.control_plane.api.request("POST", path, body)
     assert GPU_TOLERATION not in tolerations(made)
     assert not record(made)
+
+
+def test_a_pod_whose_text_grows_on_the_wire_is_judged_by_policies_and_not_by_its_length(space: Space) -> None:
+    # The API server writes each "<" as six bytes, so a pod of 1.4 MB, which it stores, arrives with 8.4.
+    grows = gpu_pod()
+    grows["metadata"]["namespace"] = space.name
+    grows["spec"]["containers"][0]["env"] = [{"name": f"V{at}", "value": "<" * 100_000} for at in range(14)]
+    # kubectl escapes it, too, and gets no further than the API server's limit of 3 MiB; other clients need not.
+    answer = space.control_plane.api.ask("POST", f"/api/v1/namespaces/{space.name}/pods?dryRun=All", grows)
+    assert "the review is too large to be decided on: got 8," in answer.document["message"]
+    assert "failed calling webhook" not in answer.document["message"]

@@ -9,13 +9,14 @@ from typing import Any
 import aiohttp
 import pytest
 
+from builders import gpu_pod, review, review_text
 from integration.serving import Connection, Serving, admit, body, post, run, serving, until, until_reached
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
 from podberth.errors import ReviewError
 from podberth.port.byte_budget import LEVELS, PARSED_PER_BYTE, MemoryBudget
-from podberth.server.body import MAX_BODY_BYTES
+from podberth.server.body import MAX_BODY_BYTES, MOST_READ_BYTES
 
 _EIGHT_MIB = 8 * 1024 * 1024
 
@@ -149,10 +150,32 @@ def test_a_request_that_is_no_http_gets_400(tmp_path: Path) -> None:
 def test_body_with_a_length_above_the_cap_gets_413_unread(tmp_path: Path) -> None:
     async def test() -> None:
         async with serving(tmp_path) as server, server.connect() as connection:
-            await connection.send(post(b"", headers={"Content-Length": str(_EIGHT_MIB)}))
+            await connection.send(post(b"", headers={"Content-Length": str(MOST_READ_BYTES + 1)}))
             answer = await connection.answer()
             assert (answer.status, answer.closes) == (413, True)
-            assert f"want {MAX_BODY_BYTES} bytes at most" in answer.document["message"]
+            assert f"want {MOST_READ_BYTES} bytes at most" in answer.document["message"]
+
+    run(test)
+
+
+def test_of_a_review_above_the_cap_the_ends_are_kept_and_it_is_decided_on(tmp_path: Path) -> None:
+    decided: list[AdmissionRequest] = []
+
+    def see(request: AdmissionRequest, snapshot: Snapshot) -> Outcome:
+        decided.append(request)
+        return admit(request, snapshot)
+
+    async def test() -> None:
+        # In a budget that has no room for a whole one.
+        budget = MemoryBudget({**LEVELS, "unproven bodies": 1_000_000, "bodies": 1_000_000})
+        async with serving(tmp_path, see, budget=budget) as server, server.connect() as connection:
+            large = review_text(review(gpu_pod(annotations={"a": "<" * _EIGHT_MIB}), uid="u-8", dryRun=True))
+            answer = await connection.ask(post(large))
+            assert (answer.status, answer.uid, answer.closes) == (200, "u-8", False)
+            assert (decided[0].unparsed, decided[0].object, decided[0].dry_run) == (True, {}, True)
+            assert decided[0].excess.endswith(f"got {len(large):,} bytes, want {MAX_BODY_BYTES:,} at most")
+            assert (await connection.ask(post(body("next")))).uid == "next"
+            assert budget.used["bodies"] == 0
 
     run(test)
 
@@ -235,11 +258,9 @@ def test_a_review_that_is_too_dense_is_decided_without_a_document(tmp_path: Path
         return admit(request, snapshot)
 
     dense: dict[str, Any] = {"spec": {"tolerations": [{}] * 500_000}}
-    review = json.loads(body("dense", operation=operation))
-    pods = {"object": dense} | ({"oldObject": dense} if operation == "UPDATE" else {})
-    review["request"] = {key: value for key, value in review["request"].items() if key not in ("object", "oldObject")}
-    review["request"] |= pods
-    content = json.dumps(review, separators=(",", ":")).encode()
+    document = json.loads(body("dense", operation=operation))
+    document["request"] |= {"object": dense} | ({"oldObject": dense} if operation == "UPDATE" else {})
+    content = review_text(document)
 
     async def test() -> None:
         # A parsed document of this size would be charged 48 MB.

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from builders import deployment, gpu_pod, review, workload_review
+from builders import deployment, gpu_pod, review, review_text, workload_review
 from calls import calls_of
 from exceptions import BEFORE, exception
 from podberth.admission import decide
@@ -31,16 +31,8 @@ TOO_LARGE = "the review is too large to be decided on: got "
 DENSE = gpu_pod(tolerations=[{}] * MARKS)
 
 
-def text(document: JSON) -> bytes:
-    """Return a review as the API server writes it, its objects behind all other fields but two."""
-    request = document["request"]
-    last = [key for key in ("object", "oldObject", "dryRun", "options") if key in request]
-    document = document | {"request": {key: request[key] for key in (*(request.keys() - {*last}), *last)}}
-    return json.dumps(document, separators=(",", ":")).encode()
-
-
 def received(document: JSON) -> AdmissionRequest:
-    body = text(document)
+    body = review_text(document)
     excess = excess_of_text(body)
     assert excess
     return decode_unparsed(body, excess)
@@ -126,7 +118,7 @@ def test_what_is_not_decided_on_is_let_in(operation: str) -> None:
         b'{"request":5,"object":{}' + b",{}" * MARKS,
         b'{"request":{"uid":x,"object":{}' + b",{}" * MARKS,
         b'{"request":{"odd":[' + b"{}," * MARKS + b'{}],"object":{}}}',
-        text(review(DENSE, userInfo={"groups": [""] * 2 * MARKS})),
+        review_text(review(DENSE, userInfo={"groups": [""] * 2 * MARKS})),
     ],
 )
 def test_one_whose_head_cannot_be_read_alone_is_refused(body: bytes) -> None:
@@ -141,7 +133,7 @@ def test_a_head_is_checked_like_any_review() -> None:
 
 
 def test_nothing_of_the_objects_is_looked_at() -> None:
-    bodies = [text(review(gpu_pod(tolerations=[{}] * times * MARKS))) for times in (1, 4)]
+    bodies = [review_text(review(gpu_pod(tolerations=[{}] * times * MARKS))) for times in (1, 4)]
     few, many = (calls_of(partial(decode_unparsed, body, "x")) for body in bodies)
     assert few == many < 300
 

@@ -1,4 +1,4 @@
-"""Decodes a review whose text is too dense to be parsed: the fields in front of its objects, and nothing of these.
+"""Decodes a review that is too large or too dense to be parsed: the fields before its objects, and nothing of these.
 
 The API server writes the fields of a review in the order of its type, without spaces (kubernetes/api admission/v1
 types.go, AdmissionRequest; encoding/json): uid, kind, resource, names, operation and userInfo, then ``object``,

@@ -43,10 +43,10 @@ ask for 32 classes."""
 TERMS: Final = 200
 """The limit for the number of terms in one list of affinity. 1,025 published GPU pods have one required node affinity
 term each at most; an infrastructure DaemonSet with three has the most."""
-VALUES: Final = 10_000
-"""The limit for the number of values in all node affinity terms of one kind together: a pod may name every node of a
-cluster of 10,000 once."""
-ALL_ENTRIES: Final = 12_000
+VALUES: Final = 5_000
+"""The limit for the number of values in all node affinity terms of one kind together: a pod may name every node of the
+largest cluster that Kubernetes is made for once (kubernetes.io, "Considerations for large clusters")."""
+ALL_ENTRIES: Final = 10_000
 """The limit for the number of entries of all lists and maps of the table together. Each list may be at its own limit,
 but not all lists at once."""
 
@@ -65,7 +65,7 @@ class Bound:
 _NOBODY = "far beyond what is published: a few of each"
 _ENV = "MAX_BYTES of entries of 170 bytes, with a name and a value of usual length"
 _THREE = "published pods have three at most"
-_NODES = "enough to name every node of a cluster of 10,000"
+_NODES = "enough to name every node of a cluster of 5,000, the most that Kubernetes is made for"
 _LARGEST_ANNOTATIONS = "the API server's own bound (TotalAnnotationSizeLimitB, apimachinery pkg/api/validation)"
 _RESOURCES: Final = (("limits",), ("requests",), ("claims",))
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -122,10 +122,10 @@ def _of_the_pod() -> Iterator[Bound]:
     yield ANNOTATION_ENTRIES
     for name in ("labels", "finalizers", "ownerReferences", "managedFields"):
         yield Bound(("metadata", name), ENTRIES, _NOBODY)
-    yield Bound(("spec", "tolerations"), 5_100, "5,000 taints, and room for what policies add")
-    for name in ("nodeSelector", "overhead", "volumes", "imagePullSecrets", "schedulingGates", "hostAliases"):
+    for name in ("tolerations", "nodeSelector", "overhead", "volumes", "imagePullSecrets", "hostAliases"):
         yield Bound(("spec", name), ENTRIES, _NOBODY)
-    yield Bound(("spec", "readinessGates"), ENTRIES, _NOBODY)
+    for name in ("schedulingGates", "readinessGates"):
+        yield Bound(("spec", name), ENTRIES, _NOBODY)
     yield Bound(("spec", "resourceClaims"), CONTAINERS, "one for each container")
     yield Bound(("spec", "topologySpreadConstraints"), TERMS, _THREE)
     yield from _of_selector(("spec", "topologySpreadConstraints", ELEMENT, "labelSelector"))
@@ -246,8 +246,8 @@ def entries_in(pod: object) -> int:
     return 0 if tally.beyond([pod], _TREE) else tally.total
 
 
-MOST_VALUES: Final = 45_000
-"""The most entries of all lists and maps of a template, known or not. 12,000 entries of two fields have 36,000.
+MOST_VALUES: Final = 36_000
+"""The most entries of all lists and maps of a template, known or not. 10,000 entries of two fields have 30,000.
 
 The API server drops unknown fields of a Pod, and not those of every custom resource: 180,000 took 170 ms to copy.
 """

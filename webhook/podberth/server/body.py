@@ -1,6 +1,7 @@
 """Reads request bodies within limits of size, time and memory."""
 
 import asyncio
+from dataclasses import dataclass
 from time import perf_counter
 
 from aiohttp import hdrs, web
@@ -10,12 +11,31 @@ from ..port.byte_budget import Hold
 
 # As in controller-runtime (PR 2598): the apiserver accepts objects of 3 MiB, and an UPDATE carries two.
 MAX_BODY_BYTES = 7 * 1024 * 1024
+# The API server writes <, > and & with six bytes each (encoding/json, HTMLEscape), so two objects of 3 MiB may have 36.
+MOST_READ_BYTES = 40 * 1024 * 1024
+# The fields in front of a review's objects, with a user's thousand groups, and those behind them.
+HEAD_BYTES = 256 * 1024
+TAIL_BYTES = 4 * 1024
 
 _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
-async def read_body(request: web.BaseRequest, deadline: float, hold: Hold) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Body:
+    """The body of a request."""
+
+    text: bytes
+    """The whole body; of one above MAX_BODY_BYTES, its first HEAD_BYTES and its last TAIL_BYTES."""
+    size: int
+    """The length of the whole body in bytes."""
+
+
+async def read_body(request: web.BaseRequest, deadline: float, hold: Hold) -> Body:
     """Read and return the body of a request.
+
+    Of a body above MAX_BODY_BYTES whose length is announced, which is what the API server sends, only the two ends are
+    kept: the review is then above its bounds (``admission.unparsed``). With an HTTP error it would be admitted unjudged
+    under the webhook's failurePolicy Ignore.
 
     ``deadline`` is a time of ``perf_counter``, in seconds. ``hold`` is the request's share of the memory budget: a body
     that arrives in several parts is charged to it.
@@ -24,8 +44,8 @@ async def read_body(request: web.BaseRequest, deadline: float, hold: Hold) -> by
         ReviewError: the body is too large, too slow or incomplete, or there is no memory for it now.
     """
     length = request.content_length
-    if length is not None and length > MAX_BODY_BYTES:
-        raise _too_large(f"Content-Length {length}")
+    if length is not None and length > MOST_READ_BYTES:
+        raise _too_large(f"Content-Length {length}", MOST_READ_BYTES)
     stream = request.content
     if stream.is_eof():
         # A review mostly arrives in one piece with its headers: then it needs no timer and no second copy.
@@ -35,19 +55,33 @@ async def read_body(request: web.BaseRequest, deadline: float, hold: Hold) -> by
             raise _broken(error) from error
         if len(body) > MAX_BODY_BYTES:
             raise _too_large(f"{len(body)} bytes")
-        return body
+        return Body(body, len(body))
     try:
         async with asyncio.timeout(deadline - perf_counter()):
-            return await _read_parts(request, hold)
+            if hdrs.EXPECT in request.headers:
+                await request.writer.write(_CONTINUE)
+            if length is not None and length > MAX_BODY_BYTES:
+                return Body(await _read_ends(request, hold), length)
+            body = await _read_parts(request, hold)
+            return Body(body, len(body))
     except TimeoutError as error:
         raise ReviewError(408, "body: incomplete when the review's time was over") from error
     except (web.RequestPayloadError, ConnectionError) as error:
         raise _broken(error) from error
 
 
+async def _read_ends(request: web.BaseRequest, hold: Hold) -> bytes:
+    keep_body(hold, HEAD_BYTES + TAIL_BYTES)
+    head, tail = bytearray(), b""
+    stream = request.content
+    while not stream.at_eof():
+        part = await stream.readany()
+        head += part[: HEAD_BYTES - len(head)]
+        tail = (tail + part)[-TAIL_BYTES:]
+    return bytes(head) + tail
+
+
 async def _read_parts(request: web.BaseRequest, hold: Hold) -> bytes:
-    if hdrs.EXPECT in request.headers:
-        await request.writer.write(_CONTINUE)
     parts: list[bytes] = []
     size = 0
     stream = request.content
@@ -71,8 +105,8 @@ def keep_body(hold: Hold, size: int) -> None:
         raise ReviewError(503, "body: too many large bodies at once; try again")
 
 
-def _too_large(got: str) -> ReviewError:
-    return ReviewError(413, f"body: got {got}, want {MAX_BODY_BYTES} bytes at most")
+def _too_large(got: str, most: int = MAX_BODY_BYTES) -> ReviewError:
+    return ReviewError(413, f"body: got {got}, want {most} bytes at most")
 
 
 def _broken(error: Exception) -> ReviewError:

@@ -21,13 +21,13 @@ from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest, decode_review
 from ..admission.unparsed import decode_unparsed
 from ..errors import ReviewError
-from ..kube.review_limits import excess_of_text
+from ..kube.review_limits import excess_of_size, excess_of_text
 from ..port.answer import WholeAnswer
 from ..port.byte_budget import Hold, MemoryBudget
 from ..telemetry.metrics import OTHER_PATH, Phases
 from ..telemetry.reviews import ReviewRecorder
 from ..telemetry.traces import ReviewTracer, TracedReview
-from .body import keep_body, read_body
+from .body import MAX_BODY_BYTES, Body, keep_body, read_body
 from .listen import connection_of
 from .state import Decider, Deciders, Elsewhere, ServingState
 
@@ -134,7 +134,7 @@ class ReviewHandler:
                 # Without the document, which may be thirty times as large as its body; it is parsed again later.
                 review = None
                 hold.drop_document()
-                keep_body(hold, len(body))
+                keep_body(hold, len(body.text))
                 # Half of the remaining time: the rest is for deciding without the object.
                 await state.wait_for(sought, min(PATIENCE_SECONDS, (deadline - perf_counter()) / 2))
                 review = read_review(request, body, hold)
@@ -245,19 +245,20 @@ def check_head(request: web.BaseRequest, target: Target, stranger: str) -> None:
         raise ReviewError(415, f"Content-Type: got {media_type[:80]!r}, want {_JSON}")
 
 
-def read_review(request: web.BaseRequest, body: bytes, hold: Hold) -> AdmissionRequest:
+def read_review(request: web.BaseRequest, body: Body, hold: Hold) -> AdmissionRequest:
     """Return the review in a body; the memory for its parsed document is charged to ``hold``.
 
-    Of a body that is too dense to be parsed, only the head is read (``admission.unparsed``).
+    Of a body that is too large or too dense to be parsed, only the head is read (``admission.unparsed``).
 
     Raises:
         ReviewError: the body holds no review, or there is no memory for its document now.
     """
-    if excess := excess_of_text(body):
-        return decode_unparsed(body, excess)
-    if not hold.take_document(len(body)):
+    text = body.text
+    if excess := excess_of_size(body.size, MAX_BODY_BYTES) or excess_of_text(text):
+        return decode_unparsed(text, excess)
+    if not hold.take_document(len(text)):
         raise ReviewError(503, "body: no memory for its document; try again")
-    return decode_review(parse(request, body), len(body))
+    return decode_review(parse(request, text), len(text))
 
 
 def parse(request: web.BaseRequest, body: bytes) -> object:
