@@ -13,7 +13,7 @@ from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
 from podberth.admission.workload import validate_workload
 from podberth.kube.pod_limits import MAX_BYTES
-from podberth.kube.review_limits import MARKS
+from podberth.kube.review_limits import MARKS, MAX_TEXT_BYTES
 
 Decider: TypeAlias = Callable[[AdmissionRequest, Snapshot], Outcome]
 
@@ -66,6 +66,8 @@ def reviews() -> Iterator[tuple[str, Decider, bytes]]:
     text = _pod('["' + '\\",' * ((MAX_BYTES - _ROOM) // 3) + '"]')
     yield "CREATE with 1.5 MiB of text", decide.mutate, _review("Pod", text)
     yield "UPDATE with twice 1.5 MiB of text", decide.mutate, _review("Pod", text, text)
+    escaped = _pod(f'["{"\\u003c" * (MAX_TEXT_BYTES // 6 - _ROOM)}"]')
+    yield "CREATE of 7 MiB of escaped text", decide.mutate, _review("Pod", escaped)
     quotes = _pod('["' + '\\",' * (2 * MAX_BYTES // 3) + '"]')
     yield "CREATE with 3 MiB of text", decide.mutate, _review("Pod", quotes)
 

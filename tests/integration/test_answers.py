@@ -15,8 +15,9 @@ from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest
 from podberth.admission.snapshot import Snapshot
 from podberth.errors import ReviewError
+from podberth.kube.review_limits import MAX_TEXT_BYTES
 from podberth.port.byte_budget import LEVELS, PARSED_PER_BYTE, MemoryBudget
-from podberth.server.body import MAX_BODY_BYTES, MOST_READ_BYTES
+from podberth.server.body import MOST_READ_BYTES
 
 _EIGHT_MIB = 8 * 1024 * 1024
 
@@ -173,7 +174,7 @@ def test_of_a_review_above_the_cap_the_ends_are_kept_and_it_is_decided_on(tmp_pa
             answer = await connection.ask(post(large))
             assert (answer.status, answer.uid, answer.closes) == (200, "u-8", False)
             assert (decided[0].unparsed, decided[0].object, decided[0].dry_run) == (True, {}, True)
-            assert decided[0].excess.endswith(f"got {len(large):,} bytes, want {MAX_BODY_BYTES:,} at most")
+            assert decided[0].excess.endswith(f"got {len(large):,} bytes, want {MAX_TEXT_BYTES:,} at most")
             assert (await connection.ask(post(body("next")))).uid == "next"
             assert budget.used["bodies"] == 0
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import yaml
 
+from podberth.kube.review_limits import MAX_TEXT_BYTES
 from podberth.port.byte_budget import LEVELS, LIMIT_BYTES, MIB, PARSED_PER_BYTE, Hold, MemoryBudget
-from podberth.server.body import MAX_BODY_BYTES
 
 _DEPLOYMENT = Path(__file__).parents[3] / "manifests" / "base" / "deployment.yaml"
 _SMALL = {"unproven bodies": 10, "bodies": 20, "connections": 30, "documents": 40}
@@ -47,7 +47,7 @@ def test_a_hold_gives_everything_back_once() -> None:
 
 def test_the_largest_body_has_room_for_its_document_whatever_else_is_held() -> None:
     held = max(level for kind, level in LEVELS.items() if kind != "documents")
-    assert held + PARSED_PER_BYTE * MAX_BODY_BYTES <= LIMIT_BYTES
+    assert held + PARSED_PER_BYTE * MAX_TEXT_BYTES <= LIMIT_BYTES
 
 
 def test_the_budget_is_half_of_the_containers_memory() -> None:

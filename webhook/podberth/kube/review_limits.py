@@ -34,6 +34,10 @@ So many values a template may have, and so many the envelope. The densest pod of
 two objects of an UPDATE at the bound take 84 ms to be parsed, decided on and freed (``bench.hostile``).
 """
 
+MAX_TEXT_BYTES: Final = 7 * 1024 * 1024
+"""The limit for the bytes of a review's JSON text. The API server accepts objects of 3 MiB, and an UPDATE has two; so
+controller-runtime has the same limit (PR 2598). Escaped characters may make the text of such objects longer."""
+
 TOO_LARGE: Final = "the review is too large to be decided on"
 _KEPT: Final = frozenset(
     {"uid", "kind", "resource", "subResource", "name", "namespace", "operation", "object", "oldObject", "dryRun"}
@@ -47,33 +51,36 @@ _ALL_BUT_MARKS: Final = bytes(set(range(256)) - set(b',{["'))
 _OLD_OBJECT: Final = b'"oldObject":{'
 
 
-def excess_of_size(got: int, most: int) -> str:
-    """Return a message if a review's JSON text has more bytes than ``most``; empty if it does not."""
-    return f"{TOO_LARGE}: got {got:,} bytes, want {most:,} at most" if got > most else ""
+def excess_of_text(body: bytes, size: int | None = None) -> str:
+    """Return a message if a review's JSON text is too large or too dense to be parsed; empty if it is not.
 
-
-def excess_of_text(body: bytes) -> str:
-    """Return a message if a review's JSON text is too dense to be parsed; empty if it is not.
+    ``size`` is the length of the text in bytes, if ``body`` has only its ends.
 
     The time is that of counting bytes; the text need not be valid JSON. Commas and brackets in strings do not count. To
     find these strings takes longest, so it is not done in a text of more bytes than the objects and the envelope may
     have.
     """
     # A text of fewer bytes cannot have more marks; that is every ordinary review.
-    if len(body) <= MARKS:
+    if (size := size or len(body)) <= MARKS:
         return ""
+    if wrong := _excess_of_size(size, MAX_TEXT_BYTES):
+        return wrong
     objects = 1 + (_OLD_OBJECT in body)
     most = MARKS * objects
     if sum([body.count(each) for each in _MARKS]) <= most:
         return ""
     most_bytes = MAX_BYTES * (objects + 1)
     # Go escapes <, > and &, with five bytes more than the pod's size counts (encoding/json, HTMLEscape).
-    if wrong := excess_of_size(len(body) - 5 * body.count(b"\\u"), most_bytes):
+    if wrong := _excess_of_size(len(body) - 5 * body.count(b"\\u"), most_bytes):
         return wrong
     got = marks_outside_strings(body, most)
     if got is None:
         return f"{TOO_LARGE}: got more than {most:,} values, want so many at most"
     return f"{TOO_LARGE}: got {got:,} commas and opening brackets, want {most:,} at most" if got > most else ""
+
+
+def _excess_of_size(got: int, most: int) -> str:
+    return f"{TOO_LARGE}: got {got:,} bytes, want {most:,} at most" if got > most else ""
 
 
 def marks_outside_strings(body: bytes, most: int) -> int | None:

@@ -7,10 +7,9 @@ from time import perf_counter
 from aiohttp import hdrs, web
 
 from ..errors import ReviewError
+from ..kube.review_limits import MAX_TEXT_BYTES
 from ..port.byte_budget import Hold
 
-# As in controller-runtime (PR 2598): the apiserver accepts objects of 3 MiB, and an UPDATE carries two.
-MAX_BODY_BYTES = 7 * 1024 * 1024
 # The API server writes <, > and & with six bytes each (encoding/json, HTMLEscape), so two objects of 3 MiB may have 36.
 MOST_READ_BYTES = 40 * 1024 * 1024
 # The fields in front of a review's objects, with a user's thousand groups, and those behind them.
@@ -25,7 +24,7 @@ class Body:
     """The body of a request."""
 
     text: bytes
-    """The whole body; of one above MAX_BODY_BYTES, its first HEAD_BYTES and its last TAIL_BYTES."""
+    """The whole body; of one above MAX_TEXT_BYTES, its first HEAD_BYTES and its last TAIL_BYTES."""
     size: int
     """The length of the whole body in bytes."""
 
@@ -33,7 +32,7 @@ class Body:
 async def read_body(request: web.BaseRequest, deadline: float, hold: Hold) -> Body:
     """Read and return the body of a request.
 
-    Of a body above MAX_BODY_BYTES whose length is announced, which is what the API server sends, only the two ends are
+    Of a body above MAX_TEXT_BYTES whose length is announced, which is what the API server sends, only the two ends are
     kept: the review is then above its bounds (``admission.unparsed``). With an HTTP error it would be admitted unjudged
     under the webhook's failurePolicy Ignore.
 
@@ -53,14 +52,14 @@ async def read_body(request: web.BaseRequest, deadline: float, hold: Hold) -> Bo
             body = stream.read_nowait()
         except web.RequestPayloadError as error:
             raise _broken(error) from error
-        if len(body) > MAX_BODY_BYTES:
+        if len(body) > MAX_TEXT_BYTES:
             raise _too_large(f"{len(body)} bytes")
         return Body(body, len(body))
     try:
         async with asyncio.timeout(deadline - perf_counter()):
             if hdrs.EXPECT in request.headers:
                 await request.writer.write(_CONTINUE)
-            if length is not None and length > MAX_BODY_BYTES:
+            if length is not None and length > MAX_TEXT_BYTES:
                 return Body(await _read_ends(request, hold), length)
             body = await _read_parts(request, hold)
             return Body(body, len(body))
@@ -89,7 +88,7 @@ async def _read_parts(request: web.BaseRequest, hold: Hold) -> bytes:
         part = await stream.readany()
         parts.append(part)
         size += len(part)
-        if size > MAX_BODY_BYTES:
+        if size > MAX_TEXT_BYTES:
             raise _too_large(f"{size} bytes and more")
         keep_body(hold, size)
     return b"".join(parts)
@@ -105,7 +104,7 @@ def keep_body(hold: Hold, size: int) -> None:
         raise ReviewError(503, "body: too many large bodies at once; try again")
 
 
-def _too_large(got: str, most: int = MAX_BODY_BYTES) -> ReviewError:
+def _too_large(got: str, most: int = MAX_TEXT_BYTES) -> ReviewError:
     return ReviewError(413, f"body: got {got}, want {most} bytes at most")
 
 

@@ -21,13 +21,13 @@ from ..admission.outcome import Outcome
 from ..admission.review import AdmissionRequest, decode_review
 from ..admission.unparsed import decode_unparsed
 from ..errors import ReviewError
-from ..kube.review_limits import excess_of_size, excess_of_text
+from ..kube.review_limits import excess_of_text
 from ..port.answer import WholeAnswer
 from ..port.byte_budget import Hold, MemoryBudget
 from ..telemetry.metrics import OTHER_PATH, Phases
 from ..telemetry.reviews import ReviewRecorder
 from ..telemetry.traces import ReviewTracer, TracedReview
-from .body import MAX_BODY_BYTES, Body, keep_body, read_body
+from .body import Body, keep_body, read_body
 from .listen import connection_of
 from .state import Decider, Deciders, Elsewhere, ServingState
 
@@ -254,7 +254,7 @@ def read_review(request: web.BaseRequest, body: Body, hold: Hold) -> AdmissionRe
         ReviewError: the body holds no review, or there is no memory for its document now.
     """
     text = body.text
-    if excess := excess_of_size(body.size, MAX_BODY_BYTES) or excess_of_text(text):
+    if excess := excess_of_text(text, body.size):
         return decode_unparsed(text, excess)
     if not hold.take_document(len(text)):
         raise ReviewError(503, "body: no memory for its document; try again")
