@@ -66,7 +66,7 @@ def reviews() -> Iterator[tuple[str, Decider, bytes]]:
     text = _pod('["' + '\\",' * ((MAX_BYTES - _ROOM) // 3) + '"]')
     yield "CREATE with 1.5 MiB of text", decide.mutate, _review("Pod", text)
     yield "UPDATE with twice 1.5 MiB of text", decide.mutate, _review("Pod", text, text)
-    escaped = _pod(f'["{"\\u003c" * (MAX_TEXT_BYTES // 6 - _ROOM)}"]')
+    escaped = _pod('["' + "\\u003c" * (MAX_TEXT_BYTES // 6 - _ROOM) + '"]')
     yield "CREATE of 7 MiB of escaped text", decide.mutate, _review("Pod", escaped)
     quotes = _pod('["' + '\\",' * (2 * MAX_BYTES // 3) + '"]')
     yield "CREATE with 3 MiB of text", decide.mutate, _review("Pod", quotes)
