@@ -40,7 +40,7 @@ from podberth.kube.review_limits import excess_of_text
 from podberth.workload.extent import MOST_TEMPLATES
 
 from . import ROOT, clusters, decisions, dense, excepted, genome, many_roles, roles
-from .figures import table
+from .figures import pace, table
 from .found import FOUND, WORKLOADS
 
 GOAL_MILLISECONDS = 100
@@ -98,6 +98,7 @@ def main() -> int:
     parser.add_argument("--tries", type=int, default=7)
     parser.add_argument("--named", action="store_true", help="only pods that have a name, none of the table")
     options = parser.parse_args()
+    print(f"{pace()}\n")
     snapshot = at_scale()
     slowest = max(_of_pods(what, pods, snapshot, options.tries) for what, pods in _groups(named=options.named))
     named = _named()
