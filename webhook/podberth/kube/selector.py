@@ -46,7 +46,7 @@ class LabelRequirements:
     def match(self, labels: Mapping[str, str]) -> bool:
         """Return whether the selector selects these labels.
 
-        A review may ask 5,000 selectors, so there are loops here: a generator takes longer than a comparison.
+        A review may ask hundreds of selectors, so there are loops here: a generator takes longer than a comparison.
         """
         for key, value in self._wanted:
             if labels.get(key) != value:
