@@ -35,7 +35,7 @@ from podberth.admission.snapshot import Snapshot
 from podberth.admission.unparsed import decode_unparsed
 from podberth.admission.workload import validate_workload
 from podberth.kube.patch import apply
-from podberth.kube.pod_limits import BOUNDS, CONTAINERS, GPU_REQUESTS, MAX_BYTES
+from podberth.kube.pod_limits import BOUNDS, CONTAINERS, GPU_REQUESTS, MAX_BYTES, TERMS
 from podberth.kube.review_limits import excess_of_text
 from podberth.workload.extent import MOST_TEMPLATES
 
@@ -326,7 +326,7 @@ def _choosy(number: int) -> _Pod:
         del container["env"]
     expression = {"key": "kubernetes.io/arch", "operator": "In", "values": ["amd64"]}
     fill = {"key": f"absent{_ODD}", "operator": "NotIn", "values": [f"v{each}" for each in range(20)]}
-    terms = [{"matchExpressions": [expression, fill]} for _ in range(200)]
+    terms = [{"matchExpressions": [expression, fill]} for _ in range(TERMS)]
     pod["spec"]["affinity"] = {
         "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
     }
@@ -354,7 +354,7 @@ HOSTILE: Mapping[str, _Make] = {
     "that all policies apply to": _wanting_everything,
     "of several GPUs, in a gang": _many_gpus,
     "of 200 MIG profiles": _mig_names,
-    "of 200 affinity terms": _choosy,
+    f"of {TERMS} affinity terms": _choosy,
     "a little larger": _too_large,
 }
 
