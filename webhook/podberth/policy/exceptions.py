@@ -19,7 +19,6 @@ from .exception_model import GPUPolicyException
 from .parse import ParsedException
 
 ExceptionState: TypeAlias = Literal["active", "expired", "tooLong"]
-EXCEPTION_STATES: Final[tuple[ExceptionState, ...]] = ("active", "expired", "tooLong")
 
 MOST: Final = timedelta(days=366)
 """The longest time that an exception lasts: a year, with the day of a leap year."""
