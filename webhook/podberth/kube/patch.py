@@ -203,8 +203,12 @@ def _has(container: Any, key: Any) -> bool:
 
 
 def operations(before: Any, after: Any) -> Patch:
-    """Return the operations that turn one document into another; unchanged parts are not rewritten."""
-    return [each for path, old, new in differences(before, after) for each in _difference(path, old, new)]
+    """Return the operations that turn one document into another; unchanged parts are not rewritten.
+
+    Items may be inserted anywhere in a list. A ``Draft`` only appends them, because ``mutation.record`` keeps its
+    operations, and an index in a list does not last.
+    """
+    return [each for path, old, new in differences(before, after) for each in _difference(path, old, new, inserts=True)]
 
 
 def differences(before: Any, after: Any, at: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
@@ -275,10 +279,10 @@ def _operations(before: dict[str, Any], after: dict[str, Any], written: Iterable
     return operations
 
 
-def _difference(path: Path, before: Any, after: Any) -> Patch:
+def _difference(path: Path, before: Any, after: Any, *, inserts: bool = False) -> Patch:
     """Return the operations that turn ``before`` into ``after`` at one path.
 
-    If a list only got new items, these are added, and the list is not replaced.
+    If a list only grew at its end, or with ``inserts`` anywhere, the new items are added, and the list is not replaced.
     """
     where = pointer(path)
     if after is ABSENT:
@@ -287,14 +291,15 @@ def _difference(path: Path, before: Any, after: Any) -> Patch:
         return [{"op": "add", "path": where, "value": after}]
     if same(before, after):
         return []
-    added = _added(before, after) if isinstance(before, list) and isinstance(after, list) and before else None
-    if added is None:
-        return [{"op": "replace", "path": where, "value": after}]
-    steps = ["-" if index == len(before) + earlier else index for earlier, index in enumerate(added)]
-    return [
-        {"op": "add", "path": f"{where}/{step}", "value": after[index]}
-        for step, index in zip(steps, added, strict=True)
-    ]
+    if isinstance(before, list) and before and isinstance(after, list):
+        added = _added(before, after)
+        if added is not None and (inserts or added[0] == len(before)):
+            steps = ["-" if index == len(before) + earlier else index for earlier, index in enumerate(added)]
+            return [
+                {"op": "add", "path": f"{where}/{step}", "value": after[index]}
+                for step, index in zip(steps, added, strict=True)
+            ]
+    return [{"op": "replace", "path": where, "value": after}]
 
 
 def _added(before: list[Any], after: list[Any]) -> list[int] | None:
