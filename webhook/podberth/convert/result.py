@@ -1,5 +1,6 @@
 """What comes of converting a policy: documents, and what is not in them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -14,3 +15,8 @@ class Converted:
 
     documents: list[Document] = field(default_factory=list)
     left_out: list[Problem] = field(default_factory=list)
+
+
+def present(fields: Mapping[str, Any]) -> Document:
+    """Return the fields that have a content."""
+    return {key: value for key, value in fields.items() if value not in (None, [], {}, "")}
