@@ -17,8 +17,7 @@ from podberth.admission.review import decode_review
 from podberth.cel.engine import ReviewContext
 from podberth.conventions import Conventions
 from podberth.convert.folder import convert
-from podberth.convert.result import Converted
-from podberth.convert.text import as_text
+from podberth.convert.result import Converted, as_text
 from podberth.files.loading import find_suites
 from podberth.kube.quantity import write_quantities
 from podberth.native.documents import is_native, read

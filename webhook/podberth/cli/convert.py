@@ -6,7 +6,7 @@ from pathlib import Path
 from ..cel.engine import Environment
 from ..cel.typing import NATIVE_VARIABLES
 from ..convert.folder import convert
-from ..convert.text import as_text
+from ..convert.result import as_text
 from ..files.deadline import new_environment
 from ..files.loading import find_policies, read_pod_schema
 from ..native.documents import is_native
