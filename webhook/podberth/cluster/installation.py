@@ -78,7 +78,6 @@ class StatusReader:
     """Reads the state of an installation in a cluster, once."""
 
     def __init__(self, client: Client) -> None:
-        """Create the reader; it sends no request yet."""
         self._client = client
 
     async def read(self, now: datetime) -> InstallationState:

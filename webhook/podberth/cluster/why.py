@@ -67,7 +67,6 @@ class WhyReader:
     """Reads what an answer about one pod or workload needs, once."""
 
     def __init__(self, client: Client) -> None:
-        """Create the reader; it sends no request yet."""
         self._client = client
         self._served: Mapping[str, tuple[str, ...]] | NotRead = {}
 

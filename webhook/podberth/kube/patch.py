@@ -35,7 +35,6 @@ class Draft:
     __slots__ = ("_before", "_owned", "_read", "_touched", "document", "original")
 
     def __init__(self, original: dict[str, Any]) -> None:
-        """Start from ``original``, without changes."""
         self.original = original
         self.document = original
         self._owned: set[Path] = set()

@@ -48,7 +48,6 @@ class CompiledException:
     """Returns whether podSelector selects a pod with these labels; namespace and expression are not looked at."""
 
     def __post_init__(self) -> None:
-        """Look up what each review needs."""
         spec = self.parsed.source.spec
         object.__setattr__(self, "policies", spec.policies)
         object.__setattr__(self, "selects", spec.pod_selector.matches)

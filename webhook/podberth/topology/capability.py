@@ -95,7 +95,6 @@ class Capability:
     domain_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Build the mappings from the tuples."""
         object.__setattr__(self, "amount_of", dict(self.amounts))
         object.__setattr__(self, "memory_of", dict(self.memory))
         object.__setattr__(self, "domain_of", dict(self.domains))

@@ -28,7 +28,6 @@ class Fields:
     __slots__ = ("values", "where")
 
     def __init__(self, values: Mapping[str, Any], where: str) -> None:
-        """Take the object, and its place in the document as text, for messages."""
         self.values = values
         self.where = where
 
