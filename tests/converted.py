@@ -16,12 +16,11 @@ from podberth.admission import decide
 from podberth.admission.review import decode_review
 from podberth.cel.engine import ReviewContext
 from podberth.conventions import Conventions
-from podberth.convert.folder import convert, is_other
-from podberth.convert.result import Converted
-from podberth.convert.text import as_text
+from podberth.convert.folder import convert
+from podberth.convert.result import Converted, as_text
 from podberth.files.loading import find_suites
 from podberth.kube.quantity import write_quantities
-from podberth.native.documents import read
+from podberth.native.documents import is_native, read
 from podberth.native.params import Objects
 from podberth.native.policies import NativePolicies
 from podberth.native.request import creation_of
@@ -59,7 +58,7 @@ _NAMESPACES = {
 
 def converted(text: str) -> Converted:
     """Return the policies of a text as the other kind."""
-    return convert(parse_policies([("policy.yaml", text)], is_other), of_gpu(), environment())
+    return convert(parse_policies([("policy.yaml", text)], is_native), of_gpu(), environment())
 
 
 def back(found: Converted) -> Converted:

@@ -10,12 +10,43 @@ definition: ``podberth.kube.openapi``.
 
 import json
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, Final
 
-from podberth.kube.openapi import prune, prune_workloads
+from podberth.kube.openapi import prune
+from podberth.kube.schema import POD, WORKLOADS
 
 _WORKLOADS: Final = "--workloads"
+
+
+def prune_workloads(documents: Collection[dict[str, Any]]) -> dict[str, Any]:
+    """Return the definitions of the kinds that make pods (Job, Deployment ...), for ``schema.workload_definitions``.
+
+    Definitions that a Pod itself needs are left out, except those without fields. The status of a kind has no described
+    content.
+
+    Args:
+        documents: what ``kubectl get --raw`` prints of /openapi/v3/api/v1, /openapi/v3/apis/{apps,batch}/v1.
+
+    Raises:
+        ValueError: a document is something else.
+    """
+    schemas: dict[str, Any] = {}
+    for document in documents:
+        schemas |= (document.get("components") or {}).get("schemas") or {}
+    of_pods = prune({"components": {"schemas": schemas}}, (POD,))
+    described = {name: _without_status(schema) for name, schema in schemas.items()}
+    found = prune({"components": {"schemas": described}}, sorted({*WORKLOADS.values()} - {POD}))
+    return {name: body for name, body in found.items() if name not in of_pods or "properties" not in body}
+
+
+def _without_status(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a kind with the content of its status removed."""
+    properties = schema.get("properties", {})
+    if not {"spec", "status"} <= properties.keys():
+        return schema
+    return {**schema, "properties": {**properties, "status": {"type": "object"}}}
 
 
 def render(definitions: dict[str, Any]) -> str:

@@ -23,7 +23,7 @@ from controlplane.wait import wait_for
 from crds import FOLDER, read
 from pages import page
 from podberth.api.opening import Kubeconfig
-from podberth.cluster.why import open_why
+from podberth.cluster.why import read_picture
 from podberth.kube.documents import load_documents
 from podberth.why.causes import answer
 from podberth.why.finding import Answer
@@ -61,11 +61,7 @@ class Stage:
 
 
 async def _ask(kubeconfig: Path, name: str, where: str) -> Answer:
-    reader = open_why(Kubeconfig((kubeconfig,)))
-    try:
-        return answer(await reader.read(name, where, datetime.now(UTC)))
-    finally:
-        await reader.close()
+    return answer(await read_picture(Kubeconfig((kubeconfig,)), name, where, datetime.now(UTC)))
 
 
 def namespace(scene: Scene) -> str:

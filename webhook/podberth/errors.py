@@ -57,7 +57,6 @@ class PolicyError(PodberthError):
     """Policies cannot be used; ``problems`` holds all their problems, sorted."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:
-        """Keep the problems; the message has one line for each problem."""
         super().__init__("\n".join(str(problem) for problem in problems))
         self.problems = problems
 
@@ -77,7 +76,6 @@ class ReviewError(PodberthError):
     """A request body is not a usable AdmissionReview; ``status`` is the HTTP status of the answer."""
 
     def __init__(self, status: int, message: str) -> None:
-        """Keep the HTTP status and the message."""
         super().__init__(message)
         self.status = status
 
@@ -94,7 +92,6 @@ class ClusterError(PodberthError):
     """
 
     def __init__(self, reason: str, message: str, *, retry_after_seconds: float = 0.0) -> None:
-        """Keep the reason, the message and the wait that the API server asked for."""
         super().__init__(message)
         self.reason = reason
         self.status = 0
@@ -109,7 +106,6 @@ class DeviceError(PodberthError):
     """
 
     def __init__(self, message: str, *, lasting: bool = False) -> None:
-        """Keep the message and whether the fault is lasting."""
         super().__init__(message)
         self.lasting = lasting
 

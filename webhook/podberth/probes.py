@@ -11,7 +11,6 @@ from time import perf_counter, thread_time
 
 from aiohttp import hdrs, web
 
-from .errors import UsageError
 from .port.answer import WholeAnswer
 from .port.connection import BoundedConnection
 from .port.listener import Listener
@@ -105,11 +104,7 @@ class ProbePort:
         Raises:
             UsageError: the process cannot listen on the address.
         """
-        try:
-            return self._listener.start(address)
-        except OSError as error:
-            where = f"{address.host}:{address.port}"
-            raise UsageError(f"--metrics-listen: got {where}, which cannot be used: {error}") from error
+        return self._listener.start(address, "--metrics-listen")
 
     async def stop(self) -> None:
         """Close the port and every connection."""

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from podberth.errors import UnprovedError
-from podberth.kube.patch import Draft, apply
+from podberth.kube.patch import Draft, apply, operations
 from podberth.kube.paths import pointer
 
 POD: dict[str, Any] = {
@@ -119,3 +119,12 @@ def test_a_patch_that_does_not_lead_to_the_document_is_never_returned() -> None:
 
 def test_pointer_escapes_as_rfc_6901_says() -> None:
     assert pointer(("a/b", 0, "c~d")) == "/a~1b/0/c~0d"
+
+
+def test_only_operations_on_a_whole_document_name_an_index_of_a_list() -> None:
+    grown = {**POD, "spec": {**POD["spec"], "tolerations": [{"key": "first"}, {"key": "a"}]}}
+    draft = Draft(POD)
+    draft.become(grown)
+
+    assert operations(POD, grown) == [{"op": "add", "path": "/spec/tolerations/0", "value": {"key": "first"}}]
+    assert draft.patch() == [{"op": "replace", "path": "/spec/tolerations", "value": [{"key": "first"}, {"key": "a"}]}]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from podberth.workload.finished import FINISHED, is_finished
+from podberth.workload.owners import FINISHED, is_finished
 
 
 # One status that is the end, and one that is not, as the controllers write them.

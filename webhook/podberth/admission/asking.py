@@ -27,7 +27,6 @@ class Asking:
     """
 
     def __init__(self, plan: Plan, under: PodUnderReview, watch: Watch | None = None) -> None:
-        """Prepare for the evaluation; no expression is evaluated yet."""
         self.plan = plan
         self.under = under
         self.watch = watch

@@ -18,7 +18,6 @@ class KnownParams:
     """
 
     def __init__(self, config_maps: Mapping[tuple[str, str], Params]) -> None:
-        """Index nothing yet; most policies name their params or have none."""
         self._config_maps = config_maps
         self._by_namespace: Mapping[str, Sequence[Params]] | None = None
         self._selected: dict[tuple[str, str], Sequence[Params]] = {}

@@ -112,12 +112,10 @@ class Recall:
     __slots__ = ("_kept", "_on_trial")
 
     def __init__(self) -> None:
-        """Make an empty cache."""
         self._kept: dict[Hashable, Any] = {}
         self._on_trial: OrderedDict[Hashable, Any] = OrderedDict()
 
     def __len__(self) -> int:
-        """Return the number of cached answers."""
         return len(self._kept) + len(self._on_trial)
 
     def answer(self, key: Hashable | None, ask: Callable[[], _Answer]) -> _Answer:

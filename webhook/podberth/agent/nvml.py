@@ -106,7 +106,6 @@ class NvmlRound:
     """One series of calls to NVML, with notes on the calls that failed."""
 
     def __init__(self) -> None:
-        """Create the object without notes."""
         self.unseen: list[Unseen] = []
         self.faults: dict[int, dict[str, None]] = {}
         """The faults of a GPU, by its index, in the order in which they were found."""

@@ -94,7 +94,6 @@ class Played:
     """The ``TopologySource`` of a simulated machine, whose topology never changes."""
 
     def __init__(self, topology: NodeTopology) -> None:
-        """Keep the topology of the simulated machine."""
         self._topology = topology
         self.topology: NodeTopology | None = None
         self.answers = True

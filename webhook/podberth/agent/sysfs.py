@@ -20,7 +20,6 @@ class Sysfs:
     """Reads a sysfs that is mounted at ``root``."""
 
     def __init__(self, root: Path) -> None:
-        """Keep the root directory."""
         self.root = root
 
     def has_pci(self) -> bool:

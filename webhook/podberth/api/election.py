@@ -42,7 +42,6 @@ class Candidate:
     """
 
     def __init__(self, identity: str, term: Term) -> None:
-        """Create the candidate; it has not read a Lease yet."""
         self.identity = identity
         self._term = term
         self._version = ""

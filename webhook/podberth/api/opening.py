@@ -5,14 +5,14 @@ The client library is an optional dependency, and only this module reports its a
 
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from ..errors import UsageError, without_extra
 from ..kube.api_path import ApiPath
-from .protocol import AnswerLimits
+from .protocol import AnswerLimits, Timing
 
 
 class Client(Protocol):
@@ -87,6 +87,24 @@ def client_class(what: str) -> Callable[..., Client]:
     except ImportError as error:
         raise UsageError(f"{what}: {without_extra(error, 'cluster')}") from error
     return ClusterClient
+
+
+@asynccontextmanager
+async def connected(
+    what: str, kubeconfig: Kubeconfig | None, timing: Timing, *, brief: bool = False
+) -> AsyncIterator[Client]:
+    """Yield a client of the cluster that the kubeconfig leads to, and close its connections at the end.
+
+    ``what`` is as in ``client_class``, and ``brief`` as in ``client.ClusterClient``.
+
+    Raises:
+        UsageError: the client library is not installed, or no address of the API server is configured.
+    """
+    client = client_class(what)(kubeconfig, timing, brief=brief)
+    try:
+        yield client
+    finally:
+        await client.reset()
 
 
 def namespace_of(kubeconfig: Kubeconfig | None) -> str:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..admission.outcome import Written
-from ..kube.carry import NotCarriedError, carry, operations
-from ..kube.patch import Path
+from ..kube.carry import NotCarriedError, carry
+from ..kube.patch import Path, operations
 from ..native.cases import NativeDecision
 from ..native.mutating import Mutated
 from ..workload.templates import Template

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from ..kube import pod as pods
 from ..kube.object_names import cron_job_of
-from ..workload.finished import is_finished
 from ..workload.kinds import LINKS, TEMPLATES_ONLY, is_known, row_for
+from ..workload.owners import is_finished
 from ..workload.templates import templates
 from .run import CheckSettings, is_exempt
 from .sources import Document, Source, without_place

@@ -1,11 +1,9 @@
 """Lists a live cluster, and writes a check's findings to its reports: the I/O of ``podberth check --cluster``."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 
-from ..api.opening import Client, Kubeconfig, client_class
+from ..api.opening import Kubeconfig, connected
 from ..api.protocol import EXCEPTIONS, POLICIES, Document, Resource, Timing
 from ..api.reflector import PAGE
 from ..check.result import Report
@@ -55,7 +53,8 @@ class SurveyedCluster:
             UsageError: the cluster's client is not installed, or no cluster is configured.
             ClusterError: the cluster or its policies cannot be read, or it serves no API for reports.
         """
-        async with self._connected() as (_, lister):
+        async with connected("--cluster", self.kubeconfig, self.timing) as client:
+            lister = Lister(client, self.timing, page=self.page)
             if reports:  # checked before an hour's work
                 await dialect_of(lister)
             judging = await _with_objects(policies, lister) if objects else policies
@@ -70,18 +69,11 @@ class SurveyedCluster:
         Raises:
             ClusterError: the cluster serves no API for reports, or they cannot be listed.
         """
-        async with self._connected() as (client, lister):
+        async with connected("--cluster", self.kubeconfig, self.timing) as client:
+            lister = Lister(client, self.timing, page=self.page)
             writer = ReportWriter(client, lister, await dialect_of(lister))
             await writer.put(report, self.namespace)
         return writer
-
-    @asynccontextmanager
-    async def _connected(self) -> AsyncIterator[tuple[Client, Lister]]:
-        client = client_class("--cluster")(self.kubeconfig, self.timing)
-        try:
-            yield client, Lister(client, self.timing, page=self.page)
-        finally:
-            await client.reset()
 
 
 async def _with_objects(policies: Policies, lister: Lister) -> Policies:

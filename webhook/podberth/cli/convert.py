@@ -5,10 +5,11 @@ from pathlib import Path
 
 from ..cel.engine import Environment
 from ..cel.typing import NATIVE_VARIABLES
-from ..convert.folder import convert, is_other
-from ..convert.text import as_text
+from ..convert.folder import convert
+from ..convert.result import as_text
 from ..files.deadline import new_environment
 from ..files.loading import find_policies, read_pod_schema
+from ..native.documents import is_native
 from ..policy.parse import parse_policies
 from .access import add_pod_schema
 from .exitcodes import ExitCode
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     texts = [(file, text) for file, text in files.policies if file in files.asked]
     of_gpu = new_environment(read_pod_schema(arguments.pod_schema))
     of_native = Environment(of_gpu.schema, names=NATIVE_VARIABLES, mixes_types=False)
-    converted = convert(parse_policies(texts, is_other), of_gpu, of_native)
+    converted = convert(parse_policies(texts, is_native), of_gpu, of_native)
     write_text(as_text(converted.documents))
     talk(map(str, converted.left_out))
     return ExitCode.FINDINGS if converted.left_out else ExitCode.OK

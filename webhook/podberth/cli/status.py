@@ -7,10 +7,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from ..api.opening import Kubeconfig
 from ..check.report.styled_lines import Line, Span
 from ..checking.let_through import let_through
-from ..cluster.installation import open_status
+from ..cluster.installation import read_installation
 from ..installation.observation import Row, State, StatusReport
 from ..installation.report import judge
 from .access import add_kubeconfig, add_output, kubeconfig_of
@@ -41,7 +40,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the cluster's state, print the report and return the exit code."""
-    report = asyncio.run(_look(kubeconfig_of(arguments)))
+    observed = asyncio.run(read_installation(kubeconfig_of(arguments), datetime.now(UTC)))
+    report = judge(replace(observed, let_through=let_through(observed)))
     if arguments.output == "json":
         write(lambda stream: print(json.dumps(report.as_json(), indent=2), file=stream), "")
     else:
@@ -49,15 +49,6 @@ def run(arguments: argparse.Namespace) -> int:
 
         write(lambda stream: show_status(report, Terminal.of(stream)), "")
     return ExitCode.FINDINGS if report.troubles else ExitCode.OK
-
-
-async def _look(kubeconfig: Kubeconfig | None) -> StatusReport:
-    reader = open_status(kubeconfig)
-    try:
-        observed = await reader.read(datetime.now(UTC))
-        return judge(replace(observed, let_through=let_through(observed)))
-    finally:
-        await reader.close()
 
 
 def show_status(report: StatusReport, terminal: "Terminal") -> None:

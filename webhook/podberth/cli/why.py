@@ -7,9 +7,9 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from ..api.opening import Kubeconfig, namespace_of
+from ..api.opening import namespace_of
 from ..check.report.styled_lines import Line, Span
-from ..cluster.why import open_why
+from ..cluster.why import read_picture
 from ..why.causes import answer
 from ..why.finding import Answer
 from ..words import lasting
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     namespace = arguments.namespace or namespace_of(kubeconfig)
     gc.disable()  # a collection walks every pod of the cluster, and finds nothing
     try:
-        found = asyncio.run(_ask(kubeconfig, arguments.name, namespace))
+        found = answer(asyncio.run(read_picture(kubeconfig, arguments.name, namespace, datetime.now(UTC))))
     finally:
         gc.enable()
     if arguments.output == "json":
@@ -48,14 +48,6 @@ def run(arguments: argparse.Namespace) -> int:
 
         write(lambda stream: show_answer(found, Terminal.of(stream)), "")
     return ExitCode.OK
-
-
-async def _ask(kubeconfig: Kubeconfig | None, name: str, namespace: str) -> Answer:
-    reader = open_why(kubeconfig)
-    try:
-        return answer(await reader.read(name, namespace, datetime.now(UTC)))
-    finally:
-        await reader.close()
 
 
 def show_answer(found: Answer, terminal: "Terminal") -> None:

@@ -91,11 +91,9 @@ class OpenSeries:
     _unproved: Bucket = field(init=False)
 
     def __post_init__(self) -> None:
-        """Create the collection without series."""
         self._unproved = Bucket(self.limits.unproved_burst, self.limits.unproved_refill_seconds)
 
     def __len__(self) -> int:
-        """Return the number of open series."""
         return len(self._series)
 
     def observe(self, notice: Notice, at: float, now: datetime, *, proved: bool = True) -> Fate:

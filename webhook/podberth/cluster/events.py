@@ -66,7 +66,6 @@ class Events:
     """The name in the Events' field reportingController."""
 
     def __post_init__(self) -> None:
-        """Create the queue without notices."""
         self._series = OpenSeries(self.limits)
         self._room = Bucket(self.limits.burst, 1.0 / self.limits.requests_per_second)
         self._pace = Pace(self.timing, random)

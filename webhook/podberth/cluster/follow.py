@@ -54,7 +54,6 @@ class LiveCluster:
     timing: Timing
 
     def __post_init__(self, metrics: Metrics) -> None:
-        """Create a reflector for each resource."""
         log, timing = self.log, self.timing
         watching = WatchMetrics(metrics, self._watched, lambda: self.topology.stale_count, self._kinds)
         self._served = ServedKinds(self.workloads, self.connect, watching, log, timing)

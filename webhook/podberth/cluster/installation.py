@@ -9,7 +9,7 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
 
-from ..api.opening import Client, Kubeconfig, client_class
+from ..api.opening import Client, Kubeconfig, connected
 from ..api.protocol import (
     EXCEPTIONS,
     HEARTBEATS,
@@ -78,7 +78,6 @@ class StatusReader:
     """Reads the state of an installation in a cluster, once."""
 
     def __init__(self, client: Client) -> None:
-        """Create the reader; it sends no request yet."""
         self._client = client
 
     async def read(self, now: datetime) -> InstallationState:
@@ -109,10 +108,6 @@ class StatusReader:
         }
         read = dict(zip(parts, await _together(parts.values()), strict=True))
         return InstallationState(now=now, kubernetes=str(version.get("gitVersion", "")), **read)
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.reset()
 
     async def _named(self, path: ApiPath, group: str) -> Found:
         """Return one object by its path; None if it does not exist, the reason if it cannot be read."""
@@ -181,13 +176,15 @@ class StatusReader:
             return Replica(name, Unread(f"got no metrics: {error}", "Prometheus' text", refused=False))
 
 
-def open_status(kubeconfig: Kubeconfig | None) -> StatusReader:
-    """Return a status reader for the cluster that the kubeconfig leads to.
+async def read_installation(kubeconfig: Kubeconfig | None, now: datetime) -> InstallationState:
+    """Return the state that ``StatusReader.read`` reads from the cluster that the kubeconfig leads to.
 
     Raises:
-        UsageError: the client library is not installed, or no address of the API server is configured.
+        ClusterError: as ``StatusReader.read``.
+        UsageError: the cluster's client is not installed, or no address of the API server is configured.
     """
-    return StatusReader(client_class("status")(kubeconfig, _TIMING, brief=True))
+    async with connected("status", kubeconfig, _TIMING, brief=True) as client:
+        return await StatusReader(client).read(now)
 
 
 async def _together(reading: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

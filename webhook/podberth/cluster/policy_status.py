@@ -186,7 +186,6 @@ class PolicyStatuses:
     """The function that receives notices, to be published as Events."""
 
     def __post_init__(self, stale_nodes: Callable[[], int]) -> None:
-        """Create the object without a status to write."""
         self._freshness = Freshness(stale_nodes, self.timing.settle_seconds)
         self._pace = Pace(self.timing, random)
         self._due = asyncio.Event()

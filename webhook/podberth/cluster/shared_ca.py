@@ -57,7 +57,6 @@ class SharedAuthorities:
     """Reads and writes podberth's Secret ``name`` and both webhook configurations named ``configuration``."""
 
     def __init__(self, client: Client, name: str, configuration: str) -> None:
-        """Create the object; it sends no request yet."""
         self._client = client
         self._name = name
         self._path = collection_path("v1", "secrets", NAMESPACE)

@@ -11,7 +11,7 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Final
 
-from ..api.opening import Client, Kubeconfig, client_class
+from ..api.opening import Client, Kubeconfig, connected
 from ..api.protocol import Timing, read_object
 from ..errors import ClusterError, UsageError
 from ..kube.api_path import ApiPath, collection_path
@@ -67,7 +67,6 @@ class WhyReader:
     """Reads what an answer about one pod or workload needs, once."""
 
     def __init__(self, client: Client) -> None:
-        """Create the reader; it sends no request yet."""
         self._client = client
         self._served: Mapping[str, tuple[str, ...]] | NotRead = {}
 
@@ -101,10 +100,6 @@ class WhyReader:
             picture = replace(picture, read={**picture.read, **dict(zip(refs, found, strict=True)), **unread})
         _check_there(picture)
         return picture
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._client.reset()
 
     async def _pod(self, kind: str, name: str, namespace: str) -> Document | None:
         """Return the pod of that name; None if there is none, or another kind was asked about."""
@@ -203,13 +198,15 @@ class WhyReader:
             return NotRead(want, str(error))
 
 
-def open_why(kubeconfig: Kubeconfig | None) -> WhyReader:
-    """Return a reader for the cluster that the kubeconfig leads to.
+async def read_picture(kubeconfig: Kubeconfig | None, text: str, namespace: str, now: datetime) -> Picture:
+    """Return the picture that ``WhyReader.read`` reads from the cluster that the kubeconfig leads to.
 
     Raises:
-        UsageError: the client library is not installed, or no address of the API server is configured.
+        ClusterError: as ``WhyReader.read``.
+        UsageError: as ``WhyReader.read``; or the cluster's client is not installed or not configured.
     """
-    return WhyReader(client_class("why")(kubeconfig, _TIMING, brief=True))
+    async with connected("why", kubeconfig, _TIMING, brief=True) as client:
+        return await WhyReader(client).read(text, namespace, now)
 
 
 def _versions(groups: Document | NotRead | None) -> dict[str, tuple[str, ...]]:

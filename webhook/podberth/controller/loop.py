@@ -55,7 +55,6 @@ class Acting:
     """The namespaces for which the makers failed because of a bug."""
 
     def __post_init__(self) -> None:
-        """Create the loop; it sends no request yet."""
         self._waits = Waits(self.timing)
         self._sending = Sending(self._do)
 

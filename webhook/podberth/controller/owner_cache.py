@@ -27,7 +27,6 @@ class LookedUp:
     """The owners that were looked up, and those that could not be read."""
 
     def __init__(self) -> None:
-        """Create the cache without owners."""
         self.controllers: dict[Owned, OwnerReference | None] = {}
         """The controllers of owners that were looked up, as in ``World.owners``."""
         self.documents: dict[Owned, Mapping[str, Any]] = {}

@@ -45,7 +45,6 @@ class Requests:
     """Sends the actions of plans to the API server."""
 
     def __init__(self, client: Client) -> None:
-        """Create the sender; it sends no request yet."""
         self._client = client
 
     async def send(self, action: Action, served: Mapping[str, str]) -> RequestResult:

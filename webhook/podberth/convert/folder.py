@@ -1,23 +1,16 @@
 """All documents of some files, each converted to the other kind."""
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from ..cel.engine import Environment, Room, never
 from ..errors import PolicyError
-from ..native.documents import Located, as_decoded, is_native, read
+from ..native.documents import Located, as_decoded, read
 from ..native.model import VALIDATING, VALIDATING_BINDING
 from ..policy.compile import CompiledPolicy
 from ..policy.parse import ParsedPolicies
 from .from_native import from_native
 from .result import Converted
 from .to_native import to_native
-
-
-def is_other(document: Mapping[str, Any]) -> bool:
-    """Return whether a document is no GPUPolicy and no ConfigMap, and can be converted."""
-    return is_native(document)
 
 
 def convert(parsed: ParsedPolicies, of_gpu: Environment, of_native: Environment) -> Converted:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -20,7 +20,7 @@ from ..policy.refusals import refusals
 from ..policy.wording import explain
 from ..wellknown import API_VERSION, POLICY_KIND
 from .expressions import FACT_VARIABLES, from_condition, without_variables
-from .result import Converted, Document
+from .result import Converted, Document, present
 from .to_native import DESCRIPTION, EXEMPT, NO_MIRROR_POD, OF_GPU_SCOPE, default_message
 
 _PODS: Final = frozenset({"pods", "pods/ephemeralcontainers"})
@@ -135,7 +135,7 @@ class _Pair:
         }
         named = {"name": name, "labels": metadata.get("labels"), "annotations": annotations}
         document = {"apiVersion": API_VERSION, "kind": POLICY_KIND}
-        return deepcopy({**document, "metadata": _present(named), "spec": _present(spec)})
+        return deepcopy({**document, "metadata": present(named), "spec": present(spec)})
 
     def _constraints(self, rules: list[Document]) -> Document:
         own, bound = self._spec["matchConstraints"], self._bound.get("matchResources") or {}
@@ -146,7 +146,7 @@ class _Pair:
             **{key: _both(own.get(key), bound.get(key)) for key in ("namespaceSelector", "objectSelector")},
             "matchPolicy": "Exact" if own.get("matchPolicy") == "Exact" else None,
         }
-        return _present(made)
+        return present(made)
 
     def _problems(self, document: Document) -> list[Problem]:
         """Return what a GPUPolicy cannot say, at its place in the native policy, which has the same paths."""
@@ -208,7 +208,7 @@ def _texts(entries: Iterable[Document]) -> Iterator[Document]:
         is_default = made.get("messageExpression") or "\n" not in expression.strip()
         if made.get("message") == default_message(expression) and is_default:
             del made["message"]
-        yield _present(made)
+        yield present(made)
 
 
 def _stated(conditions: Iterable[Document]) -> Iterator[Document]:
@@ -230,8 +230,4 @@ def _both(one: Document | None, other: Document | None) -> Document | None:
         )
         found["matchExpressions"] = [*found.get("matchExpressions", ()), *labels, *other.get("matchExpressions", ())]
     found["matchExpressions"] = [each for each in found.get("matchExpressions", ()) if each not in EXEMPT]
-    return _present(found) or None
-
-
-def _present(fields: Mapping[str, Any]) -> Document:
-    return {key: value for key, value in fields.items() if value not in (None, [], {}, "")}
+    return present(found) or None

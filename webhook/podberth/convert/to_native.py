@@ -1,7 +1,7 @@
 """A GPUPolicy as a ValidatingAdmissionPolicy with its binding."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, Final
 
 from ..cel.compile_limits import MAX_EXPRESSION_BYTES
@@ -13,7 +13,7 @@ from ..policy.parse import ParsedPolicy
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from .expressions import CONDITION_NAMES, FACT_VARIABLES, Native, as_condition, check_facts, conjuncts, with_variables
 from .gpu_facts import NO_DIALECT
-from .result import Converted, Document
+from .result import Converted, Document, present
 
 DESCRIPTION: Final = "kubernetes.io/description"
 """The annotation for a description of any object (kubernetes.io, labels-annotations-taints)."""
@@ -110,9 +110,9 @@ class _Conversion:
         metadata = self._parsed.policy.metadata
         described = {DESCRIPTION: self._spec.description} if self._spec.description else {}
         labels, annotated = dict(metadata.labels), {**metadata.annotations, **described}
-        named = {"name": metadata.name, **_present({"labels": labels, "annotations": annotated})}
+        named = {"name": metadata.name, **present({"labels": labels, "annotations": annotated})}
         self._converted.documents += [
-            {"apiVersion": API_VERSION, "kind": VALIDATING, "metadata": named, "spec": _present(spec)},
+            {"apiVersion": API_VERSION, "kind": VALIDATING, "metadata": named, "spec": present(spec)},
             self._binding(),
         ]
 
@@ -128,7 +128,7 @@ class _Conversion:
             "paramRef": _dumped(self._spec.param_ref),
         }
         metadata = {"name": self._parsed.policy.name}
-        return {"apiVersion": API_VERSION, "kind": VALIDATING_BINDING, "metadata": metadata, "spec": _present(spec)}
+        return {"apiVersion": API_VERSION, "kind": VALIDATING_BINDING, "metadata": metadata, "spec": present(spec)}
 
     # ---- requests -----------------------------------------------------------------------------------------------
 
@@ -137,7 +137,7 @@ class _Conversion:
         rules = [found for each in constraints.resource_rules if (found := _rule(each)) is not None]
         selector = _dumped(constraints.namespace_selector) or {}
         selector["matchExpressions"] = [*selector.get("matchExpressions", ()), *EXEMPT]
-        return _present(
+        return present(
             {
                 "resourceRules": rules,
                 "excludeResourceRules": [_dumped(each) for each in constraints.exclude_resource_rules],
@@ -234,7 +234,7 @@ class _Conversion:
             if message is None and ("\n" in expression.strip() or expression != each.expression):
                 message = default_message(each.expression)
             made = {"expression": expression, "message": message, "messageExpression": computed}
-            yield _present({**made, "reason": reason if reason != "Invalid" else None})
+            yield present({**made, "reason": reason if reason != "Invalid" else None})
 
     def _audit_annotations(self) -> Iterator[Document]:
         for index, each in enumerate(self._spec.audit_annotations):
@@ -284,7 +284,7 @@ def _rule(rule: Rule) -> Document | None:
     if rule.scope == "Cluster":
         return None
     found = {"apiGroups": [""], "apiVersions": ["v1"], "operations": operations, "resources": resources}
-    return _present({**found, "resourceNames": list(rule.resource_names)})
+    return present({**found, "resourceNames": list(rule.resource_names)})
 
 
 def _names(rule: Rule, resource: str) -> bool:
@@ -296,8 +296,3 @@ def _names(rule: Rule, resource: str) -> bool:
 def _dumped(model: Any) -> Any:
     """Return a part of the policy as its document has it, without defaults."""
     return None if model is None else model.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-
-
-def _present(fields: Mapping[str, Any]) -> Document:
-    """Return the fields that have a content."""
-    return {key: value for key, value in fields.items() if value not in (None, [], {}, "")}

@@ -46,15 +46,12 @@ class PersistentMap(Mapping[Any, Any]):
         return key in self.parts[hash(key) % _PARTS]
 
     def __iter__(self) -> Iterator[Any]:
-        """Iterate over the keys, in no order."""
         return chain.from_iterable(self.parts)
 
     def __len__(self) -> int:
-        """Return the number of keys."""
         return sum(map(len, self.parts))
 
     def __bool__(self) -> bool:
-        """Return whether there is any key."""
         return any(self.parts)
 
 

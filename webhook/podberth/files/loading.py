@@ -175,7 +175,6 @@ class PolicyFiles:
     """The policies in a directory of files, which take effect together or not at all."""
 
     def __init__(self, directory: Path) -> None:
-        """Read nothing yet."""
         self._directory = directory
         self._held: Mapping[str, str] = {}
         """The file of each policy in the last good set, by the policy's name."""
@@ -221,7 +220,6 @@ class FileSource:
     """The schema of a Pod against which policies are checked; None for the packaged one."""
 
     def __post_init__(self) -> None:
-        """Read nothing yet."""
         self._objects: tuple[object, ClusterFacts] = (None, ClusterFacts())
         self._files = PolicyFiles(self.policies)
 

@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from .json_patch import ABSENT, same
-from .patch import Patch, Path
+from .patch import Path
 from .paths import pointer
 
 
@@ -138,52 +138,3 @@ def _key(item: Any) -> bytes:
         return orjson.dumps(item, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=str)
     except (TypeError, ValueError):  # nested more deeply than orjson writes, or text that is no Unicode
         return repr(item).encode(errors="surrogatepass")
-
-
-def operations(before: Any, after: Any, at: Path = ()) -> Patch:
-    """Return the operations of RFC 6902 that turn ``before`` into ``after``; unchanged parts are not rewritten.
-
-    ``at`` is the path of both values in the document, which the operations' paths begin with; empty for whole
-    documents.
-    """
-    if before is after or same(before, after):
-        return []
-    if isinstance(before, dict) and isinstance(after, dict):
-        found: Patch = [{"op": "remove", "path": pointer((*at, key))} for key in before if key not in after]
-        for key, value in after.items():
-            if key in before:
-                found += operations(before[key], value, (*at, key))
-            else:
-                found.append({"op": "add", "path": pointer((*at, key)), "value": value})
-        return found
-    if isinstance(before, list) and isinstance(after, list):
-        return _list_operations(before, after, at)
-    return [{"op": "replace", "path": pointer(at), "value": after}]
-
-
-def _list_operations(before: list[Any], after: list[Any], at: Path) -> Patch:
-    if len(before) == len(after):
-        pairs = enumerate(zip(before, after, strict=True))
-        return [each for index, (old, new) in pairs for each in operations(old, new, (*at, index))]
-    added = _inserted(before, after) if before else None
-    if added is None:
-        return [{"op": "replace", "path": pointer(at), "value": after}]
-    last = len(before)
-    found: Patch = []
-    for index in added:
-        step: str | int = "-" if index == last else index
-        found.append({"op": "add", "path": pointer((*at, step)), "value": after[index]})
-        last += 1
-    return found
-
-
-def _inserted(before: list[Any], after: list[Any]) -> list[int] | None:
-    """Return the indexes of the items that ``after`` adds to ``before``; None if ``after`` lacks or reorders items."""
-    added: list[int] = []
-    start = 0
-    for index, item in enumerate(after):
-        if start < len(before) and same(before[start], item):
-            start += 1
-        else:
-            added.append(index)
-    return added if start == len(before) else None

@@ -37,6 +37,11 @@ def is_qualified(name: str) -> bool:
     return fits and (not slash or is_subdomain(prefix))
 
 
+def is_label_value(text: str) -> bool:
+    """Return whether a text is the value of a label (IsValidLabelValue); it may be empty."""
+    return not text or (len(text) <= MAX_LABEL and _NAME.fullmatch(text) is not None)
+
+
 def is_api_version(text: str) -> bool:
     """Return whether a text is an apiVersion: a version (``v1``), or a group and a version (``batch/v1``)."""
     group, slash, version = text.rpartition("/")

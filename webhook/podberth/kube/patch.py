@@ -5,12 +5,12 @@ is computed from the written paths, and the check of the patch copies only the c
 knows what a pod is.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 from ..errors import UnprovedError
-from .json_patch import ABSENT
+from .json_patch import ABSENT, same
 from .paths import parse_pointer, pointer
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -35,7 +35,6 @@ class Draft:
     __slots__ = ("_before", "_owned", "_read", "_touched", "document", "original")
 
     def __init__(self, original: dict[str, Any]) -> None:
-        """Start from ``original``, without changes."""
         self.original = original
         self.document = original
         self._owned: set[Path] = set()
@@ -87,21 +86,11 @@ class Draft:
 
         A list whose length differs is written as a whole. Parts that both documents share are not compared.
         """
-        self._become((), self.document, document)
-
-    def _become(self, path: Path, before: Any, after: Any) -> None:
-        if before is after:
-            return
-        if isinstance(before, dict) and isinstance(after, dict):
-            for key in [key for key in before if key not in after]:
-                self.remove((*path, key))
-            for key, value in after.items():
-                self._become((*path, key), before.get(key, ABSENT), value)
-        elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-            for index, (old, new) in enumerate(zip(before, after, strict=True)):
-                self._become((*path, index), old, new)
-        elif type(before) is not type(after) or before != after:
-            self.set(path, after)
+        for path, _, after in differences(self.document, document):
+            if after is ABSENT:
+                self.remove(path)
+            else:
+                self.set(path, after)
 
     def fork(self) -> "Draft":
         """Return a new draft that starts from this draft's state; changes of the new draft do not change this one."""
@@ -212,6 +201,35 @@ def _has(container: Any, key: Any) -> bool:
     return key < len(container) if isinstance(container, list) else key in container
 
 
+def operations(before: Any, after: Any) -> Patch:
+    """Return the operations that turn one document into another; unchanged parts are not rewritten.
+
+    Items may be inserted anywhere in a list. A ``Draft`` only appends them, because ``mutation.record`` keeps its
+    operations, and an index in a list does not last.
+    """
+    return [each for path, old, new in differences(before, after) for each in _difference(path, old, new, inserts=True)]
+
+
+def differences(before: Any, after: Any, at: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
+    """Yield each path at which two values differ, with the value before and after; ABSENT if there is none.
+
+    Lists of different lengths differ as a whole. Parts that both values share are not compared. ``at`` is the path of
+    both values in their document.
+    """
+    if before is after:
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        for key in [key for key in before if key not in after]:
+            yield (*at, key), before[key], ABSENT
+        for key, value in after.items():
+            yield from differences(before.get(key, ABSENT), value, (*at, key))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for index, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from differences(old, new, (*at, index))
+    elif not same(before, after):
+        yield at, before, after
+
+
 def _shallow(container: Any) -> Any:
     return list(container) if isinstance(container, list) else dict(container)
 
@@ -260,18 +278,38 @@ def _operations(before: dict[str, Any], after: dict[str, Any], written: Iterable
     return operations
 
 
-def _difference(path: Path, before: Any, after: Any) -> Patch:
+def _difference(path: Path, before: Any, after: Any, *, inserts: bool = False) -> Patch:
     """Return the operations that turn ``before`` into ``after`` at one path.
 
-    If a list only grew at its end, the new items are appended, and the list is not replaced.
+    If a list only grew at its end, or with ``inserts`` anywhere, the new items are added, and the list is not replaced.
     """
     where = pointer(path)
     if after is ABSENT:
         return [] if before is ABSENT else [{"op": "remove", "path": where}]
     if before is ABSENT:
         return [{"op": "add", "path": where, "value": after}]
-    if before == after and type(before) is type(after):
+    if same(before, after):
         return []
-    if isinstance(before, list) and before and isinstance(after, list) and after[: len(before)] == before:
-        return [{"op": "add", "path": where + "/-", "value": item} for item in after[len(before) :]]
+    if isinstance(before, list) and before and isinstance(after, list):
+        added = _added(before, after)
+        if added is not None and (inserts or added[0] == len(before)):
+            steps = ["-" if index == len(before) + earlier else index for earlier, index in enumerate(added)]
+            return [
+                {"op": "add", "path": f"{where}/{step}", "value": after[index]}
+                for step, index in zip(steps, added, strict=True)
+            ]
     return [{"op": "replace", "path": where, "value": after}]
+
+
+def _added(before: list[Any], after: list[Any]) -> list[int] | None:
+    """Return the indexes of the items that ``after`` adds to ``before``; None if ``after`` lacks or reorders items."""
+    if same(before, after[: len(before)]):
+        return list(range(len(before), len(after)))
+    added: list[int] = []
+    kept = 0
+    for index, item in enumerate(after):
+        if kept < len(before) and same(before[kept], item):
+            kept += 1
+        else:
+            added.append(index)
+    return added if kept == len(before) else None

@@ -7,7 +7,8 @@ A field that is absent or null passes. The elements of a list and the values of 
 of a command.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any, Final
 
 # A check returns the faults below a value: the path from there in reverse, and the message. Nothing is built for a
@@ -129,31 +130,15 @@ def _object(fields: Mapping[str, _Check]) -> _Check:
     return check
 
 
-def _list(element: _Check) -> _Check:
+def _of_parts(holder: type, parts: Callable[[Any], Iterable[tuple[Any, Any]]], element: _Check) -> _Check:
+    """Return a check of a ``holder`` (a list or a map) whose ``parts``, values with their index or key, are checked."""
     kind = _KINDS.get(element)
 
     def check(value: Any) -> _Faults | None:
-        if type(value) is not list:
-            return _fault(value, "list")
+        if type(value) is not holder:
+            return _fault(value, _NAMES[holder])
         faults: _Faults | None = None
-        for index, child in enumerate(value):
-            if type(child) is not kind and (below := element(child)):
-                faults = _gathered(faults, f"[{index}]", below)
-                if len(faults) > _MOST_PROBLEMS:
-                    break
-        return faults
-
-    return check
-
-
-def _map(element: _Check) -> _Check:
-    kind = _KINDS.get(element)
-
-    def check(value: Any) -> _Faults | None:
-        if type(value) is not dict:
-            return _fault(value, "object")
-        faults: _Faults | None = None
-        for key, child in value.items():
+        for key, child in parts(value):
             if type(child) is not kind and (below := element(child)):
                 faults = _gathered(faults, f"[{key}]", below)
                 if len(faults) > _MOST_PROBLEMS:
@@ -161,6 +146,10 @@ def _map(element: _Check) -> _Check:
         return faults
 
     return check
+
+
+_list: Final = partial(_of_parts, list, enumerate)
+_map: Final = partial(_of_parts, dict, dict.items)
 
 
 def _gathered(faults: _Faults | None, step: str, below: _Faults) -> _Faults:

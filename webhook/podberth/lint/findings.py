@@ -36,7 +36,6 @@ class Level(IntEnum):
     """The policy cannot work."""
 
     def __str__(self) -> str:
-        """Return the level's name as the command line uses it."""
         return self.name.lower()
 
 

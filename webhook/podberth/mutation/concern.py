@@ -46,7 +46,6 @@ class Present:
     """
 
     def __init__(self, draft: Draft) -> None:
-        """Keep the pod's draft; no list is read yet."""
         self.draft = draft
         self._values: dict[Callable[[Draft], Any], Any] = {}
         self._items: dict[int, tuple[list[Any], frozenset[bytes]]] = {}

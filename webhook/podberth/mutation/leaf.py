@@ -5,16 +5,11 @@ EvaluationError with the name of the field, the value that it has, and the value
 ``leaf`` or ``where`` is the name of the field for that message, such as ``nodeAffinity.required``.
 """
 
-import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..errors import EvaluationError
-from ..kube.object_names import is_subdomain
-
-# https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#syntax-and-character-set
-MAX_LABEL_VALUE = 63
-_LABEL_VALUE = re.compile(r"([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?")
+from ..kube.object_names import MAX_LABEL, is_label_value, is_subdomain
 
 
 def maps(value: object, leaf: str) -> list[dict[str, Any]]:
@@ -81,13 +76,8 @@ def label_value(value: object, where: str) -> str:
         EvaluationError: ``value`` is no valid one; the message begins with ``where``, the name of the policy's field.
     """
     if not isinstance(value, str) or not is_label_value(value):
-        raise EvaluationError(f"{where}: got {kind(value)}, want a label value of at most {MAX_LABEL_VALUE} characters")
+        raise EvaluationError(f"{where}: got {kind(value)}, want a label value of at most {MAX_LABEL} characters")
     return value
-
-
-def is_label_value(text: str) -> bool:
-    """Return whether ``text`` is a valid label value."""
-    return len(text) <= MAX_LABEL_VALUE and _LABEL_VALUE.fullmatch(text) is not None
 
 
 def kind(value: object) -> str:

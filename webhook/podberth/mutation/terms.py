@@ -32,7 +32,6 @@ class Fact:
     __slots__ = ("_known", "expression", "key", "operator", "values")
 
     def __init__(self, expression: Mapping[str, Any]) -> None:
-        """Parse an expression, which may have no values."""
         self.expression = expression
         self.key: str | None = expression.get("key")
         self.operator: str | None = expression.get("operator")
@@ -70,7 +69,6 @@ class KnownTerm:
     __slots__ = ("_by_key", "_implied", "_selector", "term")
 
     def __init__(self, term: Term, selector: Mapping[str, str] | None = None) -> None:
-        """Parse a term and ``spec.nodeSelector``."""
         self.term = term
         self._selector = selector or {}
         self._by_key: dict[Any, list[Fact]] = {}
@@ -119,7 +117,6 @@ class WantedTerm:
     __slots__ = ("facts", "term")
 
     def __init__(self, term: Term) -> None:
-        """Parse the expressions of the term."""
         self.term = term
         self.facts = [Fact(each) for each in term.get("matchExpressions") or ()]
 

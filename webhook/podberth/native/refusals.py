@@ -4,14 +4,21 @@ Source: pkg/apis/admissionregistration/validation/validation.go of kubernetes. E
 with the problem there.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from ..kube.object_names import is_api_version, is_kind
 from ..kube.positions import Path
 from ..policy.model import AuditAnnotation, MatchCondition, Variable
-from ..policy.refusals import MAX_AUDIT_ANNOTATIONS, MAX_AUDIT_EXPRESSION_BYTES, MAX_MATCH_CONDITIONS, refused_rules
-from ..policy.refusals import refused_selector as refused_label_selector
+from ..policy.refusals import (
+    MAX_AUDIT_ANNOTATIONS,
+    MAX_AUDIT_EXPRESSION_BYTES,
+    MAX_MATCH_CONDITIONS,
+    refused_actions,
+    refused_rules,
+    refused_selector,
+    repeated,
+)
 from .model import (
     AnyBinding,
     AnyParamKind,
@@ -93,17 +100,9 @@ def of_binding(binding: AnyBinding) -> Refusals:
     if isinstance(binding, MutatingAdmissionPolicyBinding):
         yield from _operations(binding.spec.match_resources, ("spec", "matchResources"))
     else:
-        yield from _actions(binding.spec.validation_actions)
-
-
-def _actions(actions: tuple[str, ...]) -> Refusals:
-    path = ("spec", "validationActions")
-    if not actions:
-        yield path, "got no action, want at least one"
-    if {"Deny", "Warn"} <= set(actions):
-        yield path, "got Deny and Warn, which would report everything twice; want one of them"
-    if len(set(actions)) != len(actions):
-        yield path, "got an action twice; want each once"
+        if not binding.spec.validation_actions:
+            yield ("spec", "validationActions"), "got no action, want at least one"
+        yield from refused_actions(binding.spec.validation_actions)
 
 
 def _match_resources(resources: MatchResources, path: Path) -> Refusals:
@@ -116,8 +115,8 @@ def _match_resources(resources: MatchResources, path: Path) -> Refusals:
             for at, name in enumerate(rule.resource_names):
                 if wrong := _no_segment(name):
                     yield (*path, field, index, "resourceNames", at), wrong
-    yield from refused_label_selector(resources.namespace_selector, (*path, "namespaceSelector"))
-    yield from refused_label_selector(resources.object_selector, (*path, "objectSelector"))
+    yield from refused_selector(resources.namespace_selector, (*path, "namespaceSelector"))
+    yield from refused_selector(resources.object_selector, (*path, "objectSelector"))
 
 
 def _resources(resources: tuple[str, ...], path: Path) -> Refusals:
@@ -151,7 +150,7 @@ def _conditions(conditions: tuple[MatchCondition, ...]) -> Refusals:
     path = ("spec", "matchConditions")
     if len(conditions) > MAX_MATCH_CONDITIONS:
         yield path, f"got {len(conditions)} entries, want at most {MAX_MATCH_CONDITIONS}"
-    yield from _unique([each.name for each in conditions], path, "name")
+    yield from repeated([each.name for each in conditions], path, "name")
 
 
 def _variables(variables: tuple[Variable, ...]) -> Refusals:
@@ -177,7 +176,7 @@ def _audit_annotations(annotations: tuple[AuditAnnotation, ...]) -> Refusals:
     path = ("spec", "auditAnnotations")
     if len(annotations) > MAX_AUDIT_ANNOTATIONS:
         yield path, f"got {len(annotations)} entries, want at most {MAX_AUDIT_ANNOTATIONS}"
-    yield from _unique([each.key for each in annotations], path, "key")
+    yield from repeated([each.key for each in annotations], path, "key")
     for index, each in enumerate(annotations):
         if "/" in each.key:
             yield (*path, index, "key"), f"got {each.key!r}, want a name without '/'; the policy's name is put in front"
@@ -195,15 +194,7 @@ def _param_ref(reference: BindingParamRef | None) -> Refusals:
     if reference.name and (wrong := _no_segment(reference.name)):
         yield (*path, "name"), wrong
     if reference.label_selector is not None:
-        yield from refused_label_selector(reference.label_selector, (*path, "selector"))
-
-
-def _unique(names: Iterable[str], path: Path, key: str) -> Refusals:
-    seen: set[str] = set()
-    for index, name in enumerate(names):
-        if name in seen:
-            yield (*path, index, key), f"duplicate {key} {name!r}; want each {key} once"
-        seen.add(name)
+        yield from refused_selector(reference.label_selector, (*path, "selector"))
 
 
 def _no_segment(name: str) -> str:

@@ -9,13 +9,13 @@ from datetime import datetime
 from functools import cached_property
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
 from ..kube.object_names import MAX_LABEL, is_label
 from ..wellknown import API_VERSION, EXCEPTION_KIND
 from .model import LabelSelector, Metadata
-from .text_fields import BoolExpression, Message, Model, Subdomain
+from .text_fields import BoolExpression, Message, Model, Subdomain, named
 from .wording import shown
 
 MAX_NAMES = 64
@@ -24,13 +24,6 @@ MAX_TEXT = 1024
 """The limit of ``reason`` and ``requestedBy``, in characters: a paragraph, or a link."""
 # RFC 3339, section 5.6, as the API server's format date-time accepts it (k8s.io/kube-openapi strfmt).
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?(Z|[+-]\d{2}:\d{2})")
-
-
-def _label(value: str) -> str:
-    if not is_label(value):
-        wanted = f"a DNS-1123 label: lower-case letters, digits and '-', at most {MAX_LABEL} characters"
-        raise PydanticCustomError("name", f"got {value!r}, want the name of a namespace, {wanted}")
-    return value
 
 
 def _instant(value: object) -> datetime | None:
@@ -53,7 +46,11 @@ def _time(value: object) -> object:
 
 Namespace = Annotated[
     str,
-    AfterValidator(_label),
+    named(
+        is_label,
+        "the name of a namespace, "
+        f"a DNS-1123 label: lower-case letters, digits and '-', at most {MAX_LABEL} characters",
+    ),
     WithJsonSchema({"type": "string", "pattern": "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "maxLength": MAX_LABEL}),
 ]
 Time = Annotated[str, BeforeValidator(_time), WithJsonSchema({"type": "string", "format": "date-time"})]

@@ -19,7 +19,6 @@ from .exception_model import GPUPolicyException
 from .parse import ParsedException
 
 ExceptionState: TypeAlias = Literal["active", "expired", "tooLong"]
-EXCEPTION_STATES: Final[tuple[ExceptionState, ...]] = ("active", "expired", "tooLong")
 
 MOST: Final = timedelta(days=366)
 """The longest time that an exception lasts: a year, with the day of a leap year."""
@@ -49,7 +48,6 @@ class CompiledException:
     """Returns whether podSelector selects a pod with these labels; namespace and expression are not looked at."""
 
     def __post_init__(self) -> None:
-        """Look up what each review needs."""
         spec = self.parsed.source.spec
         object.__setattr__(self, "policies", spec.policies)
         object.__setattr__(self, "selects", spec.pod_selector.matches)

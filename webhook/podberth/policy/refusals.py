@@ -93,18 +93,19 @@ def _audit_keys(spec: Spec) -> Iterator[Refusal]:
 
 
 def _names(spec: Spec) -> Iterator[Refusal]:
-    yield from _unique("matchConditions", "name", [item.name for item in spec.match_conditions])
-    yield from _unique("variables", "name", [item.name for item in spec.variables])
-    yield from _unique("mutations", "name", [item.name for item in spec.mutations])
-    yield from _unique("auditAnnotations", "key", [item.key for item in spec.audit_annotations])
-    yield from _unique("claimTemplates", "name", [item.name for item in spec.claim_templates])
+    yield from repeated([item.name for item in spec.match_conditions], (*_SPEC, "matchConditions"), "name")
+    yield from repeated([item.name for item in spec.variables], (*_SPEC, "variables"), "name")
+    yield from repeated([item.name for item in spec.mutations], (*_SPEC, "mutations"), "name")
+    yield from repeated([item.key for item in spec.audit_annotations], (*_SPEC, "auditAnnotations"), "key")
+    yield from repeated([item.name for item in spec.claim_templates], (*_SPEC, "claimTemplates"), "name")
 
 
-def _unique(field: str, key: str, names: Iterable[str | None]) -> Iterator[Refusal]:
+def repeated(names: Iterable[str | None], path: Path, key: str) -> Iterator[Refusal]:
+    """Yield the problem of each name that an earlier item of the list at ``path`` has; ``key`` is the name's field."""
     seen: set[str] = set()
     for index, name in enumerate(names):
         if name is not None and name in seen:
-            yield (*_SPEC, field, index, key), f"duplicate {key} {name!r}; want each {key} once"
+            yield (*path, index, key), f"duplicate {key} {name!r}; want each {key} once"
         seen.add(name or "")
 
 
@@ -125,16 +126,22 @@ def _validations(spec: Spec) -> Iterator[Refusal]:
         yield path, "validations need validationActions; want [Deny], [Warn], [Audit], [Deny, Audit] or [Warn, Audit]"
     if actions and not spec.validations:
         yield path, "validationActions without validations; leave them out"
-    if {"Deny", "Warn"} <= set(actions):
-        yield path, "got Deny and Warn, which would report everything twice; want one of them"
-    if len(set(actions)) != len(actions):
-        yield path, "got an action twice; want each once"
+    yield from refused_actions(actions)
     for index, item in enumerate(spec.validations):
         if "\n" in item.expression.strip() and item.message is None and item.message_expression is None:
             yield (
                 (*_SPEC, "validations", index),
                 "an expression of several lines needs a message or a messageExpression",
             )
+
+
+def refused_actions(actions: tuple[str, ...]) -> Iterator[Refusal]:
+    """Yield the problems of the actions in ``spec.validationActions`` with each other."""
+    path = (*_SPEC, "validationActions")
+    if {"Deny", "Warn"} <= set(actions):
+        yield path, "got Deny and Warn, which would report everything twice; want one of them"
+    if len(set(actions)) != len(actions):
+        yield path, "got an action twice; want each once"
 
 
 def _mutations(spec: Spec) -> Iterator[Refusal]:

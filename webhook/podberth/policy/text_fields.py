@@ -6,6 +6,7 @@ Each type validates one field alone; ``refusals`` checks fields against each oth
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, WithJsonSchema
@@ -14,15 +15,13 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticCustomError
 
 from ..cel.types import Want
-from ..kube.object_names import MAX_SUBDOMAIN, NAME, SUBDOMAIN, is_qualified, is_subdomain
+from ..kube.object_names import MAX_LABEL, MAX_SUBDOMAIN, NAME, SUBDOMAIN, is_label_value, is_qualified, is_subdomain
 from .wording import shown
 
-# k8s.io/apimachinery/pkg/util/validation: IsValidLabelValue; cel.go's identifiers
-_NAME = re.compile(NAME)
+# cel.go's identifiers
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 # IsEnvVarName: the names that every version accepts; since 1.34 any printable character but "=" is valid
 _ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
-MAX_NAME = 63
 # A dash and eight digits are appended to it (claim_template).
 MAX_TEMPLATE_NAME = MAX_SUBDOMAIN - 9
 
@@ -42,45 +41,33 @@ def _expression(value: object) -> object:
     return value
 
 
-def _subdomain_of(most: int) -> Callable[[str], str]:
-    """Return a function that validates a DNS-1123 subdomain of at most ``most`` characters."""
+def named(is_valid: Callable[[str], object], want: str) -> AfterValidator:
+    """Return the validator of a name: ``is_valid`` says whether a text is one, ``want`` is the end of the message."""
 
-    def subdomain(value: str) -> str:
-        if not is_subdomain(value, most):
-            wanted = f"lower-case letters, digits, '-' and '.', at most {most} characters"
-            raise PydanticCustomError("name", f"got {value!r}, want a DNS-1123 subdomain: {wanted}")
+    def check(value: str) -> str:
+        if not is_valid(value):
+            raise PydanticCustomError("name", f"got {value!r}, want {want}")
         return value
 
-    return subdomain
+    return AfterValidator(check)
 
 
-def _qualified(value: str) -> str:
-    if not is_qualified(value):
-        wanted = f"[prefix/]name, the name of letters, digits, '-', '_' and '.', at most {MAX_NAME} characters"
-        raise PydanticCustomError("name", f"got {value!r}, want a qualified name: {wanted}")
-    return value
+def _subdomain(most: int) -> AfterValidator:
+    """Return the validator of a DNS-1123 subdomain of at most ``most`` characters."""
+    wanted = f"lower-case letters, digits, '-' and '.', at most {most} characters"
+    return named(partial(is_subdomain, most=most), f"a DNS-1123 subdomain: {wanted}")
 
 
-def _label_value(value: str) -> str:
-    if len(value) > MAX_NAME or not (not value or _NAME.fullmatch(value)):
-        wanted = f"letters, digits, '-', '_' and '.', a letter or digit at both ends, at most {MAX_NAME} characters"
-        raise PydanticCustomError("name", f"got {value!r}, want the value of a label: {wanted}")
-    return value
-
-
-def _env_name(value: str) -> str:
-    if not _ENV_NAME.fullmatch(value):
-        wanted = "letters, digits, '-', '_' and '.', no digit first"
-        raise PydanticCustomError("name", f"got {value!r}, want the name of an environment variable: {wanted}")
-    return value
-
-
-def _identifier(value: str) -> str:
-    if not _IDENTIFIER.fullmatch(value):
-        raise PydanticCustomError(
-            "name", f"got {value!r}, want a CEL identifier: letters, digits and '_', no digit first"
-        )
-    return value
+_LETTERS = "letters, digits, '-', '_' and '.'"
+_QUALIFIED = named(
+    is_qualified, f"a qualified name: [prefix/]name, the name of {_LETTERS}, at most {MAX_LABEL} characters"
+)
+_LABEL_VALUE = named(
+    is_label_value,
+    f"the value of a label: {_LETTERS}, a letter or digit at both ends, at most {MAX_LABEL} characters",
+)
+_ENV = named(_ENV_NAME.fullmatch, f"the name of an environment variable: {_LETTERS}, no digit first")
+_CEL_NAME = named(_IDENTIFIER.fullmatch, "a CEL identifier: letters, digits and '_', no digit first")
 
 
 def _message(value: str) -> str:
@@ -131,13 +118,13 @@ NullableStringExpression: TypeAlias = Annotated[Expression, Gives(Want.STRING, m
 NullableIntExpression: TypeAlias = Annotated[Expression, Gives(Want.INT, may_be_null=True)]
 MapExpression: TypeAlias = Annotated[Expression, Gives(Want.MAP)]
 MapsExpression: TypeAlias = Annotated[Expression, Gives(Want.LIST_OF_MAPS)]
-Subdomain: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_SUBDOMAIN)), _like(f"^{SUBDOMAIN}$")]
-QualifiedName: TypeAlias = Annotated[str, AfterValidator(_qualified), _like(f"^({SUBDOMAIN}/)?{_NAME.pattern}$")]
-ClaimTemplateName: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_TEMPLATE_NAME)), _like(f"^{SUBDOMAIN}$")]
-LabelValue: TypeAlias = Annotated[str, AfterValidator(_label_value), _like(f"^({_NAME.pattern})?$")]
+Subdomain: TypeAlias = Annotated[str, _subdomain(MAX_SUBDOMAIN), _like(f"^{SUBDOMAIN}$")]
+QualifiedName: TypeAlias = Annotated[str, _QUALIFIED, _like(f"^({SUBDOMAIN}/)?{NAME}$")]
+ClaimTemplateName: TypeAlias = Annotated[str, _subdomain(MAX_TEMPLATE_NAME), _like(f"^{SUBDOMAIN}$")]
+LabelValue: TypeAlias = Annotated[str, _LABEL_VALUE, _like(f"^({NAME})?$")]
 """A valid label value; a policy that selects any other value would never apply."""
-Key: TypeAlias = Annotated[str, AfterValidator(_qualified)]
+Key: TypeAlias = Annotated[str, _QUALIFIED]
 """A qualified name. The schema only declares a string, because the name's pattern would be too expensive there."""
-EnvName: TypeAlias = Annotated[str, AfterValidator(_env_name), _like(f"^{_ENV_NAME.pattern}$")]
-Identifier: TypeAlias = Annotated[str, AfterValidator(_identifier), _like(f"^{_IDENTIFIER.pattern}$")]
+EnvName: TypeAlias = Annotated[str, _ENV, _like(f"^{_ENV_NAME.pattern}$")]
+Identifier: TypeAlias = Annotated[str, _CEL_NAME, _like(f"^{_IDENTIFIER.pattern}$")]
 Message: TypeAlias = Annotated[str, AfterValidator(_message), _like(r"^[^\n]*\S[^\n]*$")]

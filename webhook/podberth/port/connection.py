@@ -34,7 +34,6 @@ class BoundedConnection(web.RequestHandler):
     __slots__ = ("_body", "_head_bytes", "_head_timer", "_places", "_unread_timer", "proven", "shaking")
 
     def __init__(self, manager: web.Server, *, places: Places, **options: Any) -> None:
-        """Create the connection; its transport comes with ``connection_made``."""
         super().__init__(
             manager,
             access_log=None,  # type: ignore[arg-type] # turns it off, by the documentation of web.RequestHandler

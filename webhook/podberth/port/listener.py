@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
+from ..errors import UsageError
 from ..settings import Address
 from .connection import BoundedConnection
 from .slots import Places
@@ -51,13 +52,17 @@ class Listener:
         """A socket of a client that was accepted and waits for a free place."""
         self._handshakes: set[_Handshake] = set()
 
-    def start(self, address: Address) -> Address:
+    def start(self, address: Address, flag: str) -> Address:
         """Start to listen, and return the address with the port number that is in use.
 
         Raises:
-            OSError: the process cannot listen on the address.
+            UsageError: the process cannot listen on the address, which the user gave with ``flag``.
         """
-        self._socket = _listening(address)
+        try:
+            self._socket = _listening(address)
+        except OSError as error:
+            where = f"{address.host}:{address.port}"
+            raise UsageError(f"{flag}: got {where}, which cannot be used: {error}") from error
         self._socket.setblocking(False)  # noqa: FBT003 - as it is called
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _KERNEL_BYTES)
         self._look()

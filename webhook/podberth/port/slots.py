@@ -39,7 +39,6 @@ class Places:
         """The number of connections that were displaced so far."""
 
     def __len__(self) -> int:
-        """Return the number of open connections."""
         return len(self._unproven) + len(self._proven)
 
     def enter(self, guest: Guest, now: float) -> bool:

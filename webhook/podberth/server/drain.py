@@ -20,7 +20,6 @@ class Leaving:
     """The shutdown of a serving process, which a signal starts."""
 
     def __init__(self) -> None:
-        """Create the object; no shutdown is requested yet."""
         self._asked = asyncio.Event()
         self._hurried = asyncio.Event()
         self._delay_seconds = 0.0

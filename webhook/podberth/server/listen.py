@@ -9,7 +9,6 @@ from typing import Any
 
 from aiohttp import web
 
-from ..errors import UsageError
 from ..port.byte_budget import MemoryBudget
 from ..port.connection import BoundedConnection
 from ..port.listener import Listener
@@ -62,10 +61,7 @@ class ReviewPort:
         Raises:
             UsageError: the process cannot listen on the address.
         """
-        try:
-            return self._listener.start(address)
-        except OSError as error:
-            raise UsageError(f"--listen: got {address.host}:{address.port}, which cannot be used: {error}") from error
+        return self._listener.start(address, "--listen")
 
     def refuse(self) -> None:
         """Accept no more connections; open connections continue."""

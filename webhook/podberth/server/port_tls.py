@@ -177,7 +177,6 @@ class WatchedClientAuthority:
     what = "client CA"
 
     def __init__(self, path: Path, tls: PortTls, metrics: Metrics, log: Log) -> None:
-        """Create the watcher; the file is first loaded by ``refresh``."""
         self._path = path
         self._tls = tls
         self._metrics = metrics

@@ -45,7 +45,6 @@ class WatchedRecordKey:
     what = "record key"
 
     def __init__(self, path: Path, keys: RecordKeys) -> None:
-        """Create the watcher; the file is first loaded by ``refresh``."""
         self._path = path
         self._keys = keys
         self._failure = ""

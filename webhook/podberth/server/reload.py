@@ -243,7 +243,6 @@ class WatchedCertificate:
     what = "certificate"
 
     def __init__(self, files: CertificateFiles, tls: PortTls, state: ServingState, metrics: Metrics, log: Log) -> None:
-        """Create the watcher; the files are first loaded by ``refresh``."""
         self._files = files
         self._tls = tls
         self._state = state

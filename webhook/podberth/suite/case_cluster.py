@@ -17,7 +17,6 @@ class UnusableError(Exception):
     """A test case that cannot be run; ``path`` leads to the reason in the suite's document."""
 
     def __init__(self, path: Path, message: str) -> None:
-        """Take the path and the message of the reason."""
         super().__init__(message)
         self.path = path
 

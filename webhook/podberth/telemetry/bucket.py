@@ -9,7 +9,6 @@ class Bucket:
     __slots__ = ("_full_at", "_refill_seconds", "_spare_seconds")
 
     def __init__(self, burst: float, refill_seconds: float) -> None:
-        """Create the bucket with all its tokens."""
         self._refill_seconds = refill_seconds
         self._spare_seconds = (burst - 1) * refill_seconds
         self._full_at = -inf

@@ -24,7 +24,6 @@ class ControllerMetrics(WatchCounts, Collector):
     """The metrics of one controller process, used only by the event loop's thread."""
 
     def __init__(self) -> None:
-        """Create the counters."""
         self.registry = registry = CollectorRegistry()
         super().__init__(registry)
         build = Gauge("podberth_build_info", "Always 1; the facts are the labels.", ["version"], registry=registry)

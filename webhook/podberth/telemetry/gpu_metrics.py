@@ -69,7 +69,6 @@ class GpuMetrics(Collector):
     """The metrics of one agent; ``read`` is called at each scrape."""
 
     def __init__(self, read: Callable[[], NodeReading]) -> None:
-        """Declare all metrics."""
         self._read = read
         self._registry = CollectorRegistry()
         self._registry.register(self)

@@ -64,7 +64,6 @@ class Spared:
     """Limits the rate of log lines that anyone who reaches a port can cause."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
-        """Create the limiter with room for a burst of lines."""
         self._room = Bucket(_BURST_LINES, 1 / _LINES_PER_SECOND)
         self._clock = clock
         self._left_out = 0
@@ -88,7 +87,6 @@ class LibraryHandler(logging.Handler):
     """
 
     def __init__(self, log: Log) -> None:
-        """Create a handler for records of level WARNING and above."""
         super().__init__(logging.WARNING)
         self._log = log
         self._spared = Spared()

@@ -269,7 +269,6 @@ class EventMetrics:
     """The metrics of Events, used only by the event loop's thread."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Declare all metrics of Events."""
         self._notices = Counter(
             "podberth_event_notices_total",
             "Notices for Events, by result.",

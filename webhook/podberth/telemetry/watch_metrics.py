@@ -27,7 +27,6 @@ class WatchCounts:
     """The counters of watches and lists, used only by the event loop's thread."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        """Create the counters."""
         self._restarts = Counter(
             "podberth_watch_restarts_total",
             "Watches that ended, by reason; each is begun again.",

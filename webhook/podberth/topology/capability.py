@@ -5,7 +5,7 @@ feature discovery (GFD), then tables. A resource of unknown memory fits any need
 because a pod that requires NVLink must get it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -13,7 +13,7 @@ from ..devices import mig
 from ..devices.mig_tables import MigTable
 from ..devices.resources import COUNTED_KINDS, Accelerator, recognise
 from ..wellknown import LINK_DOMAIN_LABEL
-from .node import Node, NodeTopology, Vendor
+from .node import MigOffer, Node, NodeTopology, Vendor
 
 # https://github.com/NVIDIA/k8s-device-plugin docs/gpu-feature-discovery/README.md
 _PRODUCT = "nvidia.com/gpu.product"
@@ -95,7 +95,6 @@ class Capability:
     domain_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Build the mappings from the tuples."""
         object.__setattr__(self, "amount_of", dict(self.amounts))
         object.__setattr__(self, "memory_of", dict(self.memory))
         object.__setattr__(self, "domain_of", dict(self.domains))
@@ -199,12 +198,20 @@ def _models(node: Node) -> tuple[MigTable, ...]:
     gpus, offers = (node.topology.gpus, node.topology.mig_offers) if node.topology else ((), ())
     found: set[MigTable] = set()
     for product, pci_id in {(gpu.product, gpu.pci_id) for gpu in gpus} or {(_product(node), "")}:
-        table = mig.table_for(product, pci_id)
-        own = tuple((o.profile, o.max_instances, o.memory_mib) for o in offers if o.pci_id in {"", pci_id})
-        live = mig.live_table(table.name if table else product, own, table)
+        live = live_table(product, pci_id, offers)
         if live is not None:
             found.add(live)
     return tuple(sorted(found, key=lambda each: (each.name, sorted(each.rows))))
+
+
+def live_table(product: str, pci_id: str, offers: Iterable[MigOffer]) -> MigTable | None:
+    """Return the MIG profiles of a GPU model; ``offers``, which its node reports, take precedence over known tables.
+
+    None if neither the node nor a table has profiles of the model.
+    """
+    table = mig.table_for(product, pci_id)
+    own = tuple((o.profile, o.max_instances, o.memory_mib) for o in offers if o.pci_id in {"", pci_id})
+    return mig.live_table(table.name if table else product, own, table)
 
 
 def _has_accelerators(node: Node) -> bool:

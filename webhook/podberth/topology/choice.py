@@ -85,7 +85,6 @@ class _Table:
     """A table of rows (classes or nodes) with their labels, which finds the rows that meet a requirement on a label."""
 
     def __init__(self, labels: Sequence[Iterable[tuple[str, str]]]) -> None:
-        """Take the labels of each row, in order of the row numbers."""
         self._labels = labels
         self._keys = frozenset(key for each in labels for key, _ in each)
         self._columns: dict[str, _Column] = {}

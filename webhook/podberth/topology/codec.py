@@ -12,14 +12,14 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import orjson
 
 from ..devices import mig
 from ..errors import TopologyError
 from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
-from .document_fields import bad, take_choice, take_flag, take_list, take_number, take_object, take_objects, take_text
+from .document_fields import Fields, bad
 from .node import (
     Fabric,
     Gpu,
@@ -83,22 +83,23 @@ def decode_topology(config_map: Mapping[str, Any]) -> NodeTopology:
     Raises:
         TopologyError: a field is wrong; the message names the ConfigMap and the field.
     """
-    metadata = take_object(config_map, "metadata", "ConfigMap")
-    where = f"ConfigMap {take_text(metadata, 'name', 'metadata', longest=253)}"
-    version = take_object(metadata, "labels", f"{where}: metadata").get(TOPOLOGY_LABEL)
+    named = Fields(config_map, "ConfigMap").below("metadata").text("name", 253)
+    whole = Fields(config_map, f"ConfigMap {named}")
+    metadata = Fields(whole.below("metadata").values, f"{whole.where}: metadata")
+    version = metadata.below("labels").values.get(TOPOLOGY_LABEL)
     if version != SCHEMA_VERSION:
-        raise bad(f"{where}: metadata.labels[{TOPOLOGY_LABEL!r}]", version, repr(SCHEMA_VERSION))
-    text = take_object(config_map, "data", where).get(DATA_KEY)
+        raise bad(f"{metadata.where}.labels[{TOPOLOGY_LABEL!r}]", version, repr(SCHEMA_VERSION))
+    text, where = whole.below("data").values.get(DATA_KEY), f"{whole.where}: data[{DATA_KEY!r}]"
     if not isinstance(text, str) or len(text) > _LONGEST_DOCUMENT:
         got = f"{len(text)} characters" if isinstance(text, str) else text
-        raise bad(f"{where}: data[{DATA_KEY!r}]", got, f"JSON text of at most {_LONGEST_DOCUMENT} characters")
+        raise bad(where, got, f"JSON text of at most {_LONGEST_DOCUMENT} characters")
     try:
         document = orjson.loads(text)
     except ValueError as error:
-        raise TopologyError(f"{where}: data[{DATA_KEY!r}]: not JSON: {error}") from error
+        raise TopologyError(f"{where}: not JSON: {error}") from error
     if not isinstance(document, dict):
-        raise bad(f"{where}: data[{DATA_KEY!r}]", document, "an object")
-    return _read(document, f"{where}: {DATA_KEY}")
+        raise bad(where, document, "an object")
+    return _read(Fields(document, f"{whole.where}: {DATA_KEY}"))
 
 
 def is_same_but_for_time(text: str, other: str) -> bool:
@@ -138,55 +139,60 @@ def _camel_case(name: str) -> str:
     return first + "".join(map(str.capitalize, others))
 
 
-def _read(document: dict[str, Any], where: str) -> NodeTopology:
-    take_choice(document, "schemaVersion", where, (SCHEMA_VERSION,))
-    gpus = take_objects(document, "gpus", where, _read_gpu, most=_MOST_GPUS)
+def _read(found: Fields) -> NodeTopology:
+    found.choice("schemaVersion", (SCHEMA_VERSION,))
+    gpus = tuple(map(_read_gpu, found.objects("gpus", _MOST_GPUS)))
     indexes = [gpu.index for gpu in gpus]
     if len(set(indexes)) != len(indexes):
-        raise bad(f"{where}.gpus", indexes, "each index once")
-    layout = _read_layout({key: document[key] for key in _ALIKE if key in document}, where, indexes)
+        raise found.bad("gpus", "each index once", indexes)
+    layout = _read_layout(found, indexes)
     cut = {gpu.index for gpu in gpus if gpu.mig_enabled}
     if strange := sorted({instance.gpu for instance in layout.instances} - cut):
-        raise bad(f"{where}.migInstances", strange, "only GPUs that are listed with mig: true")
-    nics = take_objects(document, "nics", where, _read_nic, most=_MOST_NICS)
+        raise found.bad("migInstances", "only GPUs that are listed with mig: true", strange)
+    nics = tuple(map(_read_nic, found.objects("nics", _MOST_NICS)))
     if len({nic.name for nic in nics}) != len(nics):
-        raise bad(f"{where}.nics", [nic.name for nic in nics], "each name once")
+        raise found.bad("nics", "each name once", [nic.name for nic in nics])
     return NodeTopology(
         gpus=gpus,
         links=layout.links,
-        fabric=_read_fabric(take_object(document, "fabric", where), f"{where}.fabric"),
+        fabric=_read_fabric(found.below("fabric")),
         mig_offers=layout.offers,
         mig_instances=layout.instances,
         nics=nics,
-        platform=_read_platform(take_object(document, "platform", where), f"{where}.platform"),
-        unseen=take_objects(document, "unseen", where, _read_unseen, most=_MOST_UNSEEN),
-        observed=_read_time(document, where),
+        platform=_read_platform(found.below("platform")),
+        unseen=tuple(map(_read_unseen, found.objects("unseen", _MOST_UNSEEN))),
+        observed=_read_time(found),
     )
 
 
-def _read_gpu(document: dict[str, Any], where: str) -> Gpu:
-    index = take_number(document, "index", where, most=_MOST_INDEX)
-    if index is None:
-        raise bad(f"{where}.index", None, f"a whole number from 0 to {_MOST_INDEX}")
+def _read_gpu(found: Fields) -> Gpu:
     return Gpu(
-        index=index,
-        vendor=cast("Vendor", take_choice(document, "vendor", where, _VENDORS)),
-        uuid=take_text(document, "uuid", where, longest=_LONGEST_TEXT),
-        product=take_text(document, "product", where, longest=_LONGEST_TEXT),
-        pci_id=_read_pci_id(document, where),
-        memory_mib=take_number(document, "memoryMiB", where, most=_MOST_MIB) or 0,
-        numa_node=take_number(document, "numaNode", where, most=_MOST_NUMA),
-        pcie_root=take_text(document, "pcieRoot", where, longest=_LONGEST_ROOT),
-        mig_enabled=take_flag(document, "mig", where),
-        mig_pending=take_flag(document, "migPending", where),
-        problem=take_text(document, "problem", where, longest=_LONGEST_TEXT),
+        index=_read_index(found, "index"),
+        vendor=found.choice("vendor", _VENDORS),
+        uuid=found.text("uuid", _LONGEST_TEXT),
+        product=found.text("product", _LONGEST_TEXT),
+        pci_id=_read_pci_id(found),
+        memory_mib=found.count("memoryMiB", _MOST_MIB),
+        numa_node=found.number("numaNode", _MOST_NUMA),
+        pcie_root=found.text("pcieRoot", _LONGEST_ROOT),
+        mig_enabled=found.flag("mig"),
+        mig_pending=found.flag("migPending"),
+        problem=found.text("problem", _LONGEST_TEXT),
     )
 
 
-def _read_pci_id(document: dict[str, Any], where: str) -> str:
-    text = take_text(document, "pciId", where, longest=4).upper()
+def _read_index(found: Fields, key: str) -> int:
+    """Return the index of a GPU, which may not be absent."""
+    index = found.number(key, _MOST_INDEX)
+    if index is None:
+        raise found.bad(key, f"a whole number from 0 to {_MOST_INDEX}, the index of a GPU")
+    return index
+
+
+def _read_pci_id(found: Fields) -> str:
+    text = found.text("pciId", 4).upper()
     if text and not _PCI_ID.fullmatch(text):
-        raise bad(f"{where}.pciId", text, "four hexadecimal digits")
+        raise found.bad("pciId", "four hexadecimal digits")
     return text
 
 
@@ -198,43 +204,42 @@ class _Layout(NamedTuple):
     instances: tuple[MigInstance, ...]
 
 
-def _read_layout(document: dict[str, Any], where: str, indexes: list[int]) -> _Layout:
+def _read_layout(found: Fields, indexes: list[int]) -> _Layout:
     """Return the fields of ``_ALIKE`` from a document; equal documents share one cached result."""
+    alike = {key: found.values[key] for key in _ALIKE if key in found.values}
     try:
-        text = orjson.dumps((document, indexes))
+        text = orjson.dumps((alike, indexes))
         if len(text) <= _LONGEST_REMEMBERED:
             return _remembered_layout(text)
     except (TopologyError, orjson.JSONEncodeError):
         pass  # too deep to serialise, or wrong: the parser below reports the place
-    return _make_layout(document, where, indexes)
+    return _make_layout(found, indexes)
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def _remembered_layout(text: bytes) -> _Layout:
     document, indexes = orjson.loads(text)
-    return _make_layout(document, "", indexes)
+    return _make_layout(Fields(document, ""), indexes)
 
 
-def _make_layout(document: dict[str, Any], where: str, indexes: list[int]) -> _Layout:
+def _make_layout(found: Fields, indexes: list[int]) -> _Layout:
     return _Layout(
-        links=_read_links(take_object(document, "links", where), f"{where}.links", indexes),
-        offers=take_objects(document, "migProfiles", where, _read_offer, most=_MOST_OFFERS),
-        instances=take_objects(document, "migInstances", where, _read_instance, most=_MOST_INSTANCES),
+        links=_read_links(found.below("links"), indexes),
+        offers=tuple(map(_read_offer, found.objects("migProfiles", _MOST_OFFERS))),
+        instances=tuple(map(_read_instance, found.objects("migInstances", _MOST_INSTANCES))),
     )
 
 
-def _read_links(document: dict[str, Any], where: str, indexes: list[int]) -> Links:
+def _read_links(found: Fields, indexes: list[int]) -> Links:
     """Return the links in a document.
 
     The link domains must be disjoint, have only GPUs of the document, and agree with the stated shape.
     """
-    shape = cast("LinkShape", take_choice(document, "shape", where, _SHAPES))
-    domains = tuple(
-        _read_row(domain, place, int) for place, domain in take_list(document, "domains", where, most=_MOST_GPUS)
-    )
+    shape = found.choice("shape", _SHAPES)
+    domains = tuple(_read_row(domain, place, int) for place, domain in found.items("domains", _MOST_GPUS))
     members = [index for domain in domains for index in domain]
     if len(set(members)) != len(members) or not set(members) <= set(indexes):
-        raise bad(f"{where}.domains", domains, "disjoint groups of the indexes in gpus")
+        raise found.bad("domains", "disjoint groups of the indexes in gpus", domains)
     shapes_up = {
         "unknown": not domains,
         "none": not domains,
@@ -242,11 +247,10 @@ def _read_links(document: dict[str, Any], where: str, indexes: list[int]) -> Lin
         "islands": bool(domains),
     }[shape]
     if not shapes_up or any(len(domain) == 1 for domain in domains):
-        raise bad(f"{where}.domains", domains, f"groups of two or more that make up the shape {shape}")
-    rows = take_list(document, "levels", where, most=_MOST_GPUS)
-    levels = tuple(_read_row(row, place, str) for place, row in rows)
+        raise found.bad("domains", f"groups of two or more that make up the shape {shape}", domains)
+    levels = tuple(_read_row(row, place, str) for place, row in found.items("levels", _MOST_GPUS))
     if levels and {len(levels), *map(len, levels)} != {len(indexes)}:
-        raise bad(f"{where}.levels", [len(row) for row in levels], f"a square of {len(indexes)}")
+        raise found.bad("levels", f"a square of {len(indexes)}", [len(row) for row in levels])
     return Links(shape=shape, domains=domains, levels=levels)
 
 
@@ -259,83 +263,75 @@ def _read_row(row: object, where: str, kind: type) -> tuple[Any, ...]:
     return tuple(row)
 
 
-def _read_fabric(document: dict[str, Any], where: str) -> Fabric | None:
-    if not document:
+def _read_fabric(found: Fields) -> Fabric | None:
+    if not found.values:
         return None
-    uuid = take_text(document, "clusterUuid", where, longest=36)
+    uuid = found.text("clusterUuid", 36)
     if not uuid:
-        raise bad(f"{where}.clusterUuid", document.get("clusterUuid"), "a UUID")
-    return Fabric(cluster_uuid=uuid, clique=take_number(document, "clique", where, most=_MOST_CLIQUE) or 0)
+        raise found.bad("clusterUuid", "a UUID")
+    return Fabric(cluster_uuid=uuid, clique=found.count("clique", _MOST_CLIQUE))
 
 
-def _read_nic(document: dict[str, Any], where: str) -> Nic:
-    name = take_text(document, "name", where, longest=_LONGEST_TEXT)
+def _read_nic(found: Fields) -> Nic:
+    name = found.text("name", _LONGEST_TEXT)
     if not name:
-        raise bad(f"{where}.name", document.get("name"), "the name of a device")
+        raise found.bad("name", "the name of a device")
     return Nic(
         name=name,
-        kind=cast("NicKind", take_choice(document, "kind", where, _NIC_KINDS)),
-        numa_node=take_number(document, "numaNode", where, most=_MOST_NUMA),
-        pcie_root=take_text(document, "pcieRoot", where, longest=_LONGEST_ROOT),
+        kind=found.choice("kind", _NIC_KINDS),
+        numa_node=found.number("numaNode", _MOST_NUMA),
+        pcie_root=found.text("pcieRoot", _LONGEST_ROOT),
     )
 
 
-def _read_platform(document: dict[str, Any], where: str) -> Platform | None:
-    if not document:
+def _read_platform(found: Fields) -> Platform | None:
+    if not found.values:
         return None
     return Platform(
-        chassis=take_text(document, "chassis", where, longest=_LONGEST_TEXT),
-        slot=take_number(document, "slot", where, most=_MOST_PLACE) or 0,
-        tray=take_number(document, "tray", where, most=_MOST_PLACE) or 0,
-        host=take_number(document, "host", where, most=_MOST_PLACE) or 0,
+        chassis=found.text("chassis", _LONGEST_TEXT),
+        slot=found.count("slot", _MOST_PLACE),
+        tray=found.count("tray", _MOST_PLACE),
+        host=found.count("host", _MOST_PLACE),
     )
 
 
-def _read_unseen(document: dict[str, Any], where: str) -> Unseen:
-    gpus = tuple(element for _, element in take_list(document, "gpus", where, most=_MOST_GPUS))
+def _read_unseen(found: Fields) -> Unseen:
+    gpus = tuple(element for _, element in found.items("gpus", _MOST_GPUS))
     if not all(type(index) is int and 0 <= index <= _MOST_INDEX for index in gpus):
-        raise bad(f"{where}.gpus", gpus, "indexes of GPUs")
-    return Unseen(
-        what=take_text(document, "what", where, longest=_LONGEST_TEXT),
-        why=take_text(document, "why", where, longest=_LONGEST_TEXT),
-        gpus=gpus,
-    )
+        raise found.bad("gpus", "indexes of GPUs")
+    return Unseen(what=found.text("what", _LONGEST_TEXT), why=found.text("why", _LONGEST_TEXT), gpus=gpus)
 
 
-def _read_offer(document: dict[str, Any], where: str) -> MigOffer:
+def _read_offer(found: Fields) -> MigOffer:
     return MigOffer(
-        profile=_read_profile(document, where),
-        pci_id=_read_pci_id(document, where),
-        max_instances=take_number(document, "max", where, most=_MOST_SLICES) or 0,
-        memory_mib=take_number(document, "memoryMiB", where, most=_MOST_MIB) or 0,
+        profile=_read_profile(found),
+        pci_id=_read_pci_id(found),
+        max_instances=found.count("max", _MOST_SLICES),
+        memory_mib=found.count("memoryMiB", _MOST_MIB),
     )
 
 
-def _read_instance(document: dict[str, Any], where: str) -> MigInstance:
-    gpu = take_number(document, "gpu", where, most=_MOST_INDEX)
-    if gpu is None:
-        raise bad(f"{where}.gpu", None, "the index of a GPU")
+def _read_instance(found: Fields) -> MigInstance:
     return MigInstance(
-        gpu=gpu,
-        profile=_read_profile(document, where),
-        start=take_number(document, "start", where, most=_MOST_SLICES),
-        size=take_number(document, "size", where, most=_MOST_SLICES),
+        gpu=_read_index(found, "gpu"),
+        profile=_read_profile(found),
+        start=found.number("start", _MOST_SLICES),
+        size=found.number("size", _MOST_SLICES),
     )
 
 
-def _read_profile(document: dict[str, Any], where: str) -> str:
-    text = take_text(document, "profile", where, longest=_LONGEST_TEXT)
+def _read_profile(found: Fields) -> str:
     try:
-        return mig.parse(text).name
+        return mig.parse(found.text("profile", _LONGEST_TEXT)).name
     except ValueError as error:
-        raise TopologyError(f"{where}.profile: {error}") from error
+        raise TopologyError(f"{found.where}.profile: {error}") from error
 
 
-def _read_time(document: dict[str, Any], where: str) -> str:
-    text = take_text(document, "observed", where, longest=40)
+def _read_time(found: Fields) -> str:
+    text = found.text("observed", 40)
     try:
         if text:
             datetime.fromisoformat(text)
     except ValueError as error:
-        raise bad(f"{where}.observed", text, "a time such as 2026-01-31T12:00:00Z") from error
+        raise found.bad("observed", "a time such as 2026-01-31T12:00:00Z") from error
     return text

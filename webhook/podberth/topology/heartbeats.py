@@ -62,7 +62,6 @@ class Heartbeats:
     """The known heartbeat Leases of all nodes, with the time at which each expires."""
 
     def __init__(self) -> None:
-        """Start without any Lease."""
         self._beats: dict[str, Heartbeat] = {}
         self._due: dict[str, float] = {}
         # When to check a name: at the latest when it expires, and often earlier, because a renewal moves no entry.
@@ -139,7 +138,6 @@ class WatchClock:
     """
 
     def __init__(self) -> None:
-        """Start with a working watch."""
         self._blind_seconds = 0.0
         self._lost_at: float | None = None
 

@@ -7,10 +7,10 @@ from typing import Any
 from ..devices.resources import recognise
 from ..errors import TopologyError
 from ..kube.quantity import parse_count, parse_quantity
-from .document_fields import bad, take_flag, take_list, take_object, take_strings, take_text
+from .document_fields import Fields
 from .node import PASSING_TAINTS, Node, NodeTopology, Taint, Transient
 
-_MOST_TAINTS = 256
+_MOST_ITEMS = 256  # taints, conditions
 
 # MIG manager: https://github.com/NVIDIA/mig-parted deployments; NVSentinel: https://docs.nvidia.com/nvsentinel
 _MIG_STATE = "nvidia.com/mig.config.state"
@@ -60,22 +60,24 @@ def read_node(manifest: Mapping[str, Any]) -> Node:
     Raises:
         TopologyError: a field is wrong; the message names the node and the field.
     """
-    metadata = take_object(manifest, "metadata", "Node")
-    name = take_text(metadata, "name", "Node: metadata", longest=253)
+    metadata = Fields(Fields(manifest, "Node").below("metadata").values, "Node: metadata")
+    name = metadata.text("name", 253)
     if not name:
-        raise bad("Node: metadata.name", metadata.get("name"), "a name")
-    where = f"Node {name}"
-    spec, status = take_object(manifest, "spec", where), take_object(manifest, "status", where)
-    labels = take_strings(metadata, "labels", f"{where}: metadata")
-    taints = tuple(sorted(_read_taint(taint, place) for place, taint in _objects(spec, "taints", f"{where}: spec")))
-    allocatable = _amounts(status, "allocatable", f"{where}: status")
+        raise metadata.bad("name", "a name")
+    whole = Fields(manifest, f"Node {name}")
+    metadata, spec, status = (
+        Fields(whole.below(key).values, f"{whole.where}: {key}") for key in ("metadata", "spec", "status")
+    )
+    labels = metadata.strings("labels")
+    taints = tuple(sorted(map(_read_taint, spec.objects("taints", _MOST_ITEMS))))
+    allocatable = _amounts(status, "allocatable")
     # A snapshot may lack capacity; then nothing is known to be missing.
-    capacity = _amounts(status, "capacity", f"{where}: status") or allocatable
+    capacity = _amounts(status, "capacity") or allocatable
     lifecycle: list[Transient] = [
-        "leaving" if metadata.get("deletionTimestamp") else "",
-        "cordoned" if take_flag(spec, "unschedulable", f"{where}: spec") else "",
+        "leaving" if metadata.values.get("deletionTimestamp") else "",
+        "cordoned" if spec.flag("unschedulable") else "",
         *(PASSING_TAINTS.get(taint.key, "") for taint in taints),
-        _condition(status, f"{where}: status"),
+        _condition(status),
         _label_state(labels),
     ]
     return Node(
@@ -84,39 +86,26 @@ def read_node(manifest: Mapping[str, Any]) -> Node:
         taints=taints,
         allocatable=allocatable,
         capacity=capacity,
-        unrecognised=_unrecognised(status),
+        unrecognised=_unrecognised(status.values),
         transient=next((reason for reason in lifecycle if reason), ""),
     )
 
 
-def _objects(document: Mapping[str, Any], key: str, where: str) -> list[tuple[str, dict[str, Any]]]:
-    """Return the list of objects at ``key``, each with its place as text."""
-    found = []
-    for place, element in take_list(document, key, where, most=_MOST_TAINTS):
-        if not isinstance(element, dict):
-            raise bad(place, element, "an object")
-        found.append((place, element))
-    return found
+def _read_taint(taint: Fields) -> Taint:
+    # A key has a DNS prefix of 253, a slash, a name of 63.
+    return Taint(key=taint.text("key", 317), value=taint.text("value", 63), effect=taint.text("effect", 63))
 
 
-def _read_taint(taint: dict[str, Any], where: str) -> Taint:
-    return Taint(
-        key=take_text(taint, "key", where, longest=317),  # a DNS prefix of 253, a slash, a name of 63
-        value=take_text(taint, "value", where, longest=63),
-        effect=take_text(taint, "effect", where, longest=63),
-    )
-
-
-def _amounts(status: Mapping[str, Any], key: str, where: str) -> dict[str, int]:
+def _amounts(status: Fields, key: str) -> dict[str, int]:
     """Return the amounts of known accelerator resources; resources of amount zero are left out."""
     amounts = {}
-    for resource, value in take_object(status, key, where).items():
+    for resource, value in status.below(key).values.items():
         if recognise(str(resource)) is None:
             continue
         try:
             amount = parse_count(value)
         except ValueError as error:
-            raise TopologyError(f"{where}.{key}[{resource!r}]: {error}") from error
+            raise TopologyError(f"{status.where}.{key}[{resource!r}]: {error}") from error
         if amount:
             amounts[str(resource)] = amount
     return amounts
@@ -143,16 +132,16 @@ def _is_some(amount: object) -> bool:
         return False
 
 
-def _condition(status: Mapping[str, Any], where: str) -> Transient:
+def _condition(status: Fields) -> Transient:
     """Return the reason for which status.conditions make a node transient; empty if there is none.
 
     Ready must not be False or Unknown, and no condition about an accelerator fault may be True.
     """
     reason: Transient = ""
-    for place, condition in _objects(status, "conditions", where):
-        kind, value = condition.get("type"), condition.get("status")
+    for condition in status.objects("conditions", _MOST_ITEMS):
+        kind, value = condition.values.get("type"), condition.values.get("status")
         if not isinstance(kind, str):
-            raise bad(f"{place}.type", kind, "a string")
+            raise condition.bad("type", "a string")
         if kind == "Ready" and value != "True":
             return "not ready"
         if kind in FAULTS and value == "True":

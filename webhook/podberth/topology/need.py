@@ -76,7 +76,6 @@ class NodeSelection:
         return isinstance(other, NodeSelection) and self._hash == other._hash and self._key == other._key
 
     def __hash__(self) -> int:
-        """Return the hash, which was computed at construction."""
         return self._hash
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ..conventions import Conventions
 from ..devices import mig, mig_placement
 from ..devices.mig_tables import MigTable
-from .capability import capability_of
+from .capability import capability_of, live_table
 from .node import Gpu, LinkShape, MigInstance, Node, Taint
 
 _PRODUCT = "nvidia.com/gpu.product"
@@ -203,9 +203,7 @@ def _gpu_picture(gpu: Gpu, node: Node) -> GpuPicture:
     if topology is None or not gpu.mig_enabled:
         return GpuPicture(gpu=gpu)
     instances = sorted((one for one in topology.mig_instances if one.gpu == gpu.index), key=_place)
-    table = mig.table_for(gpu.product, gpu.pci_id)
-    own = tuple((o.profile, o.max_instances, o.memory_mib) for o in topology.mig_offers if o.pci_id in {"", gpu.pci_id})
-    table = mig.live_table(table.name if table else gpu.product, own, table)
+    table = live_table(gpu.product, gpu.pci_id, topology.mig_offers)
     slices = table.memory_slices if table else 0
     segments, unplaced = _segments(instances, slices)
     return GpuPicture(gpu=gpu, segments=segments, unplaced=unplaced, room=_room(instances, table))

@@ -1,18 +1,18 @@
 """The kinds of owners that state the size of a gang, and the fields of these owners that are kept.
 
 The webhook follows owners with a watch, and the controller looks them up. Both keep only the result of ``keep``: the
-fields that memberships, ``stages`` and group systems read, and the owner's own controller.
+fields that memberships, ``stages`` and group systems read, and the owner's own controller. Here is also how an owner
+shows that it is finished, so that it makes no more pods.
 """
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..kinds.dossier import POD_SPEC_ASKS, TEMPLATE_ASKS, Fields, OwnerKind
+from ..kinds.dossier import POD_SPEC_ASKS, TEMPLATE_ASKS, Fields, Finished, OwnerKind
 from ..kinds.dossiers import DOSSIERS
 from ..kinds.roles import MOST_PARTS, asks_in, asks_of
 from ..kube.paths import ELEMENT
 from ..kube.unchecked import at, list_at, mapping_at, text_at
-from .finished import is_finished
 from .systems import OWNER_LABELS, SYSTEMS
 
 KEPT_ANNOTATIONS: Final = tuple(
@@ -34,6 +34,25 @@ LOOKED_UP: Final[Mapping[tuple[str, str], OwnerKind]] = {
     (version, each.kind): each for each in OWNER_KINDS for version in each.api_versions
 }
 """The kinds of owners by the apiVersion and kind of an owner reference."""
+FINISHED: Final[Mapping[tuple[str, str], Finished]] = {
+    (each.group, each.kind): each for row in DOSSIERS for each in row.finished
+}
+"""The status that shows that an object is finished, by API group and kind."""
+
+
+def is_finished(group: str, kind: str, document: Mapping[str, Any]) -> bool:
+    """Return whether the status of an object says that it is finished.
+
+    ``group`` and ``kind`` are arguments, because the items of a list have no apiVersion and kind.
+    """
+    row = FINISHED.get((group, kind))
+    if row is None:
+        return False
+    said = at(document, "status", *row.field)
+    if not isinstance(said, list):
+        return isinstance(said, str) and said in row.words
+    found = (at(each, "type") for each in said if at(each, "status") == "True")
+    return any(isinstance(each, str) and each in row.words for each in found)
 
 
 def keep(kind: OwnerKind, document: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from ..kinds import forms
 from ..kinds.places import PLACEHOLDERS, Steps
-from ..kube.carry import NotCarriedError, carry, operations
+from ..kube.carry import NotCarriedError, carry
 from ..kube.json_patch import ABSENT, same
-from ..kube.patch import Patch, apply
+from ..kube.patch import Patch, apply, differences, operations
 from ..kube.positions import render_path
 from ..kube.shape import RESOURCED_LISTS
 from ..wellknown import APPLIED_ANNOTATION
@@ -87,7 +87,7 @@ def _write(
     except NotCarriedError as error:
         raise _LeftError(f"{render_path(error.steps)}: the operator adds it to the pod") from error
     changed = _without_copies(own, changed)
-    for steps, before, value in _changes(own, changed, ()):
+    for steps, before, value in _changes(own, changed):
         reason = _unwritable(template, steps, before, value)
         if reason:
             raise _LeftError(reason)
@@ -145,20 +145,13 @@ def _has_place(template: Template, steps: Steps) -> bool:
     return form.fields is None or steps[1] in form.fields or apart
 
 
-def _changes(before: Any, after: Any, at: Steps) -> Iterator[tuple[Steps, Any, Any]]:
+def _changes(before: Any, after: Any, at: Steps = ()) -> Iterator[tuple[Steps, Any, Any]]:
     """Yield each path at which two pods differ, with both values. Lists of different lengths differ as a whole."""
-    if before is after or same(before, after):
-        return
-    if isinstance(after, dict) and (isinstance(before, dict) or (at in _PARTS and before in (None, ABSENT))):
-        old = before if isinstance(before, dict) else {}
-        for key in (*old, *(key for key in after if key not in old)):
-            yield from _changes(old.get(key, ABSENT), after.get(key, ABSENT), (*at, key))
-        return
-    if isinstance(after, list) and isinstance(before, list) and len(after) == len(before):
-        for index, (old_item, item) in enumerate(zip(before, after, strict=True)):
-            yield from _changes(old_item, item, (*at, index))
-        return
-    yield at, before, after
+    for steps, old, new in differences(before, after, at):
+        if steps in _PARTS and old in (None, ABSENT) and isinstance(new, dict):
+            yield from _changes({}, new, steps)
+        else:
+            yield steps, old, new
 
 
 def place_of(template: Template, steps: Steps) -> Steps:

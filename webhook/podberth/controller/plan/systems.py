@@ -6,18 +6,12 @@ Both come from the dossiers. ``mutation.membership`` writes the same fields at a
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ...kinds.systems import POD_GROUPS, PodGroupKind
+from ...kinds.systems import PodGroupKind
 from ...topology.pod_groups import POD_GROUP_KINDS
 from .world import Reference
 
 # apimachinery pkg/api/validation: a PodGroup's name is a DNS subdomain.
 _LONGEST_NAME: Final = 253
-
-
-def kind_of(api_group: str) -> str:
-    """Return the kind of the PodGroups in an API group, as kubectl names it."""
-    return f"{POD_GROUPS}.{api_group}"
-
 
 BY_NAME: Final[Mapping[str, PodGroupKind]] = {each.name: each for each in POD_GROUP_KINDS}
 BY_API_GROUP: Final[Mapping[str, PodGroupKind]] = {each.api_groups[0]: each for each in POD_GROUP_KINDS}

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...errors import EvaluationError
+from ...kube.object_names import is_label_value
 from ...kube.patch import Draft
 from ...kube.paths import pointer
 from ...wellknown import (
@@ -143,7 +144,7 @@ def _take_slice(draft: Draft, members: int, known: GangFacts) -> str:
     number = str(known.gang.index // members)
     # Numbers begin at 0 in each role.
     slice_name = f"{known.gang.role}-{number}" if known.gang.role else number
-    if not leaf.is_label_value(slice_name):
+    if not is_label_value(slice_name):
         return f"{slice_name} is no label value, and cannot name the pod's slice"
     draft.set(_SLICE, slice_name)
     return ""
