@@ -77,6 +77,7 @@ MUTATIONS: tuple[dict[str, Any], ...] = (
 )
 JOINING = {word for word, path in MEMBERSHIP.items() if path in REFERENCES.values()}
 """What a record says about a membership in a PodGroup, beside the gang's label and size."""
+LEFT_OUT_OF_GROUPS = {"schedulerName", "nodeSelector", "nodeAffinity"}
 SERVED = [
     {
         "apiVersion": "v1",
@@ -159,9 +160,11 @@ def test_two_policies_applied_twice_change_nothing(document: dict[str, Any], fir
     assert mutate(once, known((first, second))).patch == []
 
 
-# Another size of the native group that the first policy joined, and another scheduler.
+# Another size of the native group that the first policy joined, another scheduler, and nodes.
 @example(pod(gpu_container("main"), gpu_container("side")), 17, 16)
 @example(pod(gpu_container("main"), gpu_container("side")), 17, 4)
+@example(pod(gpu_container("main"), gpu_container("side")), 17, 29)
+@example(pod(gpu_container("main"), gpu_container("side")), 17, 31)
 @given(pods(), st.sampled_from(NAMED), st.integers(0, len(MUTATIONS) - 1))
 def test_what_the_second_policy_would_write_is_there_or_the_user_gets_a_warning(
     document: dict[str, Any], first: int, second: int
@@ -171,9 +174,12 @@ def test_what_the_second_policy_would_write_is_there_or_the_user_gets_a_warning(
     after = apply(document, both.patch)
 
     assert both.verdict != "denied"
-    if "schedulerName" in wanted and JOINING.intersection(claims_of(after).get("p0", {}).get("gang", ())):
-        # docs/policy.md, "Groups come first": it is left out of a pod that is in a group, without a warning.
-        assert after["spec"].get("schedulerName") == document["spec"].get("schedulerName")
+    left_out = LEFT_OUT_OF_GROUPS & wanted.keys()
+    if left_out and JOINING.intersection(claims_of(after).get("p0", {}).get("gang", ())):
+        # docs/policy.md, "Groups come first": they are left out of a pod that is in a group, without a warning.
+        for each in left_out:
+            field = {"nodeAffinity": "affinity"}.get(each, each)
+            assert after["spec"].get(field) == document["spec"].get(field)
         return
     there = record.held(Draft(after), {"p1": wanted})
     assert not wanted or there or any(each.policy == "p1" for each in both.decisions)
