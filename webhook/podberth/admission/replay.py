@@ -204,7 +204,7 @@ _ANNOTATIONS, _RECORD = pointer(record.PATH[:-1]), pointer(record.PATH)
 
 
 def _inputs(matching: Matching) -> Inputs | None:
-    """Return the inputs of the decision: what matching policies and their mutations read; None if unbounded."""
+    """Return the inputs of the decision: the values that policies and mutations read; None if no key can have them."""
     policies = matching.policies()
     if policies is None:
         return None

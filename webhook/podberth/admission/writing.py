@@ -264,10 +264,10 @@ class Writing:
         return self.under.snapshot.topology.nodes(need).count
 
     def _count_nodes(self) -> None:
-        """Append numbers of nodes to messages about nodes: "12 nodes fit (was 40)", "prefers 12 of 40 nodes".
+        """Append the effect on the choice of nodes to messages: "12 nodes fit (was 40)", "prefers 12 of 40 nodes".
 
-        Required terms and labels of all policies are counted together, in one message. The number before is that of the
-        nodes that the pod's own terms select and its final tolerations allow.
+        Changes that require something of a node are counted together, in the message of the last one. The number after
+        "was" is that of the nodes that the pod's own terms select and its final tolerations allow.
         """
         if not self._chosen or not self.under.snapshot.topology.known:
             return

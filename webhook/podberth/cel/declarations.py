@@ -75,7 +75,7 @@ def run() -> Any:
 
 
 def engine_type(found: CelType) -> Any:
-    """Return the Python interface's type for a CelType."""
+    """Return a CelType as a type of the engine's Python interface (``cel.Type``)."""
     parameters = [engine_type(each) for each in found.parameters]
     match found.name:
         case "list":

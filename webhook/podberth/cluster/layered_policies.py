@@ -36,7 +36,7 @@ class LayeredPolicies:
     def __init__(self, files: PolicyFiles | None, conventions: Conventions, pod_schema: PodSchema) -> None:
         """Create the source without GPUPolicies; policies will be checked against ``pod_schema``.
 
-        ``files`` is None if the GPUPolicies of the cluster are all policies.
+        ``files`` is None if all policies are GPUPolicies of the cluster.
         """
         self._files = files
         self._conventions = conventions
@@ -102,7 +102,7 @@ class LayeredPolicies:
             return self._refused
         try:
             parsed = self._files.read()
-            # By themselves: whether files can be used must not depend on which of them an object replaces.
+            # Without GPUPolicies: whether files can be used must not depend on which policies GPUPolicies replace.
             alone = self._snapshot(parsed)
         except PolicyError as error:
             if self._base is None:
@@ -124,11 +124,11 @@ class LayeredPolicies:
 
     def _together(self, documents: Mapping[str, Document]) -> Loaded:
         self._alone = None
-        # The last good version of an object that was deleted and made again is not one of the new object.
+        # The last good version of an object does not count for an object that was created later with its name.
         uids = {name: uid for name, (uid, _) in _versions(documents).items()}
         self._good = {name: self._good[name] for name in self._good if self._judged[name][0] == uids.get(name)}
-        # One by one, because of many problems together only the first are reported. Those in force come first: if there
-        # is no room for all, the new ones are left out.
+        # Parsed one by one, because of documents parsed together only the first problems are reported. Policies in
+        # force come first: if there is no room for all, the new ones are left out.
         ordered = sorted(documents, key=lambda name: (name not in self._good, name))
         parsed = [_parsed(name, documents[name]) for name in ordered]
         found = {each.policy.name: each for one in parsed for each in one.policies}
@@ -157,7 +157,7 @@ class LayeredPolicies:
         return Loaded(replace(snapshot, notes=(*snapshot.notes, *sorted(unused))), verdicts=verdicts)
 
     def _excepting(self) -> ParsedPolicies:
-        """Return the exceptions of the files and, in the place of those of their names, of the cluster."""
+        """Return the exceptions of the files and of the cluster; of two with one name, only that of the cluster."""
         objects = [_parsed(name, each, _OF_EXCEPTIONS) for name, each in sorted(self._exceptions.items())]
         files = self._base.exceptions if self._base else ()
         found = {each.source.name: each for each in files if each.source.name not in self._exceptions}
@@ -180,8 +180,8 @@ class LayeredPolicies:
         parsed = ParsedPolicies(tuple(policies.values()), params, exceptions=excepting.exceptions)
         snapshot, problems = load_working(parsed, ClusterFacts(), environment, self._conventions)
         of_files = tuple(each for each in problems if not each.file.startswith((_PREFIX, _OF_EXCEPTIONS)))
-        if of_files:  # they compiled alone: the time was over
-            self._changes += 1  # so that it is tried again
+        if of_files:  # they compiled without GPUPolicies: now the time ran out
+            self._changes += 1  # so that the load is repeated
             raise PolicyError(of_files)
         return snapshot, problems
 

@@ -1,7 +1,7 @@
-"""Follows the GPUPolicies of a cluster, and the exceptions from policies, if it serves them.
+"""Follows the GPUPolicies and the GPUPolicyExceptions of a cluster that serves these kinds.
 
-A cluster without their definition, or one that forbids podberth to list them, has none: the policies of files decide.
-If they cannot be listed for another reason, nothing is handed on until they are.
+If the cluster lacks their CustomResourceDefinitions, or forbids podberth to list them, only the policies of files
+decide. If a list fails for another reason, no policies are passed on until it succeeds.
 """
 
 import asyncio
@@ -54,28 +54,29 @@ class LivePolicies:
         *,
         on_exceptions: TakesExceptions | None = None,
     ) -> None:
-        """Create the object without policies. ``on_change`` is first called when they are listed, or cannot be.
+        """Create the object without policies.
 
-        Exceptions are followed only with ``on_exceptions``, because not everybody who reads policies judges pods.
+        ``on_change`` is first called when the GPUPolicies are listed, or are known to be not served or refused.
+        Exceptions are followed only with ``on_exceptions``: a caller that decides about no pods does not need them.
         """
         self._on_change = on_change
         self._on_exceptions = on_exceptions
         self._wake = asyncio.Event()
         kinds = (GPU_POLICY,) if on_exceptions is None else (GPU_POLICY, GPU_EXCEPTION)
         self._kinds = LiveKinds(kinds, self._wake.set, log)
-        # Without them, policies that they replace or switch off would decide.
+        # Patient, because without GPUPolicies the policies of files that they replace or switch off would decide.
         self._served = ServedKinds(self._kinds, connect, metrics, log, timing, patient=True)
 
     def unlisted(self) -> list[str]:
-        """Return a list with the name of the resource if it has not been listed yet, else an empty list."""
+        """Return the names of the kinds whose first list podberth still waits for."""
         return list(self._served.unlisted())
 
     def watched(self) -> Mapping[str, WatchFacts]:
-        """Return the facts about the watch, for the metrics."""
+        """Return the facts about the watch of each followed kind, for the metrics."""
         return self._served.watched()
 
     def states(self) -> Mapping[str, KindState]:
-        """Return the state of GPUPolicies, by the name of the kind: followed, listing, not served or refused."""
+        """Return the state of each kind (followed, listing, not served or refused), by the kind's name: ``policy``."""
         return self._served.states()
 
     async def run(self) -> None:

@@ -1,7 +1,7 @@
-"""Expressions of GPUPolicies as expressions of native policies, and back.
+"""Converts expressions of GPUPolicies to expressions of native policies, and back.
 
-``gpu.count`` and the other facts of ``gpu_facts`` become variables; a match condition, which has no variables, has
-their expressions. All other text stays as its author wrote it.
+The facts of ``gpu`` (``gpu_facts``), such as ``gpu.count``, become variables of the native policy. A match condition
+cannot use variables, so the expression of each fact is written into it. All other text stays as its author wrote it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,11 +23,11 @@ _NOT_NATIVE: Final[Mapping[str, str]] = {
     "jsonpatch": "jsonpatch: validations have no such function",
 }
 FACT_VARIABLES: Final[Mapping[str, str]] = dict(EXPANDED.values())
-"""The expressions of the facts, by the names of their variables."""
+"""The expression of each fact of ``gpu``, by the name of the fact's variable."""
 _FIELDS: Final = {name: field for field, (name, _) in EXPANDED.items()}
 _COMPARISONS: Final = frozenset({"==", "!="})
 _ASKED: Final = {(">", "0"): False, ("==", "0"): True}
-# Between these a comparison is an operand of its own.
+# A comparison between one of these tokens and one of those is an operand of its own.
 _BEFORE: Final = frozenset({"", "&&", "||", "(", "?", ":", ","})
 _BEHIND: Final = frozenset({"", "&&", "||", ")", "?", ":", ","})
 _NAMES: Final = frozenset(NATIVE_VARIABLES)
@@ -36,10 +36,10 @@ CONDITION_NAMES: Final = _NAMES - {"namespaceObject"}
 
 
 def check_facts(source: str) -> None:
-    """Check that everything that an expression reads can be said natively.
+    """Check that a native policy can read everything that an expression reads.
 
     Raises:
-        CompileError: a part of it cannot be said natively.
+        CompileError: a native policy cannot read one of the names; the error is at its position.
     """
     tokens = tokens_of(source)
     for index, token in enumerate(tokens):
@@ -54,17 +54,17 @@ def check_facts(source: str) -> None:
 
 
 def with_variables(source: str) -> str:
-    """Return the text with each fact of ``gpu`` as a variable of the policy."""
+    """Return the text with each fact of ``gpu`` replaced by a variable of the native policy."""
     return _replaced(source, lambda name: f"variables.{name}")
 
 
 def as_condition(source: str) -> str:
-    """Return the text of a match condition, in which the expression of each fact stands in place of the fact."""
+    """Return the text as a match condition: each fact of ``gpu`` is replaced by the expression of the fact."""
     return _replaced(source, lambda name: f"({FACT_VARIABLES[name]})")
 
 
 def without_variables(source: str) -> str:
-    """Return the text with the facts in place of their variables: what ``with_variables`` came from."""
+    """Return the text with each variable of a fact replaced by the fact; the inverse of ``with_variables``."""
     tokens, text, behind = tokens_of(source), "", 0
     for token in tokens:
         if token.text not in _FIELDS or not source[: token.start].endswith("variables."):
@@ -79,14 +79,17 @@ def without_variables(source: str) -> str:
 
 
 def from_condition(source: str) -> str:
-    """Return the text that ``as_condition`` came from, or the same text if it came from none."""
+    """Return the text with each expression of a fact replaced by the fact; the inverse of ``as_condition``.
+
+    A text without such expressions is unchanged.
+    """
     for name, expression in FACT_VARIABLES.items():
         source = source.replace(f"({expression})", f"variables.{name}")
     return without_variables(source)
 
 
 def conjuncts(source: str) -> Iterator[str]:
-    """Yield the operands that all must be true; the whole text if it is no conjunction."""
+    """Yield the operands of a conjunction (``&&`` outside brackets); the whole text if it is no conjunction."""
     tokens, depth, start = tokens_of(source), 0, 0
     found: list[str] = []
     for token in tokens:
@@ -100,17 +103,17 @@ def conjuncts(source: str) -> Iterator[str]:
 
 
 class Native:
-    """Compiles expressions as a native policy's, one after the other."""
+    """Compiles the expressions of one native policy, one after the other."""
 
     def __init__(self, environment: Environment) -> None:
-        """Take the environment of native policies (``cel.typing.NATIVE_VARIABLES``)."""
+        """Create the compiler from the environment of native policies (``cel.typing.NATIVE_VARIABLES``)."""
         self._environment = environment
         self._room = Room.of_policy(None)
         self.variables: dict[str, Expression | CelType] = {}
         """The variables that later expressions may use."""
 
     def compiled(self, source: str, names: frozenset[str] = _NAMES | {"variables"}) -> Expression:
-        """Return the expression compiled with any type.
+        """Return the compiled expression, whatever its type.
 
         Raises:
             CompileError: it does not compile.
@@ -119,10 +122,10 @@ class Native:
         return self._environment.compile(source, want=Want.ANY, variables=known, names=names, room=self._room)
 
     def of_type(self, source: str, wanted: CelType, names: frozenset[str] = _NAMES | {"variables"}) -> Expression:
-        """Return the expression compiled, changed so that its static type is the wanted one, as upstream demands.
+        """Return the compiled expression, converted to ``wanted`` if its static type is dyn, as upstream requires.
 
         Raises:
-            CompileError: it does not compile, or has another type.
+            CompileError: it does not compile, or its type is optional.
         """
         found = self.compiled(source, names)
         if found.type == DYN:
@@ -134,16 +137,20 @@ class Native:
 
 
 class _Fact(NamedTuple):
-    """A fact that an expression reads: its key in ``EXPANDED``, and where its text ends."""
+    """A fact of ``gpu`` that an expression reads: its key in ``EXPANDED``, and the end of its text."""
 
     field: str
     last: int
-    """The index of its last token."""
+    """The index of the fact's last token."""
     negated: bool = False
 
 
 def _fact(tokens: Sequence[Token], index: int) -> _Fact:
-    """Return the fact at the name ``gpu``; whether the pod asks for anything has a shorter text than how much."""
+    """Return the fact that begins at the token ``gpu``.
+
+    ``gpu.count > 0`` and ``gpu.count == 0`` are read as the fact ``ASKED``, whose expression is shorter than that of
+    the count.
+    """
     field = _text(tokens, index + 2) if _text(tokens, index + 1) == "." else ""
     compared = (_text(tokens, index + 3), _text(tokens, index + 4))
     stands_alone = _text(tokens, index - 1) in _BEFORE and _text(tokens, index + 5) in _BEHIND
@@ -163,7 +170,7 @@ def _unsaid(tokens: Sequence[Token], index: int, fact: _Fact) -> str:
 
 
 def _replaced(source: str, by: Callable[[str], str]) -> str:
-    """Return the text with what ``by`` makes of the name of each fact's variable."""
+    """Return the text with each fact replaced by the result of ``by`` for the name of the fact's variable."""
     tokens, text, behind = tokens_of(source), "", 0
     for index, token in enumerate(tokens):
         if token.text == "gpu" and _is_name(tokens, index):
@@ -183,7 +190,7 @@ def _text(tokens: Sequence[Token], index: int) -> str:
 
 
 def _compares_with_a_known_kind(tokens: Sequence[Token], index: int) -> bool:
-    """Return whether the ``gpu.kind`` at ``index`` is compared with literals that its expression can give."""
+    """Return whether the ``gpu.kind`` at ``index`` is compared only with literals that are in ``KNOWN_KINDS``."""
     compares, other = _text(tokens, index + 3), _text(tokens, index + 4)
     if _text(tokens, index - 1) == "+":
         return False

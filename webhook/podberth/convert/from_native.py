@@ -1,4 +1,4 @@
-"""A ValidatingAdmissionPolicy with its bindings as GPUPolicies, one for each binding."""
+"""Converts a ValidatingAdmissionPolicy to GPUPolicies, one for each of its bindings."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -30,7 +30,7 @@ _ASKED: Final[Mapping[str, frozenset[str]]] = {
     "operations": frozenset({"CREATE", "UPDATE"}),
     "resources": _PODS,
 }
-"""What podberth is asked about, by the lists of a rule."""
+"""The requests that podberth receives: the values that each list of a rule may have."""
 _NOT_WRITTEN: Final = "; so the policy is not written"
 _PODS_ALONE: Final = "podberth is asked about creations and updates of pods alone"
 _BELOW_A_LIST: Final = 2
@@ -38,11 +38,11 @@ _EXPRESSIONS: Final = frozenset({"expression", "messageExpression", "valueExpres
 
 
 def from_native(documents: Sequence[Located], environment: Environment) -> Converted:
-    """Return native policies as GPUPolicies.
+    """Convert native policies; return the GPUPolicies, and the problems of everything that is left out.
 
     Args:
         documents: policies and bindings that the API server accepts (``native.documents.read``).
-        environment: that of GPUPolicies.
+        environment: the CEL environment of GPUPolicies.
     """
     converted = Converted()
     bindings = [each for each in documents if each.content["kind"] == VALIDATING_BINDING]
@@ -63,7 +63,7 @@ def from_native(documents: Sequence[Located], environment: Environment) -> Conve
 
 
 class _Pair:
-    """A policy with one of its bindings."""
+    """Converts a native policy with one of its bindings to one GPUPolicy."""
 
     def __init__(self, policy: Located, binding: Located, environment: Environment, converted: Converted) -> None:
         self._policy, self._binding = policy, binding
@@ -72,7 +72,11 @@ class _Pair:
         self._environment, self._converted = environment, converted
 
     def add(self, *, alone: bool) -> None:
-        """Add the GPUPolicy, or why there is none. The only binding leaves the policy its name."""
+        """Add the GPUPolicy to the converted documents; if it cannot be written, add the reasons to ``left_out``.
+
+        With ``alone``, the policy has no other binding, and the GPUPolicy has the policy's name. Otherwise, the
+        binding's name is appended to it.
+        """
         rules, narrowed = self._rules()
         if refused := [*self._refused(), *([] if rules else [(_RULES, _PODS_ALONE + _NOT_WRITTEN)])]:
             for path, why in refused:
@@ -99,7 +103,10 @@ class _Pair:
             yield ("spec", "paramKind"), "its binding names no params; so the policy is not written"
 
     def _rules(self) -> tuple[list[Document], list[tuple[Path, str]]]:
-        """Return the rules about pods, and what the others are about."""
+        """Return the rules that match creations or updates of pods.
+
+        The second list has the path and a message for each rule that also, or only, matches other requests.
+        """
         found, narrowed = [], list[tuple[Path, str]]()
         for index, rule in enumerate(self._spec["matchConstraints"]["resourceRules"]):
             about = any(each.partition("/")[0] in ("pods", "*") for each in rule["resources"])
@@ -149,7 +156,7 @@ class _Pair:
         return present(made)
 
     def _problems(self, document: Document) -> list[Problem]:
-        """Return what a GPUPolicy cannot say, at its place in the native policy, which has the same paths."""
+        """Return the problems that make the GPUPolicy invalid, each at its position in the native policy."""
         try:
             model = GPUPolicy.model_validate(document)
         except ValidationError as error:
@@ -165,7 +172,11 @@ class _Pair:
         return self._policy.positions.problem(self._policy.file, self._original(path), message, of_key=of_key)
 
     def _original(self, path: Path) -> Path:
-        """Return the path in the native policy of a path in the GPUPolicy, which lacks what stood for its own words."""
+        """Return the path in the native policy for a path in the GPUPolicy.
+
+        Only list indexes may differ, because the GPUPolicy leaves out the variables and conditions that stand for facts
+        of ``gpu``, for its scope or for the webhook configurations.
+        """
         lists = {
             "variables": (_own, self._spec.get("variables") or ()),
             "matchConditions": (_stated, self._spec.get("matchConditions") or ()),
@@ -179,7 +190,7 @@ class _Pair:
 
 @dataclass(frozen=True, slots=True)
 class _Placed(ParsedPolicy):
-    """A GPUPolicy whose problems stand in the native policy that it came from."""
+    """A GPUPolicy whose problems are reported at positions in the native policy that it was made from."""
 
     original: Callable[[Path], Path]
 
@@ -201,7 +212,10 @@ def _own(variables: Iterable[Document]) -> Iterator[Document]:
 
 
 def _texts(entries: Iterable[Document]) -> Iterator[Document]:
-    """Yield the entries with the facts of ``gpu`` in their expressions, without what GPUPolicies say by themselves."""
+    """Yield the entries with facts of ``gpu`` in place of their variables.
+
+    A message is left out if a GPUPolicy without a message has the same.
+    """
     for each in entries:
         made = {key: without_variables(value) if key in _EXPRESSIONS else value for key, value in each.items()}
         expression = made.get("expression", "")
@@ -212,7 +226,7 @@ def _texts(entries: Iterable[Document]) -> Iterator[Document]:
 
 
 def _stated(conditions: Iterable[Document]) -> Iterator[Document]:
-    """Yield the conditions that do not stand for a word of GPUPolicies."""
+    """Yield the conditions that neither the scope of a GPUPolicy nor the webhook configurations imply."""
     return (each for each in conditions if each not in (NO_MIRROR_POD, OF_GPU_SCOPE))
 
 
@@ -222,7 +236,10 @@ def _is_default(rule: Document) -> bool:
 
 
 def _both(one: Document | None, other: Document | None) -> Document | None:
-    """Return the selector that selects what both select, without the namespaces that podberth is never asked about."""
+    """Return the selector that selects what both selectors select; None if it has no requirement.
+
+    The requirements that exclude exempt namespaces are left out, because the webhook configurations have them.
+    """
     found = dict(one or {})
     if other:
         labels = (

@@ -94,10 +94,12 @@ class KnownDevices:
     ) -> int | None:
         """Return how many devices of a claim take the place of an extended resource; None if that is unknown.
 
-        If the resource is an accelerator, the claim's accelerators count, else its other devices. If it has none of
-        these, the devices of a class of unknown kind count. If it has none of them either, and the resource is no
-        accelerator, its accelerators count. The result is None if the claim or one of the counts is unknown, or if
-        devices of several classes would count that are not known to be of the resource's kind.
+        Only one sort of the claim's devices counts: accelerators if the resource is an accelerator, else all other
+        devices. If the claim has no devices of that sort, its devices of unknown sort count. If it has no such devices
+        either, and podberth does not know the resource, the claim's accelerators count.
+
+        The result is None if the claim is unknown, if one of the counts is unknown, or if the devices that count belong
+        to several DeviceClasses and are not known to be of the resource's sort.
 
         Args:
             namespace: the pod's namespace.

@@ -25,7 +25,7 @@ _LWS: Final = "leaderworkerset.sigs.k8s.io"
 
 
 def stamp_group(pod: dict[str, Any], name: str, size: int, *, leader: bool) -> None:
-    """Write on a pod what LWS writes on the leader, or on a worker, of the first group.
+    """Write on a pod the fields that LWS writes on the leader, or on a worker, of the first group.
 
     ``name`` is that of the LeaderWorkerSet, and ``size`` the number of pods in a group. Source:
     pkg/controllers/{leaderworkerset_controller,pod_controller}.go.

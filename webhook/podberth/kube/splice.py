@@ -101,7 +101,7 @@ class _Collection:
         return next((slot for slot in reversed(self.slots[:gap]) if not slot.goes), None)
 
     def kept_from(self, gap: int) -> _Slot:
-        """Return the first part from the index ``gap`` on that is not removed; the caller knows that there is one."""
+        """Return the first part that is not removed, at the index ``gap`` or after it; there has to be one."""
         return next(slot for slot in self.slots[gap:] if not slot.goes)
 
 
@@ -114,7 +114,7 @@ def splices(place: Place, old: dict[str, Any], new: dict[str, Any]) -> list[Spli
     if not writer.change(place, old, new):
         text = flow(new, writer.flow_style(place)) if place.style else "\n".join(block(new, writer.indents))
         writer.cut(place.index, place.end, text)
-    # Splices at one place in the order in which they were found: the innermost collection ends first
+    # Splices at one offset keep the order in which they were found: the innermost collection ends first
     return sorted(writer.found, key=lambda each: (each.start, each.end > each.start))
 
 
@@ -275,11 +275,11 @@ class _Writer:
             start, end = slots[first].start, slots[last].part.end
             if last + 1 == len(
                 slots
-            ):  # with the line break before it: insertions after the collection are put at its end
+            ):  # the line break before it goes as well: insertions after the collection are put at its end
                 self.cut(self._line_start(start) - 1, self._line_end(end))
             elif self._is_first_on_line(start):
                 self.cut(self._line_start(start), min(self._line_end(end) + 1, len(self.text)))
-            else:  # beside a dash: the next one moves up
+            else:  # on the line of a dash: the next part moves up to the dash
                 self.cut(start, slots[last + 1].start)
         for gap, wanted in enumerate(whole.inserted):
             lines = [line for key, value in wanted for line in self._lines(key, value)]

@@ -57,7 +57,7 @@ class Found:
         """The record of a pod that exists, unless a client wrote the annotation after the pod's creation; else empty.
 
         In an update the API server notes the annotations that the request changes, and those that a server-side apply
-        states. So the record of a sibling (a pod with the same generateName) is named, and podberth's own is not.
+        states. So it notes a record copied from a sibling (a pod with the same generateName), and not podberth's own.
         """
         return {} if self.sent else self.record
 

@@ -1,7 +1,7 @@
-"""What native policies of both kinds share: bindings, params, which of them match a creation, and what they decide.
+"""The evaluation that native policies of both kinds share: bindings, params, matching of a creation, and decisions.
 
-The order and the words are the API server's (pkg/admission/plugin/policy/generic of apiserver). What cannot be judged
-here is a decision of its own, and never an admission.
+The order and the messages are the API server's (pkg/admission/plugin/policy/generic of apiserver). If podberth cannot
+evaluate a policy, the result is a decision that says so, and never an admission.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,21 +22,21 @@ from .resources import ResourceKind, Resources
 Action: TypeAlias = Literal["deny", "warn", "audit", "unjudged", "note"]
 Document = Mapping[str, Any]
 _REVIEWS: Final = frozenset({"authentication.k8s.io", "authorization.k8s.io"})
-"""The API groups whose objects are answered and not stored."""
+"""The API groups whose objects the API server answers and does not store."""
 _ACTIONS: Final[Mapping[str, Action]] = {"Deny": "deny", "Warn": "warn", "Audit": "audit"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativeDecision:
-    """One decision of a policy: a denial, a warning, an entry of the audit log, or a word about how it was judged.
+    """One decision of a policy: a denial, a warning, an entry of the audit log, or a remark about the evaluation.
 
-    The action ``unjudged`` means that podberth cannot say what the API server would do, ``note`` that the given files
-    may lack something.
+    Two actions are remarks: ``unjudged`` means that podberth cannot predict the API server's decision, and ``note``
+    means that the given files may lack an object that the cluster has.
     """
 
     policy: str
     binding: str = ""
-    """Empty if the policy itself is at fault, before any binding is looked at."""
+    """The name of the binding; empty if the decision is about the policy itself, whatever the binding."""
     action: Action
     message: str
     reason: str = "Invalid"
@@ -70,7 +70,7 @@ class Bound:
     compiled: CompiledPolicy
     bindings: tuple[AnyBinding, ...]
     never: str
-    """Why it judges no creation, whatever is created; empty if it may."""
+    """The reason why the policy matches no creation of any object; empty if it may match one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Case:
 
     @property
     def is_fatal(self) -> bool:
-        """Whether an error denies."""
+        """Whether an error of the policy denies the request (failurePolicy Fail)."""
         return self.bound.policy.model.spec.failure_policy == "Fail"
 
     def decision(self, action: Action, message: str, reason: str = "Invalid") -> NativeDecision:
@@ -119,10 +119,11 @@ class BoundPolicies:
         objects: Objects,
         namespaces: Mapping[str, Document],
     ) -> None:
-        """Compile the policies in the time of ``environment``; one that does not compile is a problem, and idle.
+        """Compile the policies within the time limit of ``environment``.
 
-        ``environment`` has the names of native policies (``cel.typing.NATIVE_VARIABLES``); ``review`` is that of a
-        cluster without nodes, since their expressions cannot ask about any.
+        A policy that does not compile is reported in ``problems`` and is never evaluated. ``environment`` has the names
+        of native policies (``cel.typing.NATIVE_VARIABLES``). ``review`` is the context of a cluster without nodes,
+        because native expressions cannot read nodes.
         """
         self.environment, self._review = environment, review
         self._objects, self._namespaces = objects, namespaces
@@ -138,17 +139,17 @@ class BoundPolicies:
                 why = _never_asked(policy, objects.resources) if bindings else ""
                 self.bound.append(Bound(policy, compiled, bindings, why))
         self.problems = tuple(sorted(problems))
-        """What the API server refuses of the expressions, or podberth cannot compile."""
+        """The problems of the expressions that the API server refuses or that podberth cannot compile."""
         idle = (f"{self.kind} {each.policy.name} {each.never}" for each in self.bound if each.never)
         self.notes = (*_notes(self.kind, policies, every), *idle)
-        """Lines for the user about policies and bindings that judge nothing."""
+        """Lines for the user about policies and bindings that decide about no creation."""
 
     def compiled(self, policy: Policy, environment: Environment) -> CompiledPolicy:
-        """Return a policy whose expressions are not compiled yet."""
+        """Return the ``CompiledPolicy`` of a policy; its expressions are not compiled yet."""
         return CompiledPolicy(policy.parsed, environment, Room.of_policy(None), policy.names)
 
     def activation(self, case: Case, params: Document | None, namespace: Document | None) -> Activation:
-        """Return the variables of one evaluation."""
+        """Return the values of the CEL variables for one evaluation."""
         bindings: dict[str, object] = {
             "object": case.creation.as_kind(case.kind),
             "oldObject": None,
@@ -168,7 +169,7 @@ class BoundPolicies:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the policies that judge: those that may match, with a binding and without a problem."""
+        """The names of the policies that may match a creation, have a binding, and have no problem."""
         return tuple(each.policy.name for each in self.bound if each.bindings and not each.never)
 
     def may_match(self, api_version: str) -> bool:
@@ -187,7 +188,11 @@ class BoundPolicies:
         )
 
     def cases(self, bound: Bound, creation: Creation) -> Iterator[Case | NativeDecision]:
-        """Yield a case for each binding that matches, or a denial if that cannot be found out."""
+        """Yield a case for each binding that matches.
+
+        If podberth cannot find out whether the policy or a binding matches, a denial or an ``unjudged`` decision is
+        yielded instead.
+        """
         policy = bound.policy
         try:
             kind = matched_kind(policy.constraints, creation, self._namespaces)
@@ -215,10 +220,10 @@ class BoundPolicies:
                 yield Case(bound, binding, creation, kind, namespace)
 
     def params(self, policy: Policy, case: Case) -> Sequence[Document | None]:
-        """Return the params objects of a case, [None] without params.
+        """Return the params objects of a case; ``[None]`` if the policy or the binding uses no params.
 
         Raises:
-            SetUpFault: they cannot be had.
+            SetUpFault: the paramRef does not fit the kind, or there are no params and parameterNotFoundAction is Deny.
         """
         param_kind, reference = policy.model.spec.param_kind, case.binding.spec.param_ref
         kind = self._objects.kind_of(param_kind) if param_kind is not None else None
@@ -228,7 +233,9 @@ class BoundPolicies:
 
 
 def is_exempt(kind: ResourceKind) -> bool:
-    """Return whether no native policy is asked about a kind: native policies themselves, and what is not stored.
+    """Return whether the API server evaluates no native policy for objects of a kind.
+
+    These kinds are native policies and their bindings, and kinds whose objects are not stored.
 
     Source: isPolicyResource, apiserver pkg/admission/plugin/policy/generic/plugin.go, and kubernetes
     pkg/kubeapiserver/admission/exclusion/resources.go.
@@ -239,7 +246,7 @@ def is_exempt(kind: ResourceKind) -> bool:
 
 
 def _never_asked(policy: Policy, resources: Resources) -> str:
-    """Return why a policy judges no creation of a known resource; empty if it may judge one."""
+    """Return the reason why a policy matches no creation of a known resource; empty if it may match one."""
     if not any({"*", "CREATE"} & set(rule.operations) for rule in policy.constraints.resource_rules):
         return "has no rule about creations, so it judges nothing: a manifest is judged as created"
     routes = (("CREATE", each.group, each.version, each.plural, "") for each in resources.every if not is_exempt(each))
@@ -252,7 +259,7 @@ def _never_asked(policy: Policy, resources: Resources) -> str:
 
 
 def lacking(case: Case) -> Iterator[NativeDecision]:
-    """Yield a note that params were not found, which a cluster may have."""
+    """Yield a note that the params are not in the given files; the cluster may have them."""
     kind, reference = case.bound.policy.model.spec.param_kind, case.binding.spec.param_ref
     if kind is not None and reference is not None:
         wanted = f"{kind.kind} {reference.name}" if reference.name else f"{kind.kind} that its paramRef selects"
@@ -262,7 +269,7 @@ def lacking(case: Case) -> Iterator[NativeDecision]:
 
 
 def of_conditions(case: Case, error: ConditionsError) -> Iterator[NativeDecision]:
-    """Yield what comes of matchConditions of which none is false and one failed."""
+    """Yield the decisions that follow if no matchCondition is false and at least one failed."""
     # Equal errors count once (Aggregate, apimachinery pkg/util/errors).
     causes = list(dict.fromkeys(f"{leading(bound)}{cause}" for _, bound, cause in error.failed))
     if any(isinstance(cause, BudgetError) for _, _, cause in error.failed):
@@ -272,12 +279,12 @@ def of_conditions(case: Case, error: ConditionsError) -> Iterator[NativeDecision
 
 
 def leading(bound: BoundExpression) -> str:
-    """Return the words before an error of an expression."""
+    """Return the text that precedes the error of an expression in a message."""
     return f"expression '{bound.expression.source}' resulted in error: "
 
 
 def cause_of(compiled: CompiledPolicy, bound: BoundExpression, error: EvaluationError, activation: Activation) -> str:
-    """Return an error's words; upstream names each variable on the way to it (composition.go)."""
+    """Return the text of an error, after the names of the variables that failed because of it (composition.go)."""
     names = failing_variables(compiled, bound, error, activation)
     return "".join(f'composited variable "{name}" fails to evaluate: ' for name in names) + str(error)
 
@@ -297,7 +304,7 @@ def misconfigured(policy: Policy, binding: str, message: str) -> Iterator[Native
 
 
 def _repeated(policy: Policy) -> Iterator[Problem]:
-    """Yield a problem for each variable whose name an earlier one has: upstream takes them, and the last counts."""
+    """Yield a problem for each variable with the name of an earlier one; upstream accepts both and uses the last."""
     seen: set[str] = set()
     for index, each in enumerate(policy.model.spec.variables):
         if each.name in seen:

@@ -23,18 +23,18 @@ class Creation:
     object: Mapping[str, Any]
     """The object as validation sees it (``as_created``)."""
     stated_name: str
-    """The name in the document; empty if the API server makes one of generateName."""
+    """The name in the document; empty if the API server generates the name from generateName."""
     user: Mapping[str, Any]
     """``request.userInfo``."""
 
     @property
     def name(self) -> str:
-        """The object's name; one that the API server makes of generateName is made before validation."""
+        """The object's name; validation also sees a name that the API server has generated from generateName."""
         return text_at(self.object, "metadata", "name")
 
     @property
     def namespace(self) -> str:
-        """The request's namespace; empty for an object of the cluster, but for a Namespace the name that it states."""
+        """The request's namespace: a Namespace's own stated name; empty for any other cluster-scoped object."""
         if self.is_namespace:
             return self.stated_name
         return str(self.object["metadata"].get("namespace") or "") if self.kind.namespaced else ""
@@ -45,7 +45,10 @@ class Creation:
         return (self.kind.api_version, self.kind.kind) == ("v1", "Namespace")
 
     def as_cel(self, matched: ResourceKind) -> dict[str, Any]:
-        """Return the variable ``request`` for a policy that matches under ``matched``; empty fields are absent."""
+        """Return the variable ``request`` for a policy that matches the request as ``matched``.
+
+        The fields ``name`` and ``namespace`` are absent if they are empty.
+        """
         names = {"name": self.name, "namespace": self.namespace}
         return {
             "kind": _kind(matched),
@@ -60,7 +63,7 @@ class Creation:
         }
 
     def as_kind(self, kind: ResourceKind) -> Mapping[str, Any]:
-        """Return the object under another version of it, which differs in its name alone."""
+        """Return the object in another version of its kind; only ``apiVersion`` differs."""
         return self.object if kind == self.kind else {**self.object, "apiVersion": kind.api_version}
 
 
@@ -72,14 +75,14 @@ def creation_of(
     user: Mapping[str, Any],
     received: bool = False,
 ) -> tuple[Creation | None, list[str]]:
-    """Return the request that creates a document's object, or what prevents it.
+    """Return the request that creates a document's object, or None and the reasons why there is none.
 
     Args:
         document: the object as it is written; a Pod with the defaults that a mutating webhook sees.
         resources: the known resources.
         namespace: the namespace of a namespaced object that names none.
         user: the requester, as ``request.userInfo``.
-        received: whether the object is the one that mutation sees, and not validation.
+        received: True: the object as mutation sees it; False: the object as validation sees it.
     """
     version, kind = text_at(document, "apiVersion"), text_at(document, "kind")
     known = resources.of(version, kind)
@@ -103,7 +106,9 @@ def creation_of(
 def matched_kind(
     constraints: MatchConstraints, creation: Creation, namespaces: Mapping[str, Mapping[str, Any]]
 ) -> ResourceKind | None:
-    """Return the kind under which constraints match a creation; None if they do not. No rules match everything.
+    """Return the kind as which constraints match a creation; None if they do not match it.
+
+    Constraints without rules match every kind.
 
     Source: Matcher.Matches, apiserver pkg/admission/plugin/policy/matching/matching.go.
 
@@ -120,7 +125,7 @@ def matched_kind(
     rules = constraints.resource_rules
     if not rules or any_matches(rules, request):
         found: ResourceKind | None = creation.kind
-    else:  # the first rule that matches an equivalent decides which
+    else:  # the first rule that matches a kind or an equivalent decides which of them counts
         by_rule = ((kind, rule, each) for rule in rules for kind, each in zip(kinds, seen, strict=True))
         found = next((kind for kind, rule, each in by_rule if any_matches((rule,), each)), None)
     return None if found is None or unselected(constraints, request, namespaces) else found

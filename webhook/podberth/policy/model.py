@@ -39,7 +39,7 @@ from .text_fields import (
     gives,
 )
 
-# ---- what the policy is asked about --------------------------------------------------------------------------------
+# ---- the requests and the params ------------------------------------------------------------------------------------
 
 
 class LabelSelectorRequirement(Model):
@@ -164,7 +164,7 @@ class ParamRef(Model):
         return self.label_selector.document if self.label_selector is not None else None
 
 
-# ---- what it writes ------------------------------------------------------------------------------------------------
+# ---- the mutations -------------------------------------------------------------------------------------------------
 
 
 class NodeAffinity(Model):
@@ -304,7 +304,7 @@ def _fields(value: BaseModel) -> Iterator[tuple[str, Any, Gives | None]]:
             yield field.alias or name, given, gives(field)
 
 
-# ---- what it judges ------------------------------------------------------------------------------------------------
+# ---- the validations -----------------------------------------------------------------------------------------------
 
 
 class Validation(Model):

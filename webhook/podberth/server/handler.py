@@ -203,8 +203,8 @@ class ReviewHandler:
 def _behind(hold: Hold, call: Callable[..., object], *arguments: object) -> None:
     """Run ``call`` after the answer is written: aiohttp writes the answer before the event loop's next turn.
 
-    If the request holds a large document, ``call`` runs at once. Other reviews would otherwise be decided first, while
-    each earlier review still keeps its document.
+    If the request's document is large, ``call`` runs at once. A delayed ``call`` keeps the document in memory, and
+    other reviews with large documents could be decided before it runs.
     """
     if hold.is_large:
         call(*arguments)

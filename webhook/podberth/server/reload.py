@@ -31,7 +31,7 @@ from .state import ServingState
 
 _KEPT: Final = "cannot be used; the last good one stays in force"
 _USABLE: Final = frozenset({"active", "disabled"})
-# The part that could not be loaded, by the owner of the fault.
+# The name of the part that could not be loaded, by the type of its error.
 _WHAT: tuple[tuple[type[PodberthError], str], ...] = (
     (PolicyError, "policies"),
     (TopologyError, "topology"),
@@ -94,7 +94,7 @@ class WatchedSnapshot:
             revision = dict(await asyncio.to_thread(self._source.revision))
             changed = [what for what in revision if revision[what] != self._seen.get(what)]
             if changed:
-                # Taken before the load: a change during it is loaded again.
+                # Taken before the load, so that a change during the load causes another one.
                 self._seen = revision
                 self._publish(await asyncio.to_thread(self._source.load), changed)
 
@@ -202,7 +202,7 @@ class WatchedSnapshot:
         present = {each.name for each in verdicts}
         for name in self._replaced.keys() - present:
             self._log.event("info", f"policies: {name}: its GPUPolicy is gone; the policy of files decides again")
-        # Of an object that is broken now the last good version may still replace the policy of files.
+        # The last good version of a GPUPolicy that is broken now may still replace the policy of files.
         self._replaced = {name: each for name, each in self._replaced.items() if name in present} | replaced
 
     def _log_broken(self, verdicts: Sequence[Verdict]) -> None:
@@ -232,7 +232,7 @@ def following(
         await _refresh(snapshot, metrics, log)
         report()
 
-    # Files that change may turn what is replaced.
+    # A change of files may change which of their policies a GPUPolicy replaces.
     snapshot.when_loaded = report
     return take
 

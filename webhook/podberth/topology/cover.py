@@ -2,7 +2,7 @@
 
 The search first uses only the labels with a configured meaning, because these also hold for future nodes. It uses all
 labels if the first ones do not suffice. Each time, ``boxes`` finds the fewest terms, among these the fewest
-expressions, then the best ranked, and then the plainest to read. The result is always exact, or ``Cover.exact`` is
+expressions, then the best ranked, and then the simplest to read. The result is always exact, or ``Cover.exact`` is
 False: exact terms select every wanted label set and no other. Three labels are never used: a hostname, an ignored
 label, and a label without configured meaning whose every value belongs to one node. The module does not know the
 purpose of the wanted nodes.
@@ -122,7 +122,7 @@ class _Search:
         return Cover(terms, exact=exact, smallest=found.smallest)
 
     def _cost(self, key: int, allowed: Values, outside: Values) -> float:
-        """Return the cost of an expression. The key's rank counts first, then how plain the expression is.
+        """Return the cost of an expression. The key's rank counts first, then how simple the expression is.
 
         An expression with more than ``MAX_VALUES`` values costs more than any other.
         """
@@ -142,7 +142,7 @@ class _Search:
         return tuple(terms)
 
 
-# In with one value is the plainest to read and holds for future nodes; Exists and DoesNotExist come before a
+# In with one value is the simplest to read and holds for future nodes; Exists and DoesNotExist come before a
 # comparison, and a comparison before a list of values. A list of excluded values comes last, because it lets every
 # unknown value in.
 _PRESENCE_COST = 1.5
@@ -156,7 +156,7 @@ _MOST_DIGITS = 18
 
 
 def _plainest(allowed: Values, outside: Values, *, number: bool) -> tuple[float, dict[str, Any]]:
-    """Return the plainest expression that matches all ``allowed`` values and no value of ``outside``, and its cost.
+    """Return the simplest expression that matches all ``allowed`` values and no value of ``outside``, and its cost.
 
     None stands for an absent label. The two sets are disjoint and not empty, so a list of values is always possible:
     the allowed values (In) if the label is always present, else the values of ``outside`` (NotIn).

@@ -197,7 +197,7 @@ def pods_per_node(capability: Capability, need: Need) -> int:
 def covers(need: Need, other: Need) -> bool:
     """Return whether every node that fits ``other`` also fits ``need``; False if that is unknown."""
     if need.claimed and not need.requests and other != need:
-        return False  # claims alone are wanted of nodes with accelerators, where any of those that are chosen has some
+        return False  # a pod with claims alone needs a node with accelerators, if there is one
     amounts = dict(other.requests)
     return (
         all(amounts.get(resource, 0) >= amount for resource, amount in need.requests)

@@ -158,9 +158,10 @@ def machine_of(node: Node) -> str:
 
 
 def shape_of(node: Node) -> str:
-    """Return the links' shape with the size of the largest domain: ``full-mesh of 8``, ``islands of 2``, ``none``.
+    """Return as text how a node's GPUs are linked: ``full-mesh of 8``, ``islands of 2``, ``none``.
 
-    If no document has the links, the text is ``8 linked, by labels``, or ``unknown``.
+    The number is the size of the largest link domain. If the node has no topology document with links, the text comes
+    from its labels (``8 linked, by labels``), or is ``unknown``.
     """
     links = node.topology.links if node.topology else None
     if links is not None and links.shape != "unknown":

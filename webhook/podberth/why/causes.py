@@ -1,7 +1,7 @@
-"""The table of causes, in the order in which they hold a pod, and the answer that follows from a picture.
+"""The tables of the causes that hold a pod, in the order in which they hold it, and the answer made from a picture.
 
-A cause is one small function with a row here. Causes before the nodes look at the picture; a step of the nodes keeps
-those that fit in one respect, and explains itself if it keeps none.
+A cause has its functions in one small module and a row here. A row of ``BEFORE`` finds a cause that does not depend on
+nodes. A row of ``AMONG`` is a step that keeps the nodes that fit in one respect; if none fits, it explains why.
 """
 
 import re
@@ -19,42 +19,46 @@ from .picture import ALL_PODS, NotRead, Picture, Ref, pods_on
 from .steps import Step
 
 Confirmable: TypeAlias = tuple[Finding, tuple[str, ...]]
-"""A finding, with the words of which one confirms it in the scheduler's message."""
+"""A finding, and words for it: the scheduler's message confirms the finding if it has one of them."""
 
-# Nodes whose pods are read one by one: as many requests as an API server answers at once.
+# The most nodes whose pods are read with one request for each node: an API server answers so many at once.
 _FEW_NODES: Final = 24
-# The steps whose nodes a change of the pod opens: it is worth knowing what is free there.
+# The steps that exclude nodes which a change of the pod makes usable: the answer says what is free on them.
 _OPENABLE: Final = ("tainted or closed", "not selected")
 _OF_CAPACITY: Final = frozenset({"resource", "size"})
 _NO_WORDS: Final[tuple[str, ...]] = ()
-# Kubernetes' own scheduler and those made from it; Volcano; a scheduler of PodGroups.
+# A message with one of these says why no node is available: that of Kubernetes' own scheduler and those made from it,
+# of Volcano, or of a scheduler of PodGroups.
 _RULES: Final = ("nodes are available", "nodes are unavailable", "pod group is unschedulable")
-# The keys of taints and the names of objects in a message: no word in them is a reason.
+# The keys of taints and the names of objects in a message: a word in them is no reason.
 _NAMES: Final = re.compile(r'\{[^{}]*\}|"[^"]*"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Before:
-    """A cause that holds a pod whatever the nodes are."""
+    """A cause that holds a pod and does not depend on the nodes."""
 
     find: Callable[[Picture], Finding | None]
     said: tuple[str, ...] = _NO_WORDS
-    """Words of which the scheduler's message has one if this cause holds the pod; empty: its message has no part."""
+    """If the cause holds the pod, the scheduler's message has one of these words. Empty: any message confirms it."""
     is_foreign: bool = False
-    """Whether a system beside the scheduler holds it: once the scheduler says why no node is available, without these
-    words, that system does not look after the pod."""
+    """Whether a system other than the scheduler, such as a queue, holds the pod.
+
+    If the scheduler's message says why no node is available, and has none of the words, that system does not manage the
+    pod, and the cause is left out.
+    """
     is_last_word: bool = False
-    """Whether the cause counts only if none before it was found: it is then what these come to."""
+    """Whether the cause is left out if an earlier one was found, because it is only the effect of the earlier one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Among:
-    """A step of the nodes: it keeps those that fit, and its finding is for the case that none does."""
+    """A step that keeps the nodes that fit the pod in one respect; ``explain`` returns the finding if none fits."""
 
     needs_pods: bool = False
-    """Whether it looks at the pods on the nodes."""
+    """Whether the step depends on the pods on the nodes."""
     words: str
-    """The reason of the nodes that it takes, behind their number: ``tainted or closed``."""
+    """The reason why the step excludes nodes, printed after their number: ``tainted or closed``."""
     fits: Callable[[Step, Machine], bool]
     explain: Callable[[Step], Finding]
     said: tuple[str, ...]
@@ -74,7 +78,7 @@ BEFORE: Final[tuple[Before, ...]] = (
     Before(find=volumes.unbound, said=("persistentvolumeclaim", "PersistentVolumeClaim", "StorageClass")),
     Before(find=held.unseen, is_last_word=True),
 )
-"""The causes that hold a pod before its nodes are looked at, in the order in which they hold it."""
+"""The causes that do not depend on nodes, in the order in which they hold a pod."""
 
 AMONG: Final[tuple[Among, ...]] = (
     Among(
@@ -116,7 +120,7 @@ AMONG: Final[tuple[Among, ...]] = (
         needs_pods=True,
     ),
 )
-"""The steps of the nodes, in the order in which a person would take them: what is hardest to change stands first."""
+"""The steps, in the order in which a person would check the nodes: the reason that is hardest to change comes first."""
 
 NEEDS: Final[tuple[Callable[[Picture], Iterator[Ref]], ...]] = (
     refusals.needs,
@@ -127,22 +131,25 @@ NEEDS: Final[tuple[Callable[[Picture], Iterator[Ref]], ...]] = (
     volumes.needs,
     capacity.needs,
 )
-"""What causes want to have read besides the pod, the nodes and the pods on them."""
+"""The functions that yield references to objects that causes need, besides the pod, the nodes and the pods on them."""
 
 _BESIDE: Final = ("affinity rules", "topology spread", "free ports", "anti-affinity")
 _OF_GROUP: Final = (*_INSUFFICIENT, "group", "gang")
 
 
 def wanted(picture: Picture) -> set[Ref]:
-    """Return what causes want to have read and was not read yet; the pods on nodes come last, for they are many."""
+    """Return the references to objects that causes need and that were not read yet.
+
+    Pods on nodes, which are many, are included only if everything else was read.
+    """
     refs = {ref for each in NEEDS for ref in each(picture) if ref not in picture.read}
     return refs or {ref for ref in _pods(picture) if ref not in picture.read}
 
 
 def _pods(picture: Picture) -> Iterator[Ref]:
-    """Yield the pods that the last steps look at: those of a few nodes, or all if many nodes are left.
+    """Yield references to the pods that the last steps need: those on a few nodes, or all if many nodes are left.
 
-    If a cause was found already, all pods are too many to say only what would hold the pod next.
+    If a cause was found already, all pods are not read, because they would show only what would hold the pod next.
     """
     findings = list(_early(picture))
     if ALL_PODS in picture.read or not picture.is_waiting or isinstance(picture.nodes, NotRead):
@@ -160,10 +167,10 @@ def _pods(picture: Picture) -> Iterator[Ref]:
 
 
 def answer(picture: Picture) -> Answer:
-    """Return the answer: the first cause that holds the pod, and those that would hold it next.
+    """Return the answer: the first cause that holds the pod, and the causes that would hold it next.
 
-    It never contradicts the scheduler. If that says why no node is available, only causes that its message has words
-    for can be the first; without one, the answer is the message.
+    The answer never contradicts the scheduler. If the scheduler's message says why no node is available, the first
+    cause is one that the message confirms. If the message confirms none, the answer is the message itself.
     """
     found, said = list(_found(picture)), _said(picture)
     first = _first(found, picture)
@@ -181,12 +188,15 @@ def answer(picture: Picture) -> Answer:
 
 
 def _first(found: Sequence[Confirmable], picture: Picture) -> Finding | None:
-    """Return the first finding that the scheduler's message confirms, if it says why no node is available."""
+    """Return the first finding that the scheduler's message confirms (``_confirms``); None if there is none."""
     return next((finding for finding, words in found if _confirms(picture, words)), None)
 
 
 def _confirms(picture: Picture, words: tuple[str, ...]) -> bool:
-    """Return whether the scheduler's message has one of the words, or does not say why no node is available."""
+    """Return whether the scheduler's message has one of the words.
+
+    True as well if there are no words, or if the message does not say why no node is available.
+    """
     message = text_at(picture.scheduled, "message")
     if not (words and picture.is_waiting and any(each in message for each in _RULES)):
         return True
@@ -210,7 +220,7 @@ def _found(picture: Picture) -> Iterator[Confirmable]:
 
 
 def _early(picture: Picture) -> Iterator[Confirmable]:
-    """Yield the findings that do not depend on nodes, up to the first that means that the pod does not wait."""
+    """Yield the findings that do not depend on nodes; the last may say that the pod is not waiting at all."""
     found = False
     for cause in BEFORE:
         if (found and cause.is_last_word) or (cause.is_foreign and not _confirms(picture, cause.said)):
@@ -223,9 +233,9 @@ def _early(picture: Picture) -> Iterator[Confirmable]:
 
 
 def _walk(picture: Picture) -> tuple[list[Confirmable], Step]:
-    """Return the findings about nodes, and the last step, whose nodes fit in all respects that were found to be met.
+    """Return the findings about nodes, and the last step, whose nodes fit in every respect that has no finding.
 
-    A step that looks at pods is left out if those of its nodes were not read.
+    A step that depends on pods is left out if the pods on its nodes were not read.
     """
     every = machines(picture)
     step = Step(picture=picture, every=every, nodes=every, gone={})
@@ -238,7 +248,7 @@ def _walk(picture: Picture) -> tuple[list[Confirmable], Step]:
             findings.append((row.explain(step), _precise(row.said, step)))
             step = step.waiving()
             if findings[-1][0].cause in _OF_CAPACITY and not step.waived:
-                break  # the resources are there, on different nodes: no step behind this one has nodes to look at
+                break  # no single node has all the resources: the later steps have no nodes to narrow
         elif len(kept) < len(step.nodes):
             left = set(kept)
             taken = tuple(each for each in step.nodes if each not in left)
@@ -247,9 +257,9 @@ def _walk(picture: Picture) -> tuple[list[Confirmable], Step]:
 
 
 def _beside(step: Step) -> Iterator[tuple[Finding, tuple[str, ...]]]:
-    """Yield the findings about the pods beside which the pod, or its group, has to be placed."""
+    """Yield the findings about other pods, about room for the pod's whole group, and about unallocated claims."""
     around = neighbours.Around(step)
-    # A pod on a node that was not read may be one that a rule is about.
+    # A rule of affinity or spread may be about a pod on a node whose pods were not read.
     known = not around.is_asked or all(each.pods is not None for each in step.every)
     kept = tuple(each for each in step.nodes if not (known and around.against(each)))
     if not kept:
@@ -263,7 +273,7 @@ def _beside(step: Step) -> Iterator[tuple[Finding, tuple[str, ...]]]:
 
 
 def _precise(said: tuple[str, ...], step: Step) -> tuple[str, ...]:
-    """Return the words of a step, with the pod's own resources where the scheduler names the one that is short."""
+    """Return the words for a step's finding; instead of any resource, they name only the resources of the pod."""
     if said is not _INSUFFICIENT:
         return said
     return (*(f"Insufficient {name}" for name in step.wants if name != POD_SLOTS), "Too many pods")
@@ -281,7 +291,7 @@ def _said(picture: Picture) -> Said:
 
 
 def _of_scheduler(picture: Picture, said: Said) -> Finding:
-    """Return the finding that is the scheduler's own word, because podberth finds no cause."""
+    """Return the finding if podberth finds no cause: the scheduler's message, or that there is no message."""
     if said.message:
         return Finding(
             cause="scheduler's word",
@@ -302,7 +312,10 @@ def _of_scheduler(picture: Picture, said: Said) -> Finding:
 
 
 def _subject(picture: Picture) -> str:
-    """Return the pod, or the workload without one, with the kind as the API server writes it if that is known."""
+    """Return the kind and name of the pod as text, or those of the workload if it has no pod.
+
+    The kind is spelt as the API server spells it, if that is known.
+    """
     if picture.pod is not None:
         return f"Pod {picture.namespace}/{text_at(picture.pod, 'metadata', 'name')}"
     kinds = [text_at(each, "kind") for each in picture.controllers if text_at(each, "metadata", "name") == picture.name]
@@ -310,7 +323,7 @@ def _subject(picture: Picture) -> str:
 
 
 def _among(picture: Picture) -> str:
-    """Return the state of the workload's pods as text; empty if a pod was asked about."""
+    """Return the states of the workload's pods as text; empty if it has none, or if the user asked about a pod."""
     if picture.kind == "pod" or not picture.siblings:
         return ""
     waiting = sum(1 for each in picture.siblings if not text_at(each, "spec", "nodeName"))

@@ -1,4 +1,4 @@
-"""The causes that hold a pod before a scheduler looks for a node: scheduling gates, and a scheduler that is absent."""
+"""The causes that hold a pod before a scheduler searches a node: scheduling gates, an absent or a slow scheduler."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -11,12 +11,12 @@ from .picture import ALL_PODS, DEFAULT_SCHEDULER, Picture, Ref, pods_by
 
 # The owner of a gate is the domain of its name (KEP-3521); these are the domains that users know by another name.
 _OWNERS: Final = {"kueue.x-k8s.io": "Kueue", "grove.io": "Grove", "jobset.sigs.k8s.io": "JobSet"}
-# A busy scheduler looks at a new pod within seconds.
+# Even a busy scheduler tries to schedule a new pod within seconds.
 _PATIENCE_SECONDS: Final = 15.0
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield the pods of the scheduler that a waiting pod names, if no scheduler has looked at the pod."""
+    """Yield the reference to the pods of a waiting pod's scheduler, if no scheduler has tried to schedule the pod."""
     unseen = picture.is_waiting and not picture.scheduled
     named = picture.scheduler != DEFAULT_SCHEDULER and is_subdomain(picture.scheduler)
     if unseen and named and ALL_PODS not in picture.read:
@@ -47,7 +47,7 @@ def _owner(gate: str) -> str:
 
 
 def unserved(picture: Picture) -> Finding | None:
-    """Return the finding if the pod names a scheduler that has not looked at any pod."""
+    """Return the finding if the pod names a scheduler that has not tried to schedule any pod."""
     if not picture.is_waiting or picture.scheduled or list_at(picture.spec, "schedulingGates"):
         return None
     name = picture.scheduler
@@ -68,7 +68,7 @@ def unserved(picture: Picture) -> Finding | None:
 
 
 def unseen(picture: Picture) -> Finding | None:
-    """Return the finding if the pod's scheduler is there and has not looked at the pod, which may be new."""
+    """Return the finding if the pod's scheduler may run, but has not tried to schedule the pod, which may be new."""
     if not picture.is_waiting or picture.scheduled or list_at(picture.spec, "schedulingGates"):
         return None
     waited = _waited(picture)
@@ -92,12 +92,16 @@ def _waited(picture: Picture) -> float:
 
 
 def _is_seen(picture: Picture) -> bool | None:
-    """Return whether the pod's scheduler has looked at some pod; None if that was not read."""
+    """Return whether the pod's scheduler has tried to schedule any pod, by the condition PodScheduled of its pods.
+
+    None if that is unknown: the scheduler's pods were not read, or it is the default scheduler and none has the
+    condition.
+    """
     pods = picture.pods(pods_by(picture.scheduler))
     found = pods is not None and any(
         text_at(one, "type") == "PodScheduled" and text_at(one, "reason") != "SchedulingGated"
         for each in pods
         for one in list_at(each, "status", "conditions")
     )
-    # Kubernetes' own scheduler is there even if no pod shows it.
+    # Kubernetes' own scheduler runs even if no pod shows it.
     return found or (None if pods is None or picture.scheduler == DEFAULT_SCHEDULER else False)

@@ -1,4 +1,7 @@
-"""The nodes of a picture, each with what it offers, what its pods hold, and what is free."""
+"""The nodes of a picture, each with its allocatable resources, those that its pods reserve, and those that are free.
+
+Amounts are in thousandths of a unit, as in ``amounts``.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -35,17 +38,17 @@ class Machine:
 
     @cached_property
     def offers(self) -> Mapping[str, int]:
-        """The node's allocatable resources."""
+        """The node's allocatable resources: the amount of each by name."""
         return amounts(mapping_at(self.document, "status", "allocatable"))
 
     @cached_property
     def asks(self) -> tuple[tuple[Document, Mapping[str, int]], ...]:
-        """The pods on the node that were read, each with what it has reserved."""
+        """The pods on the node that were read, each with the resources that it reserves."""
         return tuple((pod, requested(pod)) for pod in self.held_by)
 
     @cached_property
     def free(self) -> Mapping[str, int]:
-        """What no pod on the node has reserved."""
+        """The node's allocatable resources without those that its pods reserve; negative if they reserve more."""
         left = dict(self.offers)
         for _, asks in self.asks:
             for resource, each in asks.items():
@@ -53,14 +56,14 @@ class Machine:
         return left
 
     def holders(self, resource: str) -> Iterator[tuple[Document, int]]:
-        """Yield the pods on the node that hold some of a resource, each with its amount."""
+        """Yield the pods on the node that reserve some of a resource, each with the amount."""
         for pod, asks in self.asks:
             if has := asks.get(resource, 0):
                 yield pod, has
 
     @cached_property
     def taints(self) -> list[Mapping[str, str]]:
-        """The node's taints that keep pods off."""
+        """The node's taints that keep pods away: those of effect NoSchedule and NoExecute."""
         found = list_at(self.document, "spec", "taints")
         return [each for each in found if text_at(each, "effect") in {"NoSchedule", "NoExecute"}]
 

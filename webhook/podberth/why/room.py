@@ -1,4 +1,4 @@
-"""The causes of resources that exist and are not free: held by other pods, or free only in parts."""
+"""The causes that hold a pod because resources exist but are not free: other pods hold them, or no node has enough."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ def has_room(step: Step, machine: Machine) -> bool:
 
 
 def full(step: Step) -> Finding:
-    """Return the finding that no node has enough free: held by others, or free in total and not on one node."""
+    """Return the finding that no node has enough free: other pods hold the rest, or several nodes have a part each."""
     name, nodes = _short(step)
     wanted = step.wants[name]
     free = {each.name: max(0, each.free.get(name, 0)) for each in nodes}
@@ -69,7 +69,7 @@ def full(step: Step) -> Finding:
 
 
 def _counted(step: Step) -> dict[str, int]:
-    """Return what the pod asks of a node, without the extended resources that no node offers."""
+    """Return the pod's requests by resource, without the extended resources that no node of the step offers."""
     return {
         name: each
         for name, each in step.wants.items()
@@ -78,9 +78,10 @@ def _counted(step: Step) -> dict[str, int]:
 
 
 def _short(step: Step) -> tuple[str, tuple[Machine, ...]]:
-    """Return the resource that is short, and the nodes that have enough free of all that are asked about before it.
+    """Return the first requested resource of which no remaining node has enough free, and the remaining nodes.
 
-    Devices come first, because a pod for devices is rarely short of anything else.
+    The requested resources are compared one by one, and each comparison keeps only the nodes that have enough free.
+    Devices come first, because a pod that requests devices rarely lacks another resource.
     """
     nodes = step.nodes
     wanted = sorted(_counted(step), key=lambda name: (not is_device(name), name))
@@ -93,7 +94,7 @@ def _short(step: Step) -> tuple[str, tuple[Machine, ...]]:
 
 
 def near(step: Step, machine: Machine, name: str) -> str:
-    """Return the line about a node that comes near: what is free, and who holds the rest since when."""
+    """Return the line about a node: how much of a resource is free, and which pods have held the rest for how long."""
     free, offers = max(0, machine.free.get(name, 0)), machine.offers.get(name, 0)
     held = sorted(machine.holders(name), key=lambda each: -each[1])
     texts = [f"{_name(pod)} ({number(name, has)}, {lasting(step.picture.age(_since(pod)))})" for pod, has in held]
@@ -103,7 +104,7 @@ def near(step: Step, machine: Machine, name: str) -> str:
 
 
 def _holders(nodes: tuple[Machine, ...], name: str) -> Iterator[str]:
-    """Yield one line with the namespaces that hold most, if there are several nodes."""
+    """Yield one line with the namespaces that hold most of a resource, if several hold some or the nodes are many."""
     by_namespace: Counter[str] = Counter()
     for machine in nodes:
         for pod, has in machine.holders(name):
@@ -114,10 +115,10 @@ def _holders(nodes: tuple[Machine, ...], name: str) -> Iterator[str]:
 
 
 def _elsewhere(step: Step) -> Iterator[str]:
-    """Yield the nodes that have enough free, and that an earlier step took."""
+    """Yield a line for each earlier step that excluded nodes with enough free: the nodes, and why."""
     for words, nodes in step.gone.items():
         if rooms := [each for each in nodes if each.pods is not None and has_room(step, each)]:
-            # A node that is not selected went before its taints were looked at.
+            # The step of node selection excludes a node before its taints are checked.
             why = (selects(step, rooms[0]) and listed(barriers(step, rooms[0]))) or words
             yield f"enough is free on {named(sorted(each.name for each in rooms))}, which it cannot use: {why}"
 
@@ -146,7 +147,7 @@ def _preemption(step: Step, name: str) -> str:
 
 
 def _free_up(step: Step, machine: Machine, name: str, lack: int) -> Iterator[str]:
-    """Yield how the nearest node would get enough."""
+    """Yield lines for the user: how ``lack``, the missing amount of a resource, could become free on a node."""
     held = sorted(machine.holders(name), key=lambda each: each[1])
     enough = next((pod for pod, has in held if has >= lack), held[-1][0] if held else None)
     if enough is not None:

@@ -1,4 +1,4 @@
-"""The causes of volumes: a PersistentVolumeClaim that is missing or unbound, or a volume that only some nodes reach."""
+"""The causes that hold a pod because of a volume: its claim is missing or unbound, or only some nodes reach it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from .steps import Step
 
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield the claims that a waiting pod's volumes name, and the volume or StorageClass of each."""
+    """Yield references to the claims that a waiting pod's volumes name, and to the volume or StorageClass of each."""
     for name in _names(picture):
         ref = _claim(picture, name)
         yield ref
@@ -61,7 +61,7 @@ def _reason(picture: Picture, claim: Document) -> tuple[str, str] | None:
     if not storage:
         return "it names no StorageClass", "name a StorageClass in it, or create a PersistentVolume that fits it"
     if picture.lacks(_class(storage)):
-        # A class needs no object if somebody makes the volumes: the name alone joins claim and volume.
+        # If an administrator creates the volumes, a class needs no StorageClass: its name alone joins claim and volume.
         return (
             f"no PersistentVolume of class {storage} fits it, and no StorageClass {storage} provides one",
             "name one of kubectl get storageclasses, or create a PersistentVolume of this class that fits it",
@@ -73,7 +73,7 @@ def _reason(picture: Picture, claim: Document) -> tuple[str, str] | None:
 
 
 def reaches(step: Step, machine: Machine) -> bool:
-    """Return whether a node reaches all volumes of the pod that exist."""
+    """Return whether the node affinity of every existing volume of the pod allows a node."""
     return all(
         node_selector_matches(terms, machine.labels, {"metadata.name": machine.name})
         for _, terms in _bound(step.picture)
@@ -81,7 +81,7 @@ def reaches(step: Step, machine: Machine) -> bool:
 
 
 def apart(step: Step) -> Finding:
-    """Return the finding that no node that could run the pod reaches its volumes."""
+    """Return the finding that none of the step's nodes, which fit the pod otherwise, reaches its volumes."""
     names = [name for name, _ in _bound(step.picture)]
     where = {
         f"{each.get('key')}={'|'.join(map(str, each.get('values') or ()))}"

@@ -1,6 +1,6 @@
 """The labels and annotations of a pod that ``gangs.gang_of`` reads.
 
-The controller keeps only these of thousands of pods.
+The controller keeps only these labels and annotations, because it knows thousands of pods.
 
 ``gang_of`` returns the same gang for a pod with these keys alone, except for what it reads from the spec: the
 scheduler, and the number of nodes of a KServe model.

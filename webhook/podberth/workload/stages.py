@@ -24,7 +24,7 @@ OF_ROLES: Final = frozenset(each.kind for each in _OWNERS if each.stages_of_role
 
 
 def stages_of(owner: Mapping[str, Any] | None) -> str:
-    """Return the field because of which an owner makes some pods only after others run; empty if none is known.
+    """Return the field by which an owner makes some pods only after others run; empty if no such field is known.
 
     If the owner's spec could not be read, its pods may come in stages: the result is a text for which ``is_guess`` is
     True.

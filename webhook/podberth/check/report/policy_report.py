@@ -97,7 +97,7 @@ def _key(entry: Mapping[str, Any]) -> bytes:
 
 
 def _within(entries: Sequence[Document]) -> list[Document]:
-    """Return the most severe findings that fit into MAX_BYTES; a last entry has the number of the others."""
+    """Return the most severe findings that fit into MAX_BYTES; the last entry says how many are left out."""
     room = MAX_BYTES
     for index, each in enumerate(entries):
         # The time and the commas: some 60 bytes

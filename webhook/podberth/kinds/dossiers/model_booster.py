@@ -45,7 +45,7 @@ def _role_of(scene: Scene) -> str:
 
 
 def _workers_beside(worker: object) -> int:
-    """Return the worker pods for each entry pod; prefill and decode have none (convert/model_serving.go)."""
+    """Return the number of worker pods for each entry pod; 0 for prefill and decode (convert/model_serving.go)."""
     return max(count(at(worker, "pods")) - 1, 0) if _type_of(worker) == "server" else 0
 
 
@@ -80,7 +80,7 @@ def _serving_of(booster: Found) -> Found:
 
 
 def _stamp_booster(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on an entry pod what Kthena writes; the worker pods of a server ask for the same (convert/templates).
+    """Write on an entry pod the fields that Kthena writes; worker pods request the same resources (convert/templates).
 
     The labels: pkg/model-booster-controller/utils/template.go GetModelControllerLabels.
     """
