@@ -1,7 +1,10 @@
-"""The list of dossiers is whole, and no two of them say different things of one kind."""
+"""The list of dossiers is whole, each says where and in which version it was read, and no two contradict each other."""
 
 import ast
+import re
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,43 @@ def test_every_module_has_one_dossier_in_the_list(name: str) -> None:
 
 def test_every_dossier_of_the_list_has_a_module_and_a_name_of_its_own() -> None:
     assert len(DOSSIERS) == len(MODULES) == len({each.name for each in DOSSIERS})
+
+
+VERSION = re.compile(r"([0-9a-f]{8}|v\d+\.\d+[\w.-]*)(, .+)?")
+REPOSITORY = re.compile(r"(?<![\w./{},-])[A-Za-z][\w-]*/[A-Za-z][\w.-]*(?= )")
+
+
+def _sources(value: object) -> Iterator[str]:
+    """Yield the source of each fact in a dossier."""
+    if is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            found = getattr(value, field.name)
+            yield from [found] if field.name == "source" else _sources(found)
+    elif isinstance(value, tuple | frozenset):
+        for each in value:
+            yield from _sources(each)
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _sources(each)
+
+
+@pytest.mark.parametrize("dossier", DOSSIERS, ids=lambda each: each.name)
+def test_every_fact_has_a_source_at_a_version(dossier: Dossier) -> None:
+    assert dossier.versions
+    assert [each for each in dossier.versions.values() if not VERSION.fullmatch(each)] == []
+    for source in _sources(dossier):
+        cited = set(REPOSITORY.findall(source))
+        assert cited, source
+        assert cited <= dossier.versions.keys(), source
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_repository_that_a_module_names_has_a_version_there(name: str) -> None:
+    module = vars(dossiers)[name]
+    text = " ".join(Path(module.__file__).read_text(encoding="utf-8").split())
+    known = {repository for row in DOSSIERS for repository in row.versions}
+    cited = {each for each in known if re.search(rf"(?<![\w./-]){re.escape(each)}(?![\w/-])", text)}
+    assert cited == module.DOSSIER.versions.keys()
 
 
 def test_no_kind_is_of_two_dossiers() -> None:

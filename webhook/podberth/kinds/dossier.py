@@ -109,6 +109,12 @@ class Dossier:
 
     name: str
     """The name by which users know the system."""
+    versions: Mapping[str, str]
+    """The version of each repository in which the facts were read: a tag or a commit, by the repository's owner/name.
+
+    ``after`` names the newest release at the time of the commit. Each ``source`` cites repositories of this table, with
+    paths in them.
+    """
     kinds: tuple[WorkloadKind, ...] = ()
     """The system's kinds with pod templates: the templates' paths, and what controllers write on the pods."""
     memberships: tuple[Membership, ...] = ()

@@ -7,10 +7,15 @@ from ..systems import Dialect
 
 DOSSIER: Final = Dossier(
     name="Alibaba Cloud's GPU sharing",
+    versions={
+        "AliyunContainerService/gpushare-scheduler-extender": "c0b61411, after v0.2.0",
+        "kubeflow/arena": "e30882c1, after v0.15.5",
+    },
     dialects=(
         Dialect(
             name="aliyun",
-            source="AliyunContainerService/gpushare-scheduler-extender pkg/utils/const.go; ACK's cGPU documentation",
+            source="AliyunContainerService/gpushare-scheduler-extender pkg/utils/const.go; "
+            "kubeflow/arena pkg/apis/types/const.go",
             resources=frozenset({"aliyun.com/gpu-mem", "aliyun.com/gpu-count", "aliyun.com/gpu-core.percentage"}),
         ),
     ),

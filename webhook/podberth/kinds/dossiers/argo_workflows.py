@@ -105,6 +105,7 @@ def _kind(kind: str, *base: str) -> WorkloadKind:
 
 DOSSIER: Final = Dossier(
     name="Argo Workflows",
+    versions={"argoproj/argo-workflows": "f016ad89, after v4.1.2"},
     kinds=(
         _kind("Workflow", "spec"),
         _kind("WorkflowTemplate", "spec"),

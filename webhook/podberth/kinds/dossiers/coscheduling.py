@@ -23,6 +23,7 @@ _API_GROUPS: Final = ("scheduling.x-k8s.io", "scheduling.sigs.k8s.io")
 
 DOSSIER: Final = Dossier(
     name="coscheduling",
+    versions={"kubernetes-sigs/scheduler-plugins": "903da7df, after v0.34.7"},
     system=System(
         name="coscheduling",
         precedence=7,

@@ -194,6 +194,7 @@ def _joined(spec: Found, amounts: Mapping[str, Found]) -> dict[str, Any]:
 
 DOSSIER: Final = Dossier(
     name="Dynamo",
+    versions={"ai-dynamo/dynamo": "2a6da14c"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"nvidia.com/v1alpha1", "nvidia.com/v1beta1"}),

@@ -131,6 +131,7 @@ def _starts(gang: StartingGang) -> Start[Any]:
 
 DOSSIER: Final = Dossier(
     name="Grove",
+    versions={"ai-dynamo/grove": "fcc3b3bb, after v0.1.0-alpha.12-rc1"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"grove.io/v1alpha1"}),

@@ -108,6 +108,11 @@ def _starts_of(job: Found, pods: Sequence[Any]) -> Start[Any]:
 
 DOSSIER: Final = Dossier(
     name="Job",
+    versions={
+        "kubernetes-sigs/kueue": "ff69552e, after v0.19.2",
+        "kubernetes/api": "v0.36.3",
+        "kubernetes/kubernetes": "v1.36.3",
+    },
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"batch/v1", "extensions/v1beta1"}),
@@ -145,7 +150,7 @@ DOSSIER: Final = Dossier(
             title="Indexed Job",
             keeps="the finalizer that the Job controller takes off; `schedulingGroup` and PodGroup, where it makes "
             "them itself (gate `WorkloadWithJob`)",
-            source="kubernetes pkg/controller/job/job_controller.go; KEP-5547",
+            source="kubernetes/kubernetes pkg/controller/job/job_controller.go; KEP-5547",
         ),
         KindNote(
             kind="batch/Job",

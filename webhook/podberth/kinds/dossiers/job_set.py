@@ -93,6 +93,10 @@ def _jobs_of(document: Found, place: Steps) -> int:
 
 DOSSIER: Final = Dossier(
     name="JobSet",
+    versions={
+        "kubernetes-sigs/jobset": "08dfbdfd, after v0.12.0",
+        "kubeflow/trainer": "8c0f5059, after v2.3.0",
+    },
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"jobset.x-k8s.io/v1alpha2", "jobset.x-k8s.io/v1alpha1"}),

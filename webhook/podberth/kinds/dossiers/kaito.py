@@ -13,7 +13,7 @@ from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene, Steps, TemplatePl
 from ..stamping import add_labels, own
 from ..words import under
 
-_SOURCE: Final = "kaito-project/kaito 056b8280 api/{v1alpha1,v1beta1}"
+_SOURCE: Final = "kaito-project/kaito api/{v1alpha1,v1beta1}"
 _VERSIONS: Final = frozenset({"kaito.sh/v1alpha1", "kaito.sh/v1beta1"})
 
 
@@ -50,6 +50,7 @@ def _place(*path: str, replicas: Callable[[Scene], int]) -> TemplatePlace:
 
 DOSSIER: Final = Dossier(
     name="KAITO",
+    versions={"kaito-project/kaito": "056b8280, after v0.12.0"},
     kinds=(
         WorkloadKind(
             api_versions=_VERSIONS,

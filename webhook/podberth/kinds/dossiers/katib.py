@@ -7,11 +7,12 @@ from ..places import WorkloadKind
 
 DOSSIER: Final = Dossier(
     name="Katib",
+    versions={"kubeflow/katib": "33c8ff4e, after v0.19.0"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"kubeflow.org/v1beta1"}),
             kind="Experiment",
-            source="kubeflow/katib 33c8ff4e pkg/apis/controller/experiments/v1beta1/experiment_types.go TrialTemplate",
+            source="kubeflow/katib pkg/apis/controller/experiments/v1beta1/experiment_types.go TrialTemplate",
             nested=(("spec", "trialTemplate", "trialSpec"),),
         ),
     ),

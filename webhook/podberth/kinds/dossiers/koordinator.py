@@ -40,6 +40,7 @@ _API_GROUP: Final = "scheduling.sigs.k8s.io"
 
 DOSSIER: Final = Dossier(
     name="Koordinator",
+    versions={"koordinator-sh/koordinator": "a7a1b76b, after v1.8.0"},
     system=System(
         name="koordinator",
         precedence=5,

@@ -128,6 +128,7 @@ _LEVELS: Final = {"groupPolicy": _LEVEL, "rolePolicy": _LEVEL}
 
 DOSSIER: Final = Dossier(
     name="Kthena",
+    versions={"volcano-sh/kthena": "3cc05728, after v1.0.0"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({MODEL_SERVING_VERSION}),

@@ -82,6 +82,7 @@ def _starts(gang: StartingGang) -> Start[Any]:
 
 DOSSIER: Final = Dossier(
     name="KubeRay",
+    versions={"ray-project/kuberay": "feeaf72f, after v1.6.2"},
     kinds=(
         ray_kind("RayCluster"),
         ray_kind("RayJob", ("spec", "submitterPodTemplate")),

@@ -80,6 +80,7 @@ _VERSIONS: Final = ("v1beta2", "v1beta1")
 
 DOSSIER: Final = Dossier(
     name="Kueue",
+    versions={"kubernetes-sigs/kueue": "ff69552e, after v0.19.2"},
     system=System(
         name="kueue",
         precedence=2,
@@ -120,7 +121,7 @@ DOSSIER: Final = Dossier(
     memberships=(
         Membership(
             name="StatefulSet in a queue of Kueue",
-            source="kubernetes-sigs/kueue ff69552e pkg/controller/jobs/statefulset/statefulset_webhook.go",
+            source="kubernetes-sigs/kueue pkg/controller/jobs/statefulset/statefulset_webhook.go",
             read=_suspended_set,
             size="the StatefulSet: `replicas`",
             sized_by=("StatefulSet",),

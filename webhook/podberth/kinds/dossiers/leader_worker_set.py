@@ -89,6 +89,7 @@ def _starts(gang: StartingGang) -> Start[Any]:
 
 DOSSIER: Final = Dossier(
     name="LeaderWorkerSet",
+    versions={"kubernetes-sigs/lws": "060ab4da, after v0.10.0"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"leaderworkerset.x-k8s.io/v1"}),

@@ -27,11 +27,12 @@ def _group_of(service: Found) -> Predicted:
 
 DOSSIER: Final = Dossier(
     name="llmaz",
+    versions={"InftyAI/llmaz": "3c13ff34, after v0.1.4"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"inference.llmaz.io/v1alpha1"}),
             kind="Service",
-            source="InftyAI/llmaz 3c13ff34 api/inference/v1alpha1/service_types.go, "
+            source="InftyAI/llmaz api/inference/v1alpha1/service_types.go, "
             "pkg/controller/inference/service_controller.go buildWorkloadApplyConfiguration",
             places=tuple(group_places("spec", "workloadTemplate", stamp=_stamp, owner=_group)),
         ),

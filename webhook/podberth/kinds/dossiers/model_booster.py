@@ -107,6 +107,7 @@ def _booster_pods(scene: Scene) -> int:
 
 DOSSIER: Final = Dossier(
     name="ModelBooster",
+    versions={"volcano-sh/kthena": "3cc05728, after v1.0.0"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({MODEL_SERVING_VERSION}),

@@ -54,6 +54,7 @@ def _stages(owner: Mapping[str, Any]) -> str:
 
 DOSSIER: Final = Dossier(
     name="mpi-operator",
+    versions={"kubeflow/mpi-operator": "caa3c47f, after v0.8.0", "kubeflow/training-operator": "v1.9.4"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset(f"kubeflow.org/{version}" for version in ("v2beta1", "v2", "v1alpha2")),

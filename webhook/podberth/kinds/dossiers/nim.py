@@ -48,7 +48,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     main, image = pod["spec"]["containers"][0], mapping_at(_spec(scene), "image")
     main["name"] = f"{name}-ctr"
     main["image"] = f"{image.get('repository')}:{image.get('tag')}"
-    # NVIDIA/k8s-nim-operator f63f74d7 nimservice_types.go GetVolumes, GetVolumeMounts
+    # NVIDIA/k8s-nim-operator nimservice_types.go GetVolumes, GetVolumeMounts
     mount_shared_memory(
         pod, main, "dshm", mapping_at(_spec(scene), "storage").get("sharedMemorySizeLimit"), replace=True
     )
@@ -131,7 +131,7 @@ def _kind(kind: str, *path: str, when: Callable[[Scene], bool] = always) -> Work
     return WorkloadKind(
         api_versions=frozenset({"apps.nvidia.com/v1alpha1"}),
         kind=kind,
-        source=f"NVIDIA/k8s-nim-operator f63f74d7 api/apps/v1alpha1/{kind.lower()}_types.go",
+        source=f"NVIDIA/k8s-nim-operator api/apps/v1alpha1/{kind.lower()}_types.go",
         places=(place,),
     )
 
@@ -141,6 +141,7 @@ _GPU: Final = "nvidia.com/gpu"
 
 DOSSIER: Final = Dossier(
     name="NIMService",
+    versions={"NVIDIA/k8s-nim-operator": "f63f74d7, after v3.1.2"},
     kinds=(
         _kind("NIMService", "spec"),
         _kind("NIMPipeline", "spec", "services", ELEMENT, "spec", when=_is_enabled),

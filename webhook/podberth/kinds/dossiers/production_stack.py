@@ -1,6 +1,6 @@
 """vLLM's production stack: VLLMRuntimes, each of which becomes a Deployment of model servers.
 
-Source: vllm-project/production-stack a6c01db0 operator/internal/controller/vllmruntime_controller.go.
+Source: vllm-project/production-stack operator/internal/controller/vllmruntime_controller.go.
 """
 
 from collections.abc import Iterator
@@ -64,6 +64,7 @@ def _replicas(scene: Scene) -> int:
 
 DOSSIER: Final = Dossier(
     name="VLLMRuntime",
+    versions={"vllm-project/production-stack": "a6c01db0, after vllm-stack-0.1.12"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({f"{_API}/v1alpha1"}),

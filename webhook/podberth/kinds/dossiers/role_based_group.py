@@ -275,6 +275,7 @@ def _is_gang(document: Found) -> bool:
 
 DOSSIER: Final = Dossier(
     name="RoleBasedGroup",
+    versions={"sgl-project/rbg": "993491fb, after v0.7.0"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"workloads.x-k8s.io/v1alpha1", "workloads.x-k8s.io/v1alpha2"}),

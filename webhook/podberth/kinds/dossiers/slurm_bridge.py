@@ -14,6 +14,7 @@ _SLURM_JOB: Final = "slurmjob.slinky.slurm.net"
 
 DOSSIER: Final = Dossier(
     name="slurm-bridge",
+    versions={"SlinkyProject/slurm-bridge": "6f700ba4, after v1.2.1"},
     system=System(
         name="slurm-bridge",
         precedence=6,

@@ -107,6 +107,10 @@ def _stages(owner: Mapping[str, Any]) -> str:
 
 DOSSIER: Final = Dossier(
     name="Spark",
+    versions={
+        "kubeflow/spark-operator": "38082f33, after v2.5.2",
+        "apache/spark": "48abf9f5",
+    },
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"sparkoperator.k8s.io/v1beta2", "sparkoperator.k8s.io/v1beta1"}),

@@ -3,7 +3,7 @@
 Volcano admits a PodGroup by its sum of resources (``minResources``), and HyperNodes are its topology. For pods without
 a group, Volcano's controller makes a PodGroup from the created pod: its resources and annotations. Its minimum is one
 pod, unless the pod's own controller has ``group-min-member`` (pkg/controllers/podgroup/pg_controller_handler.go
-buildPodGroupFromPod at ed72c7c8).
+buildPodGroupFromPod).
 """
 
 from collections.abc import Iterator, Mapping
@@ -114,7 +114,7 @@ def _starts_alone(pod: Subject) -> bool:
 
     It is certain of bare pods, of those of a known Job, whose annotation has the minimum, and of those of operators, of
     whose objects Volcano reads no annotation; but not of operators' templates, for an operator may name a group on its
-    pods. Source: pg_controller_handler.go getAnnotationsFromUpperRes, getMinMemberFromUpperRes at ed72c7c8.
+    pods. Source: pg_controller_handler.go getAnnotationsFromUpperRes, getMinMemberFromUpperRes.
     """
     if pod.spec.get("schedulerName") != "volcano" or _names_a_group({"metadata": _metadata(pod)}):
         return False
@@ -200,6 +200,7 @@ def _starts(gang: StartingGang) -> Start[Any]:
 
 DOSSIER: Final = Dossier(
     name="Volcano",
+    versions={"volcano-sh/volcano": "ed72c7c8, after v1.15.1"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"batch.volcano.sh/v1alpha1"}),

@@ -49,6 +49,10 @@ def _yunikorn_application(pod: Subject) -> Member | None:
 
 DOSSIER: Final = Dossier(
     name="Apache YuniKorn",
+    versions={
+        "apache/yunikorn-k8shim": "23b6b47f, after v1.9.0",
+        "apache/yunikorn-site": "66ef06cc",
+    },
     system=System(
         name="yunikorn",
         precedence=8,
