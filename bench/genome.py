@@ -12,7 +12,9 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from podberth.admission.checked import PARSED
 from podberth.devices.resources import COUNTED_KINDS, recognise
+from podberth.kinds.dossiers.yunikorn import TASK_GROUPS
 from podberth.kube.paths import ELEMENT
 from podberth.kube.pod_limits import (
     ALL,
@@ -26,7 +28,6 @@ from podberth.kube.pod_limits import (
     MAX_BYTES,
     RECORD,
     RECORD_CHANGES,
-    TASK_GROUPS,
     Bound,
     Path,
     entries_in,
@@ -244,6 +245,8 @@ def _record(pod: Pod, changes: int) -> str:
     return annotation
 
 
+ROWS: tuple[Bound, ...] = (*BOUNDS, *PARSED)
+"""All limits of a pod."""
 LISTS: tuple[Bound, ...] = tuple(each for each in BOUNDS if each.unit == "entries" and each.path in LARGEST)
 """The rows of the table that are a list or map of the pod."""
 
@@ -361,4 +364,4 @@ def families() -> tuple[Bound, ...]:
         "podAntiAffinity": "podAffinity",
         "namespaceSelector": "labelSelector",
     }
-    return tuple(each for each in BOUNDS if same.keys().isdisjoint(each.path))
+    return tuple(each for each in ROWS if same.keys().isdisjoint(each.path))

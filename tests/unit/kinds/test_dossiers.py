@@ -99,13 +99,7 @@ def test_no_key_speaks_for_two_systems() -> None:
 
 # The places outside of kinds where a name of a dossier stands, each with the reason.
 ELSEWHERE = {
-    ("group_checks/levels.py", "kueue.x-k8s.io/podset"): "how Kueue is asked for topology is a check of its own",
-    ("group_checks/levels.py", "ray.io"): "how Kueue counts the pods of Ray's kinds: no fact of Ray's",
-    ("kube/pod_limits.py", "yunikorn.apache.org/task-groups"): "kube is below kinds, and bounds what is parsed",
     ("lint/rules/deprecated_version.py", "scheduling.k8s.io"): "a version of Kubernetes' own API, for PriorityClass",
-    ("why/grouped.py", "kueue.x-k8s.io"): "what Kueue says in its own objects of a pod that waits is read there alone",
-    ("why/held.py", "kueue.x-k8s.io"): "whose a scheduling gate is, for people",
-    ("why/held.py", "grove.io"): "whose a scheduling gate is, for people",
     ("wellknown.py", "batch.kubernetes.io/job-completion-index"): "wellknown is below kinds; several rooms read it",
 }
 
@@ -119,6 +113,11 @@ def _names() -> set[str]:
         found |= {each.kind[0] for each in row.group_rules} | {each.key for each in row.stated_minimums}
         found |= {each.label for each in row.queues} | {each.annotation for each in row.queues} | row.elastic_keys
         found |= set(row.pod_groups.api_groups) if row.pod_groups is not None else set()
+        found |= row.gates | {bound.path[-1] for bound in row.parsed}
+        if row.pod_sets is not None:
+            found |= {row.pod_sets.required, row.pod_sets.slice_required, row.pod_sets.slice_size, row.pod_sets.group}
+        if row.queued is not None:
+            found |= {row.queued.named_by, row.queued.gate, row.queued.resource}
         if row.system is not None:
             found |= row.system.labels | row.system.annotations | row.system.schedulers
         for each in (*row.memberships, *row.groups, *row.last_memberships):

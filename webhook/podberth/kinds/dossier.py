@@ -8,10 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from ..kube.pod_limits import Bound
 from .group_rules import GroupRules, StatedMinimum
 from .members import Membership
 from .places import WorkloadKind
-from .queues import QueueForm
+from .pod_sets import PodSets
+from .queues import QueuedKind, QueueForm
 from .systems import Dialect, PodGroupKind, System
 
 Fields: TypeAlias = "Mapping[str, Fields] | None"
@@ -137,6 +139,14 @@ class Dossier:
     """The signs by which the system's pods are recognised, if the system places groups as a whole; else None."""
     pod_groups: PodGroupKind | None = None
     queues: tuple[QueueForm, ...] = ()
+    queued: QueuedKind | None = None
+    """The kind of objects in which the system says whether a queue has admitted a workload or a pod."""
+    pod_sets: PodSets | None = None
+    """The annotations by which templates ask the system for topology, if it places the pods of templates together."""
+    gates: frozenset[str] = frozenset()
+    """The domains of the scheduling gates by which the system holds pods."""
+    parsed: tuple[Bound, ...] = ()
+    """The bounds of the annotations that the functions of memberships parse."""
     dialects: tuple[Dialect, ...] = ()
     """The keys by which pods ask this system for a part of a GPU."""
     own_topology: Mapping[tuple[str, str], str] = field(default_factory=dict)

@@ -43,6 +43,8 @@ class GroupRules:
 
     Its arguments are an object, and the object's part with the role's template.
     """
+    front_works: tuple[str, ...] = ()
+    """The path of the field by which a role of ``fronts`` is a worker, too; empty if the kind has none."""
     groups: Callable[[Found, Steps], int] | None = None
     """The function that returns the number of equal gangs of a template's pods; 0: unknown. None: there is one gang.
 
@@ -54,6 +56,12 @@ class GroupRules:
     """The annotations by which the kind's controller keeps a gang alone in one domain.
 
     The value of each is the annotation that exempts a role; empty if there is none.
+    """
+    annotated_part: Callable[[Steps], Steps] | None = None
+    """The function that returns the path of the object's part that has one role and may have these annotations, too.
+
+    Its argument is the path of the role's template in the object; the result is empty if the template is not in such a
+    part. None: the object has no such parts.
     """
 
 

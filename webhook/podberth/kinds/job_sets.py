@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..kube.unchecked import at, count, mapping_at, text
+from ..kube.unchecked import at, count, list_at, mapping_at, text, text_at
 from .group_rules import items
 from .jobs import job_pods, stamp_job
 from .members import Subject
@@ -64,6 +64,26 @@ def jobs_before(jobs: object) -> Mapping[str, int]:
         before.setdefault(text(at(each, "name")), every)
         every += count(at(each, "replicas"), 1)
     return {**before, EVERY: every}
+
+
+def jobs_ended_before(jobs: object) -> Mapping[str | int, int]:
+    """Return the number of jobs that have to end before each job starts, by the job's index or key.
+
+    The numbers come from ``dependsOn``, which names earlier jobs only (jobset_webhook.go). ``jobs`` is unchecked.
+    """
+    by_name: dict[str, int] = {}
+    by_place: dict[str | int, int] = {}
+    for place, job in enumerate(jobs if isinstance(jobs, list) else ()):
+        waits = list_at(job, "dependsOn")
+        before = [each for each in waits if text_at(each, "name") in by_name]
+        number = max((by_name[text_at(each, "name")] + (at(each, "status") == _ENDED) for each in before), default=0)
+        by_place[place] = by_name[text_at(job, "name")] = number
+    return by_place
+
+
+# kubernetes-sigs/jobset pkg/controllers/depends_on.go: every Job of the other replicated job has succeeded. With Ready,
+# the other status, the Jobs still run.
+_ENDED: Final = "Complete"
 
 
 def replicated_pods(replicated: Found) -> int:

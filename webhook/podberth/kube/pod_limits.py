@@ -136,12 +136,6 @@ def _of_the_pod() -> Iterator[Bound]:
 ANNOTATION_ENTRIES: Final = Bound(("metadata", "annotations"), ENTRIES, _NOBODY)
 ANNOTATIONS: Final = Bound(("metadata", "annotations"), 262_144, _LARGEST_ANNOTATIONS, "characters")
 """The limit for the characters of all annotation keys and values together."""
-TASK_GROUPS: Final = Bound(
-    ("metadata", "annotations", "yunikorn.apache.org/task-groups"),
-    16_384,
-    "a hundred task groups; it is the one annotation that is parsed as JSON beside the record",
-    "characters",
-)
 ALL: Final = Bound((ELEMENT,), ALL_ENTRIES, "a hundred times what published pods have, the environment included")
 """The limit for the number of entries of all lists and maps together."""
 GPUS: Final = Bound(("gpu", "requests"), GPU_REQUESTS, "one for each container")
@@ -167,13 +161,15 @@ BOUNDS: Final[tuple[Bound, ...]] = (
     *_of_affinity(),
     ALL,
     ANNOTATIONS,
-    TASK_GROUPS,
     GPUS,
     DEVICES,
     RECORD,
     RECORD_CHANGES,
 )
-"""All limits of the table; those of a pod's size in bytes and of its names' lengths are not in it."""
+"""All limits of the table; those of a pod's size in bytes and of its names' lengths are not in it.
+
+Those of annotations that a dossier parses are not in it, either (``admission.checked.PARSED``).
+"""
 
 _LISTED: Final = tuple(each for each in BOUNDS if each.unit == "entries" and each.path[0] in ("metadata", "spec"))
 LARGEST: Final[Mapping[Path, int]] = {each.path: each.most for each in _LISTED}
@@ -235,7 +231,7 @@ def excess(pod: object, at_most_bytes: int | None = None) -> str:
                 return f"{TOO_LARGE}: metadata.{name}: {got}"
     if not _is_small(pod) and (wrong := _Tally().beyond([pod], _TREE)):
         return wrong
-    if (at_most_bytes is None or at_most_bytes > TASK_GROUPS.most) and (wrong := _too_long_annotations(metadata)):
+    if (at_most_bytes is None or at_most_bytes > ANNOTATIONS.most) and (wrong := _too_long_annotations(metadata)):
         return wrong
     return _too_many_bytes(pod) if at_most_bytes is None or at_most_bytes > MAX_BYTES else ""
 
@@ -316,8 +312,7 @@ def _too_long_annotations(metadata: object) -> str:
     if not isinstance(annotations, dict):
         return ""
     got = sum([len(key) + (len(value) if type(value) is str else 0) for key, value in annotations.items()])
-    groups = annotations.get(TASK_GROUPS.path[-1])
-    return beyond(ANNOTATIONS, got) or beyond(TASK_GROUPS, len(groups) if isinstance(groups, str) else 0)
+    return beyond(ANNOTATIONS, got)
 
 
 def _is_small(pod: Mapping[str, Any]) -> bool:

@@ -9,8 +9,6 @@ from ..words import counted, lasting, listed
 from .finding import Finding
 from .picture import ALL_PODS, DEFAULT_SCHEDULER, Picture, Ref, pods_by
 
-# The owner of a gate is the domain of its name (KEP-3521); these are the domains that users know by another name.
-_OWNERS: Final = {"kueue.x-k8s.io": "Kueue", "grove.io": "Grove", "jobset.sigs.k8s.io": "JobSet"}
 # A busy scheduler looks at a new pod within seconds.
 _PATIENCE_SECONDS: Final = 15.0
 
@@ -28,22 +26,20 @@ def gated(picture: Picture) -> Finding | None:
     gates = [text_at(each, "name") for each in list_at(picture.spec, "schedulingGates")]
     if not gates or not picture.is_waiting:
         return None
-    owners = listed([_owner(each) for each in gates])
+    from . import queueing  # noqa: PLC0415 - see the module's docstring
+
+    owners = listed([queueing.owner_of(each) for each in gates])
+    queued = queueing.QUEUED.get(owners)
     return Finding(
         cause="gate",
         title=f"scheduling gate {listed(gates)} of {owners} holds it",
         evidence=("no scheduler looks at the pod while spec.schedulingGates has an entry",),
         do=(
-            "is there a Workload for it? kubectl get workloads.kueue.x-k8s.io -n " + picture.namespace
-            if owners == "Kueue"
+            f"is there a {queued.kind[1]} for it? kubectl get {queued.resource} -n {picture.namespace}"
+            if queued is not None
             else f"find out why {owners} does not remove the gate: its controller does that, not the scheduler",
         ),
     )
-
-
-def _owner(gate: str) -> str:
-    domain, slash, _ = gate.partition("/")
-    return _OWNERS.get(domain, domain) if slash else "an unknown controller"
 
 
 def unserved(picture: Picture) -> Finding | None:

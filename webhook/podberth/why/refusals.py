@@ -141,14 +141,17 @@ def without_pods(picture: Picture) -> Finding | None:
         if ended := next((text_at(one, "type") for one in _ended(each)), ""):
             return Finding(cause="ended", title=f"{kind} {name} has ended: {ended}", waits=False)
         if spec.get("suspend") is True:
+            from . import queueing  # noqa: PLC0415 - see the module's docstring
+
+            queues = [
+                f"a queue ({system}) starts it when it is admitted: kubectl get {each.resource}"
+                for system, each in queueing.QUEUED.items()
+            ]
             return Finding(
                 cause="suspended",
                 title=f"{kind} {name} is suspended, so it makes no pods",
                 evidence=(f"spec.suspend of {kind} {name} is true",),
-                do=(
-                    "a queue (Kueue) starts it when it is admitted: kubectl get workloads.kueue.x-k8s.io",
-                    "without a queue, set spec.suspend to false",
-                ),
+                do=(*queues, "without a queue, set spec.suspend to false"),
             )
         if spec.get("replicas") == 0 and kind != "ReplicaSet":
             return Finding(

@@ -131,6 +131,7 @@ def _starts(gang: StartingGang) -> Start[Any]:
 
 DOSSIER: Final = Dossier(
     name="Grove",
+    gates=frozenset({"grove.io"}),  # operator/internal/controller/podclique/components/pod/pod.go podGangSchedulingGate
     versions={"ai-dynamo/grove": "fcc3b3bb, after v0.1.0-alpha.12-rc1"},
     kinds=(
         WorkloadKind(

@@ -8,7 +8,7 @@ from ...kube.unchecked import at, count, list_at, mapping_at, text_at, unread
 from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
 from ..forms import find
 from ..group_rules import GroupRules, items, job_minimums
-from ..job_sets import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
+from ..job_sets import JOB_TEMPLATE, REPLICATED_JOBS, jobs_before, replicated_pods, stamp_job_set
 from ..jobs import job_pods
 from ..members import Member, Membership, Subject, completion_index, index_of, named
 from ..places import Found, Scene, Steps, TemplatePlace, WorkloadKind
@@ -88,7 +88,12 @@ def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
 
 def _jobs_of(document: Found, place: Steps) -> int:
     """Return the number of Jobs of a replicated job; 0 if the template is not in one (``--template-path``)."""
-    return count(at(find(document, place[:3]), "replicas"), 1) if place[:2] == ("spec", "replicatedJobs") else 0
+    return count(at(find(document, place[:3]), "replicas"), 1) if place[:2] == REPLICATED_JOBS else 0
+
+
+def _job_of(place: Steps) -> Steps:
+    """Return the path of the Job template of the replicated job that has this pod template."""
+    return (*place[:3], "template") if place[:2] == REPLICATED_JOBS else ()
 
 
 DOSSIER: Final = Dossier(
@@ -173,6 +178,7 @@ DOSSIER: Final = Dossier(
             starts=together,
             groups=_jobs_of,
             exclusive={"alpha.jobset.sigs.k8s.io/exclusive-topology": ""},
+            annotated_part=_job_of,
         ),
     ),
 )

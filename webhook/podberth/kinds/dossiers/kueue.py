@@ -10,7 +10,8 @@ from typing import Any, Final
 from ...kube.unchecked import at, count, list_at, number, text_at, unread
 from ..dossier import Dossier, KindNote
 from ..members import Member, Membership, Subject, index_of, named, ordinal
-from ..queues import CLUSTER_QUEUE, LOCAL_QUEUE, Queue, QueueForm
+from ..pod_sets import PodSets
+from ..queues import CLUSTER_QUEUE, LOCAL_QUEUE, Admission, Queue, QueuedKind, QueueForm
 from ..systems import System
 from ..words import under
 
@@ -64,6 +65,22 @@ def _inactive(document: Mapping[str, Any]) -> str:
             reason = text_at(each, "reason")
             return f"condition Active is False ({reason})" if reason else "condition Active is False"
     return ""
+
+
+def _admission(document: Mapping[str, Any]) -> Admission:
+    """Return what a Workload says about its admission; the reason is that of QuotaReserved, which comes first."""
+    conditions = {text_at(each, "type"): each for each in list_at(document, "status", "conditions")}
+    reason = conditions.get("QuotaReserved") or conditions.get("Admitted") or {}
+    state = ", ".join(filter(None, (text_at(reason, "status") or "not set", text_at(reason, "reason"))))
+    inactive = at(document, "spec", "active") is False
+    return Admission(
+        queue=text_at(document, "spec", "queueName"),
+        is_admitted=at(conditions.get("Admitted"), "status") == "True",
+        has_ended=at(conditions.get("Finished"), "status") == "True",
+        state=f"{text_at(reason, 'type') or 'QuotaReserved'} is {state}",
+        message=text_at(reason, "message"),
+        others=("the Workload is not active: spec.active is false",) if inactive else (),
+    )
 
 
 _DOMAIN: Final = "kueue.x-k8s.io"
@@ -147,6 +164,31 @@ DOSSIER: Final = Dossier(
             label="kueue.x-k8s.io/pod-group-name",
             annotation="kueue.x-k8s.io/pod-group-name",
         ),
+    ),
+    pod_sets=PodSets(
+        source="kubernetes-sigs/kueue apis/kueue/v1beta2/topology_types.go, pkg/controller/jobs",
+        required=f"{_DOMAIN}/podset-required-topology",
+        preferred=f"{_DOMAIN}/podset-preferred-topology",
+        slice_required=f"{_DOMAIN}/podset-slice-required-topology",
+        slice_size=f"{_DOMAIN}/podset-slice-size",
+        group=f"{_DOMAIN}/podset-group-name",
+        single=frozenset({"Pod", "Deployment", "ReplicaSet", "DaemonSet"}),  # pkg/controller/jobs/deployment
+        # Kueue has a minimum of its own for a Job, and Ray's kinds may have fewer pods than ``replicas``.
+        own_minimums=frozenset(
+            {("batch", "Job"), ("batch", "CronJob"), ("ray.io", "RayCluster"), ("ray.io", "RayJob")}
+        ),
+    ),
+    # The gates are constants in pkg/controller/jobs/pod/constants and apis/kueue/v1beta2.
+    gates=frozenset({_DOMAIN}),
+    queued=QueuedKind(
+        source="kubernetes-sigs/kueue apis/kueue/v1beta2/workload_types.go, pkg/controller/constants/constants.go",
+        kind=("kueue.x-k8s.io", "Workload"),
+        versions=_VERSIONS,
+        queue_label=f"{_DOMAIN}/queue-name",
+        named_by=f"{_DOMAIN}/workload",
+        gate=f"{_DOMAIN}/",
+        queues=LOCAL_QUEUE,
+        read=_admission,
     ),
     # pkg/constants; such a workload grows and shrinks
     elastic_keys=frozenset({"kueue.x-k8s.io/elastic-job"}),

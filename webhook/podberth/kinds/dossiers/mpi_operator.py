@@ -80,5 +80,5 @@ DOSSIER: Final = Dossier(
     ),
     owners=(replace(replica_owner("MPIJob", "v2beta1", "v1"), stages=_stages, stages_of_roles=True),),
     finished=(replica_finished("MPIJob"),),
-    group_rules=(replica_rules("MPIJob", {"launcher"}),),
+    group_rules=(replace(replica_rules("MPIJob", {"launcher"}), front_works=("spec", "runLauncherAsWorker")),),
 )
