@@ -39,11 +39,6 @@ _NVIDIA: dict[str, Kind] = {
     "nvidia.com/gpu.shared": "shared",
     # https://github.com/NVIDIA/kubevirt-gpu-device-plugin: a GPU given to a virtual machine, under a common name
     "nvidia.com/pgpu": "passthrough",
-    # https://github.com/Project-HAMi/HAMi docs/config.md: they shape the request for nvidia.com/gpu beside them
-    "nvidia.com/gpumem": "modifier",
-    "nvidia.com/gpumem-percentage": "modifier",
-    "nvidia.com/gpucores": "modifier",
-    "nvidia.com/priority": "modifier",
     # https://github.com/Mellanox/network-operator examples and the manifests of llm-d and Dynamo: Mellanox NICs
     "nvidia.com/rdma-vf": "nic",
     "nvidia.com/sriov-rdma-vf": "nic",
@@ -98,24 +93,37 @@ _HUAWEI: dict[str, Kind] = {
     **{f"huawei.com/Ascend910-{cores}c": "shared" for cores in (2, 4, 8, 16)},
 }
 
-# Sharing dialects with counts of their own, which only their schedulers understand:
-# https://www.alibabacloud.com/help/en/ack (cGPU), https://github.com/volcano-sh/volcano docs (vGPU),
-# https://koordinator.sh/docs/user-manuals/device-scheduling-gpu-share (100 of koordinator.sh/gpu-core are one GPU)
-_DIALECTS: dict[str, str] = {
-    "aliyun.com/gpu-mem": "nvidia",
-    "aliyun.com/gpu-count": "nvidia",
-    "aliyun.com/gpu-core.percentage": "nvidia",
-    "volcano.sh/vgpu-number": "nvidia",
-    "volcano.sh/vgpu-memory": "nvidia",
-    "volcano.sh/vgpu-memory-percentage": "nvidia",
-    "volcano.sh/vgpu-cores": "nvidia",
-    "koordinator.sh/gpu-core": "nvidia",
-    "koordinator.sh/gpu-memory": "nvidia",
-    "koordinator.sh/gpu-memory-ratio": "nvidia",
-    "koordinator.sh/gpu.shared": "nvidia",
-    "metax-tech.com/vmemory": "metax",
-    "metax-tech.com/vcore": "metax",
+MODIFIERS: dict[str, dict[str, str]] = {
+    "aliyun": {
+        "aliyun.com/gpu-mem": "nvidia",
+        "aliyun.com/gpu-count": "nvidia",
+        "aliyun.com/gpu-core.percentage": "nvidia",
+    },
+    # They shape the request for nvidia.com/gpu or metax-tech.com/sgpu beside them.
+    "hami": {
+        "nvidia.com/gpumem": "nvidia",
+        "nvidia.com/gpumem-percentage": "nvidia",
+        "nvidia.com/gpucores": "nvidia",
+        "nvidia.com/priority": "nvidia",
+        "metax-tech.com/vmemory": "metax",
+        "metax-tech.com/vcore": "metax",
+    },
+    # 100 of koordinator.sh/gpu-core are one GPU.
+    "koordinator": {
+        "koordinator.sh/gpu-core": "nvidia",
+        "koordinator.sh/gpu-memory": "nvidia",
+        "koordinator.sh/gpu-memory-ratio": "nvidia",
+        "koordinator.sh/gpu.shared": "nvidia",
+    },
+    "volcano-vgpu": {
+        "volcano.sh/vgpu-number": "nvidia",
+        "volcano.sh/vgpu-memory": "nvidia",
+        "volcano.sh/vgpu-memory-percentage": "nvidia",
+        "volcano.sh/vgpu-cores": "nvidia",
+    },
 }
+"""The resources of sharing dialects that modify another request or that only their scheduler counts, each with the
+vendor of the device, by the dialect's name. The dossier of the dialect has their source, and takes them from here."""
 
 TABLE: dict[str, Accelerator] = {
     **{
@@ -130,7 +138,7 @@ TABLE: dict[str, Accelerator] = {
         )
         for name, kind in rows.items()
     },
-    **{name: Accelerator(vendor, "modifier") for name, vendor in _DIALECTS.items()},
+    **{name: Accelerator(vendor, "modifier") for rows in MODIFIERS.values() for name, vendor in rows.items()},
 }
 """The accelerators that are recognised by their exact resource name."""
 

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from ...devices.resources import MODIFIERS
 from ..dossier import Dossier
 from ..systems import Dialect
 
@@ -16,7 +17,7 @@ DOSSIER: Final = Dossier(
             name="aliyun",
             source="AliyunContainerService/gpushare-scheduler-extender pkg/utils/const.go; "
             "kubeflow/arena pkg/apis/types/const.go",
-            resources=frozenset({"aliyun.com/gpu-mem", "aliyun.com/gpu-count", "aliyun.com/gpu-core.percentage"}),
+            resources=frozenset(MODIFIERS["aliyun"]),
         ),
     ),
 )

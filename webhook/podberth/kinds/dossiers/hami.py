@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from ...devices.resources import MODIFIERS
 from ..dossier import Dossier
 from ..systems import Dialect
 from ..words import words
@@ -13,11 +14,11 @@ DOSSIER: Final = Dossier(
         Dialect(
             name="hami",
             source="Project-HAMi/HAMi charts/hami/values.yaml and templates/scheduler/device-configmap.yaml",
-            resources=words(
-                "nvidia.com/gpumem nvidia.com/gpumem-percentage nvidia.com/gpucores nvidia.com/priority "
+            resources=frozenset(MODIFIERS["hami"])
+            | words(
                 "amd.com/gpumem amd.com/gpucores cambricon.com/vmlu cambricon.com/mlu.smlu.vmemory "
                 "cambricon.com/mlu.smlu.vcore hygon.com/dcunum hygon.com/dcumem hygon.com/dcucores "
-                "metax-tech.com/sgpu metax-tech.com/vcore metax-tech.com/vmemory mthreads.com/vgpu "
+                "metax-tech.com/sgpu mthreads.com/vgpu "
                 "mthreads.com/sgpu-memory mthreads.com/sgpu-core enflame.com/drs-gcu enflame.com/gcu-memory "
                 "enflame.com/gcu-core kunlunxin.com/vxpu kunlunxin.com/vxpu-memory"
             )

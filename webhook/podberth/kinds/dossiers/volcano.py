@@ -9,6 +9,7 @@ buildPodGroupFromPod).
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ...devices.resources import MODIFIERS
 from ...kube.paths import ELEMENT
 from ...kube.pod import annotations, labels
 from ...kube.unchecked import at, count, list_at, mapping_at, number, text, text_at
@@ -23,7 +24,7 @@ from ..roles import Predicted, Role, counted, read_once, role_of
 from ..stamping import add_annotations, add_labels, own, owned_by_workload, set_name
 from ..starts import Share, Start, StartingGang
 from ..systems import Dialect, PodGroupKind, System
-from ..words import under, words
+from ..words import under
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
@@ -364,10 +365,7 @@ DOSSIER: Final = Dossier(
         Dialect(
             name="volcano-vgpu",
             source="volcano-sh/volcano docs/user-guide/how_to_use_volcano_vgpu.md, how_to_use_gpu_sharing.md",
-            resources=words(
-                "volcano.sh/vgpu-number volcano.sh/vgpu-memory volcano.sh/vgpu-memory-percentage "
-                "volcano.sh/vgpu-cores volcano.sh/gpu-number volcano.sh/gpu-memory"
-            ),
+            resources=frozenset({"volcano.sh/gpu-number", "volcano.sh/gpu-memory", *MODIFIERS["volcano-vgpu"]}),
         ),
     ),
     stated_minimums=(
