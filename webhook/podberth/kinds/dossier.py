@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from ..kube.pod_limits import Bound
 from .group_rules import GroupRules, StatedMinimum
 from .members import Membership
-from .places import WorkloadKind
+from .places import Steps, WorkloadKind
 from .pod_sets import PodSets
 from .queues import QueuedKind, QueueForm
 from .systems import Dialect, PodGroupKind, System
@@ -79,6 +79,18 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FilledIn:
+    """The placeholders for numbers that an operator itself fills in, so that nobody has to do it before."""
+
+    source: str
+    is_own: Callable[[Mapping[str, Any], Steps, str], bool]
+    """The function that returns whether the operator fills in a placeholder; its arguments are the document, the path
+    of the placeholder in it, and the placeholder's text."""
+    later: str = ""
+    """The text that says what the placeholder prevents until then; empty: no decision depends on the number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KindNote:
     """The text of docs/systems.md about a kind whose controller makes pods. No decision depends on this text."""
 
@@ -143,6 +155,7 @@ class Dossier:
     """The kind of objects in which the system says whether a queue has admitted a workload or a pod."""
     pod_sets: PodSets | None = None
     """The annotations by which templates ask the system for topology, if it places the pods of templates together."""
+    filled_in: tuple[FilledIn, ...] = ()
     gates: frozenset[str] = frozenset()
     """The domains of the scheduling gates by which the system holds pods."""
     parsed: tuple[Bound, ...] = ()

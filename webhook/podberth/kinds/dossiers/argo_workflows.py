@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ...kube.paths import ELEMENT
 from ...kube.unchecked import at, number, text
-from ..dossier import Dossier, Finished, KindNote
+from ..dossier import Dossier, FilledIn, Finished, KindNote
 from ..forms import CONTAINER_FIELDS
 from ..places import PLACEHOLDER_HASH, Form, Scene, Steps, TemplatePlace, WorkloadKind, unknown
 from ..stamping import add_labels, owned_by_workload, set_name
@@ -103,6 +103,10 @@ def _kind(kind: str, *base: str) -> WorkloadKind:
     )
 
 
+def _is_deadline(document: Mapping[str, Any], path: Steps, _text: str) -> bool:
+    return path[-1] == "activeDeadlineSeconds" and str(document.get("apiVersion")).startswith("argoproj.io/")
+
+
 DOSSIER: Final = Dossier(
     name="Argo Workflows",
     versions={"argoproj/argo-workflows": "f016ad89, after v4.1.2"},
@@ -128,6 +132,13 @@ DOSSIER: Final = Dossier(
             kind="Workflow",
             field=("phase",),
             words=frozenset({"Succeeded", "Failed", "Error"}),
+        ),
+    ),
+    filled_in=(
+        FilledIn(
+            # activeDeadlineSeconds is an IntOrString
+            source="argoproj/argo-workflows pkg/apis/workflow/v1alpha1/workflow_types.go Template",
+            is_own=_is_deadline,
         ),
     ),
     podless_kinds=frozenset(

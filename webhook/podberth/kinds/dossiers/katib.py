@@ -1,9 +1,15 @@
 """Katib: Experiments, in which each Trial makes one workload of any kind from the same spec."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from ..dossier import Dossier, Finished
-from ..places import WorkloadKind
+from ..dossier import Dossier, FilledIn, Finished
+from ..places import Steps, WorkloadKind
+
+
+def _is_parameter(document: Mapping[str, Any], _path: Steps, text: str) -> bool:
+    return document.get("kind") == "Experiment" and "${trialParameters." in text
+
 
 DOSSIER: Final = Dossier(
     name="Katib",
@@ -22,6 +28,13 @@ DOSSIER: Final = Dossier(
             group="kubeflow.org",
             kind="Experiment",
             words=frozenset({"Failed", "Succeeded"}),
+        ),
+    ),
+    filled_in=(
+        FilledIn(
+            source="kubeflow/katib pkg/controller.v1beta1/consts TrialTemplateParamReplaceFormat",
+            is_own=_is_parameter,
+            later="Katib fills in this number for each Trial, so nothing of this template is checked",
         ),
     ),
     # kubeflow/katib pkg/controller.v1beta1/trial (SetControllerReference)
