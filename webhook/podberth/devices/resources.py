@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from . import mig
 
-Kind: TypeAlias = Literal["whole", "mig", "shared", "modifier", "nic", "passthrough"]
+AcceleratorKind: TypeAlias = Literal["whole", "mig", "shared", "modifier", "nic", "passthrough"]
 """The meaning of one unit of the resource.
 
 whole: a whole device. mig: a MIG instance. shared: a share of a device that is no MIG instance (a time-slice, a core, a
@@ -20,7 +20,7 @@ vNPU). modifier: no device, but a property of another request (memory, cores). n
 accelerator. passthrough: a device for a virtual machine.
 """
 
-COUNTED_KINDS: frozenset[Kind] = frozenset({"whole", "mig", "shared"})
+COUNTED_KINDS: frozenset[AcceleratorKind] = frozenset({"whole", "mig", "shared"})
 """The kinds whose amount is a number of devices, or of parts of devices."""
 
 
@@ -29,12 +29,12 @@ class Accelerator:
     """A known accelerator resource. ``profile`` is its MIG profile in canonical spelling (``1g.10gb+me``), or empty."""
 
     vendor: str
-    kind: Kind
+    kind: AcceleratorKind
     profile: str = ""
 
 
 # https://github.com/NVIDIA/k8s-device-plugin README: the resource, and its name under renameByDefault
-_NVIDIA: dict[str, Kind] = {
+_NVIDIA: dict[str, AcceleratorKind] = {
     "nvidia.com/gpu": "whole",
     "nvidia.com/gpu.shared": "shared",
     # https://github.com/NVIDIA/kubevirt-gpu-device-plugin: a GPU given to a virtual machine, under a common name
@@ -49,7 +49,7 @@ _NVIDIA: dict[str, Kind] = {
 # https://instinct.docs.amd.com/projects/k8s-device-plugin: amd.com/gpu; under resource_naming_strategy=mixed a
 # partitioned GPU's parts are named <compute>_<memory partitioning>, modes of
 # https://instinct.docs.amd.com/projects/amdgpu-docs (gpu-partitioning). SPX is the whole GPU under a longer name.
-_AMD: dict[str, Kind] = {
+_AMD: dict[str, AcceleratorKind] = {
     "amd.com/gpu": "whole",
     "amd.com/spx_nps1": "whole",
     **{f"amd.com/{part}_nps{memory}": "shared" for part in ("dpx", "qpx", "cpx") for memory in (1, 2, 4, 8)},
@@ -58,7 +58,7 @@ _AMD: dict[str, Kind] = {
 # https://intel.github.io/intel-device-plugins-for-kubernetes/cmd/gpu_plugin: one resource per kernel driver;
 # *_monitoring gives every GPU of the node to a monitor and millicores, memory.max and tiles belong to its scheduler
 # extension
-_INTEL: dict[str, Kind] = {
+_INTEL: dict[str, AcceleratorKind] = {
     "gpu.intel.com/i915": "whole",
     "gpu.intel.com/xe": "whole",
     "gpu.intel.com/i915_monitoring": "modifier",
@@ -71,12 +71,12 @@ _INTEL: dict[str, Kind] = {
 }
 
 # https://cloud.google.com/kubernetes-engine/docs/how-to/tpus: one unit is one chip
-_GOOGLE: dict[str, Kind] = {"google.com/tpu": "whole"}
+_GOOGLE: dict[str, AcceleratorKind] = {"google.com/tpu": "whole"}
 
 # https://awsdocs-neuron.readthedocs-hosted.com/en/latest/containers/tutorials/k8s-neuron-device-plugin.html: neuron is
 # a device with all its cores (neurondevice: its name up to v1.12 of the documentation), neuroncore one core. EFA:
 # https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html
-_AWS: dict[str, Kind] = {
+_AWS: dict[str, AcceleratorKind] = {
     "aws.amazon.com/neuron": "whole",
     "aws.amazon.com/neurondevice": "whole",
     "aws.amazon.com/neuroncore": "shared",
@@ -85,7 +85,7 @@ _AWS: dict[str, Kind] = {
 
 # https://www.hiascend.com/document/detail/en/mindcluster (Ascend Device Plugin): whole NPUs, and static vNPUs by the
 # number of AI cores
-_HUAWEI: dict[str, Kind] = {
+_HUAWEI: dict[str, AcceleratorKind] = {
     "huawei.com/Ascend310": "whole",
     "huawei.com/Ascend310P": "whole",
     "huawei.com/Ascend910": "whole",

@@ -33,9 +33,9 @@ from .object_kinds import (
     TOPOLOGY,
     Document,
     Kind,
+    KindRole,
     NamespacedName,
     Place,
-    Role,
     group_of,
     is_at_home,
     is_topology,
@@ -127,7 +127,7 @@ class ClusterFacts:
                     vars(made)[name] = vars(each)[name]
         return made
 
-    def _known(self, *roles: Role) -> Mapping[Any, Any]:
+    def _known(self, *roles: KindRole) -> Mapping[Any, Any]:
         """Return the facts of all kinds with these roles, by their keys; for an equal key the first kind counts."""
         return _chained(*(self.tables[kind].known for kind in of_role(*roles) if kind in self.tables))
 

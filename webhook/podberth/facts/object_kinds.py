@@ -42,7 +42,7 @@ Document: TypeAlias = dict[str, Any]
 NamespacedName: TypeAlias = tuple[str, str]
 Place: TypeAlias = str | NamespacedName
 """The identity of an object within its kind: its name, or its namespace and name."""
-Role: TypeAlias = Literal[
+KindRole: TypeAlias = Literal[
     "node",
     "topology",
     "heartbeat",
@@ -67,7 +67,7 @@ Role: TypeAlias = Literal[
 class Kind:
     """A kind of objects that podberth reads: a row of ``KINDS``."""
 
-    role: Role
+    role: KindRole
     group: str
     versions: tuple[str, ...]
     """The versions that podberth can read; the first one that the cluster serves is followed."""
@@ -342,7 +342,7 @@ OWNER_GROUPS: Final = frozenset(each.group for each in OWNER_KINDS if each.group
 """The API groups of workloads. Objects of other kinds in these groups are ignored without a message."""
 
 
-def of_role(*roles: Role) -> tuple[Kind, ...]:
+def of_role(*roles: KindRole) -> tuple[Kind, ...]:
     """Return the rows of ``KINDS`` with one of these roles, in the table's order."""
     return tuple(kind for kind in KINDS if kind.role in roles)
 

@@ -29,7 +29,7 @@ PATCHES: Final[tuple[tuple[str, ...], ...]] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Pods:
+class RolePods:
     """The pods of one replica of a role that are made from the same template."""
 
     count: int
@@ -39,7 +39,7 @@ class Pods:
     """The name of the role template below the patches; empty if the role has a template of its own."""
 
 
-def pods_of(role: object) -> tuple[Pods, ...]:
+def pods_of(role: object) -> tuple[RolePods, ...]:
     """Return the pods of one replica of a role, without custom components; one entry with the count 0 if unknown."""
     holder = _holder(role)
     shared = text_at(role, *holder, "templateRef", "name")
@@ -50,8 +50,8 @@ def pods_of(role: object) -> tuple[Pods, ...]:
     first = 1 if leader and size else 0
     others = max(size - 1, 0) if workers else 0
     found = ((size - first - others, base), (first, (*base, *leader)), (others, (*base, *workers)))
-    made = tuple(Pods(number, layers, shared) for number, layers in found if number)
-    return made or (Pods(0, base, shared),)
+    made = tuple(RolePods(number, layers, shared) for number, layers in found if number)
+    return made or (RolePods(0, base, shared),)
 
 
 def _size(role: object) -> object:
@@ -77,7 +77,7 @@ def shared_templates(document: Found | None) -> Mapping[str, object]:
     return {text_at(each, "name"): at(each, "template") for each in list_at(document, "spec", "roleTemplates")}
 
 
-def merged_below(role: object, pods: Pods, shared: Mapping[str, object]) -> Any:
+def merged_below(role: object, pods: RolePods, shared: Mapping[str, object]) -> Any:
     """Return the template that the last layer of some pods is laid over; None if there is none."""
     found = shared.get(pods.shared) if pods.shared else None
     for index, path in enumerate(pods.layers[:-1]):
@@ -102,7 +102,7 @@ def instance(role: object, shared: Mapping[str, object]) -> Iterator[Role]:
         yield Role(pods.count, _asks(role, pods, shared), wrong)
 
 
-def _asks(role: object, pods: Pods, shared: Mapping[str, object]) -> Asks | None:
+def _asks(role: object, pods: RolePods, shared: Mapping[str, object]) -> Asks | None:
     base = shared.get(pods.shared) if pods.shared else find(role, pods.layers[0]) if pods.layers else None
     patches = [find(role, path) for path in (pods.layers if pods.shared else pods.layers[1:])]
     found = asks_of(base)

@@ -27,7 +27,7 @@ MAX_NAME = 63
 MAX_TEMPLATE_NAME = MAX_SUBDOMAIN - 9
 
 
-class Model(BaseModel):
+class DocumentPart(BaseModel):
     """The base class of all parts of a document. Fields are in camelCase there, and unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=False)
@@ -96,7 +96,7 @@ def _like(pattern: str) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "pattern": pattern})
 
 
-Expression: TypeAlias = Annotated[str, BeforeValidator(_expression), _like(r"\S")]
+ExpressionText: TypeAlias = Annotated[str, BeforeValidator(_expression), _like(r"\S")]
 """The source text of a CEL expression of any type."""
 
 
@@ -124,13 +124,13 @@ def _gives(parts: Iterable[object]) -> Gives | None:
     return None
 
 
-BoolExpression: TypeAlias = Annotated[Expression, Gives(Want.BOOL)]
-StringExpression: TypeAlias = Annotated[Expression, Gives(Want.STRING)]
-IntExpression: TypeAlias = Annotated[Expression, Gives(Want.INT)]
-NullableStringExpression: TypeAlias = Annotated[Expression, Gives(Want.STRING, may_be_null=True)]
-NullableIntExpression: TypeAlias = Annotated[Expression, Gives(Want.INT, may_be_null=True)]
-MapExpression: TypeAlias = Annotated[Expression, Gives(Want.MAP)]
-MapsExpression: TypeAlias = Annotated[Expression, Gives(Want.LIST_OF_MAPS)]
+BoolExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.BOOL)]
+StringExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.STRING)]
+IntExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.INT)]
+NullableStringExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.STRING, may_be_null=True)]
+NullableIntExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.INT, may_be_null=True)]
+MapExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.MAP)]
+MapsExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.LIST_OF_MAPS)]
 Subdomain: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_SUBDOMAIN)), _like(f"^{SUBDOMAIN}$")]
 QualifiedName: TypeAlias = Annotated[str, AfterValidator(_qualified), _like(f"^({SUBDOMAIN}/)?{_NAME.pattern}$")]
 ClaimTemplateName: TypeAlias = Annotated[str, AfterValidator(_subdomain_of(MAX_TEMPLATE_NAME)), _like(f"^{SUBDOMAIN}$")]

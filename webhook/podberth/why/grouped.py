@@ -21,7 +21,7 @@ from ..workload.gangs import gang_of
 from ..workload.gpus import gpu_facts
 from ..workload.templates import Template
 from .amounts import is_device
-from .finding import Finding
+from .diagnosis import Diagnosis
 from .picture import ALL_PODS, Document, Picture, Ref, pods_in
 from .queueing import QUEUED
 from .room import near
@@ -45,8 +45,8 @@ def needs(picture: Picture) -> Iterator[Ref]:
     yield from _queued_refs(picture)
 
 
-def not_admitted(picture: Picture) -> Finding | None:
-    """Return the finding if a queue has not admitted the pod, or its controller."""
+def not_admitted(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if a queue has not admitted the pod, or its controller."""
     if picture.pod is not None and not picture.is_waiting:
         return None
     for system, form in QUEUED.items():
@@ -55,7 +55,7 @@ def not_admitted(picture: Picture) -> Finding | None:
     return None
 
 
-def _not_admitted(picture: Picture, system: str, form: QueuedKind) -> Finding | None:
+def _not_admitted(picture: Picture, system: str, form: QueuedKind) -> Diagnosis | None:
     found = [(each, form.read(each)) for each in _own_objects(picture, form)]
     # Of several of one controller, the newest that has not ended.
     document, state = max(
@@ -67,7 +67,7 @@ def _not_admitted(picture: Picture, system: str, form: QueuedKind) -> Finding | 
         return None
     name, queue = text_at(document, "metadata", "name"), state.queue
     queues = QUEUE_FORMS[form.queues].plural
-    return Finding(
+    return Diagnosis(
         cause="queue",
         title=f"{system} has not admitted it to queue {queue}{f': {state.message}' if state.message else ''}",
         evidence=(f"{form.kind[1]} {name}: {state.state}", *state.others),
@@ -78,8 +78,8 @@ def _not_admitted(picture: Picture, system: str, form: QueuedKind) -> Finding | 
     )
 
 
-def wrong_queue(picture: Picture) -> Finding | None:
-    """Return the finding if the checks of groups say that the pod's queue or group can never admit it."""
+def wrong_queue(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if the checks of groups say that the pod's queue or group can never admit it."""
     if picture.pod is None or not picture.is_waiting:
         return None
     forms = list(_forms(picture.pod))
@@ -105,8 +105,8 @@ def wrong_queue(picture: Picture) -> Finding | None:
     return _wrong(f"its queue or group is wrong: {wrong[0].message}", forms[0], wrong[0].where) if wrong else None
 
 
-def _wrong(title: str, form: QueueForm, where: str = "") -> Finding:
-    return Finding(
+def _wrong(title: str, form: QueueForm, where: str = "") -> Diagnosis:
+    return Diagnosis(
         cause="queue",
         title=title,
         evidence=(f"the pod names it at {where}",) if where else (),
@@ -114,8 +114,8 @@ def _wrong(title: str, form: QueueForm, where: str = "") -> Finding:
     )
 
 
-def group_missing(picture: Picture) -> Finding | None:
-    """Return the finding if the pod names a PodGroup that does not exist, or that has too few pods to start."""
+def group_missing(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if the pod names a PodGroup that does not exist, or that has too few pods to start."""
     if picture.pod is None or not picture.is_waiting:
         return None
     for kind, name in _named_groups(picture.pod):
@@ -126,7 +126,7 @@ def group_missing(picture: Picture) -> Finding | None:
         members = _members(picture, kind, name)
         least = 0 if group is None else min_member(kind.api_groups[0], group)
         if least > len(members) and picture.pods(pods_in(picture.namespace)) is not None:
-            return Finding(
+            return Diagnosis(
                 cause="group",
                 title=f"PodGroup {name} starts {least} pods together, and has {len(members)}",
                 evidence=(f"pods of it: {named(sorted(text_at(each, 'metadata', 'name') for each in members))}",),
@@ -139,9 +139,9 @@ def group_missing(picture: Picture) -> Finding | None:
     return None
 
 
-def _no_group(picture: Picture, kind: PodGroupKind, name: str) -> Finding:
+def _no_group(picture: Picture, kind: PodGroupKind, name: str) -> Diagnosis:
     ours = labels(picture.pod or {}).get(GANG_LABEL) == name
-    return Finding(
+    return Diagnosis(
         cause="group",
         title=f"PodGroup {name} does not exist",
         evidence=(f"the pod names it by {kind.named_by}, and waits for it",),
@@ -153,8 +153,8 @@ def _no_group(picture: Picture, kind: PodGroupKind, name: str) -> Finding:
     )
 
 
-def no_room_at_once(step: Step) -> Finding | None:
-    """Return the finding if the pod itself fits some node, and its group does not fit at once.
+def no_room_at_once(step: Step) -> Diagnosis | None:
+    """Return the diagnosis if the pod itself fits some node, and its group does not fit at once.
 
     The room counts whole pods like this one, because the pods of a group that start together are mostly equal.
     """
@@ -170,7 +170,7 @@ def no_room_at_once(step: Step) -> Finding | None:
         )
         short = next((r for r in sorted(step.wants) if is_device(r)), "cpu")
         if 0 < room < least - len(placed):
-            return Finding(
+            return Diagnosis(
                 cause="group room",
                 title=f"PodGroup {name} needs room for {least - len(placed)} such pods at once, and there is room for "
                 f"{room}",

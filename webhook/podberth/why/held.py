@@ -6,7 +6,7 @@ from typing import Final
 from ..kube.object_names import is_subdomain
 from ..kube.unchecked import list_at, text_at
 from ..words import counted, lasting, listed
-from .finding import Finding
+from .diagnosis import Diagnosis
 from .picture import ALL_PODS, DEFAULT_SCHEDULER, Picture, Ref, pods_by
 
 # A busy scheduler looks at a new pod within seconds.
@@ -21,8 +21,8 @@ def needs(picture: Picture) -> Iterator[Ref]:
         yield pods_by(picture.scheduler)
 
 
-def gated(picture: Picture) -> Finding | None:
-    """Return the finding if scheduling gates hold the pod."""
+def gated(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if scheduling gates hold the pod."""
     gates = [text_at(each, "name") for each in list_at(picture.spec, "schedulingGates")]
     if not gates or not picture.is_waiting:
         return None
@@ -30,7 +30,7 @@ def gated(picture: Picture) -> Finding | None:
 
     owners = listed([queueing.owner_of(each) for each in gates])
     queued = queueing.QUEUED.get(owners)
-    return Finding(
+    return Diagnosis(
         cause="gate",
         title=f"scheduling gate {listed(gates)} of {owners} holds it",
         evidence=("no scheduler looks at the pod while spec.schedulingGates has an entry",),
@@ -42,14 +42,14 @@ def gated(picture: Picture) -> Finding | None:
     )
 
 
-def unserved(picture: Picture) -> Finding | None:
-    """Return the finding if the pod names a scheduler that has not looked at any pod."""
+def unserved(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if the pod names a scheduler that has not looked at any pod."""
     if not picture.is_waiting or picture.scheduled or list_at(picture.spec, "schedulingGates"):
         return None
     name = picture.scheduler
     if _is_seen(picture) is not False or _waited(picture) <= _PATIENCE_SECONDS:
         return None
-    return Finding(
+    return Diagnosis(
         cause="scheduler",
         title=f"no scheduler named {name} is seen in this cluster",
         evidence=(
@@ -63,20 +63,20 @@ def unserved(picture: Picture) -> Finding | None:
     )
 
 
-def unseen(picture: Picture) -> Finding | None:
-    """Return the finding if the pod's scheduler is there and has not looked at the pod, which may be new."""
+def unseen(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if the pod's scheduler is there and has not looked at the pod, which may be new."""
     if not picture.is_waiting or picture.scheduled or list_at(picture.spec, "schedulingGates"):
         return None
     waited = _waited(picture)
     others = ", though that scheduler has looked at other pods" if _is_seen(picture) else ""
     if waited > _PATIENCE_SECONDS:
-        return Finding(
+        return Diagnosis(
             cause="scheduler",
             title=f"scheduler {picture.scheduler} has not looked at it for {lasting(waited)}",
             evidence=(f"the pod has no condition PodScheduled{others}",),
             do=("look into the scheduler's log; a pod that its plugins hold back has no condition either",),
         )
-    return Finding(
+    return Diagnosis(
         cause="new",
         title=f"it is {counted(round(waited), 'second')} old, and {picture.scheduler} has not looked at it yet",
         do=("ask again in a few seconds",),

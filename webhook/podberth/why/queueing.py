@@ -1,4 +1,4 @@
-"""The systems that hold pods by gates and queues, for the words of findings.
+"""The systems that hold pods by gates and queues, for the words of diagnoses.
 
 The names are those of all dossiers, so this module is imported only for a pod that something holds (``groups``).
 """

@@ -24,7 +24,7 @@ from ..places import (
     WorkloadKind,
     spec_replicas,
 )
-from ..role_templates import PATCHES, Pods, instance, merged_below, pods_of, shared_templates
+from ..role_templates import PATCHES, RolePods, instance, merged_below, pods_of, shared_templates
 from ..roles import Predicted, Role, counted, read_once
 from ..stamping import add_annotations, add_labels, own
 from ..starts import together
@@ -88,10 +88,10 @@ def _role_pods(scene: Scene) -> int:
     return 0 if _scales(role) else groups * count(at(role, "replicas"), 1) * inner
 
 
-_NONE: Final = Pods(0, ())
+_NONE: Final = RolePods(0, ())
 
 
-def _pods_on_top(scene: Scene) -> Pods:
+def _pods_on_top(scene: Scene) -> RolePods:
     """Return the pods of a role whose last layer is at the scene's place; no pods if there are none."""
     role, inner = _role_of(scene)
     return next((each for each in pods_of(role) if each.layers[-1:] == (inner,)), _NONE)
