@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from ..admission.outcome import Written
 from ..kube.carry import NotCarriedError, carry, operations
-from ..kube.patch import Path
+from ..kube.paths import Path
 from ..native.cases import NativeDecision
 from ..native.mutating import Mutated
 from ..workload.templates import Template

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from ..kinds.dossier import FilledIn
 from ..kinds.dossiers import DOSSIERS
 from ..kube.object_names import is_qualified
-from ..kube.patch import Path
+from ..kube.paths import Path
 from ..kube.pod import containers, repeated_names, spec
 from ..kube.quantity import parse_count, parse_quantity
 from ..kube.walk import values

@@ -14,7 +14,8 @@ from ..admission.snapshot import Snapshot
 from ..errors import Problem, ReviewError
 from ..kube.mishaps import is_template
 from ..kube.object_names import MAX_LABEL, is_label
-from ..kube.patch import Patch, Path, apply
+from ..kube.patch import Patch, apply
+from ..kube.paths import Path
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from ..workload.gpus import gpu_facts
 from ..workload.projection import place_of

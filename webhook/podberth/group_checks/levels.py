@@ -10,7 +10,7 @@ from ..kinds.forms import find
 from ..kinds.group_rules import JOB_SCHEDULING
 from ..kinds.pod_sets import PodSets
 from ..kinds.starts import Start, all_of
-from ..kube.patch import Path
+from ..kube.paths import Path
 from ..kube.selector import LabelSets
 from ..kube.unchecked import at, mapping_at, text, text_at
 from ..topology.need import covers

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..kinds.forms import find
 from ..kinds.job_sets import JOB_LISTS, jobs_ended_before
-from ..kinds.places import Steps
+from ..kube.paths import Path
 from ..workload.stages import OF_ROLES
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def moments(case: "GroupCase", pods: Sequence["Pods"]) -> Iterator[tuple["Pods",
     yield from (tuple(found[number]) for number in sorted(found))
 
 
-def stages(document: Mapping[str, Any], base: Steps, paths: Iterable[Steps]) -> Mapping[Steps, int]:
+def stages(document: Mapping[str, Any], base: Path, paths: Iterable[Path]) -> Mapping[Path, int]:
     """Return, by a template's path, the number of jobs that end one after another before the template's pods start.
 
     ``document`` is the object that has the jobs, and ``base`` its path in the whole document. ``paths`` are the paths

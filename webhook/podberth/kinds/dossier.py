@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from ..kube.paths import Path
 from ..kube.pod_limits import Bound
 from .group_rules import GroupRules, StatedMinimum
 from .members import Membership
-from .places import Steps, WorkloadKind
+from .places import WorkloadKind
 from .pod_sets import PodSets
 from .queues import QueuedKind, QueueForm
 from .systems import Dialect, PodGroupKind, System
@@ -83,7 +84,7 @@ class FilledIn:
     """The placeholders for numbers that an operator itself fills in, so that nobody has to do it before."""
 
     source: str
-    is_own: Callable[[Mapping[str, Any], Steps, str], bool]
+    is_own: Callable[[Mapping[str, Any], Path, str], bool]
     """The function that returns whether the operator fills in a placeholder; its arguments are the document, the path
     of the placeholder in it, and the placeholder's text."""
     later: str = ""

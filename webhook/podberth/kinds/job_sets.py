@@ -3,16 +3,17 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ..kube.paths import Path
 from ..kube.unchecked import at, count, list_at, mapping_at, text, text_at
 from .group_rules import items
 from .jobs import job_pods, stamp_job
 from .members import Subject
-from .places import PLACEHOLDER_DIGEST, PLACEHOLDER_UID, Found, Steps
+from .places import PLACEHOLDER_DIGEST, PLACEHOLDER_UID, Found
 from .stamping import add_annotations, add_labels
 
 REPLICATED_JOBS: Final = ("spec", "replicatedJobs")
 """The path from a JobSet to its replicated jobs."""
-JOB_LISTS: Final[tuple[Steps, ...]] = (REPLICATED_JOBS, ("spec", "template", *REPLICATED_JOBS))
+JOB_LISTS: Final[tuple[Path, ...]] = (REPLICATED_JOBS, ("spec", "template", *REPLICATED_JOBS))
 """The paths from an object to the replicated jobs of a JobSet (kubeflow/trainer pkg/apis/trainer/v1alpha1
 JobSetTemplateSpec)."""
 JOB_TEMPLATE: Final = ("template", "spec", "template")

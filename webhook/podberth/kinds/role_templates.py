@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..kube.paths import Path
 from ..kube.unchecked import at, count, list_at, text_at, unread
 from .forms import find
-from .places import Found, Steps
+from .places import Found
 from .roles import Asks, Role, asks_of
 from .strategic_merge import merged
 
@@ -33,7 +34,7 @@ class RolePods:
     """The pods of one replica of a role that are made from the same template."""
 
     count: int
-    layers: tuple[Steps, ...]
+    layers: tuple[Path, ...]
     """The paths in the role of its template and of the patches over it, the last one on top; or of patches alone."""
     shared: str = ""
     """The name of the role template below the patches; empty if the role has a template of its own."""
@@ -63,12 +64,12 @@ def _holder(role: object) -> tuple[str, ...]:
     return next(((each,) for each in fields if isinstance(at(role, each), Mapping)), ())
 
 
-def _template(role: object) -> tuple[Steps, ...]:
+def _template(role: object) -> tuple[Path, ...]:
     places = (*((each, "template") for each in (*PATTERNS, "standalonePattern")), ("template",))
     return next(((each,) for each in places if at(role, *each)), ())
 
 
-def _patch(role: object, *paths: Steps) -> tuple[Steps, ...]:
+def _patch(role: object, *paths: Path) -> tuple[Path, ...]:
     return next(((path,) for path in paths if isinstance(found := find(role, path), Mapping) and found), ())
 
 

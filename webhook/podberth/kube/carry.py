@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 
 from .json_patch import ABSENT, same
-from .patch import Patch, Path
-from .paths import pointer
+from .patch import Patch
+from .paths import Path, pointer
 
 
 class NotCarriedError(ValueError):

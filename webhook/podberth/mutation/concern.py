@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from ..devices.claims import NO_DEVICES, KnownDevices
-from ..kube.patch import Draft, Path
+from ..kube.patch import Draft
+from ..kube.paths import Path
 from ..kube.schema import PodSchema
 from ..kube.unchecked import key_of
 from .change import Change, Proposal, Record, Skipped

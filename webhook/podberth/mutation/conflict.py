@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from ..kube.patch import Draft, Path
-from ..kube.paths import pointer
+from ..kube.patch import Draft
+from ..kube.paths import Path, pointer
 from .change import Proposal
 from .earlier import EarlierChanges
 from .narrowing import NodeChoice

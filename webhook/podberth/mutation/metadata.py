@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import EvaluationError
-from ..kube.patch import Draft, Path
+from ..kube.patch import Draft
+from ..kube.paths import Path
 from . import leaf
 from .change import Change
 from .concern import Concern, Present, is_string_map

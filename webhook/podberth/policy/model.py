@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from ..cel.types import Want
-from ..kube.positions import Path
+from ..kube.paths import Path
 from ..kube.selector import LabelRequirements
 from ..wellknown import API_VERSION, POLICY_KIND
 from .claim_template import ClaimTemplate

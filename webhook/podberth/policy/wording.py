@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ..errors import did_you_mean
-from ..kube.positions import Path
+from ..kube.paths import Path
 from ..kube.scalars import kind_of
 
 FieldProblem: TypeAlias = tuple[Path, bool, str]

@@ -29,7 +29,7 @@ from pydantic import BeforeValidator, Field, StrictInt, ValidationError
 
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
-from ..kube.positions import Path
+from ..kube.paths import Path
 from ..policy.exception_model import Time
 from ..policy.text_fields import DocumentPart
 from ..policy.wording import explain

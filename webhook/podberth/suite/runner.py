@@ -22,7 +22,7 @@ from ..facts.cluster import ClusterFacts, collect
 from ..kube.documents import load_documents
 from ..kube.json_patch import ABSENT
 from ..kube.patch import apply
-from ..kube.positions import Path
+from ..kube.paths import Path
 from ..kube.quantity import write_quantities
 from ..kube.scalars import kind_of
 from ..policy.exceptions import NEVER

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from ...kube.paths import ELEMENT
+from ...kube.paths import ELEMENT, Path
 from ...kube.unchecked import at, number, text
 from ..dossier import Dossier, FilledIn, Finished, KindNote
 from ..forms import CONTAINER_FIELDS
-from ..places import PLACEHOLDER_HASH, Form, Scene, Steps, TemplatePlace, WorkloadKind, unknown
+from ..places import PLACEHOLDER_HASH, Form, Scene, TemplatePlace, WorkloadKind, unknown
 from ..stamping import add_labels, owned_by_workload, set_name
 from ..words import words
 
@@ -25,7 +25,7 @@ _INHERITED: Final = words(
 )
 
 
-_SEATS: Final[tuple[tuple[Steps, Steps], ...]] = (
+_SEATS: Final[tuple[tuple[Path, Path], ...]] = (
     (("metadata", "labels"), ("metadata", "labels")),
     (("metadata", "annotations"), ("metadata", "annotations")),
     (("spec",), ()),
@@ -103,7 +103,7 @@ def _kind(kind: str, *base: str) -> WorkloadKind:
     )
 
 
-def _is_deadline(document: Mapping[str, Any], path: Steps, _text: str) -> bool:
+def _is_deadline(document: Mapping[str, Any], path: Path, _text: str) -> bool:
     return path[-1] == "activeDeadlineSeconds" and str(document.get("apiVersion")).startswith("argoproj.io/")
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ...kube.paths import ELEMENT
+from ...kube.paths import ELEMENT, Path
 from ...kube.unchecked import at, count, list_at, text_at, unread
 from ..cliques import stamp_clique
 from ..dossier import POD_SPEC_ASKS, Dossier, KindNote, OwnerKind
 from ..group_rules import GroupRules, above, items
 from ..members import Member, Membership, Subject, index_of
-from ..places import Form, Found, Scene, Steps, TemplatePlace, WorkloadKind, spec_replicas
+from ..places import Form, Found, Scene, TemplatePlace, WorkloadKind, spec_replicas
 from ..roles import Role, asks_in, counted, read_once
 from ..starts import Share, Start, StartingGang, none_of
 from ..words import words
@@ -94,7 +94,7 @@ def _pods(
     return tuple(roles)
 
 
-def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
+def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
     """Yield the minimums that Grove's webhook refuses, each with its path and a message.
 
     Source: ai-dynamo/grove operator/internal/webhook/admission/pcs/validation.

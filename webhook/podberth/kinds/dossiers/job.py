@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from ...kube.paths import Path
 from ...kube.unchecked import at, count, mapping_at, number, text_at, unread
 from ...wellknown import GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
 from ..dossier import Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import JOB_SCHEDULING, GroupRules, job_minimums
 from ..jobs import job_pods, stamp_job
 from ..members import Member, Membership, Subject, completion_index, named
-from ..places import PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Found, Scene, Steps, TemplatePlace, WorkloadKind
+from ..places import PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind
 from ..starts import Start, StartingGang, all_of, none_of
 from ..words import under
 
@@ -73,11 +74,11 @@ _ASKS: Final = {GANG_SIZE_ANNOTATION} | under(
 _SOURCE: Final = "kubernetes/api batch/v1/types.go"
 
 
-def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
+def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
     return job_minimums(document, "spec")
 
 
-def _cron_minimums(document: Found) -> Iterator[tuple[Steps, str]]:
+def _cron_minimums(document: Found) -> Iterator[tuple[Path, str]]:
     return job_minimums(document, "spec", "jobTemplate", "spec")
 
 

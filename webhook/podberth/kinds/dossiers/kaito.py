@@ -6,10 +6,11 @@ The pods of a preset have no template: KAITO sizes them for the model and the no
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from ...kube.paths import Path
 from ...kube.unchecked import at, count, mapping_at, text
 from ..dossier import Dossier
 from ..jobs import stamp_stateful_set
-from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene, Steps, TemplatePlace, WorkloadKind, spec_replicas
+from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene, TemplatePlace, WorkloadKind, spec_replicas
 from ..stamping import add_labels, own
 from ..words import under
 
@@ -35,7 +36,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     stamp_stateful_set(pod, name, {})
 
 
-def _affinity(scene: Scene) -> Iterator[tuple[Steps, str]]:
+def _affinity(scene: Scene) -> Iterator[tuple[Path, str]]:
     where = "spec" if scene.path[0] == "spec" else "resource"
     yield ("spec", "affinity"), f"KAITO makes it of {where}.labelSelector; change it there"
 

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ...kube.paths import Path
 from ..dossier import Dossier, FilledIn, Finished
-from ..places import Steps, WorkloadKind
+from ..places import WorkloadKind
 
 
-def _is_parameter(document: Mapping[str, Any], _path: Steps, text: str) -> bool:
+def _is_parameter(document: Mapping[str, Any], _path: Path, text: str) -> bool:
     return document.get("kind") == "Experiment" and "${trialParameters." in text
 
 

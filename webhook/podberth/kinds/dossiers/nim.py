@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from ...kube.paths import ELEMENT
+from ...kube.paths import ELEMENT, Path
 from ...kube.positions import render_path
 from ...kube.unchecked import at, count, mapping_at, unread
 from ..dossier import Dossier
 from ..forms import COMPONENT, find
 from ..leader_workers import predicted_group, stamp_group
-from ..places import Found, Scene, Steps, TemplatePlace, WorkloadKind, always
+from ..places import Found, Scene, TemplatePlace, WorkloadKind, always
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
 from ..words import under, words
 
@@ -91,7 +91,7 @@ def _tensors(spec: Found) -> int:
     return 0 if named else count(at(spec, "multiNode", "parallelism", "tensor"), 1)
 
 
-def _asked_as_tensors(scene: Scene) -> Iterator[tuple[Steps, str]]:
+def _asked_as_tensors(scene: Scene) -> Iterator[tuple[Path, str]]:
     if _nodes(_spec(scene)) > 1 and _tensors(_spec(scene)):
         where = render_path((*scene.path, "multiNode", "parallelism", "tensor"))
         for side in ("limits", "requests"):

@@ -6,9 +6,10 @@ Source: vllm-project/production-stack operator/internal/controller/vllmruntime_c
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ...kube.paths import Path
 from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at
 from ..dossier import Dossier
-from ..places import Form, Scene, Steps, TemplatePlace, WorkloadKind
+from ..places import Form, Scene, TemplatePlace, WorkloadKind
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
 from ..words import under
 
@@ -52,7 +53,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     own_by_deployment(pod, scene.name)
 
 
-def _resources(_scene: Scene) -> Iterator[tuple[Steps, str]]:
+def _resources(_scene: Scene) -> Iterator[tuple[Path, str]]:
     yield ("spec", "containers", 0, "resources"), "asked for in spec.deploymentConfig.resources; change it there"
 
 

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ...kube.paths import Path
 from ...kube.unchecked import at, count, mapping_at, number, text
 from ..dossier import Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules
 from ..members import Member, Membership, Subject
-from ..places import PLACEHOLDER_HASH, Form, Scene, Steps, TemplatePlace, WorkloadKind
+from ..places import PLACEHOLDER_HASH, Form, Scene, TemplatePlace, WorkloadKind
 from ..stamping import add_labels, owned_by_workload, set_name
 from ..words import words
 
@@ -54,7 +55,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     spec["schedulerName"] = spec.get("schedulerName") or text(scene.spec.get("batchScheduler")) or "default-scheduler"
 
 
-def _gpu(scene: Scene) -> Iterator[tuple[Steps, str]]:
+def _gpu(scene: Scene) -> Iterator[tuple[Path, str]]:
     if at(scene.spec, str(scene.path[-1]), "gpu") is not None:
         yield (
             ("spec", "containers", 0, "resources"),

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from ...devices.resources import MODIFIERS
-from ...kube.paths import ELEMENT
+from ...kube.paths import ELEMENT, Path
 from ...kube.pod import annotations, labels
 from ...kube.unchecked import at, count, list_at, mapping_at, number, text, text_at
 from ...wellknown import GANG_LABEL
@@ -18,7 +18,7 @@ from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules, StatedMinimum, above, items
 from ..job_sets import REPLICATED_JOBS, annotations_of_job
 from ..members import Member, Membership, Subject, completion_index, index_of, named
-from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, Steps, TemplatePlace, WorkloadKind, item_replicas
+from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind, item_replicas
 from ..queues import VOLCANO_QUEUE, Queue, QueueForm
 from ..roles import Predicted, Role, counted, read_once, role_of
 from ..stamping import add_annotations, add_labels, own, owned_by_workload, set_name
@@ -146,7 +146,7 @@ _READ_OWNERS: Final = frozenset({"DaemonSet", "Job", "ReplicaSet", "StatefulSet"
 _TYPES: Final = "volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 
-def _minimums(job: Found) -> Iterator[tuple[Steps, str]]:
+def _minimums(job: Found) -> Iterator[tuple[Path, str]]:
     """Yield the minimums that Volcano's webhook refuses: path and message.
 
     Source: volcano-sh/volcano pkg/webhooks/admission/jobs/validate.

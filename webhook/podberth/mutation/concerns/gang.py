@@ -9,8 +9,8 @@ from typing import Any
 
 from ...errors import EvaluationError
 from ...kube.object_names import is_subdomain
-from ...kube.patch import Draft, Path
-from ...kube.paths import pointer
+from ...kube.patch import Draft
+from ...kube.paths import Path, pointer
 from ...wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from ...workload.systems import JOINED, NATIVE, PLAIN
 from .. import leaf, membership

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ...kube.patch import Draft, Path
-from ...kube.paths import pointer
+from ...kube.patch import Draft
+from ...kube.paths import Path, pointer
 from ...kube.quantity import parse_count
 from .. import leaf, restoring
 from ..change import Change, Proposal, Skipped

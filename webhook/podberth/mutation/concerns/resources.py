@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ...kube.patch import Draft, Path
-from ...kube.paths import pointer
+from ...kube.patch import Draft
+from ...kube.paths import Path, pointer
 from ...kube.quantity import parse_quantity
 from ...kube.shape import RESOURCED_LISTS
 from .. import leaf, restoring
