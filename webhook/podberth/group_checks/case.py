@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from ..facts.cluster import ClusterFacts
 from ..kinds.members import Member, Membership
+from ..kinds.places import Found
 from ..kube.paths import Path
 from ..kube.positions import render_path
 from ..kube.unchecked import mapping_at, text_at
@@ -16,7 +17,6 @@ from ..workload.gpus import GpuFacts
 from ..workload.templates import Template
 from .moments import stages
 
-Found: TypeAlias = Mapping[str, Any]
 Groups: TypeAlias = tuple[tuple[Membership, Member], ...]
 """The groups that a pod names: the rule that read the name, and the pod's membership."""
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from ..kube.json_patch import ABSENT
 from ..kube.paths import Path
+from .name_sets import words
 from .places import Form
-from .words import words
 
 # kubernetes/api core/v1 types.go PodSpec (1.36), without the fields that inline forms of operators use in another sense
 POD_SPEC_FIELDS: Final = words(

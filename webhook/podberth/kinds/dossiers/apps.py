@@ -14,10 +14,10 @@ from ..dossier import Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules
 from ..jobs import stamp_stateful_set
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, named, ordinal
+from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, Scene, Stamp, TemplatePlace, WorkloadKind, spec_replicas, unknown
 from ..stamping import add_annotations, add_labels, own, own_by_deployment, owned_by_workload
 from ..starts import together
-from ..words import words
 
 
 def _stamp_daemon_set(pod: dict[str, Any], scene: Scene) -> None:

@@ -7,9 +7,9 @@ from ...kube.paths import ELEMENT, Path
 from ...kube.unchecked import at, number, text
 from ..dossier import Dossier, FilledIn, Finished, KindNote
 from ..forms import CONTAINER_FIELDS
+from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, Form, Scene, TemplatePlace, WorkloadKind, unknown
 from ..stamping import add_labels, owned_by_workload, set_name
-from ..words import words
 
 # Fields of a workflow's spec and of a template (argoproj/argo-workflows pkg/apis/workflow/v1alpha1/workflow_types.go
 # Template, WorkflowSpec). The template's field takes precedence over the workflow's

@@ -8,8 +8,8 @@ from typing import Final
 
 from ..dossier import Dossier
 from ..members import Member, Membership, Subject, completion_index
+from ..name_sets import under
 from ..systems import MIN_MEMBER, ONE_MEMBER, PodGroupKind, System, by_label
-from ..words import under
 
 
 def _labelled_group(pod: Subject) -> Member:

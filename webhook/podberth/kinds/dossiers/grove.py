@@ -9,10 +9,10 @@ from ..cliques import stamp_clique
 from ..dossier import POD_SPEC_ASKS, Dossier, KindNote, OwnerKind
 from ..group_rules import GroupRules, above, items
 from ..members import Member, Membership, Subject, index_of
+from ..name_sets import words
 from ..places import Form, Found, Scene, TemplatePlace, WorkloadKind, spec_replicas
 from ..roles import Role, asks_in, counted, read_once
 from ..starts import Share, Start, StartingGang, none_of
-from ..words import words
 
 _CLIQUE: Final = Form(
     seats=(

@@ -4,8 +4,8 @@ from typing import Final
 
 from ...devices.resources import MODIFIERS
 from ..dossier import Dossier
+from ..name_sets import words
 from ..systems import Dialect
-from ..words import words
 
 DOSSIER: Final = Dossier(
     name="HAMi",

@@ -10,9 +10,9 @@ from ..dossier import Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import JOB_SCHEDULING, GroupRules, job_minimums
 from ..jobs import job_pods, stamp_job
 from ..members import Member, Membership, Subject, completion_index, named
+from ..name_sets import under
 from ..places import PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind
 from ..starts import Start, StartingGang, all_of, none_of
-from ..words import under
 
 
 def _job_spec(scene: Scene) -> Mapping[str, Any]:

@@ -15,9 +15,9 @@ from ...wellknown import GANG_LABEL
 from ..dossier import Dossier
 from ..group_rules import StatedMinimum
 from ..members import Member, Membership, Subject, completion_index
+from ..name_sets import under
 from ..queues import KAI_QUEUE, Queue, QueueForm
 from ..systems import Dialect, PodGroupKind, System
-from ..words import under
 
 
 def _kai_group(pod: Subject) -> Member | None:

@@ -10,9 +10,9 @@ from ...kube.paths import Path
 from ...kube.unchecked import at, count, mapping_at, text
 from ..dossier import Dossier
 from ..jobs import stamp_stateful_set
+from ..name_sets import under
 from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene, TemplatePlace, WorkloadKind, spec_replicas
 from ..stamping import add_labels, own
-from ..words import under
 
 _SOURCE: Final = "kaito-project/kaito api/{v1alpha1,v1beta1}"
 _VERSIONS: Final = frozenset({"kaito.sh/v1alpha1", "kaito.sh/v1beta1"})

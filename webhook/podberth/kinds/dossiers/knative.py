@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from ..dossier import Dossier
 from ..forms import POD_SPEC_FIELDS
+from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, Form, Scene, TemplatePlace, WorkloadKind, unknown
 from ..stamping import add_labels, own_by_deployment
-from ..words import words
 
 _REVISION: Final = Form(
     seats=(

@@ -10,8 +10,8 @@ from ...devices.resources import MODIFIERS
 from ...kube.unchecked import number
 from ..dossier import Dossier
 from ..members import Member, Membership, Subject, completion_index, index_of
+from ..name_sets import under
 from ..systems import MIN_MEMBER, ONE_MEMBER, Dialect, PodGroupKind, System, by_label
-from ..words import under
 
 
 def _koordinator_group(pod: Subject) -> Member:

@@ -10,9 +10,9 @@ from ...kube.unchecked import at, count, list_at, mapping_at, number, text, text
 from ..dossier import Dossier, KindNote
 from ..forms import COMPONENT, CONTAINER_FIELDS, INLINE, find
 from ..members import Member, Membership, Subject, named
+from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, Form, Found, Scene, TemplatePlace, WorkloadKind, unknown
 from ..stamping import add_env, add_labels, mount_shared_memory, own_by_deployment
-from ..words import words
 
 # The PodSpecs in these CRDs are older than this field of 1.36.
 _NO_GROUP: Final = frozenset({"schedulingGroup"})

@@ -10,10 +10,10 @@ from typing import Any, Final
 from ...kube.unchecked import at, count, list_at, number, text_at, unread
 from ..dossier import Dossier, KindNote
 from ..members import Member, Membership, Subject, index_of, named, ordinal
+from ..name_sets import under
 from ..pod_sets import PodSets
 from ..queues import CLUSTER_QUEUE, LOCAL_QUEUE, Admission, Queue, QueuedKind, QueueForm
 from ..systems import System
-from ..words import under
 
 
 def _kueue_group(pod: Subject) -> Member:

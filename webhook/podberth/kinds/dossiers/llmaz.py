@@ -8,9 +8,9 @@ from typing import Any, Final
 from ...kube.unchecked import mapping_at
 from ..dossier import Dossier
 from ..leader_workers import group_places, group_size, predicted_group, stamp_group
+from ..name_sets import under
 from ..places import Found, Scene, WorkloadKind
 from ..roles import Predicted, read_once
-from ..words import under
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:

@@ -10,9 +10,9 @@ from ...kube.unchecked import at, count, mapping_at, unread
 from ..dossier import Dossier
 from ..forms import COMPONENT, find
 from ..leader_workers import predicted_group, stamp_group
+from ..name_sets import under, words
 from ..places import Found, Scene, TemplatePlace, WorkloadKind, always
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
-from ..words import under, words
 
 _NIM: Final = replace(
     COMPONENT,

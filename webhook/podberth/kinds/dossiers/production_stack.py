@@ -9,9 +9,9 @@ from typing import Any, Final
 from ...kube.paths import Path
 from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at
 from ..dossier import Dossier
+from ..name_sets import under
 from ..places import Form, Scene, TemplatePlace, WorkloadKind
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
-from ..words import under
 
 _API: Final = "production-stack.vllm.ai"
 _REQUIRED: Final = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")

@@ -14,12 +14,12 @@ from ..dossier import TEMPLATE_ASKS, Dossier, Fields, KindNote, OwnerKind
 from ..forms import find
 from ..group_rules import GroupRules
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of, named
+from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind, spec_replicas
 from ..role_templates import PATCHES, RolePods, instance, merged_below, pods_of, shared_templates
 from ..roles import Predicted, Role, counted, read_once
 from ..stamping import add_annotations, add_labels, own
 from ..starts import together
-from ..words import words
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:

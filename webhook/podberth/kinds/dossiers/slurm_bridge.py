@@ -7,8 +7,8 @@ only ``nvidia.com/gpu`` and ``amd.com/gpu``: for a pod with any other resource i
 from typing import Final
 
 from ..dossier import Dossier
+from ..name_sets import under
 from ..systems import System
-from ..words import under
 
 _SLURM_JOB: Final = "slurmjob.slinky.slurm.net"
 

@@ -8,9 +8,9 @@ from ...kube.unchecked import at, count, mapping_at, number, text
 from ..dossier import Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules
 from ..members import Member, Membership, Subject
+from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, Form, Scene, TemplatePlace, WorkloadKind
 from ..stamping import add_labels, owned_by_workload, set_name
-from ..words import words
 
 # kubeflow/spark-operator api/v1beta2/sparkapplication_types.go SparkPodSpec, DriverSpec, ExecutorSpec
 _POD: Final = Form(

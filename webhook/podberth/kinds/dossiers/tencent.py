@@ -3,8 +3,8 @@
 from typing import Final
 
 from ..dossier import Dossier
+from ..name_sets import words
 from ..systems import Dialect
-from ..words import words
 
 DOSSIER: Final = Dossier(
     name="Tencent Cloud's GPU sharing",

@@ -18,13 +18,13 @@ from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules, StatedMinimum, above, items
 from ..job_sets import REPLICATED_JOBS, annotations_of_job
 from ..members import Member, Membership, Subject, completion_index, index_of, named
+from ..name_sets import under
 from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind, item_replicas
 from ..queues import VOLCANO_QUEUE, Queue, QueueForm
 from ..roles import Predicted, Role, counted, read_once, role_of
 from ..stamping import add_annotations, add_labels, own, owned_by_workload, set_name
 from ..starts import Share, Start, StartingGang
 from ..systems import Dialect, PodGroupKind, System
-from ..words import under
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:

@@ -14,8 +14,8 @@ from ...kube.pod_limits import Bound
 from ...kube.unchecked import at, count
 from ..dossier import Dossier
 from ..members import Member, Membership, Subject
+from ..name_sets import under
 from ..systems import System
-from ..words import under
 
 
 @lru_cache(maxsize=64)
