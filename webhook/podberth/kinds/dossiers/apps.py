@@ -41,7 +41,8 @@ def _stamp_daemon_set(pod: dict[str, Any], scene: Scene) -> None:
 
 def _stamp_stateful_set(pod: dict[str, Any], scene: Scene) -> None:
     own(pod, "apps/v1", "StatefulSet", scene.name, scene.uid)
-    if at(scene.document, "metadata", "labels", "kueue.x-k8s.io/queue-name"):  # by Kueue's webhook
+    # kubernetes-sigs/kueue pkg/controller/jobs/statefulset/statefulset_webhook.go
+    if at(scene.document, "metadata", "labels", "kueue.x-k8s.io/queue-name"):
         add_annotations(pod, {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"})
     stamp_stateful_set(pod, scene.name, scene.spec)
 
@@ -92,6 +93,7 @@ _CORE: Final = "kubernetes/api core/v1/types.go"
 DOSSIER: Final = Dossier(
     name="Deployment, StatefulSet, DaemonSet, Pod",
     versions={
+        "kubernetes-sigs/kueue": "ff69552e, after v0.19.2",
         "kubernetes-sigs/lws": "060ab4da, after v0.10.0",
         "kubernetes/api": "v0.36.3",
         "kubernetes/kubernetes": "v1.36.3",

@@ -109,7 +109,7 @@ def _is_deadline(document: Mapping[str, Any], path: Path, _text: str) -> bool:
 
 DOSSIER: Final = Dossier(
     name="Argo Workflows",
-    versions={"argoproj/argo-workflows": "f016ad89, after v4.1.2"},
+    versions={"argoproj/argo-workflows": "f016ad89, after v4.1.2", "argoproj/argo-cd": "37ee0097, after v3.5.1"},
     kinds=(
         _kind("Workflow", "spec"),
         _kind("WorkflowTemplate", "spec"),
@@ -141,6 +141,7 @@ DOSSIER: Final = Dossier(
             is_own=_is_deadline,
         ),
     ),
+    # argoproj/argo-cd pkg/apis/application/v1alpha1, in the same API group
     podless_kinds=frozenset(
         {"argoproj.io/v1alpha1/AppProject", "argoproj.io/v1alpha1/Application", "argoproj.io/v1alpha1/ApplicationSet"}
     ),
