@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from podberth.kube.pod_limits import Path
+from podberth.kube.paths import FieldPath
 
 from .clusters import CLAIM_TEMPLATES
 
@@ -148,7 +148,7 @@ def _copied(document: Any) -> Any:
     return orjson.loads(orjson.dumps(document))
 
 
-def entry_of(path: Path) -> Entry:
+def entry_of(path: FieldPath) -> Entry:
     """Return what makes the entries of the list or map at a path of the table.
 
     Raises:

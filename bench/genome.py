@@ -12,8 +12,10 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from podberth.admission.checked import PARSED
 from podberth.devices.resources import COUNTED_KINDS, recognise
-from podberth.kube.paths import ELEMENT
+from podberth.kinds.dossiers.yunikorn import TASK_GROUPS
+from podberth.kube.paths import ELEMENT, FieldPath
 from podberth.kube.pod_limits import (
     ALL,
     ALL_ENTRIES,
@@ -26,9 +28,7 @@ from podberth.kube.pod_limits import (
     MAX_BYTES,
     RECORD,
     RECORD_CHANGES,
-    TASK_GROUPS,
     Bound,
-    Path,
     entries_in,
     excess,
 )
@@ -60,7 +60,7 @@ class Gene:
 class Genome:
     """A pod to be."""
 
-    lists: Mapping[Path, Gene] = field(default_factory=dict)
+    lists: Mapping[FieldPath, Gene] = field(default_factory=dict)
     gpus: str = "1"
     """How many the first container asks for."""
     gang: bool = False
@@ -87,7 +87,7 @@ class Genome:
         return " + ".join(parts) or _NOTHING
 
 
-PATHS: tuple[Path, ...] = tuple(LARGEST)
+PATHS: tuple[FieldPath, ...] = tuple(LARGEST)
 """Every list and map of the table."""
 _NOTHING = "nothing"
 _SHORT = {
@@ -107,7 +107,7 @@ _PATHS = {label: path for path, label in _LABELS.items()}
 
 def read(name: str) -> Genome:
     """Return the genome of that ``name``."""
-    lists: dict[Path, Gene] = {}
+    lists: dict[FieldPath, Gene] = {}
     found: dict[str, int] = {}
     for part in name.split(" + ") if name != _NOTHING else ():
         number, label, *kind = part.split()
@@ -187,7 +187,7 @@ def fits(pod: Pod) -> bool:
     return not excess(pod) and len(orjson.dumps(pod)) <= MAX_BYTES - _ROOM
 
 
-def _put(pod: Pod, path: Path, gene: Gene) -> None:
+def _put(pod: Pod, path: FieldPath, gene: Gene) -> None:
     """Give the pod that many entries at a path, in the lists that are there or in one that is made."""
     holders: list[Any] = [pod]
     for place, step in enumerate(path[:-1]):
@@ -211,7 +211,7 @@ def _put(pod: Pod, path: Path, gene: Gene) -> None:
             holder["operator"] = ("NotIn", "In")[gene.kind % 2]
 
 
-def _fill(holder: dict[str, Any], path: Path, entries: list[Any]) -> None:
+def _fill(holder: dict[str, Any], path: FieldPath, entries: list[Any]) -> None:
     """Put entries into a list or map, behind those that are there, so that there are as many as ``entries``."""
     name, most = path[-1], len(entries)
     present = holder.get(name)
@@ -244,6 +244,8 @@ def _record(pod: Pod, changes: int) -> str:
     return annotation
 
 
+ROWS: tuple[Bound, ...] = (*BOUNDS, *PARSED)
+"""All limits of a pod."""
 LISTS: tuple[Bound, ...] = tuple(each for each in BOUNDS if each.unit == "entries" and each.path in LARGEST)
 """The rows of the table that are a list or map of the pod."""
 
@@ -274,9 +276,9 @@ def _of_all() -> Iterator[Genome]:
     yield Genome({**lists, _ENVIRONMENT: Gene(1 + left)})
 
 
-_CLAIMS: Path = ("spec", "resourceClaims")
-_ENVIRONMENT: Path = ("spec", "containers", ELEMENT, "env")
-_RESOURCES_OF: Path = ("spec", "containers", ELEMENT, "resources")
+_CLAIMS: FieldPath = ("spec", "resourceClaims")
+_ENVIRONMENT: FieldPath = ("spec", "containers", ELEMENT, "env")
+_RESOURCES_OF: FieldPath = ("spec", "containers", ELEMENT, "resources")
 _OTHERS: Mapping[Bound, Callable[[], Iterator[Genome]]] = {
     ALL: _of_all,
     ANNOTATIONS: lambda: iter([Genome(annotated=ANNOTATIONS.most)]),
@@ -289,7 +291,7 @@ _OTHERS: Mapping[Bound, Callable[[], Iterator[Genome]]] = {
 """The pods that reach the rows that are no list: each is the first of ``alone``."""
 
 
-def _above(path: Path) -> dict[Path, Gene]:
+def _above(path: FieldPath) -> dict[FieldPath, Gene]:
     """Return the lists on the way to one, at their bounds."""
     above = [path[:place] for place, step in enumerate(path) if step == ELEMENT]
     return {each: Gene(LARGEST[each]) for each in above if each in LARGEST}
@@ -316,7 +318,7 @@ def within(genome: Genome) -> Genome:
     return genome
 
 
-def _shortened(lists: Mapping[Path, Gene], share: float) -> dict[Path, Gene]:
+def _shortened(lists: Mapping[FieldPath, Gene], share: float) -> dict[FieldPath, Gene]:
     longest = max(lists, key=lambda path: lists[path].number)
     gene = lists[longest]
     return {**lists, longest: Gene(int(gene.number * share), gene.kind, gene.spread)}
@@ -361,4 +363,4 @@ def families() -> tuple[Bound, ...]:
         "podAntiAffinity": "podAffinity",
         "namespaceSelector": "labelSelector",
     }
-    return tuple(each for each in BOUNDS if same.keys().isdisjoint(each.path))
+    return tuple(each for each in ROWS if same.keys().isdisjoint(each.path))

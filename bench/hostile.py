@@ -35,7 +35,7 @@ from podberth.admission.snapshot import Snapshot
 from podberth.admission.unparsed import decode_unparsed
 from podberth.admission.workload import validate_workload
 from podberth.kube.patch import apply
-from podberth.kube.pod_limits import BOUNDS, CONTAINERS, GPU_REQUESTS, MAX_BYTES, TERMS
+from podberth.kube.pod_limits import CONTAINERS, GPU_REQUESTS, MAX_BYTES, TERMS
 from podberth.kube.review_limits import excess_of_text
 from podberth.workload.extent import MOST_TEMPLATES
 
@@ -138,7 +138,7 @@ def _groups(*, named: bool) -> Iterator[tuple[str, list[tuple[str, _Make]]]]:
     yield "named", _named()
     if named:
         return
-    yield "each row at its bound", _made(each for row in BOUNDS for each in genome.alone(row))
+    yield "each row at its bound", _made(each for row in genome.ROWS for each in genome.alone(row))
     yield "two rows at their bounds", _made(genome.together(*two) for two in combinations(genome.families(), 2))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from controlplane.kubelet import complete_node, gpu_node
 from podberth.why.causes import answer, wanted
-from podberth.why.finding import Answer
+from podberth.why.diagnosis import Answer
 from podberth.why.picture import ALL_PODS, NotRead, Picture, Ref
 
 Document = dict[str, Any]

@@ -8,8 +8,9 @@ import sys
 
 from generated import main, spliced
 
-from podberth.kube.paths import ELEMENT
-from podberth.kube.pod_limits import ALL, BOUNDS, GPUS, MAX_BYTES, MAX_NAME_BYTES, RECORD_CHANGES, Bound, Path
+from podberth.admission.checked import PARSED
+from podberth.kube.paths import ELEMENT, FieldPath
+from podberth.kube.pod_limits import ALL, BOUNDS, GPUS, MAX_BYTES, MAX_NAME_BYTES, RECORD_CHANGES, Bound
 from podberth.kube.review_limits import ENVELOPE, ENVELOPE_VALUES, MARKS
 
 PAGE = "docs/policy.md"
@@ -39,7 +40,7 @@ def _table() -> str:
     lines.append(f"| {MAX_NAME_BYTES} characters | a name | DNS1123SubdomainMaxLength |")
     lines.append(f"| {MARKS:,} | {_MARKS} | {_PARSING} |")
     places: dict[tuple[str, str], list[str]] = {}
-    for bound in (*BOUNDS, *ENVELOPE):
+    for bound in (*BOUNDS, *PARSED, *ENVELOPE):
         named = places.setdefault((f"{bound.most:,} {bound.unit}", bound.why), [])
         place = _place(bound)
         named += [place] if place not in named else []
@@ -54,7 +55,7 @@ def _place(bound: Bound) -> str:
     return f"{text}, keys and values" if bound.unit == "characters" and len(bound.path) == len(GPUS.path) else text
 
 
-def _rendered(path: Path) -> str:
+def _rendered(path: FieldPath) -> str:
     steps = [alike for step in path if (alike := _ALIKE.get(step, step))]
     return ".".join(_SHORT.get(step, step) for step in steps).replace(f".{ELEMENT}", "[*]")
 

@@ -23,7 +23,7 @@ from podberth.policy.model import GPUPolicy, LabelSelector, MatchConstraints
 from podberth.policy.text_fields import (
     ClaimTemplateName,
     EnvName,
-    Expression,
+    ExpressionText,
     Identifier,
     Message,
     QualifiedName,
@@ -122,7 +122,7 @@ def _named(declared: Any) -> str:  # noqa: PLR0911 - one for each kind of type
     if origin is dict:
         return "map"
     if hasattr(declared, "__metadata__"):
-        if declared == Expression:
+        if declared == ExpressionText:
             return "CEL, any type"
         return _named(arguments[0]) if arguments[0] is not int else "whole number"
     if isinstance(declared, type) and issubclass(declared, LabelSelector):

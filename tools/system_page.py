@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from generated import ROOT, main, spliced
 
-from podberth.kinds.dossier import KindNote
+from podberth.kinds.dossier import Dossier, KindNote
 from podberth.kinds.dossiers import DOSSIERS
 from podberth.kinds.members import Membership
 from podberth.kinds.systems import System
@@ -75,6 +75,10 @@ def _parts() -> dict[str, str]:
             _groups(),
         ),
         "sources": _table(("row", "source"), dict.fromkeys(_sources())),
+        "versions": _table(
+            ("facts about", "read in"),
+            [(row.name, ", ".join(f"{key} {version}" for key, version in _versions(row))) for row in DOSSIERS],
+        ),
     }
 
 
@@ -115,6 +119,13 @@ def _templates(kind: str) -> Iterator[str]:
     for row in KINDS:
         if row.kind == name and any(version.rpartition("/")[0] == group for version in row.api_versions):
             yield from (f"`{'.'.join(map(str, place.path))}`" for place in row.places)
+
+
+def _versions(row: Dossier) -> Iterator[tuple[str, str]]:
+    """Yield each repository with its version; ``after`` gets brackets, so that the list reads as one."""
+    for repository, version in row.versions.items():
+        commit, _, rest = version.partition(", after ")
+        yield repository, f"{commit} (after {rest})" if rest else version
 
 
 def _sources() -> Iterator[tuple[str, str]]:

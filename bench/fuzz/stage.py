@@ -20,7 +20,7 @@ from podberth.admission.workload import validate_workload
 from podberth.errors import ReviewError
 from podberth.kube.patch import apply
 from podberth.kube.review_limits import excess_of_text
-from podberth.server.state import Decider, Deciders, Elsewhere
+from podberth.server.state import Decider, Deciders, PendingDecision
 
 from .port import Answer, Served
 from .tally import Check, Row, Tally
@@ -189,7 +189,7 @@ class Stage:
             if _frozen(request) != before:
                 self.changed.append(f"{path}: the object, the old one or the envelope")
 
-        def decide_on(request: AdmissionRequest, snapshot: Snapshot) -> Outcome | Elsewhere:
+        def decide_on(request: AdmissionRequest, snapshot: Snapshot) -> Outcome | PendingDecision:
             before = _frozen(request)
             try:
                 outcome = decider(request, snapshot)

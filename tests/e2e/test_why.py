@@ -26,7 +26,7 @@ from podberth.api.opening import Kubeconfig
 from podberth.cluster.why import read_picture
 from podberth.kube.documents import load_documents
 from podberth.why.causes import answer
-from podberth.why.finding import Answer
+from podberth.why.diagnosis import Answer
 
 from .access import write_kubeconfig
 from .why_nodes import holders, nodes
@@ -156,10 +156,10 @@ def _asker(plane: ControlPlane, directory: Path) -> Path:
 )
 def test_the_planted_cause_is_the_first_line(stage: Stage, scene: Scene) -> None:
     if scene.cause == "scheduler":  # nobody is blamed for a pod of a few seconds
-        wait_for(lambda: stage.answer(scene).finding.cause != "new", timeout_seconds=SECONDS, what="the pod's age")
+        wait_for(lambda: stage.answer(scene).diagnosis.cause != "new", timeout_seconds=SECONDS, what="the pod's age")
     found = stage.answer(scene)
-    assert (found.finding.cause, scene.says in found.finding.title) == (scene.cause, True), found
-    assert found.finding.do or not found.finding.waits
+    assert (found.diagnosis.cause, scene.says in found.diagnosis.title) == (scene.cause, True), found
+    assert found.diagnosis.do or not found.diagnosis.waits
     assert not found.unread
 
 
@@ -167,8 +167,8 @@ def test_no_answer_contradicts_the_condition_of_its_pod(stage: Stage) -> None:
     for scene in scenes():
         found = stage.answer(scene)
         if found.said.message:
-            assert found.finding.waits, found
-        if found.finding.cause in {"taint", "selector", "busy", "size", "resource", "fragmented"}:
+            assert found.diagnosis.waits, found
+        if found.diagnosis.cause in {"taint", "selector", "busy", "size", "resource", "fragmented"}:
             assert found.said.reason == "Unschedulable"
 
 
@@ -208,7 +208,7 @@ def test_whoever_may_not_read_learns_which_right_is_missing(stage: Stage) -> Non
     token.write_text(plane.kubectl("create", "token", "default", "-n", "few-rights").stdout)
     found = asyncio.run(_ask(write_kubeconfig(plane, token), "it", "why-busy"))
     assert [each.want for each in found.unread] == ["list nodes"]
-    assert found.finding.cause == "scheduler's word"
+    assert found.diagnosis.cause == "scheduler's word"
 
 
 @pytest.mark.parametrize(

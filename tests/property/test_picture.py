@@ -11,8 +11,8 @@ from podberth.cli.topology_html import cluster_html, node_html
 from podberth.cli.topology_svg import cluster_svg, node_svg
 from podberth.topology.cluster_difference import difference
 from podberth.topology.node import Gpu, Links, MigInstance, MigOffer, Node, NodeTopology, Taint
+from podberth.topology.node_picture import picture_of
 from podberth.topology.overview import overview
-from podberth.topology.picture import picture_of
 
 PROFILES = ["1g.5gb", "1g.10gb", "1g.10gb+me", "2g.10gb", "3g.20gb", "4g.20gb", "7g.40gb", "9g.999gb", "1c.2g.10gb"]
 PRODUCTS = ["NVIDIA A100-SXM4-40GB", "NVIDIA A30", "Unheard-of", "", "<&\"'>"]

@@ -14,8 +14,8 @@ from podberth.cli.main import main
 from podberth.cli.topology_json import cluster_json, difference_json, node_json
 from podberth.facts.cluster import collect
 from podberth.topology.cluster_difference import KindDifference, difference
+from podberth.topology.node_picture import picture_of
 from podberth.topology.overview import overview
-from podberth.topology.picture import picture_of
 from topology_scenes import cluster
 
 TOPOLOGY = page("docs/topology.md")

@@ -9,11 +9,12 @@ import pytest
 from builders import deployment, gpu_pod, pod, review, template, workload, workload_review
 from calls import calls_of
 from podberth.admission import decide
+from podberth.admission.checked import PARSED, excess_of
 from podberth.admission.outcome import Outcome
 from podberth.admission.review import AdmissionRequest, decode_review
 from podberth.admission.snapshot import Snapshot
 from podberth.admission.workload import validate_workload
-from podberth.kube.pod_limits import ENTRIES, GPU_REQUESTS, LARGEST
+from podberth.kube.pod_limits import ENTRIES, GPU_REQUESTS, LARGEST, Bound
 from podberth.wellknown import APPLIED_ANNOTATION
 from snapshots import policy, snapshot
 
@@ -165,3 +166,11 @@ def test_templates_that_choose_nodes_in_many_ways_are_not_all_judged() -> None:
 
 def tolerating(number: int) -> JSON:
     return gpu_pod(tolerations=[{"key": f"k{at}", "operator": "Exists"} for at in range(number)])
+
+
+@pytest.mark.parametrize("bound", PARSED, ids=lambda each: each.path[-1])
+def test_an_annotation_that_a_dossier_parses_has_a_bound_of_its_own(bound: Bound) -> None:
+    said = {length: gpu_pod(annotations={bound.path[-1]: "x" * length}) for length in (bound.most, bound.most + 1)}
+    found = {length: excess_of(decode_review(review(document))) for length, document in said.items()}
+    assert found[bound.most] == ""
+    assert f"got {bound.most + 1:,} characters, want {bound.most:,} at most" in found[bound.most + 1]

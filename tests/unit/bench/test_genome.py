@@ -11,15 +11,14 @@ from bench.found import FOUND
 
 from podberth.devices.claims import KnownDevices
 from podberth.facts.cluster import collect
+from podberth.kinds.dossiers.yunikorn import TASK_GROUPS
 from podberth.kube.pod_limits import (
     ALL,
     ANNOTATIONS,
-    BOUNDS,
     DEVICES,
     GPUS,
     RECORD,
     RECORD_CHANGES,
-    TASK_GROUPS,
     Bound,
     entries_in,
     excess,
@@ -88,7 +87,7 @@ def counted(row: Bound, pod: Pod, devices: KnownDevices) -> int:
     return entries_at(pod, row.path) if count is None else count(pod, devices)
 
 
-@pytest.mark.parametrize("row", BOUNDS, ids=row_id)
+@pytest.mark.parametrize("row", genome.ROWS, ids=row_id)
 def test_every_row_is_reached_at_its_bound_and_no_pod_is_beyond_one(row: Bound, devices: KnownDevices) -> None:
     pods = [genome.build(each, 1) for each in genome.alone(row)]
     for pod in pods:
@@ -98,9 +97,9 @@ def test_every_row_is_reached_at_its_bound_and_no_pod_is_beyond_one(row: Bound, 
     assert row.most in [counted(row, pod, devices) for pod in pods]
 
 
-@pytest.mark.parametrize("row", [each for each in BOUNDS if each in COUNTED and each is not ALL], ids=row_id)
+@pytest.mark.parametrize("row", [each for each in genome.ROWS if each in COUNTED and each is not ALL], ids=row_id)
 def test_a_row_that_is_no_list_is_at_its_bound_beside_a_list_at_its_bound(row: Bound, devices: KnownDevices) -> None:
-    [volumes] = [each for each in BOUNDS if each.path == ("spec", "volumes")]
+    [volumes] = [each for each in genome.ROWS if each.path == ("spec", "volumes")]
     for pair in ((row, volumes), (volumes, row)):
         pod = genome.build(genome.together(*pair), 1)
         assert counted(row, pod, devices) == row.most
@@ -110,8 +109,8 @@ def test_a_row_that_is_no_list_is_at_its_bound_beside_a_list_at_its_bound(row: B
 def test_pairs_have_every_row_but_those_of_the_same_kind() -> None:
     assert set(genome.families()) >= COUNTED.keys()
     kinds = {"initContainers", "ephemeralContainers", "podAntiAffinity", "namespaceSelector"}
-    assert {step for each in set(BOUNDS) - set(genome.families()) for step in each.path} >= kinds
-    assert all(kinds.intersection(each.path) for each in set(BOUNDS) - set(genome.families()))
+    assert {step for each in set(genome.ROWS) - set(genome.families()) for step in each.path} >= kinds
+    assert all(kinds.intersection(each.path) for each in set(genome.ROWS) - set(genome.families()))
 
 
 def test_a_record_of_more_changes_than_the_bound_is_not_read(devices: KnownDevices) -> None:
@@ -123,7 +122,7 @@ def test_a_record_of_more_changes_than_the_bound_is_not_read(devices: KnownDevic
 @pytest.mark.parametrize("kind", [0, 1])
 def test_claims_may_ask_for_more_devices_than_are_counted(kind: int, devices: KnownDevices) -> None:
     """Claims of a template at its bound are beyond the bound of devices, and those of small templates reach it."""
-    [claims] = [each for each in BOUNDS if each.path == ("spec", "resourceClaims")]
+    [claims] = [each for each in genome.ROWS if each.path == ("spec", "resourceClaims")]
     first = next(genome.alone(DEVICES))
     pod = genome.build(genome.Genome({**first.lists, claims.path: genome.Gene(claims.most, kind)}), 1)
     assert counted(DEVICES, pod, devices) == claims.most * list(clusters.CLAIM_TEMPLATES.values())[kind]

@@ -1,10 +1,11 @@
 import pytest
 
 from podberth.cel import ast
-from podberth.cel.reads import Path, reads
+from podberth.cel.reads import reads
 from podberth.cel.runtime import Checker
 from podberth.cel.types import CelType
 from podberth.cel.typing import VARIABLES, descriptor_pool, messages
+from podberth.kube.paths import FieldPath
 from podberth.kube.schema import PodSchema
 
 _CHECKER = Checker(descriptor_pool(messages(PodSchema.packaged())))
@@ -23,7 +24,7 @@ def each(*fields: str) -> set[str]:
     return {f"{CONTAINERS}.*.{field}" for field in ("", *fields)}
 
 
-def dotted(paths: frozenset[Path]) -> set[str]:
+def dotted(paths: frozenset[FieldPath]) -> set[str]:
     return {".".join(path) for path in paths}
 
 

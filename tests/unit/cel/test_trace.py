@@ -9,7 +9,7 @@ from podberth.admission.checked import checked
 from podberth.admission.review import decode_review
 from podberth.admission.under_review import PodUnderReview
 from podberth.cel.engine import Activation, Expression, Want
-from podberth.cel.trace import Answer, Traced, Tracer
+from podberth.cel.trace import ExpressionResult, Traced, Tracer
 from snapshots import cluster, environment, snapshot
 
 
@@ -83,7 +83,7 @@ def test_a_false_operand_settles_what_an_error_before_it_does_not() -> None:
 
 def test_a_loop_shows_the_results_of_its_first_elements() -> None:
     tree = trace("[1, 2, 3, 4, 5, 6, gpu.count].exists(n, n > 5)")
-    assert tree.answer == Answer(value=True)
+    assert tree.answer == ExpressionResult(value=True)
     assert [(each.element, each.answer.value) for each in tree.elements] == [(n, False) for n in range(1, 6)]
     assert tree.more == 2
 
@@ -109,4 +109,4 @@ def test_the_variables_that_were_needed_are_those_that_were_reached() -> None:
     variables = {"one": "gpu.count", "two": "variables.one + 1", "never": "gpu.count + 5"}
     tracer = Tracer(environment(), compiled(**variables))
     found = tracer.reached("variables.two > 1 || variables.never > 0", activation(gpu_pod(2)))
-    assert found == {"two": Answer(value=3), "one": Answer(value=2)}
+    assert found == {"two": ExpressionResult(value=3), "one": ExpressionResult(value=2)}

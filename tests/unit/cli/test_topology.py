@@ -16,8 +16,8 @@ from podberth.cli.topology_text import show_cluster, show_difference, show_node
 from podberth.facts.cluster import collect
 from podberth.files.loading import read_objects
 from podberth.topology.cluster_difference import difference
+from podberth.topology.node_picture import picture_of
 from podberth.topology.overview import overview
-from podberth.topology.picture import picture_of
 from podberth.topology.shapes import SHAPES, simulate
 from podberth.wellknown import NAMESPACE
 from topology_scenes import HOSTILE, LOST, ZONE, as_list, cluster, hostile

@@ -14,7 +14,7 @@ from podberth.cli.terminal import Terminal
 from podberth.cli.why import show_answer
 from podberth.cluster.why import parse_name
 from podberth.errors import UsageError
-from podberth.why.finding import Answer, Finding
+from podberth.why.diagnosis import Answer, Diagnosis
 from why_pictures import Document, forbidden, node, placed, waiting, why
 
 PAGE = page("docs/why.md")
@@ -75,7 +75,7 @@ def test_what_could_not_be_read_is_the_last_part() -> None:
         subject="Pod default/x",
         among="job train has 2 pods: 1 waiting for a node, 1 placed",
         waits_seconds=0,
-        finding=Finding(cause="x", title="nothing", waits=False),
+        diagnosis=Diagnosis(cause="x", title="nothing", waits=False),
         then=(),
         said=example().said,
         unread=(forbidden("list nodes"),),

@@ -88,7 +88,7 @@ def cluster(asked: Document, *others: Document, **answers: Any) -> dict[str, Doc
 
 def test_an_answer_takes_four_requests_and_those_for_what_the_pod_names() -> None:
     server = Server(cluster(waiting(gpu_pod(16), f"{NO_NODE}1 Insufficient nvidia.com/gpu.")))
-    assert answer(server.read("pod")).finding.cause == "size"
+    assert answer(server.read("pod")).diagnosis.cause == "size"
     living = "status.phase!=Succeeded,status.phase!=Failed"
     assert sorted(server.asked) == [
         "/api/v1/namespaces/default/pods/pod",
@@ -126,7 +126,7 @@ def test_a_kind_is_read_in_the_version_that_serves_it() -> None:
     group = {"spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}}
     path = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups/few"
     server = Server(cluster(waiting(gpu_pod(1, schedulingGroup={"podGroupName": "few"})), **{path: group}))
-    assert answer(server.read("pod")).finding.title == "PodGroup few starts 3 pods together, and has 1"
+    assert answer(server.read("pod")).diagnosis.title == "PodGroup few starts 3 pods together, and has 1"
 
 
 def test_a_workload_is_found_through_its_replica_set() -> None:
@@ -157,7 +157,7 @@ def test_what_is_forbidden_is_said_and_the_pod_itself_is_needed() -> None:
     for path, want in (("/api/v1/nodes", "list nodes"), ("/api/v1/pods", "list pods")):
         found = answer(Server(cluster(asked), frozenset({path})).read("pod"))
         assert [each.want for each in found.unread] == [want]
-        assert found.finding.cause == "scheduler's word"
+        assert found.diagnosis.cause == "scheduler's word"
     with pytest.raises(ClusterError, match="want the right to get pods in default"):
         Server(cluster(asked), frozenset({f"{OWN}/pod"})).read("pod")
 
@@ -179,12 +179,12 @@ def _with_claims(*names: str, **fields: Any) -> Document:
 def test_an_object_of_an_impossible_name_does_not_exist(name: str) -> None:
     asked = waiting(_with_claims(name), f'{NO_NODE}persistentvolumeclaim "{name}" not found.')
     found = answer(Server(cluster(asked)).read("pod"))
-    assert (found.finding.title, found.unread) == (f"PersistentVolumeClaim {name} does not exist", ())
+    assert (found.diagnosis.title, found.unread) == (f"PersistentVolumeClaim {name} does not exist", ())
 
 
 def test_a_scheduler_of_an_impossible_name_is_asked_for_by_no_selector() -> None:
     server = Server(cluster(waiting(pod(schedulerName="a,b"))))
-    assert answer(server.read("pod")).finding.title == "scheduler a,b has not looked at it for 12 min"
+    assert answer(server.read("pod")).diagnosis.title == "scheduler a,b has not looked at it for 12 min"
     assert not any("schedulerName" in each for each in server.asked)
 
 
@@ -195,7 +195,7 @@ def test_a_scheduler_of_an_impossible_name_is_asked_for_by_no_selector() -> None
 def test_an_error_of_one_request_does_not_end_the_answer(path: str, status: int) -> None:
     asked = waiting(gpu_pod(1, labels={"kueue.x-k8s.io/queue-name": "team"}), f"{NO_NODE}1 Insufficient cpu.")
     found = answer(Server(cluster(asked), frozenset({path}), status).read("pod"))
-    assert found.finding.cause == "scheduler's word"
+    assert found.diagnosis.cause == "scheduler's word"
     assert found.unread
 
 
@@ -212,7 +212,7 @@ def test_without_the_api_groups_nothing_of_a_group_is_said_to_be_missing(status:
     claim = {f"{OWN.removesuffix('pods')}persistentvolumeclaims/c": {"spec": {"storageClassName": "fast"}}}
     asked = waiting(_with_claims("c"), f"{NO_NODE}pod has unbound immediate PersistentVolumeClaims.")
     found = answer(Server(cluster(asked, **claim), frozenset({"/apis"}), status).read("pod"))
-    assert found.finding.cause == "scheduler's word"
+    assert found.diagnosis.cause == "scheduler's word"
     assert [each.want for each in found.unread] == ["get storageclasses.storage.k8s.io"]
     assert found.unread[0].why.startswith("get /apis: ")
 
@@ -224,7 +224,7 @@ def test_what_is_beyond_the_limit_is_said_and_the_pods_are_read_all_the_same() -
     asked = _with_claims(*(f"c{n}" for n in range(40)))
     server = Server(cluster(asked, placed(gpu_pod(8, name="h"), "a"), **claims, **volumes))
     found = answer(server.read("pod"))
-    assert found.finding.cause == "busy"
+    assert found.diagnosis.cause == "busy"
     assert [each.want for each in found.unread] == ["get persistentvolumes"]
     assert len(server.asked) == 4 + 64
 
@@ -239,7 +239,7 @@ def test_a_rule_about_other_pods_is_not_next_while_some_pods_are_not_read() -> N
     server = Server({**cluster(asked, there), "/api/v1/nodes": {"items": nodes}})
     found = answer(server.read("pod"))
     assert f"/api/v1/pods{fields}" in server.asked
-    assert (found.finding.cause, found.then) == ("volume", ())
+    assert (found.diagnosis.cause, found.then) == ("volume", ())
 
 
 def test_a_pod_that_is_being_deleted_is_not_the_one_of_its_workload() -> None:

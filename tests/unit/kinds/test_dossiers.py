@@ -1,7 +1,10 @@
-"""The list of dossiers is whole, and no two of them say different things of one kind."""
+"""The list of dossiers is whole, each says where and in which version it was read, and no two contradict each other."""
 
 import ast
+import re
 from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,43 @@ def test_every_module_has_one_dossier_in_the_list(name: str) -> None:
 
 def test_every_dossier_of_the_list_has_a_module_and_a_name_of_its_own() -> None:
     assert len(DOSSIERS) == len(MODULES) == len({each.name for each in DOSSIERS})
+
+
+VERSION = re.compile(r"([0-9a-f]{8}|v\d+\.\d+[\w.-]*)(, .+)?")
+REPOSITORY = re.compile(r"(?<![\w./{},-])[A-Za-z][\w-]*/[A-Za-z][\w.-]*(?= )")
+
+
+def _sources(value: object) -> Iterator[str]:
+    """Yield the source of each fact in a dossier."""
+    if is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            found = getattr(value, field.name)
+            yield from [found] if field.name == "source" else _sources(found)
+    elif isinstance(value, tuple | frozenset):
+        for each in value:
+            yield from _sources(each)
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _sources(each)
+
+
+@pytest.mark.parametrize("dossier", DOSSIERS, ids=lambda each: each.name)
+def test_every_fact_has_a_source_at_a_version(dossier: Dossier) -> None:
+    assert dossier.versions
+    assert [each for each in dossier.versions.values() if not VERSION.fullmatch(each)] == []
+    for source in _sources(dossier):
+        cited = set(REPOSITORY.findall(source))
+        assert cited, source
+        assert cited <= dossier.versions.keys(), source
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_every_repository_that_a_module_names_has_a_version_there(name: str) -> None:
+    module = vars(dossiers)[name]
+    text = " ".join(Path(module.__file__).read_text(encoding="utf-8").split())
+    known = {repository for row in DOSSIERS for repository in row.versions}
+    cited = {each for each in known if re.search(rf"(?<![\w./-]){re.escape(each)}(?![\w/-])", text)}
+    assert cited == module.DOSSIER.versions.keys()
 
 
 def test_no_kind_is_of_two_dossiers() -> None:
@@ -59,13 +99,7 @@ def test_no_key_speaks_for_two_systems() -> None:
 
 # The places outside of kinds where a name of a dossier stands, each with the reason.
 ELSEWHERE = {
-    ("group_checks/levels.py", "kueue.x-k8s.io/podset"): "how Kueue is asked for topology is a check of its own",
-    ("group_checks/levels.py", "ray.io"): "how Kueue counts the pods of Ray's kinds: no fact of Ray's",
-    ("kube/pod_limits.py", "yunikorn.apache.org/task-groups"): "kube is below kinds, and bounds what is parsed",
     ("lint/rules/deprecated_version.py", "scheduling.k8s.io"): "a version of Kubernetes' own API, for PriorityClass",
-    ("why/grouped.py", "kueue.x-k8s.io"): "what Kueue says in its own objects of a pod that waits is read there alone",
-    ("why/held.py", "kueue.x-k8s.io"): "whose a scheduling gate is, for people",
-    ("why/held.py", "grove.io"): "whose a scheduling gate is, for people",
     ("wellknown.py", "batch.kubernetes.io/job-completion-index"): "wellknown is below kinds; several rooms read it",
 }
 
@@ -79,6 +113,11 @@ def _names() -> set[str]:
         found |= {each.kind[0] for each in row.group_rules} | {each.key for each in row.stated_minimums}
         found |= {each.label for each in row.queues} | {each.annotation for each in row.queues} | row.elastic_keys
         found |= set(row.pod_groups.api_groups) if row.pod_groups is not None else set()
+        found |= row.gates | {bound.path[-1] for bound in row.parsed}
+        if row.pod_sets is not None:
+            found |= {row.pod_sets.required, row.pod_sets.slice_required, row.pod_sets.slice_size, row.pod_sets.group}
+        if row.queued is not None:
+            found |= {row.queued.named_by, row.queued.gate, row.queued.resource}
         if row.system is not None:
             found |= row.system.labels | row.system.annotations | row.system.schedulers
         for each in (*row.memberships, *row.groups, *row.last_memberships):

@@ -15,7 +15,6 @@ from podberth.kube.pod_limits import (
     LARGEST,
     MAX_BYTES,
     MAX_NAME_BYTES,
-    TASK_GROUPS,
     excess,
 )
 from podberth.kube.schema import PodSchema, Schema
@@ -101,11 +100,6 @@ def test_annotations_have_the_bound_of_the_api_server() -> None:
     annotations["b"] = ""
     wrong = excess({"metadata": {"annotations": annotations}}, ANNOTATIONS.most + 1)
     assert f"metadata.annotations: got {ANNOTATIONS.most + 1:,} characters, want {ANNOTATIONS.most:,} at most" in wrong
-
-
-def test_what_is_parsed_of_an_annotation_has_a_bound_of_its_own() -> None:
-    annotations = {TASK_GROUPS.path[-1]: "x" * (TASK_GROUPS.most + 1)}
-    assert f"got {TASK_GROUPS.most + 1:,} characters" in excess({"metadata": {"annotations": annotations}})
 
 
 @pytest.mark.parametrize("odd", [None, "text", 5, [[]], {"a": "b"}, [None], {"containers": {"a": {}}}])

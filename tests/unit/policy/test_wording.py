@@ -2,7 +2,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from podberth.errors import did_you_mean
-from podberth.kube.positions import Path
+from podberth.kube.paths import Path
 from podberth.policy.wording import MOST_EXPLAINED, explain, fields_at, shown
 
 

@@ -57,108 +57,108 @@ def test_an_amount_is_shown_in_the_unit_of_its_resource(resource: str, amount: i
 
 def test_the_first_cause_is_the_one_that_the_scheduler_names() -> None:
     found = why(waiting(gpu_pod(16), TAINTED), node("a", spec={"taints": [RED]}))
-    assert (found.finding.cause, [each.cause for each in found.then]) == ("taint", ["size"])
+    assert (found.diagnosis.cause, [each.cause for each in found.then]) == ("taint", ["size"])
 
 
 def test_without_words_for_any_cause_the_answer_is_the_schedulers() -> None:
     message = f"{NO_NODE}1 node(s) didn't satisfy plugin Example."
     found = why(waiting(gpu_pod(16), message), node("a"))
-    assert (found.finding.cause, found.then) == ("scheduler's word", ())
-    assert message in found.finding.evidence[0]
+    assert (found.diagnosis.cause, found.then) == ("scheduler's word", ())
+    assert message in found.diagnosis.evidence[0]
 
 
 def test_a_node_that_fits_now_is_no_cause() -> None:
-    assert why(waiting(gpu_pod(1), SHORT), node("a")).finding.cause == "scheduler's word"
+    assert why(waiting(gpu_pod(1), SHORT), node("a")).diagnosis.cause == "scheduler's word"
 
 
 def test_another_schedulers_words_confirm_nothing() -> None:
     found = why(waiting(gpu_pod(16, schedulerName="other"), "not today"), node("a"), pods=[holder(1, "a")])
-    assert found.finding.cause == "size"
+    assert found.diagnosis.cause == "size"
 
 
 @pytest.mark.parametrize("resource", ["ephemeral-storage", "hugepages-2Mi"])
 def test_a_pod_for_gpus_may_be_too_large_in_another_resource(resource: str) -> None:
     asked = waiting(pod(container(limits={GPU: 1, resource: "9Ti"})), f"{NO_NODE}1 Insufficient {resource}.")
-    assert why(asked, node("a", capacity={resource: "1Gi"})).finding.cause == "size"
+    assert why(asked, node("a", capacity={resource: "1Gi"})).diagnosis.cause == "size"
 
 
 @pytest.mark.parametrize("key", ["kueue.x-k8s.io/queue-name", "kai.scheduler/queue"])
 def test_a_queue_does_not_hold_a_pod_whose_scheduler_names_another_reason(key: str) -> None:
     found = why(waiting(gpu_pod(4, labels={key: "x"}), SHORT), node("a"), pods=[holder(8, "a")])
-    assert (found.finding.cause, found.then) == ("busy", ())
+    assert (found.diagnosis.cause, found.then) == ("busy", ())
     said = f"{NO_NODE}1 queue x has no quota."
-    assert why(waiting(gpu_pod(4, labels={key: "x"}), said), node("a")).finding.cause == "queue"
+    assert why(waiting(gpu_pod(4, labels={key: "x"}), said), node("a")).diagnosis.cause == "queue"
 
 
 def test_a_word_in_the_key_of_a_taint_confirms_nothing() -> None:
     infra = {"key": "nodegroup", "value": "infra", "effect": "NoSchedule"}
     asked = gpu_pod(4, labels={"scheduling.x-k8s.io/pod-group": "g"})
     message = f"{NO_NODE}1 node(s) had untolerated taint {{nodegroup: infra}}."
-    assert why(waiting(asked, message), node("a", spec={"taints": [infra]})).finding.cause == "taint"
+    assert why(waiting(asked, message), node("a", spec={"taints": [infra]})).diagnosis.cause == "taint"
 
 
 def test_the_schedulers_that_call_nodes_unavailable_are_not_contradicted() -> None:
     message = "0/1 nodes are unavailable: 1 node(s) had untolerated taint {team: red}."
     asked = waiting(gpu_pod(16, schedulerName="volcano"), message)
-    assert why(asked, node("a", spec={"taints": [RED]})).finding.cause == "taint"
+    assert why(asked, node("a", spec={"taints": [RED]})).diagnosis.cause == "taint"
 
 
 def test_slices_are_offered_in_place_of_whole_gpus_and_profiles_in_place_of_another() -> None:
     sliced = node("m", gpus=0, capacity={"nvidia.com/mig-1g.10gb": "7"})
-    assert "ask for a slice instead: nvidia.com/mig-1g.10gb" in why(waiting(gpu_pod(1), SHORT), sliced).finding.do
+    assert "ask for a slice instead: nvidia.com/mig-1g.10gb" in why(waiting(gpu_pod(1), SHORT), sliced).diagnosis.do
     message = f"{NO_NODE}1 Insufficient nvidia.com/mig-3g.40gb."
     asked = waiting(gpu_pod(1, resource="nvidia.com/mig-3g.40gb"), message)
-    assert why(asked, sliced).finding.do[0] == "ask for a profile that is there: nvidia.com/mig-1g.10gb"
+    assert why(asked, sliced).diagnosis.do[0] == "ask for a profile that is there: nvidia.com/mig-1g.10gb"
 
 
 def test_a_node_that_offers_none_now_has_a_failed_plugin() -> None:
     broken = node("a", gpus=0, capacity={GPU: "0"})
-    assert "have failed" in why(waiting(gpu_pod(1), SHORT), broken).finding.evidence[-1]
+    assert "have failed" in why(waiting(gpu_pod(1), SHORT), broken).diagnosis.evidence[-1]
 
 
 def test_a_resource_that_a_device_class_serves_is_not_missing() -> None:
     classes = Ref("resource.k8s.io", ("v1", "v1beta2", "v1beta1"), "deviceclasses")
     served = {classes: {"items": [{"spec": {"extendedResourceName": "example.com/gpu"}}]}}
     asked = waiting(gpu_pod(1, resource="example.com/gpu"), f"{NO_NODE}1 cannot allocate all claims.")
-    assert why(asked, node("a"), read=served).finding.cause == "scheduler's word"
+    assert why(asked, node("a"), read=served).diagnosis.cause == "scheduler's word"
 
 
 def test_resources_that_no_node_has_together_are_named_together() -> None:
     both = pod(container(limits={GPU: 1, "example.com/nic": 1}))
     found = why(waiting(both, SHORT), node("a"), node("n", gpus=0, capacity={"example.com/nic": "1"}))
-    assert found.finding.title == "no node offers example.com/nic and nvidia.com/gpu together"
+    assert found.diagnosis.title == "no node offers example.com/nic and nvidia.com/gpu together"
     assert found.then == ()
 
 
 def test_cpu_beside_the_gpus_is_what_is_short() -> None:
     busy = placed(pod(container(requests={"cpu": "190"}), name="cpu"), "a")
     asked = waiting(pod(container(limits={GPU: 1, "cpu": 8})), f"{NO_NODE}1 Insufficient cpu.")
-    assert why(asked, node("a"), pods=[busy]).finding.title == "no node has 8 cpu free: the most is 2 on a"
+    assert why(asked, node("a"), pods=[busy]).diagnosis.title == "no node has 8 cpu free: the most is 2 on a"
 
 
 def test_a_pod_without_devices_is_too_large_for_every_node() -> None:
     asked = waiting(pod(container(requests={"cpu": "999"})), f"{NO_NODE}1 Insufficient cpu.")
-    assert why(asked, node("a")).finding.title == "no node has 999 cpu: the largest has 192"
+    assert why(asked, node("a")).diagnosis.title == "no node has 999 cpu: the largest has 192"
 
 
 def test_pod_slots_are_counted() -> None:
     one = node("a", capacity={"pods": "1"})
     asked = waiting(gpu_pod(1), f"{NO_NODE}1 Too many pods.")
     found = why(asked, one, pods=[placed(pod(name="other"), "a")])
-    assert found.finding.title == "all 1 pods that it could use are held"
+    assert found.diagnosis.title == "all 1 pods that it could use are held"
     empty = why(waiting(pod(), f"{NO_NODE}1 Too many pods."), one, pods=[placed(pod(name="other"), "a")])
-    assert empty.finding.evidence[0].startswith("a: 0 of 1 pods free")
+    assert empty.diagnosis.evidence[0].startswith("a: 0 of 1 pods free")
 
 
 def test_who_holds_the_devices_is_named_with_the_time() -> None:
     found = why(waiting(gpu_pod(4), SHORT), node("a"), pods=[holder(6, "a")])
-    assert "a: 2 of 8 nvidia.com/gpu free; held by default/holder (6, 30 min)" in found.finding.evidence
+    assert "a: 2 of 8 nvidia.com/gpu free; held by default/holder (6, 30 min)" in found.diagnosis.evidence
 
 
 def test_what_is_free_in_parts_is_not_busy() -> None:
     pods = [holder(6, "a", "one"), holder(6, "b", "two")]
-    assert why(waiting(gpu_pod(4), SHORT), node("a"), node("b"), pods=pods).finding.cause == "fragmented"
-    assert why(waiting(gpu_pod(5), SHORT), node("a"), node("b"), pods=pods).finding.cause == "busy"
+    assert why(waiting(gpu_pod(4), SHORT), node("a"), node("b"), pods=pods).diagnosis.cause == "fragmented"
+    assert why(waiting(gpu_pod(5), SHORT), node("a"), node("b"), pods=pods).diagnosis.cause == "busy"
 
 
 @pytest.mark.parametrize(
@@ -171,27 +171,27 @@ def test_what_is_free_in_parts_is_not_busy() -> None:
 )
 def test_it_is_said_whether_preemption_could_help(fields: dict[str, Any], said: str) -> None:
     found = why(waiting(gpu_pod(4, **fields), SHORT), node("a"), pods=[holder(8, "a")])
-    assert said in found.finding.evidence
+    assert said in found.diagnosis.evidence
 
 
 def test_a_pod_that_never_preempts_is_offered_no_priority_class() -> None:
     for policy, offered in (("Never", False), ("PreemptLowerPriority", True)):
         asked = waiting(gpu_pod(4, preemptionPolicy=policy), SHORT)
-        found = why(asked, node("a"), pods=[holder(8, "a")]).finding
+        found = why(asked, node("a"), pods=[holder(8, "a")]).diagnosis
         assert any("PriorityClass" in each for each in found.do) is offered
 
 
 def test_room_on_a_tainted_node_is_named() -> None:
     nodes = node("a"), node("b", spec={"taints": [RED]})
     found = why(waiting(gpu_pod(4), SHORT), *nodes, pods=[holder(8, "a")])
-    assert "enough is free on b, which it cannot use: tainted team=red:NoSchedule" in found.finding.evidence
+    assert "enough is free on b, which it cannot use: tainted team=red:NoSchedule" in found.diagnosis.evidence
 
 
 def test_a_toleration_is_written_out_and_a_state_of_a_node_is_not_tolerated() -> None:
     down = {"key": "node.kubernetes.io/not-ready", "effect": "NoExecute"}
     found = why(waiting(gpu_pod(1), TAINTED), node("a", spec={"taints": [RED]}), node("b", spec={"taints": [down]}))
-    assert found.finding.title == "all 2 nodes that could hold it are tainted (team=red:NoSchedule) or not ready"
-    assert found.finding.do == (
+    assert found.diagnosis.title == "all 2 nodes that could hold it are tainted (team=red:NoSchedule) or not ready"
+    assert found.diagnosis.do == (
         "if it may run there, add to spec.tolerations: {key: team, operator: Equal, value: red, effect: NoSchedule}",
         "see why the node is not ready: kubectl describe node b",
     )
@@ -203,7 +203,7 @@ def test_the_labels_that_nodes_have_stand_beside_those_that_are_wanted() -> None
         waiting(asked, f"{NO_NODE}1 node(s) didn't match Pod's node affinity/selector."),
         node("a", labels={"gpu": "h100"}),
     )
-    assert found.finding.evidence[0] == "gpu=b200: 0 of 1 node that could hold it; they have h100 (1 node)"
+    assert found.diagnosis.evidence[0] == "gpu=b200: 0 of 1 node that could hold it; they have h100 (1 node)"
 
 
 def test_labels_that_a_policy_wrote_into_the_node_selector_are_the_policys() -> None:
@@ -213,8 +213,8 @@ def test_labels_that_a_policy_wrote_into_the_node_selector_are_the_policys() -> 
         why(waiting(gpu_pod(1, nodeSelector={"pool": "moon"}, annotations=known), message), node("a"))
         for known in ({APPLIED_ANNOTATION: record}, {})
     )
-    assert ours.finding.title == "podberth's policy near requires nodes of which none fits"
-    assert users.finding.title == "no node matches nodeSelector pool=moon"
+    assert ours.diagnosis.title == "podberth's policy near requires nodes of which none fits"
+    assert users.diagnosis.title == "no node matches nodeSelector pool=moon"
 
 
 # ---- before and behind the nodes -------------------------------------------------------------------------------------
@@ -248,8 +248,8 @@ def test_a_refusal_is_read_from_the_event_of_the_controller(message: str, title:
     }
     events = {Ref("", ("v1",), "events", "default", fields="reason=FailedCreate"): {"items": [event]}}
     found = why(None, node("a"), kind="job", read=events)
-    assert found.finding.title.startswith(title)
-    assert found.finding.evidence[0] == "Job train cannot create pods; the last try was 60 s ago"
+    assert found.diagnosis.title.startswith(title)
+    assert found.diagnosis.evidence[0] == "Job train cannot create pods; the last try was 60 s ago"
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ def test_a_refusal_is_read_from_the_event_of_the_controller(message: str, title:
 )
 def test_a_workload_without_pods_says_why_it_has_none(controller: Document, title: str) -> None:
     own = {**controller, "metadata": {"name": "train"}}
-    assert why(None, node("a"), kind="job", controllers=(own,)).finding.title == title
+    assert why(None, node("a"), kind="job", controllers=(own,)).diagnosis.title == title
 
 
 def test_kueues_own_words_are_the_cause_of_a_suspended_job() -> None:
@@ -280,8 +280,8 @@ def test_kueues_own_words_are_the_cause_of_a_suspended_job() -> None:
     ref = Ref("kueue.x-k8s.io", ("v1beta2", "v1beta1"), "workloads", "default")
     suspended = {**own, "spec": {"suspend": True}}
     found = why(None, node("a"), kind="job", controllers=(suspended,), read={ref: {"items": [workload]}})
-    assert found.finding.title == "Kueue has not admitted it to queue team: insufficient quota"
-    assert found.finding.evidence == ("Workload job-train: QuotaReserved is False, Pending",)
+    assert found.diagnosis.title == "Kueue has not admitted it to queue team: insufficient quota"
+    assert found.diagnosis.evidence == ("Workload job-train: QuotaReserved is False, Pending",)
 
 
 def test_a_refusal_before_the_newest_pod_is_over() -> None:
@@ -293,7 +293,7 @@ def test_a_refusal_before_the_newest_pod_is_over() -> None:
     events = {Ref("", ("v1",), "events", "default", fields="reason=FailedCreate"): {"items": [event]}}
     own = holder(1, "a")
     found = why(own, node("a"), pods=[own], kind="job", siblings=(own,), read=events)
-    assert found.finding.cause == "running"
+    assert found.diagnosis.cause == "running"
 
 
 @pytest.mark.parametrize(
@@ -303,16 +303,16 @@ def test_a_refusal_before_the_newest_pod_is_over() -> None:
 def test_a_placed_pod_is_not_pending(waits: str, cause: str) -> None:
     status = {"name": "main", "image": "i", "restartCount": 2, "state": {"waiting": {"reason": waits, "message": "m"}}}
     found = why(placed(gpu_pod(1), "a", phase="Pending", containerStatuses=[status]), node("a"))
-    assert (found.finding.cause, found.finding.waits) == (cause, False)
+    assert (found.diagnosis.cause, found.diagnosis.waits) == (cause, False)
 
 
 def test_a_running_init_container_is_named_and_a_sidecar_is_not() -> None:
     state = {"running": {"startedAt": "2026-01-31T11:50:00Z"}}
     status = {"phase": "Pending", "initContainerStatuses": [{"name": "early", "state": state}]}
     early = placed(gpu_pod(1, init=[container("early")]), "a", **status)
-    assert why(early, node("a")).finding.title == "init container early still runs, since 10 min"
+    assert why(early, node("a")).diagnosis.title == "init container early still runs, since 10 min"
     beside = placed(gpu_pod(1, init=[sidecar("early")]), "a", **status)
-    assert why(beside, node("a")).finding.cause == "starting"
+    assert why(beside, node("a")).diagnosis.cause == "starting"
 
 
 def test_what_the_kubelet_cannot_start_is_said_by_its_event() -> None:
@@ -320,7 +320,7 @@ def test_what_the_kubelet_cannot_start_is_said_by_its_event() -> None:
     events = Ref("", ("v1",), "events", "default", fields="involvedObject.kind=Pod,involvedObject.name=pod")
     warning = {"type": "Warning", "reason": "FailedMount", "message": "no such secret", "lastTimestamp": "2026"}
     found = why(own, node("a"), read={events: {"items": [warning]}})
-    assert found.finding.title == "it is placed on node a, which cannot start it: FailedMount"
+    assert found.diagnosis.title == "it is placed on node a, which cannot start it: FailedMount"
 
 
 @pytest.mark.parametrize(
@@ -331,15 +331,15 @@ def test_what_the_kubelet_cannot_start_is_said_by_its_event() -> None:
     ],
 )
 def test_a_pod_that_is_over_does_not_wait(change: Document, cause: str) -> None:
-    assert why({**waiting(gpu_pod(1), SHORT), **change}, node("a")).finding.cause == cause
+    assert why({**waiting(gpu_pod(1), SHORT), **change}, node("a")).diagnosis.cause == cause
 
 
 def test_a_pod_without_a_condition_is_new_before_its_scheduler_is_blamed() -> None:
     young = waiting(gpu_pod(1))
     young["metadata"]["creationTimestamp"] = NOW.isoformat()
     others = [holder(1, "a")]
-    assert why(young, node("a"), pods=others).finding.cause == "new"
-    assert why(waiting(gpu_pod(1)), node("a"), pods=others).finding.title.startswith(
+    assert why(young, node("a"), pods=others).diagnosis.cause == "new"
+    assert why(waiting(gpu_pod(1)), node("a"), pods=others).diagnosis.title.startswith(
         "scheduler default-scheduler has not"
     )
 
@@ -347,14 +347,14 @@ def test_a_pod_without_a_condition_is_new_before_its_scheduler_is_blamed() -> No
 def test_a_scheduler_that_no_pod_shows_is_blamed_only_after_a_while() -> None:
     young, old = waiting(gpu_pod(1, schedulerName="other")), waiting(gpu_pod(1, schedulerName="other"))
     young["metadata"]["creationTimestamp"] = NOW.isoformat()
-    assert why(young, node("a")).finding.cause == "new"
-    assert why(old, node("a")).finding.title == "no scheduler named other is seen in this cluster"
+    assert why(young, node("a")).diagnosis.cause == "new"
+    assert why(old, node("a")).diagnosis.title == "no scheduler named other is seen in this cluster"
 
 
 def test_it_is_said_that_a_scheduler_looked_at_other_pods_only_if_one_shows_it() -> None:
     bare, beside = (why(waiting(gpu_pod(1)), node("a"), pods=each) for each in ([], [holder(1, "a")]))
-    assert bare.finding.evidence == ("the pod has no condition PodScheduled",)
-    assert beside.finding.evidence[0].endswith("though that scheduler has looked at other pods")
+    assert bare.diagnosis.evidence == ("the pod has no condition PodScheduled",)
+    assert beside.diagnosis.evidence[0].endswith("though that scheduler has looked at other pods")
 
 
 def test_the_devices_of_an_allocated_claim_keep_a_pod_on_their_node() -> None:
@@ -364,7 +364,7 @@ def test_the_devices_of_an_allocated_claim_keep_a_pod_on_their_node() -> None:
     asked = gpu_pod(1, resourceClaims=[{"name": "x", "resourceClaimName": "mine"}])
     message = f"{NO_NODE}1 resourceclaim not available on the node."
     found = why(waiting(asked, message), node("a"), read={ref: claim})
-    assert found.finding.cause == "claim elsewhere"
+    assert found.diagnosis.cause == "claim elsewhere"
 
 
 def test_a_host_port_that_is_taken_keeps_a_pod_off() -> None:
@@ -374,7 +374,7 @@ def test_a_host_port_that_is_taken_keeps_a_pod_off() -> None:
         node("a"),
         pods=[placed(pod(port, name="other"), "a")],
     )
-    assert found.finding.title == "its host port 80 leaves none of 1 node with room"
+    assert found.diagnosis.title == "its host port 80 leaves none of 1 node with room"
 
 
 def test_the_pods_of_others_may_want_to_be_alone() -> None:
@@ -383,7 +383,7 @@ def test_the_pods_of_others_may_want_to_be_alone() -> None:
     message = f"{NO_NODE}1 node(s) didn't satisfy existing pods anti-affinity rules."
     others = [placed(pod(name="alone", affinity=alone), "a")]
     found = why(waiting(pod(labels={"app": "me"}), message), node("a"), pods=others)
-    assert found.finding.title == "anti-affinity of default/alone keeps it off the nodes that have room"
+    assert found.diagnosis.title == "anti-affinity of default/alone keeps it off the nodes that have room"
 
 
 def test_a_spread_that_a_node_still_meets_is_no_cause() -> None:
@@ -397,13 +397,13 @@ def test_a_spread_that_a_node_still_meets_is_no_cause() -> None:
     nodes = node("a", labels={"zone": "a"}), node("b", labels={"zone": "b"}, spec={"taints": [RED]})
     message = f"{NO_NODE}1 node(s) didn't match pod topology spread constraints, 1 node(s) had untolerated taint(s)."
     there = [placed(pod(name="one", labels={"app": "s"}), "a")]
-    assert why(waiting(own, message), *nodes).finding.cause == "scheduler's word"
-    assert why(waiting(own, message), *nodes, pods=there).finding.cause == "neighbours"
+    assert why(waiting(own, message), *nodes).diagnosis.cause == "scheduler's word"
+    assert why(waiting(own, message), *nodes, pods=there).diagnosis.cause == "neighbours"
 
 
 def test_a_cluster_without_nodes_is_the_cause() -> None:
     message = "no nodes available to schedule pods"
-    assert why(waiting(gpu_pod(1), message)).finding.title == "the cluster has no node"
+    assert why(waiting(gpu_pod(1), message)).diagnosis.title == "the cluster has no node"
 
 
 def test_what_may_not_be_read_is_said_and_nothing_is_invented() -> None:

@@ -16,7 +16,7 @@ def test_a_node_that_says_nothing_yet_has_no_room_for_a_group() -> None:
     members.append(placed(pod(name="other"), "a"))
     nodes = node("a", capacity={"pods": "1"}), bare
     found = why(asked, *nodes, pods=members, read={GROUP: {"spec": {"minMember": 3}}})
-    assert found.finding.cause == "busy"
+    assert found.diagnosis.cause == "busy"
 
 
 def _queued(name: str, uid: str, owner: str = "") -> Document:
@@ -46,7 +46,7 @@ def test_the_newest_workload_that_has_not_ended_is_the_one_of_a_cron_job() -> No
     ]
     for items in (found, found[::-1]):
         answered = why(None, node("a"), kind="cronjob", controllers=(cron, *jobs), read={WORKLOADS: {"items": items}})
-        assert answered.finding.evidence == ("Workload job-u2: QuotaReserved is False",)
+        assert answered.diagnosis.evidence == ("Workload job-u2: QuotaReserved is False",)
 
 
 def test_the_workload_of_another_job_of_the_same_owner_is_not_the_pods() -> None:
@@ -55,4 +55,4 @@ def test_the_workload_of_another_job_of_the_same_owner_is_not_the_pods() -> None
     items = [_workload("u2", 20, "QuotaReserved", status="False"), _workload("u1", 10, "QuotaReserved", "Admitted")]
     read = {WORKLOADS: {"items": items}}
     found = why(own, node("a"), kind="cronjob", controllers=jobs, siblings=(own,), read=read)
-    assert "Kueue has not admitted" not in found.finding.title
+    assert "Kueue has not admitted" not in found.diagnosis.title

@@ -33,7 +33,7 @@ def test_a_second_spread_over_the_same_key_does_not_hide_the_first(order: list[s
     nodes = node("a", labels={"zone": "a"}), node("b", labels={"zone": "b"}, spec={"unschedulable": True})
     message = f"{NO_NODE}1 node(s) didn't match pod topology spread constraints, 1 node(s) were unschedulable."
     there = [placed(pod(name="one", labels={"app": "s"}), "a")]
-    assert why(waiting(asked, message), *nodes, pods=there).finding.cause == "neighbours"
+    assert why(waiting(asked, message), *nodes, pods=there).diagnosis.cause == "neighbours"
 
 
 def test_a_second_anti_affinity_of_the_same_words_does_not_hide_the_first() -> None:
@@ -42,7 +42,7 @@ def test_a_second_anti_affinity_of_the_same_words_does_not_hide_the_first() -> N
     asked = pod(affinity={"podAntiAffinity": {key: terms}})
     message = f"{NO_NODE}1 node(s) didn't match pod anti-affinity rules."
     there = [placed(pod(name="other", labels={"app": "x"}), "a")]
-    assert why(waiting(asked, message), node("a", labels={HOST: "a"}), pods=there).finding.cause == "neighbours"
+    assert why(waiting(asked, message), node("a", labels={HOST: "a"}), pods=there).diagnosis.cause == "neighbours"
 
 
 def test_pods_of_one_name_in_two_namespaces_each_keep_their_node() -> None:
@@ -53,7 +53,7 @@ def test_pods_of_one_name_in_two_namespaces_each_keep_their_node() -> None:
         each["metadata"]["namespace"] = f"ns-{each['spec']['nodeName']}"
     nodes = [node(each, labels={HOST: each}) for each in "ab"]
     message = "0/2 nodes are available: 2 node(s) didn't satisfy existing pods anti-affinity rules."
-    found = why(waiting(pod(labels={"app": "me"}), message), *nodes, pods=pods).finding
+    found = why(waiting(pod(labels={"app": "me"}), message), *nodes, pods=pods).diagnosis
     assert found.evidence[0] == "anti-affinity of ns-a/lone: against a"
 
 
@@ -66,7 +66,7 @@ def test_a_host_port_is_taken_on_its_address_alone(address: str, cause: str) -> 
 
     message = f"{NO_NODE}1 node(s) didn't have free ports for the requested pod ports."
     there = [placed(pod(on(address), name="other"), "a")]
-    assert why(waiting(pod(on("10.0.0.1")), message), node("a"), pods=there).finding.cause == cause
+    assert why(waiting(pod(on("10.0.0.1")), message), node("a"), pods=there).diagnosis.cause == cause
 
 
 def test_the_work_grows_with_the_pods_and_not_with_their_square(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,6 +86,6 @@ def test_the_work_grows_with_the_pods_and_not_with_their_square(monkeypatch: pyt
     nodes = [node(f"n{each}", labels={HOST: f"n{each}"}) for each in range(number)]
     message = f"0/{number} nodes are available: {number} node(s) didn't match pod anti-affinity rules."
     found = why(waiting(pod(labels={"app": "s"}, affinity=apart("s")), message), *nodes, pods=list(every()))
-    assert found.finding.title.startswith("its pod anti-affinity to pods")
+    assert found.diagnosis.title.startswith("its pod anti-affinity to pods")
     # Some times for each pod and each node, for the pictures and the answer; the square would be 40,000.
     assert looked <= 60 * number

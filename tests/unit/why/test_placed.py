@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from builders import container, gpu_pod
-from podberth.why.finding import Finding
+from podberth.why.diagnosis import Diagnosis
 from podberth.why.picture import Ref
 from why_pictures import Document, node, placed, why
 
@@ -18,10 +18,10 @@ def at(event: Document, minute: int, field: str = "lastTimestamp", **more: Any) 
     return {**event, field: f"2026-01-31T11:{minute:02}:00{'.123456Z' if field == 'eventTime' else 'Z'}", **more}
 
 
-def first(*events: Document) -> Finding:
+def first(*events: Document) -> Diagnosis:
     own = placed(gpu_pod(1), "a", phase="Pending")
     own["metadata"]["uid"] = "new"
-    return why(own, node("a"), read={EVENTS: {"items": list(events)}}).finding
+    return why(own, node("a"), read={EVENTS: {"items": list(events)}}).diagnosis
 
 
 @pytest.mark.parametrize(
@@ -54,5 +54,5 @@ def test_an_init_container_that_has_failed_is_a_crash_before_the_kubelet_waits()
     state = {"terminated": {"exitCode": 1, "reason": "Error"}}
     status = {"name": "early", "state": state, "restartCount": 3}
     own = placed(gpu_pod(1, init=[container("early")]), "a", phase="Pending", initContainerStatuses=[status])
-    found = why(own, node("a")).finding
+    found = why(own, node("a")).diagnosis
     assert (found.cause, found.evidence[0]) == ("crash", "the last time it ended with code 1 Error")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from builders import gpu_pod
-from podberth.why.finding import Finding
+from podberth.why.diagnosis import Diagnosis
 from podberth.why.picture import Ref
 from why_pictures import Document, node, placed, why
 
@@ -20,11 +20,11 @@ def refusal(message: str = "x", kind: str = "ReplicaSet", **about: Any) -> Docum
     }
 
 
-def first(event: Document, controller: Document) -> Finding:
+def first(event: Document, controller: Document) -> Diagnosis:
     run = placed(gpu_pod(1), "a")
     own = {**controller, "metadata": {"name": "train", "uid": "new"}}
     read = {EVENTS: {"items": [event]}}
-    return why(run, node("a"), kind="workload", controllers=(own,), siblings=(run,), read=read).finding
+    return why(run, node("a"), kind="workload", controllers=(own,), siblings=(run,), read=read).diagnosis
 
 
 @pytest.mark.parametrize(
@@ -77,10 +77,10 @@ def test_the_newest_job_that_has_not_ended_counts_for_its_cron_job() -> None:
         }
         for hour in (10, 11)
     ]
-    found = why(None, node("a"), kind="cronjob", controllers=(cron, *jobs)).finding
+    found = why(None, node("a"), kind="cronjob", controllers=(cron, *jobs)).diagnosis
     assert found.title == "Job train-11 is suspended, so it makes no pods"
-    assert why(None, node("a"), kind="cronjob", controllers=(cron, jobs[0])).finding.cause == "ended"
+    assert why(None, node("a"), kind="cronjob", controllers=(cron, jobs[0])).diagnosis.cause == "ended"
     held = {**cron, "spec": {"suspend": True}}
-    assert why(None, node("a"), kind="cronjob", controllers=(held, jobs[0])).finding.title.startswith(
+    assert why(None, node("a"), kind="cronjob", controllers=(held, jobs[0])).diagnosis.title.startswith(
         "CronJob train is"
     )

@@ -27,6 +27,6 @@ CLAIM = Ref("", ("v1",), "persistentvolumeclaims", "default", "c")
 def test_a_claim_that_is_not_bound_says_why(spec: dict[str, Any], phase: str, why_not: str) -> None:
     asked = pod(volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}])
     message = f"{NO_NODE}pod has unbound immediate PersistentVolumeClaims."
-    found = why(waiting(asked, message), node("a"), read={CLAIM: {"spec": spec, "status": {"phase": phase}}}).finding
+    found = why(waiting(asked, message), node("a"), read={CLAIM: {"spec": spec, "status": {"phase": phase}}}).diagnosis
     assert found.title == f"PersistentVolumeClaim c is not bound: {why_not}"
     assert found.evidence == (f"its phase is {phase}",)

@@ -32,6 +32,11 @@ def test_kais_memory_counts_under_kais_scheduler_only() -> None:
     [
         ("nvidia.com/gpumem", "hami"),
         ("metax-tech.com/vmemory", "hami"),
+        ("iluvatar.ai/vcuda-memory", "hami"),
+        ("iluvatar.ai/BI-V150.vMem", "hami"),
+        ("huawei.com/Ascend910B4-1-core", "hami"),
+        ("enflame.com/gcu-memory", "hami"),
+        ("kunlunxin.com/vxpu", "hami"),
         ("aliyun.com/gpu-mem", "aliyun"),
         ("volcano.sh/vgpu-number", "volcano-vgpu"),
         ("koordinator.sh/gpu-core", "koordinator"),

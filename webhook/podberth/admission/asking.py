@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from ..cel.engine import Activation
 from ..errors import EvaluationError
-from ..kube.patch import Path
+from ..kube.paths import Path
 from ..policy.compile import CompiledPolicy
 from ..policy.evaluate import Asked, Evaluation, Failure, Params, Watch
 from .fingerprint import fact_of, fingerprint

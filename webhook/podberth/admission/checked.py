@@ -6,14 +6,18 @@ size.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from ..errors import ReviewError
+from ..kinds.dossiers import DOSSIERS
 from ..kube.pod_limits import ANNOTATION_ENTRIES, MAX_BYTES, beyond, excess
 from ..kube.shape import shape_problems
+from ..kube.unchecked import at, text
 from ..wellknown import APPLIED_ANNOTATION
 from .review import AdmissionRequest
 
+PARSED: Final = tuple(each for row in DOSSIERS for each in row.parsed)
+"""The limits of the annotations that dossiers parse."""
 _MOST_SHOWN = 5
 # Policies write some kilobytes; so only a pod that is this close to the limit is measured again.
 _ROOM_FOR_POLICIES = 65_536
@@ -52,11 +56,21 @@ def checked(request: AdmissionRequest) -> CheckedReview:
 
 def excess_of(request: AdmissionRequest) -> str:
     """Return the message about a bound that the review's object or old object exceeds; empty if neither exceeds one."""
-    found = excess(request.object, request.size_bytes)
+    found = _excess(request.object, request.size_bytes)
     if found or request.old_object is None:
         return found
-    old = excess(request.old_object, request.size_bytes)
+    old = _excess(request.old_object, request.size_bytes)
     return f"oldObject: {old}" if old else ""
+
+
+def _excess(pod: object, at_most_bytes: int | None) -> str:
+    """Return the message about a bound that a pod exceeds (``pod_limits.excess``, and ``PARSED``)."""
+    found = excess(pod, at_most_bytes)
+    annotations = at(pod, "metadata", "annotations")
+    if found or not isinstance(annotations, dict):
+        return found
+    long = (each for each in PARSED if at_most_bytes is None or at_most_bytes > each.most)
+    return next(filter(None, (beyond(each, len(text(annotations.get(each.path[-1])))) for each in long)), "")
 
 
 def excess_after_writes(pod: Mapping[str, Any], request: AdmissionRequest) -> str:
@@ -66,7 +80,7 @@ def excess_after_writes(pod: Mapping[str, Any], request: AdmissionRequest) -> st
     every policy would fail at its next review.
     """
     near = request.size_bytes is not None and request.size_bytes > MAX_BYTES - _ROOM_FOR_POLICIES
-    found = excess(pod, None if near else 0)
+    found = _excess(pod, None if near else 0)
     annotations = (pod.get("metadata") or {}).get("annotations") or {}
     recorded = len(annotations) + (APPLIED_ANNOTATION not in annotations)
     return found or beyond(ANNOTATION_ENTRIES, recorded)

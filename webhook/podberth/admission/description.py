@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from ..cel.functions import ReviewContext
 from ..devices.resources import DEVICE_CLASS_PREFIX
-from ..kube.patch import Path
-from ..kube.paths import ELEMENT
+from ..kube.paths import ELEMENT, Path
 from ..kube.pod import spec
 from ..kube.selector import label_selector_matches
 from ..mutation.concerns.scheduler_name import DEFAULT_SCHEDULER

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from ..cel.engine import Activation
-from ..cel.trace import Answer, Traced, Tracer
+from ..cel.trace import ExpressionResult, Traced, Tracer
 from ..errors import EvaluationError
 from ..kube.patch import Patch, apply
 from ..kube.positions import render_path
@@ -34,7 +34,7 @@ class Evaluated:
 
     path: str
     """The path of the expression in the policy, such as ``spec.matchConditions[0].expression``."""
-    answer: Answer
+    answer: ExpressionResult
     tree: Traced | None
     """The parts of the expression with their values; None if the expression is a literal."""
 
@@ -196,7 +196,7 @@ class _Notes:
         note.expressions.append(
             Evaluated(
                 path=render_path(path),
-                answer=Answer(value=None if error else answer, error=error),
+                answer=ExpressionResult(value=None if error else answer, error=error),
                 tree=tracer.trace(source, activation),
             )
         )

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from ..kinds.dossiers import DOSSIERS
-from ..kube.patch import Draft, Path
+from ..kube.patch import Draft
+from ..kube.paths import Path
 from ..kube.shape import RESOURCED_LISTS
 from ..mutation.membership import GangFacts
 from ..mutation.pipeline import CONCERNS

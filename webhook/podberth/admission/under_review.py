@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..cel.engine import Activation
 from ..kinds.systems import NATIVE_GROUP
-from ..kube.patch import Path
+from ..kube.paths import Path
 from ..kube.pod import repeated_names
 from ..kube.pod_limits import DEVICES, GPUS, beyond
 from ..kube.pruned import Tree, pruned

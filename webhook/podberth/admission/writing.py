@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..errors import EvaluationError
-from ..kube.patch import Draft, Patch, Path
+from ..kube.patch import Draft, Patch
+from ..kube.paths import Path
 from ..mutation import pipeline, record
 from ..mutation.change import Change, Proposal, Record, Skipped
 from ..mutation.concern import Surroundings

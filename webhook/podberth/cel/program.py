@@ -7,6 +7,7 @@ time, this module rewrites expressions from the first form to the second. Nothin
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from ..kube.paths import FieldPath
 from . import ast, patch_types
 from .ast import Node
 from .bodies import bind_at_once
@@ -18,7 +19,6 @@ from .functions import CARRIED, FUNCTIONS
 from .libraries import LIBRARIES, Overload
 from .libraries.lists import BOUNDED
 from .libraries.native import NATIVE
-from .reads import Path
 from .reads import reads as reads_of
 from .types import NODES, OPTIONAL, CelType
 from .typing import UNESCAPED, VARIABLES
@@ -43,7 +43,7 @@ class Lowered:
     variables: Mapping[str, "Lowered"]
     """Those available variables that are expressions; the values of others are bound at run time."""
     type: CelType
-    reads: frozenset[Path]
+    reads: frozenset[FieldPath]
     functions: frozenset[str]
     may_hold_optional: bool
     """Whether the expression's value may be or contain an optional."""
@@ -243,7 +243,7 @@ def _lower_select(checked: Node, node: Node) -> None:
     node.call_expr.args.add().CopyFrom(asked)
 
 
-def _lower_call(checked: Node, node: Node, reads: set[Path], apply: Apply) -> str:
+def _lower_call(checked: Node, node: Node, reads: set[FieldPath], apply: Apply) -> str:
     """Replace a call of a podberth function by its implementation; return a problem, or an empty text."""
     call = node.call_expr
     operands = list(ast.children(node))

@@ -1,15 +1,11 @@
 """Finds the paths of fields that an expression reads, without evaluating it."""
 
 from collections.abc import Mapping
-from typing import TypeAlias
 
-from ..kube.paths import ELEMENT
+from ..kube.paths import ELEMENT, FieldPath
 from . import ast
 from .types import OPTIONAL
 from .typing import UNESCAPED
-
-Path: TypeAlias = tuple[str, ...]
-"""A variable and the fields below it, such as ("object", "spec", "nodeName"); ELEMENT stands for each list item."""
 
 _ONLY_NAMED = frozenset({("nodes", "gpu"), ("narrowestLevel", "gang"), ("narrowestSafeLevel", "gang")})
 """The functions whose argument is not read as a value, with that argument; ``functions`` has the paths that they
@@ -18,7 +14,7 @@ _INDEX = frozenset({"_[_]", "_[?_]", "_?._"})
 """The operators whose constant string argument is a field name: a['x'], a[?'x'] and a.?x."""
 
 
-def reads(checked: ast.Node) -> frozenset[Path]:
+def reads(checked: ast.Node) -> frozenset[FieldPath]:
     """Return the paths that an expression reads.
 
     A path includes everything below it. It ends at a key that is not constant, or at a value that the expression makes.
@@ -33,7 +29,7 @@ def reads(checked: ast.Node) -> frozenset[Path]:
     ``topology.nodes(gpu)`` and ``topology.narrowestLevel(gang)`` read only ``topology``: the review, not the argument,
     has the values.
     """
-    found: set[Path] = set()
+    found: set[FieldPath] = set()
     _Reader(checked, found).visit(checked.expr, {})
     return frozenset(found)
 
@@ -44,17 +40,17 @@ _POD = "object"
 class _Reader:
     """Collects the paths of one tree. A scope maps a loop's variables to their paths; None if a value was made."""
 
-    def __init__(self, checked: ast.Node, found: set[Path]) -> None:
+    def __init__(self, checked: ast.Node, found: set[FieldPath]) -> None:
         self._checked = checked
         self._found = found
 
-    def visit(self, node: ast.Node, scope: Mapping[str, Path | None]) -> None:
+    def visit(self, node: ast.Node, scope: Mapping[str, FieldPath | None]) -> None:
         """Add the paths that an expression reads; ``scope`` has the variables of the loops around it."""
         path = self._resolve(node, scope)[0]
         if path:
             self._found.add(path)
 
-    def _resolve(self, node: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
+    def _resolve(self, node: ast.Node, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath | None, bool]:
         """Return the path of an expression's value, and whether a field may be added to it.
 
         All other paths that the expression reads are recorded. If the expression makes a value, its path is None.
@@ -73,14 +69,14 @@ class _Reader:
                     self.visit(child, scope)
         return None, False
 
-    def _select(self, select: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
+    def _select(self, select: ast.Node, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath | None, bool]:
         path, is_open = self._resolve(select.operand, scope)
         field = self._field(select.operand, select.field)
         # has() tests for presence; podberth's facts are always present.
         asked = ("",) if select.test_only and path and path[0] == _POD else ()
         return ((*path, field, *asked) if is_open and path else path), is_open
 
-    def _call(self, call: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
+    def _call(self, call: ast.Node, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath | None, bool]:
         operands = [*([call.target] if call.HasField("target") else []), *call.args]
         # dyn only turns the checker off; orValue stands for its receiver, or for a constant.
         if call.function == "dyn" or (call.function == "orValue" and _is_constant(operands[1])):
@@ -105,7 +101,7 @@ class _Reader:
         self._found.add((*path, ELEMENT, ""))
         return (*path, ELEMENT), True
 
-    def _count(self, node: ast.Node, scope: Mapping[str, Path | None]) -> None:
+    def _count(self, node: ast.Node, scope: Mapping[str, FieldPath | None]) -> None:
         """Record the read of ``size()``: of a list the number of elements, of any other value the whole value."""
         path, is_open = self._resolve(node, scope)
         if path:
@@ -120,7 +116,7 @@ class _Reader:
         holder = kind.parameters[0] if kind.name == OPTIONAL and kind.parameters else kind
         return UNESCAPED.get(name, name) if holder.is_message else name
 
-    def _loop(self, loop: ast.Node, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
+    def _loop(self, loop: ast.Node, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath | None, bool]:
         """Record the reads of a loop; return the path of its value, and whether a field may be added to the path.
 
         The path of a ``filter`` is that of the filtered list. Any other loop makes a value, and its path is None.
@@ -148,7 +144,7 @@ class _Reader:
         return None, False
 
 
-def _named(name: str, scope: Mapping[str, Path | None]) -> tuple[Path | None, bool]:
+def _named(name: str, scope: Mapping[str, FieldPath | None]) -> tuple[FieldPath | None, bool]:
     """Return the path of a variable's value, and whether a field may be added to the path; None for a made value."""
     if name.startswith("."):  # absolute: never a loop's variable
         return tuple(name[1:].split(".")), True

@@ -17,7 +17,7 @@ MAX_ELEMENTS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class ExpressionResult:
     """The result of an expression: a value as plain Python, or an error."""
 
     value: Any = None
@@ -31,7 +31,7 @@ class Element:
     """One element of a loop, with the result of the loop's body for it."""
 
     element: Any
-    answer: Answer
+    answer: ExpressionResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Traced:
     """
 
     text: str
-    answer: Answer = Answer()
+    answer: ExpressionResult = ExpressionResult()
     asked: bool = True
     variable: str = ""
     """The name of the policy's variable, if the part is one; else empty."""
@@ -70,9 +70,9 @@ class Tracer:
         part = self._parts[source]
         return None if part is None else self._trace(part, activation)
 
-    def reached(self, source: str, activation: Activation) -> dict[str, Answer]:
+    def reached(self, source: str, activation: Activation) -> dict[str, ExpressionResult]:
         """Return, by name, the results of the variables that an expression's evaluation needed, even indirectly."""
-        found: dict[str, Answer] = {}
+        found: dict[str, ExpressionResult] = {}
         waiting = [source]
         while waiting:
             tree = self.trace(waiting.pop(), activation)
@@ -82,7 +82,7 @@ class Tracer:
                     waiting.append(self._variables[part.variable].source)
         return found
 
-    def answer(self, source: str, activation: Activation) -> Answer | None:
+    def answer(self, source: str, activation: Activation) -> ExpressionResult | None:
         """Return the result of evaluating a part's source text alone; None if it cannot be compiled alone.
 
         The result of an expression that is a set of nodes is ``{"nodes": COUNT}``.
@@ -95,10 +95,10 @@ class Tracer:
         try:
             value = expression.evaluate(activation)
         except EvaluationError as error:
-            return Answer(error=str(error))
+            return ExpressionResult(error=str(error))
         if expression.type == NODES:
-            return Answer(value={"nodes": activation.review.nodes(value).count})
-        return Answer(value=value)
+            return ExpressionResult(value={"nodes": activation.review.nodes(value).count})
+        return ExpressionResult(value=value)
 
     def _compile(self, source: str) -> Expression | None:
         try:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from ..kube.patch import Path
+from ..kube.paths import Path
 from ..workload.projection import place_of
 from ..workload.templates import Template
 from .numbers import advice, is_placeholder, refused

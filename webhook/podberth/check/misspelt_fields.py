@@ -11,8 +11,7 @@ from typing import Any, Final
 from ..kinds import forms
 from ..kinds.dossier import POD_SPEC_ASKS, TEMPLATE_ASKS, Fields
 from ..kinds.places import TEMPLATE, TemplatePlace
-from ..kube.patch import Path
-from ..kube.paths import ELEMENT
+from ..kube.paths import ELEMENT, Path
 from ..kube.schema import WORKLOADS, workload_definitions
 from ..workload.kinds import row_for
 from ..workload.owners import LOOKED_UP

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from ..admission.outcome import Written
 from ..kube.carry import NotCarriedError, carry
-from ..kube.patch import Path, operations
+from ..kube.patch import operations
+from ..kube.paths import Path
 from ..native.cases import NativeDecision
 from ..native.mutating import Mutated
 from ..workload.templates import Template
@@ -20,7 +21,7 @@ from .result import DocumentChange, Finding, Verdict
 from .sources import Source
 
 
-class Said(NamedTuple):
+class NativeFindings(NamedTuple):
     """What they say about an object, as findings."""
 
     denials: tuple[Finding, ...] = ()
@@ -36,7 +37,7 @@ class OnObject:
     content: dict[str, Any]
     """The document as they leave it."""
     changes: tuple[DocumentChange, ...]
-    said: Said
+    said: NativeFindings
 
     @property
     def verdict(self) -> Verdict:
@@ -55,7 +56,7 @@ class OnPod:
     mutated: Mutated | None
 
     @property
-    def said(self) -> Said:
+    def said(self) -> NativeFindings:
         """Their findings, at the template."""
         return _said(self.source, self.path, self.mutated.decisions if self.mutated else ())
 
@@ -111,12 +112,14 @@ def on_pod(natives: Natives | None, source: Source, template: Template) -> OnPod
     return OnPod(natives, source, template.path, mutated)
 
 
-def _said(source: Source, path: Path, decisions: Sequence[NativeDecision]) -> Said:
+def _said(source: Source, path: Path, decisions: Sequence[NativeDecision]) -> NativeFindings:
     found = [finding(source, path, each.text, each) for each in decisions]
-    return Said(*(tuple(each for each in found if each.action == action) for action in ("deny", "unjudged", "note")))
+    return NativeFindings(
+        *(tuple(each for each in found if each.action == action) for action in ("deny", "unjudged", "note"))
+    )
 
 
-def _over(said: Said) -> Verdict | None:
+def _over(said: NativeFindings) -> Verdict | None:
     if said.errors:
         return "error"
     return "denied" if said.denials else None

@@ -13,7 +13,7 @@ from ..cel.engine import Environment, ReviewContext
 from ..cel.typing import NATIVE_VARIABLES
 from ..errors import Problem
 from ..kube.documents import PositionedDocument
-from ..kube.positions import Path
+from ..kube.paths import Path
 from ..kube.unchecked import text_at
 from ..native.cases import NativeDecision
 from ..native.documents import Located, identity_of, is_native, param_kinds, read

@@ -8,8 +8,10 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+from ..kinds.dossier import FilledIn
+from ..kinds.dossiers import DOSSIERS
 from ..kube.object_names import is_qualified
-from ..kube.patch import Path
+from ..kube.paths import Path
 from ..kube.pod import containers, repeated_names, spec
 from ..kube.quantity import parse_count, parse_quantity
 from ..kube.walk import values
@@ -55,6 +57,7 @@ _STANDARD: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 # Integers of the API are int32 and int64: apimachinery reads no others
 _INT64: Final = 2**63
 _SHOWN: Final = 10**30
+_FILLED_IN: Final = tuple(each for row in DOSSIERS for each in row.filled_in)
 
 _EXPAND: Final = "expand it first, for example: {} | podberth check -"
 
@@ -90,8 +93,8 @@ class Numbers(NamedTuple):
     """The placeholders that stand for numbers."""
     wrong: list[tuple[Path, str]]
     """The messages about integers that no API server accepts."""
-    of_trials: list[tuple[Path, str]]
-    """The parameters in place of numbers that Katib fills in for each Trial of an Experiment."""
+    later: list[tuple[Path, str]]
+    """The messages about placeholders that an operator fills in itself, and without which there is no decision."""
 
 
 def numbers_in(document: dict[str, Any]) -> Numbers:
@@ -100,11 +103,14 @@ def numbers_in(document: dict[str, Any]) -> Numbers:
     for path, value in values(document):
         if type(value) is int:
             if not -_INT64 <= value < _INT64:
-                shown = value if abs(value) < _SHOWN else "a number"
-                found.wrong.append((path, f"got {shown} beyond 64 bits, want what an int64 holds"))
-        elif type(value) is str and _is_number(path) and is_placeholder(value) and not _is_argos(document, path):
-            later = found.of_trials if _is_katibs(document, value) else found.unfilled
-            later.append((path, value.strip()[:60]))
+                got = value if abs(value) < _SHOWN else "a number"
+                found.wrong.append((path, f"got {got} beyond 64 bits, want what an int64 holds"))
+        elif type(value) is str and _is_number(path) and is_placeholder(value):
+            shown, rule = value.strip()[:60], _filled_in(document, path, value)
+            if rule is None:
+                found.unfilled.append((path, shown))
+            elif rule.later:
+                found.later.append((path, f"{shown}: {rule.later}"))
     return found
 
 
@@ -124,17 +130,9 @@ def place_of_number(document: dict[str, Any], message: str) -> Path:
     return next(found, ()) if quoted else ()
 
 
-def _is_argos(document: dict[str, Any], path: Path) -> bool:
-    """Return whether Argo fills in the value when a workflow runs (IntOrString, workflow_types.go Template)."""
-    return path[-1] == "activeDeadlineSeconds" and str(document.get("apiVersion")).startswith("argoproj.io/")
-
-
-def _is_katibs(document: dict[str, Any], value: str) -> bool:
-    """Return whether Katib fills in the value.
-
-    Source: kubeflow/katib pkg/controller.v1beta1/consts TrialTemplateParamReplaceFormat.
-    """
-    return document.get("kind") == "Experiment" and "${trialParameters." in value
+def _filled_in(document: dict[str, Any], path: Path, value: str) -> FilledIn | None:
+    """Return the rule by which an operator fills in the placeholder itself; None if none does."""
+    return next((each for each in _FILLED_IN if each.is_own(document, path, value)), None)
 
 
 def _is_number(path: Path) -> bool:

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 from ..admission.judging import OF_AUDIT
 from ..kinds.forms import POD_SPEC_FIELDS
-from ..kube.patch import Path
-from ..kube.paths import ELEMENT
+from ..kube.paths import ELEMENT, Path
 from ..kube.pod import annotations, containers, labels, metadata, spec
 from ..kube.positions import render_path
 from ..kube.shape import CONTAINER_LISTS

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from ..kube.documents import PositionedDocument
-from ..kube.patch import Path
-from ..kube.paths import pointer
+from ..kube.paths import Path, pointer
 
 VERSION: Final = 1
 

@@ -14,7 +14,8 @@ from ..admission.snapshot import Snapshot
 from ..errors import Problem, ReviewError
 from ..kube.mishaps import is_template
 from ..kube.object_names import MAX_LABEL, is_label
-from ..kube.patch import Patch, Path, apply
+from ..kube.patch import Patch, apply
+from ..kube.paths import Path
 from ..wellknown import EXEMPT_LABEL, EXEMPT_NAMESPACES
 from ..workload.gpus import gpu_facts
 from ..workload.projection import place_of
@@ -39,7 +40,6 @@ _RECORD: Final = ("podberth", "its record of the policies' changes")
 _NO_CONTAINERS: Final = (
     "this template has no containers (it is a patch, or its operator adds them), so nothing of it is checked"
 )
-_OF_TRIALS: Final = "Katib fills in this number for each Trial, so nothing of this template is checked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +175,7 @@ class _Object:
             at = self._finding(message, ("metadata", "namespace"))
             yield self._result((), "error", errors=(at,))
             return
-        unfilled, wrong, of_trials = numbers_in(self.content)
+        unfilled, wrong, filled_later = numbers_in(self.content)
         unknown = self._unknown(found)
         expand = [self._unfilled(unfilled)] if unfilled else []
         results: list[Result] = []
@@ -189,9 +189,9 @@ class _Object:
                 if not errors:
                     results.append(self._result(template.path, "skipped"))
                     continue
-            later = self._filled_later([each for each in of_trials if is_of(each[0], index, found)])
+            later = [self._finding(message, path) for path, message in filled_later if is_of(path, index, found)][:1]
             if later and not errors:
-                results.append(self._result(template.path, "skipped", notes=later))
+                results.append(self._result(template.path, "skipped", notes=tuple(later)))
                 continue
             of_it = [each for each in unknown if innermost(each.path, found) == index]
             refused = [self._finding(each.message, each.path) for each in of_it if each.refused]
@@ -233,9 +233,6 @@ class _Object:
             said = f"metadata.namespace is the placeholder {placeholder[:60]}: judged as in namespace {self.namespace}"
             note = self._finding(said, ("metadata", "namespace"))
             results[0] = replace(results[0], notes=(*results[0].notes, note))
-
-    def _filled_later(self, numbers: Sequence[tuple[Path, str]]) -> tuple[Finding, ...]:
-        return tuple(self._finding(f"{name}: {_OF_TRIALS}", path) for path, name in numbers[:1])
 
     def _unfilled(self, found: Sequence[tuple[Path, str]]) -> Finding:
         """Return one finding for all placeholders that stand for numbers, at the place of the first."""

@@ -10,7 +10,8 @@ from typing import Any
 
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
-from ..kube.positions import Chunk, Path, Place, Position, Positions, render_path
+from ..kube.paths import Path
+from ..kube.positions import Chunk, Place, Position, Positions, render_path
 from ..kube.walk import values
 from .numbers import is_filled_in_later
 

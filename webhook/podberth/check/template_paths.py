@@ -6,8 +6,8 @@ A template may be inside another one, and two templates may have the same path.
 from collections import Counter
 from collections.abc import Sequence
 
-from ..kube.patch import Patch, Path
-from ..kube.paths import pointer
+from ..kube.patch import Patch
+from ..kube.paths import Path, pointer
 from ..workload.templates import Template
 
 

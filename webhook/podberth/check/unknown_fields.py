@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from ..kinds import forms
 from ..kinds.places import TEMPLATE, Form
-from ..kube.patch import Path
+from ..kube.paths import Path
 from ..kube.schema import POD, WORKLOADS, PodSchema, Schema, workload_definitions
 from ..kube.unknown_fields import Definitions, Typed, nearest, unknown_fields
 from ..workload.templates import Template, objects_in

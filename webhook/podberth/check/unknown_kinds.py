@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..devices.resources import recognise
-from ..kube.patch import Path
+from ..kube.paths import Path
 from ..kube.walk import values
 from ..workload.kinds import is_known
 from .misspelt_fields import misspelt_fields

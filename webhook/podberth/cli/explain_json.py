@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ..admission.explain import Evaluated, Explained, Explanation, PolicyExplained
 from ..admission.reach import PodReach
-from ..cel.trace import Answer, Traced
+from ..cel.trace import ExpressionResult, Traced
 
 VERSION: Final = 1
 
@@ -107,5 +107,5 @@ def _traced(traced: Traced) -> dict[str, Any]:
     return {**fields, "parts": [_traced(part) for part in traced.parts]}
 
 
-def _answer(answer: Answer) -> dict[str, Any]:
+def _answer(answer: ExpressionResult) -> dict[str, Any]:
     return {"error": answer.error} if answer.error else {"value": answer.value}

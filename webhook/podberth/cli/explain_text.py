@@ -7,7 +7,7 @@ from typing import Any
 
 from ..admission.explain import Evaluated, Explained, PolicyExplained
 from ..admission.reach import PodReach
-from ..cel.trace import Answer, Traced
+from ..cel.trace import ExpressionResult, Traced
 from ..check.report.styled_lines import Line, Span, visible
 from .explain_json import ExplainedPod
 from .terminal import Terminal, columns, cut
@@ -141,7 +141,7 @@ def _add_part(row: _Row, part: Traced) -> None:
         branch.add(Span(f"and {part.more} more", "dim"))
 
 
-def _shown(answer: Answer) -> Span:
+def _shown(answer: ExpressionResult) -> Span:
     if answer.error:
         return Span(f"no value: {answer.error}", "red")
     if isinstance(answer.value, bool):

@@ -22,8 +22,8 @@ from ..files.manifests import STDIN
 from ..files.naming import read_conventions
 from ..topology.cluster_difference import difference
 from ..topology.node import Node
+from ..topology.node_picture import picture_of
 from ..topology.overview import overview
-from ..topology.picture import picture_of
 from ..topology.shapes import SHAPES, simulate
 from ..wellknown import NAMESPACE
 from .access import add_conventions, add_output

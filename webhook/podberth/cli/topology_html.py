@@ -5,8 +5,8 @@ from importlib import resources
 from typing import Final
 
 from ..check.report.styled_lines import Span
+from ..topology.node_picture import NodePicture
 from ..topology.overview import ClusterPicture
-from ..topology.picture import NodePicture
 from .svg import safe
 from .topology_svg import cluster_svg, node_svg
 from .topology_tables import (

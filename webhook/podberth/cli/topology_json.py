@@ -4,8 +4,8 @@ from dataclasses import asdict
 from typing import Any
 
 from ..topology.cluster_difference import Difference
+from ..topology.node_picture import GpuPicture, NodePicture
 from ..topology.overview import ClusterPicture, MachineSummary
-from ..topology.picture import GpuPicture, NodePicture
 
 _VERSION = "podberth.io/topology-report/v1"
 

@@ -7,8 +7,8 @@ shows a square for each node, grouped by kind, and the domains of every level as
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from ..topology.node_picture import GpuPicture, NodePicture
 from ..topology.overview import ClusterPicture, KindCount, LevelSummary
-from ..topology.picture import GpuPicture, NodePicture
 from ..words import counted
 from .svg import box, drawing, fits, fitted, text
 from .topology_tables import facts, state_of, summary

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from ..check.report.styled_lines import Span
+from ..topology.node_picture import GpuPicture, NodePicture
 from ..topology.overview import ClusterPicture, KindCount, LevelSummary
-from ..topology.picture import GpuPicture, NodePicture
 from ..words import counted
 
 Cell: TypeAlias = str | Span

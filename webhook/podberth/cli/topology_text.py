@@ -5,8 +5,8 @@ from typing import Final
 
 from ..check.report.styled_lines import Line, Span, visible
 from ..topology.cluster_difference import Difference, KindDifference, NodeChange
+from ..topology.node_picture import GpuPicture, NodePicture
 from ..topology.overview import ClusterPicture
-from ..topology.picture import GpuPicture, NodePicture
 from ..words import counted
 from .terminal import Terminal, columns, cut
 from .topology_tables import (

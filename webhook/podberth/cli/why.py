@@ -11,7 +11,7 @@ from ..api.opening import namespace_of
 from ..check.report.styled_lines import Line, Span
 from ..cluster.why import read_picture
 from ..why.causes import answer
-from ..why.finding import Answer
+from ..why.diagnosis import Answer
 from ..words import lasting
 from .access import add_kubeconfig, add_output, kubeconfig_of
 from .exitcodes import ExitCode
@@ -52,18 +52,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 def show_answer(found: Answer, terminal: "Terminal") -> None:
     """Print an answer as text; its first line is the cause."""
-    finding = found.finding
-    waits = f" waits {lasting(found.waits_seconds)}" if finding.waits and found.waits_seconds else ""
-    style = "bold red" if finding.waits else "bold"
-    terminal.put([Line((Span(f"{found.subject}{waits}: ", "bold"), Span(finding.title, style)), 2)])
+    diagnosis = found.diagnosis
+    waits = f" waits {lasting(found.waits_seconds)}" if diagnosis.waits and found.waits_seconds else ""
+    style = "bold red" if diagnosis.waits else "bold"
+    terminal.put([Line((Span(f"{found.subject}{waits}: ", "bold"), Span(diagnosis.title, style)), 2)])
     if found.among:
         terminal.put([Line((Span(found.among),))])
-    if finding.evidence or finding.do:
+    if diagnosis.evidence or diagnosis.do:
         terminal.line()
-    _part(terminal, "evidence", finding.evidence)
-    _part(terminal, "do", finding.do, "green")
+    _part(terminal, "evidence", diagnosis.evidence)
+    _part(terminal, "do", diagnosis.do, "green")
     _part(terminal, "then", [f"{number}. {each.title}" for number, each in enumerate(found.then, 1)])
-    if found.said.message and finding.cause != "scheduler's word":
+    if found.said.message and diagnosis.cause != "scheduler's word":
         _part(terminal, "scheduler", [f"{found.said.scheduler}: {_brief(found.said.message)}"], "dim")
     _part(terminal, "not read", [f"{each.want}: {each.why}" for each in found.unread], "yellow")
 

@@ -28,8 +28,8 @@ from ..errors import ClusterError
 from ..installation.observation import (
     ClusterWarnings,
     Document,
-    Found,
     InstallationState,
+    ObservedObject,
     Read,
     Replica,
     Unread,
@@ -109,13 +109,13 @@ class StatusReader:
         read = dict(zip(parts, await _together(parts.values()), strict=True))
         return InstallationState(now=now, kubernetes=str(version.get("gitVersion", "")), **read)
 
-    async def _named(self, path: ApiPath, group: str) -> Found:
+    async def _named(self, path: ApiPath, group: str) -> ObservedObject:
         """Return one object by its path; None if it does not exist, the reason if it cannot be read."""
         *_, resource, name = path.split("/")
         where = f" in {path.namespace}" if path.namespace else ""
         return await _guarded(self._read(path), f"get {resource}.{group} {name}{where}")
 
-    async def _all_named(self, paths: Mapping[str, ApiPath]) -> dict[str, Found]:
+    async def _all_named(self, paths: Mapping[str, ApiPath]) -> dict[str, ObservedObject]:
         found = await _together(self._named(path, _ADMISSION) for path in paths.values())
         return dict(zip(paths, found, strict=True))
 

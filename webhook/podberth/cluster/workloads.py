@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..api.protocol import Document
 from ..errors import TopologyError
 from ..facts.cluster import ClusterFacts
-from ..facts.object_kinds import Kind, Place
+from ..facts.object_kinds import Kind, ObjectKey
 from ..facts.table import Table
 from ..kube.unchecked import text_at
 from ..telemetry.log import Log
@@ -91,7 +91,7 @@ class Filed(Documents):
         self._notify_readers = notify
         self._count = 0
         self._table = Table()
-        self._changes: dict[Place, Any] = {}
+        self._changes: dict[ObjectKey, Any] = {}
 
     def table(self) -> Table:
         """Return the present facts of all objects. The table is never changed: after changes, a new one is returned."""
@@ -182,10 +182,10 @@ class Filed(Documents):
             self._useless[name] = uid
             self._useless_uids.add(uid)
 
-    def _known(self, place: Place) -> Any:
+    def _known(self, place: ObjectKey) -> Any:
         return self._changes[place] if place in self._changes else self._table.facts.get(place)
 
-    def _set(self, place: Place, fact: Any) -> None:
+    def _set(self, place: ObjectKey, fact: Any) -> None:
         before = self._known(place)
         if fact != before:
             self._count += (fact is not None) - (before is not None)

@@ -16,7 +16,7 @@ from ..kube.pod import OwnerReference
 from ..telemetry.log import Log
 from ..telemetry.watch_metrics import KindState, WatchFacts
 from .plan.intake import made, waiting_pod
-from .plan.world import Made, Owned, Place, WaitingPod, World
+from .plan.world import Made, Owned, WaitingPod, World
 
 
 def _seen(kind: Kind) -> Kind:
@@ -88,7 +88,7 @@ class ObservedCluster:
         """Return the present input of the makers; the arguments become the fields of ``World`` with the same names."""
         states = self._served.states()
         served = {kind: version for kind in SEEN_KINDS if (version := self._served.version(kind))}
-        known: dict[str, Mapping[Place, Made]] = {kind.name: self._objects.sinks[kind].table().facts for kind in served}
+        known = {kind.name: self._objects.sinks[kind].table().facts for kind in served}
         return World(
             pods=dict(self.pods),
             known=known,

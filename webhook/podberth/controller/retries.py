@@ -12,7 +12,8 @@ from typing import Final, TypeAlias
 from ..admission.notices import Notice, note
 from ..api.protocol import Pace, Timing
 from ..errors import ClusterError
-from .plan.world import Action, Create, GroupChange, LookUp, Owned, Place
+from ..kube.object_names import NamespacedName
+from .plan.world import Action, Create, GroupChange, LookUp, Owned
 from .requests import RequestResult, word
 
 LONGEST_REFUSED_SECONDS: Final = 300.0
@@ -24,7 +25,7 @@ requests a second instead of 200.
 # How long the watch may take to show a write; then it is written again, if it is still wanted.
 _SEEN_SECONDS: Final = 5.0
 
-Subject: TypeAlias = Owned | tuple[str, Place]
+Subject: TypeAlias = Owned | tuple[str, NamespacedName]
 """The owner or object that an action is about, as in ``World.failed``."""
 
 

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from ..cel.engine import Environment, Room, never
 from ..errors import Problem
-from ..kube.positions import Path
+from ..kube.paths import Path
 from ..kube.unchecked import mapping_at
 from ..native.documents import Located
 from ..native.model import VALIDATING, VALIDATING_BINDING

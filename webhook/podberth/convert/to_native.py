@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ..cel.compile_limits import MAX_EXPRESSION_BYTES
 from ..cel.engine import BOOL, STRING, CelProblem, CompileError, Environment
-from ..kube.positions import Path
+from ..kube.paths import Path
 from ..native.model import API_VERSION, VALIDATING, VALIDATING_BINDING
 from ..policy.model import Rule
 from ..policy.parse import ParsedPolicy

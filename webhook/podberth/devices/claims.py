@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from ..kube.object_names import NamespacedName
 from ..kube.unchecked import at, list_at, mapping_at, text_at
 from .resources import (
     CHANNEL_CLASS,
@@ -20,7 +21,6 @@ from .resources import (
     recognise_class,
 )
 
-NamespacedName: TypeAlias = tuple[str, str]
 ClaimNames: TypeAlias = frozenset[tuple[str, str]]
 """The claims that the pods of a group share, each by its name in the pod and its template.
 

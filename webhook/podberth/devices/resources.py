@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from . import mig
 
-Kind: TypeAlias = Literal["whole", "mig", "shared", "modifier", "nic", "passthrough"]
+AcceleratorKind: TypeAlias = Literal["whole", "mig", "shared", "modifier", "nic", "passthrough"]
 """The meaning of one unit of the resource.
 
 whole: a whole device. mig: a MIG instance. shared: a share of a device that is no MIG instance (a time-slice, a core, a
@@ -20,7 +20,7 @@ vNPU). modifier: no device, but a property of another request (memory, cores). n
 accelerator. passthrough: a device for a virtual machine.
 """
 
-COUNTED_KINDS: frozenset[Kind] = frozenset({"whole", "mig", "shared"})
+COUNTED_KINDS: frozenset[AcceleratorKind] = frozenset({"whole", "mig", "shared"})
 """The kinds whose amount is a number of devices, or of parts of devices."""
 
 
@@ -29,21 +29,16 @@ class Accelerator:
     """A known accelerator resource. ``profile`` is its MIG profile in canonical spelling (``1g.10gb+me``), or empty."""
 
     vendor: str
-    kind: Kind
+    kind: AcceleratorKind
     profile: str = ""
 
 
 # https://github.com/NVIDIA/k8s-device-plugin README: the resource, and its name under renameByDefault
-_NVIDIA: dict[str, Kind] = {
+_NVIDIA: dict[str, AcceleratorKind] = {
     "nvidia.com/gpu": "whole",
     "nvidia.com/gpu.shared": "shared",
     # https://github.com/NVIDIA/kubevirt-gpu-device-plugin: a GPU given to a virtual machine, under a common name
     "nvidia.com/pgpu": "passthrough",
-    # https://github.com/Project-HAMi/HAMi docs/config.md: they shape the request for nvidia.com/gpu beside them
-    "nvidia.com/gpumem": "modifier",
-    "nvidia.com/gpumem-percentage": "modifier",
-    "nvidia.com/gpucores": "modifier",
-    "nvidia.com/priority": "modifier",
     # https://github.com/Mellanox/network-operator examples and the manifests of llm-d and Dynamo: Mellanox NICs
     "nvidia.com/rdma-vf": "nic",
     "nvidia.com/sriov-rdma-vf": "nic",
@@ -54,7 +49,7 @@ _NVIDIA: dict[str, Kind] = {
 # https://instinct.docs.amd.com/projects/k8s-device-plugin: amd.com/gpu; under resource_naming_strategy=mixed a
 # partitioned GPU's parts are named <compute>_<memory partitioning>, modes of
 # https://instinct.docs.amd.com/projects/amdgpu-docs (gpu-partitioning). SPX is the whole GPU under a longer name.
-_AMD: dict[str, Kind] = {
+_AMD: dict[str, AcceleratorKind] = {
     "amd.com/gpu": "whole",
     "amd.com/spx_nps1": "whole",
     **{f"amd.com/{part}_nps{memory}": "shared" for part in ("dpx", "qpx", "cpx") for memory in (1, 2, 4, 8)},
@@ -63,7 +58,7 @@ _AMD: dict[str, Kind] = {
 # https://intel.github.io/intel-device-plugins-for-kubernetes/cmd/gpu_plugin: one resource per kernel driver;
 # *_monitoring gives every GPU of the node to a monitor and millicores, memory.max and tiles belong to its scheduler
 # extension
-_INTEL: dict[str, Kind] = {
+_INTEL: dict[str, AcceleratorKind] = {
     "gpu.intel.com/i915": "whole",
     "gpu.intel.com/xe": "whole",
     "gpu.intel.com/i915_monitoring": "modifier",
@@ -76,12 +71,12 @@ _INTEL: dict[str, Kind] = {
 }
 
 # https://cloud.google.com/kubernetes-engine/docs/how-to/tpus: one unit is one chip
-_GOOGLE: dict[str, Kind] = {"google.com/tpu": "whole"}
+_GOOGLE: dict[str, AcceleratorKind] = {"google.com/tpu": "whole"}
 
 # https://awsdocs-neuron.readthedocs-hosted.com/en/latest/containers/tutorials/k8s-neuron-device-plugin.html: neuron is
 # a device with all its cores (neurondevice: its name up to v1.12 of the documentation), neuroncore one core. EFA:
 # https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html
-_AWS: dict[str, Kind] = {
+_AWS: dict[str, AcceleratorKind] = {
     "aws.amazon.com/neuron": "whole",
     "aws.amazon.com/neurondevice": "whole",
     "aws.amazon.com/neuroncore": "shared",
@@ -90,7 +85,7 @@ _AWS: dict[str, Kind] = {
 
 # https://www.hiascend.com/document/detail/en/mindcluster (Ascend Device Plugin): whole NPUs, and static vNPUs by the
 # number of AI cores
-_HUAWEI: dict[str, Kind] = {
+_HUAWEI: dict[str, AcceleratorKind] = {
     "huawei.com/Ascend310": "whole",
     "huawei.com/Ascend310P": "whole",
     "huawei.com/Ascend910": "whole",
@@ -98,24 +93,37 @@ _HUAWEI: dict[str, Kind] = {
     **{f"huawei.com/Ascend910-{cores}c": "shared" for cores in (2, 4, 8, 16)},
 }
 
-# Sharing dialects with counts of their own, which only their schedulers understand:
-# https://www.alibabacloud.com/help/en/ack (cGPU), https://github.com/volcano-sh/volcano docs (vGPU),
-# https://koordinator.sh/docs/user-manuals/device-scheduling-gpu-share (100 of koordinator.sh/gpu-core are one GPU)
-_DIALECTS: dict[str, str] = {
-    "aliyun.com/gpu-mem": "nvidia",
-    "aliyun.com/gpu-count": "nvidia",
-    "aliyun.com/gpu-core.percentage": "nvidia",
-    "volcano.sh/vgpu-number": "nvidia",
-    "volcano.sh/vgpu-memory": "nvidia",
-    "volcano.sh/vgpu-memory-percentage": "nvidia",
-    "volcano.sh/vgpu-cores": "nvidia",
-    "koordinator.sh/gpu-core": "nvidia",
-    "koordinator.sh/gpu-memory": "nvidia",
-    "koordinator.sh/gpu-memory-ratio": "nvidia",
-    "koordinator.sh/gpu.shared": "nvidia",
-    "metax-tech.com/vmemory": "metax",
-    "metax-tech.com/vcore": "metax",
+MODIFIERS: dict[str, dict[str, str]] = {
+    "aliyun": {
+        "aliyun.com/gpu-mem": "nvidia",
+        "aliyun.com/gpu-count": "nvidia",
+        "aliyun.com/gpu-core.percentage": "nvidia",
+    },
+    # They shape the request for nvidia.com/gpu or metax-tech.com/sgpu beside them.
+    "hami": {
+        "nvidia.com/gpumem": "nvidia",
+        "nvidia.com/gpumem-percentage": "nvidia",
+        "nvidia.com/gpucores": "nvidia",
+        "nvidia.com/priority": "nvidia",
+        "metax-tech.com/vmemory": "metax",
+        "metax-tech.com/vcore": "metax",
+    },
+    # 100 of koordinator.sh/gpu-core are one GPU.
+    "koordinator": {
+        "koordinator.sh/gpu-core": "nvidia",
+        "koordinator.sh/gpu-memory": "nvidia",
+        "koordinator.sh/gpu-memory-ratio": "nvidia",
+        "koordinator.sh/gpu.shared": "nvidia",
+    },
+    "volcano-vgpu": {
+        "volcano.sh/vgpu-number": "nvidia",
+        "volcano.sh/vgpu-memory": "nvidia",
+        "volcano.sh/vgpu-memory-percentage": "nvidia",
+        "volcano.sh/vgpu-cores": "nvidia",
+    },
 }
+"""The resources of sharing dialects that modify another request or that only their scheduler counts, each with the
+vendor of the device, by the dialect's name. The dossier of the dialect has their source, and takes them from here."""
 
 TABLE: dict[str, Accelerator] = {
     **{
@@ -130,7 +138,7 @@ TABLE: dict[str, Accelerator] = {
         )
         for name, kind in rows.items()
     },
-    **{name: Accelerator(vendor, "modifier") for name, vendor in _DIALECTS.items()},
+    **{name: Accelerator(vendor, "modifier") for rows in MODIFIERS.values() for name, vendor in rows.items()},
 }
 """The accelerators that are recognised by their exact resource name."""
 

@@ -16,6 +16,7 @@ from ..devices.claims import Accelerators, KnownDevices
 from ..errors import TopologyError
 from ..kinds.queues import QueueKind
 from ..kinds.systems import NATIVE_GROUP
+from ..kube.object_names import NamespacedName
 from ..kube.unchecked import mapping_at
 from ..topology.heartbeats import has_run_out
 from ..topology.manifest import judge
@@ -33,9 +34,8 @@ from .object_kinds import (
     TOPOLOGY,
     Document,
     Kind,
-    NamespacedName,
-    Place,
-    Role,
+    KindRole,
+    ObjectKey,
     group_of,
     is_at_home,
     is_topology,
@@ -58,7 +58,7 @@ class ClusterFacts:
 
     tables: Mapping[Kind, Table] = field(default_factory=dict)
     """The table of facts for each kind; a kind without known facts is left out."""
-    unusable: Mapping[tuple[Kind, Place], str] = field(default_factory=dict)
+    unusable: Mapping[tuple[Kind, ObjectKey], str] = field(default_factory=dict)
     """The reason why an object cannot be read, by its kind and place."""
     remarks: tuple[str, ...] = ()
     """Further problems of the documents that the facts were read from."""
@@ -89,8 +89,8 @@ class ClusterFacts:
         """Return the facts without these objects, which have been deleted."""
         return self._changed((kind, place, None) for kind, place, _ in _identified(documents))
 
-    def _changed(self, objects: Iterable[tuple[Kind, Place, Document | None]]) -> "ClusterFacts":
-        changes: dict[Kind, dict[Place, Any]] = {}
+    def _changed(self, objects: Iterable[tuple[Kind, ObjectKey, Document | None]]) -> "ClusterFacts":
+        changes: dict[Kind, dict[ObjectKey, Any]] = {}
         unusable = dict(self.unusable)
         for kind, place, document in objects:
             unusable.pop((kind, place), None)
@@ -127,7 +127,7 @@ class ClusterFacts:
                     vars(made)[name] = vars(each)[name]
         return made
 
-    def _known(self, *roles: Role) -> Mapping[Any, Any]:
+    def _known(self, *roles: KindRole) -> Mapping[Any, Any]:
         """Return the facts of all kinds with these roles, by their keys; for an equal key the first kind counts."""
         return _chained(*(self.tables[kind].known for kind in of_role(*roles) if kind in self.tables))
 
@@ -290,7 +290,7 @@ def _held(tables: Mapping[Kind, Table]) -> dict[Kind, Table]:
     return {kind: each for kind, each in tables.items() if each.facts}
 
 
-def _identified(documents: Iterable[object]) -> Iterator[tuple[Kind, Place, Document]]:
+def _identified(documents: Iterable[object]) -> Iterator[tuple[Kind, ObjectKey, Document]]:
     """Yield each object that podberth reads, with its kind and place.
 
     An object that several rows of ``KINDS`` read is yielded once for each row.
@@ -325,7 +325,7 @@ def collect(documents: Iterable[object], *, now: datetime | None) -> ClusterFact
 
 def _remarks(documents: Iterable[object]) -> Iterator[str]:
     """Yield problems of the documents as objects: no name, a repeated name, a kind that podberth does not read."""
-    seen: set[tuple[Kind, Place]] = set()
+    seen: set[tuple[Kind, ObjectKey]] = set()
     unread: Counter[str] = Counter()
     for single in (single for document in documents for single in unlist(document)):
         version, kind, name = single.get("apiVersion"), single.get("kind"), mapping_at(single, "metadata").get("name")

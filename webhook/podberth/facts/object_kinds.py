@@ -27,6 +27,7 @@ from ..errors import TopologyError
 from ..kinds.dossier import OwnerKind
 from ..kinds.queues import Queue, QueueKind
 from ..kinds.systems import NATIVE_GROUP, POD_GROUPS
+from ..kube.object_names import NamespacedName
 from ..kube.pod import by_name
 from ..kube.unchecked import mapping_at, text_at
 from ..topology.codec import decode_topology
@@ -39,10 +40,9 @@ from ..wellknown import NAMESPACE, TOPOLOGY_LABEL
 from ..workload.owners import OWNER_KINDS, PARENT_GROUPS, keep
 
 Document: TypeAlias = dict[str, Any]
-NamespacedName: TypeAlias = tuple[str, str]
-Place: TypeAlias = str | NamespacedName
+ObjectKey: TypeAlias = str | NamespacedName
 """The identity of an object within its kind: its name, or its namespace and name."""
-Role: TypeAlias = Literal[
+KindRole: TypeAlias = Literal[
     "node",
     "topology",
     "heartbeat",
@@ -67,7 +67,7 @@ Role: TypeAlias = Literal[
 class Kind:
     """A kind of objects that podberth reads: a row of ``KINDS``."""
 
-    role: Role
+    role: KindRole
     group: str
     versions: tuple[str, ...]
     """The versions that podberth can read; the first one that the cluster serves is followed."""
@@ -96,7 +96,7 @@ class Kind:
         """The name of the kind as kubectl accepts it; kinds with the same plural have different names."""
         return f"{self.plural}.{self.group}"
 
-    def place(self, document: Document) -> Place | None:
+    def place(self, document: Document) -> ObjectKey | None:
         """Return the identity of an object within its kind: its name, or its namespace and name.
 
         An object without a namespace is in ``default``. For an answer of API discovery, it is the groupVersion. None if
@@ -113,7 +113,7 @@ class Kind:
             return name
         return namespace if isinstance(namespace, str) and namespace else "default", name
 
-    def place_of(self, name: str) -> Place:
+    def place_of(self, name: str) -> ObjectKey:
         """Return the identity of an object from the ``name`` that a watch reports: ``namespace/name``, or a name alone.
 
         The name alone identifies an object of a cluster-scoped kind.
@@ -250,7 +250,7 @@ def _group_keys(group: str, place: NamespacedName, _: PodGroup) -> tuple[GroupKe
     return ((group, *place),)
 
 
-def _queue_keys(kind: QueueKind, place: Place, _: Queue) -> tuple[QueueKey]:
+def _queue_keys(kind: QueueKind, place: ObjectKey, _: Queue) -> tuple[QueueKey]:
     namespace, name = ("", place) if isinstance(place, str) else place
     return ((*kind, namespace, name),)
 
@@ -342,7 +342,7 @@ OWNER_GROUPS: Final = frozenset(each.group for each in OWNER_KINDS if each.group
 """The API groups of workloads. Objects of other kinds in these groups are ignored without a message."""
 
 
-def of_role(*roles: Role) -> tuple[Kind, ...]:
+def of_role(*roles: KindRole) -> tuple[Kind, ...]:
     """Return the rows of ``KINDS`` with one of these roles, in the table's order."""
     return tuple(kind for kind in KINDS if kind.role in roles)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, Final
 
-from .object_kinds import Kind, Place
+from .object_kinds import Kind, ObjectKey
 
 # A change among 50,000 entries copies 200 of them. More parts would make the many maps of a few entries expensive.
 _PARTS: Final = 256
@@ -70,7 +70,7 @@ class Table:
     holders: PersistentMap = field(default_factory=PersistentMap)
     """The sorted places of the objects that have each key; empty for a kind without keys."""
 
-    def changed(self, kind: Kind, changes: Mapping[Place, Any]) -> "Table":
+    def changed(self, kind: Kind, changes: Mapping[ObjectKey, Any]) -> "Table":
         """Return a copy of the table with changed facts.
 
         Args:
@@ -80,7 +80,7 @@ class Table:
         facts = self.facts.changed(changes)
         if kind.keys is None:
             return Table(facts, facts)
-        holders: dict[Any, tuple[Place, ...]] = {}
+        holders: dict[Any, tuple[ObjectKey, ...]] = {}
         for place, fact in changes.items():
             before = self.facts.get(place)
             lost = frozenset(() if before is None else kind.keys(place, before))

@@ -19,7 +19,7 @@ from ..topology.manifest import FAULTS, read_node
 from ..topology.pod_groups import served_pod_groups
 from ..wellknown import TOPOLOGY_LABEL
 from ..workload.owners import KEPT_ANNOTATIONS
-from .object_kinds import Document, Role, kinds_of, unlist
+from .object_kinds import Document, KindRole, kinds_of, unlist
 
 IsParam: TypeAlias = Callable[[str, str, Mapping[str, Any]], bool]
 """The function that returns whether a policy may read a ConfigMap as params, from its namespace, name and labels."""
@@ -48,7 +48,7 @@ _OF_CLUSTER, _NAMESPACED = {"metadata": _whole("name")}, {"metadata": _whole("na
 _REQUEST = _whole("deviceClassName", "allocationMode", "count", "adminAccess")
 _CLAIM = {"devices": {"requests": [{"name": True, **_REQUEST, "exactly": _REQUEST, "firstAvailable": [_REQUEST]}]}}
 _CHANNEL = {"resourceClaimTemplate": _whole("name"), "allocationMode": True}
-_KEPT: Final[Mapping[Role, Fields]] = {
+_KEPT: Final[Mapping[KindRole, Fields]] = {
     # CEL sees the whole object as namespaceObject; policies read its labels and annotations.
     "namespace": {"metadata": _whole("name", "labels", "annotations")},
     "config map": {"metadata": _whole("name", "namespace", "labels", "annotations"), **_whole("data", "binaryData")},
@@ -239,7 +239,7 @@ def _requested_of_a_node(value: Document) -> Document:
     }
 
 
-_SPECIAL: Final[Mapping[Role, Callable[[Document], Document | None]]] = {
+_SPECIAL: Final[Mapping[KindRole, Callable[[Document], Document | None]]] = {
     "node": _node,
     "discovery": _discovery,
     "priority class": _priority_class,

@@ -7,8 +7,8 @@ from typing import Any, Final, TypeAlias
 
 from ..facts.cluster import ClusterFacts
 from ..kinds.members import Member, Membership
-from ..kinds.places import Steps
-from ..kube.patch import Path
+from ..kinds.places import Found
+from ..kube.paths import Path
 from ..kube.positions import render_path
 from ..kube.unchecked import mapping_at, text_at
 from ..topology.index import Need, TopologyIndex
@@ -17,7 +17,6 @@ from ..workload.gpus import GpuFacts
 from ..workload.templates import Template
 from .moments import stages
 
-Found: TypeAlias = Mapping[str, Any]
 Groups: TypeAlias = tuple[tuple[Membership, Member], ...]
 """The groups that a pod names: the rule that read the name, and the pod's membership."""
 
@@ -34,7 +33,7 @@ _MOST_LOOKED_FOR: Final = MOST_ROLES
 class Wrong:
     """One problem that a check has found."""
 
-    path: Steps
+    path: Path
     """The path of the field in the document; for an absent field, the path where it should be."""
     where: str
     """The place as text for users: a role and a field of its pods, or the path in the document."""
@@ -117,7 +116,7 @@ class Pods:
         where = render_path(steps)
         return Wrong(self.place(steps), f"{self.role}: {where}" if self.role else where, message)
 
-    def place(self, steps: Path) -> Steps:
+    def place(self, steps: Path) -> Path:
         """Return the path in the document for a path in the pod.
 
         If no part of the document is meant for that part of the pod, it is the template's path.
@@ -133,7 +132,7 @@ class GroupCase:
     """One object that is checked: the document itself, or an object that an AppWrapper in it wraps."""
 
     document: Found
-    base: Steps
+    base: Path
     """The path from the document to the object."""
     namespace: str
     above: tuple[Found, ...]
@@ -157,26 +156,26 @@ class GroupCase:
         return mapping_at(self.document, "metadata", "annotations")
 
     @cached_property
-    def groups(self) -> Mapping[Steps, Groups]:
+    def groups(self) -> Mapping[Path, Groups]:
         """The groups that the pods of each template name, by the template's path; an operator's names are included."""
         return {each.template.path: self._groups_of(each.template.pod) for each in self.pods}
 
     @cached_property
-    def own_groups(self) -> Mapping[Steps, Groups]:
+    def own_groups(self) -> Mapping[Path, Groups]:
         """The groups that each template itself names, by the template's path; those from its operator are left out."""
         found = {each.template.path: each.template.own for each in self.pods}
         read = {path: own if isinstance(own.get("spec"), dict) else {**own, "spec": {}} for path, own in found.items()}
         return {path: self._groups_of(own) for path, own in read.items()}
 
     @cached_property
-    def stages(self) -> Mapping[Steps, int]:
+    def stages(self) -> Mapping[Path, int]:
         """The number of jobs that have to end in turn before a template's pods start, by the template's path."""
         return stages(self.document, self.base, [each.template.path for each in self.pods])
 
     def _groups_of(self, pod: Found) -> Groups:
         return tuple(groups_in(pod, self.namespace, self.known.facts.group_sizes))
 
-    def wrong(self, steps: Steps, message: str) -> Wrong:
+    def wrong(self, steps: Path, message: str) -> Wrong:
         """Return a problem with a field of the object, at its path in the document."""
         path = (*self.base, *steps)
         return Wrong(path, render_path(path), message)

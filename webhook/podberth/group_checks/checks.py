@@ -4,8 +4,8 @@ from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..kinds.places import Steps
 from ..kube import pod as pods
+from ..kube.paths import Path
 from ..kube.unchecked import text_at
 from ..wellknown import GANG_LABEL
 from ..workload.memberships import GROUPS
@@ -118,7 +118,7 @@ def wrong_groups(
     found: list[Wrong] = []
     where = text_at(document, "metadata", "namespace") or namespace
     objects = dict(objects_in(document))
-    of_objects: dict[Steps, list[Pods]] = {}
+    of_objects: dict[Path, list[Pods]] = {}
     for one in made:
         of_objects.setdefault(_inside(one.template.path, objects)[-1], []).append(one)
     for base, each in objects.items():
@@ -136,7 +136,7 @@ def wrong_groups(
     return tuple(dict.fromkeys(found))
 
 
-def _inside(path: Steps, objects: Container[Steps]) -> list[Steps]:
+def _inside(path: Path, objects: Container[Path]) -> list[Path]:
     """Return the paths of the objects that contain a path, the outermost first; the document is always included."""
     return [path[:length] for length in range(len(path) + 1) if path[:length] in objects]
 

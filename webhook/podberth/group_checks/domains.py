@@ -11,7 +11,7 @@ from ..kinds.starts import Start
 from ..topology.room import Lack, PodsWanted, lacks
 from .case import GroupCase, Pods, Wrong
 from .least_pods import starts
-from .levels import LevelDemand, affinity_levels, exclusive_levels, kueue_levels, native_levels
+from .levels import LevelDemand, affinity_levels, exclusive_levels, native_levels, pod_set_levels
 
 
 def too_large_groups(case: GroupCase) -> Iterator[Wrong]:
@@ -20,7 +20,7 @@ def too_large_groups(case: GroupCase) -> Iterator[Wrong]:
         return
     reported: set[tuple[object, ...]] = set()
     levels: dict[tuple[object, ...], LevelDemand] = {}
-    for level in (*kueue_levels(case), *exclusive_levels(case), *native_levels(case), *affinity_levels(case)):
+    for level in (*pod_set_levels(case), *exclusive_levels(case), *native_levels(case), *affinity_levels(case)):
         # Two roles that require each other's domain make one requirement.
         levels.setdefault((level.key, level.paths, level.start.least, level.domains), level)
     for level in levels.values():

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from .case import GroupCase, Wrong
-from .levels import affinity_keys, exclusive_levels, kueue_levels
+from .levels import affinity_keys, exclusive_levels, pod_set_levels
 
 
 def contradictions(case: GroupCase) -> Iterator[Wrong]:
-    """Yield a problem for pod affinity or Kueue's topology with another level than the exclusive topology has.
+    """Yield a problem for pod affinity or topology of pod sets with another level than the exclusive topology has.
 
     Spread and anti-affinity do not contradict exclusive topology: a gang that is alone in its rack may be spread over
     its hosts.
@@ -15,7 +15,7 @@ def contradictions(case: GroupCase) -> Iterator[Wrong]:
     exclusive = tuple(exclusive_levels(case))
     if not exclusive:
         return
-    for other in (*affinity_keys(case), *kueue_levels(case, preferred=True)):
+    for other in (*affinity_keys(case), *pod_set_levels(case, preferred=True)):
         first = next((each for each in exclusive if each.concerns(other)), None)
         if first is not None and other.key and other.key != first.key:
             yield other.wrong(

@@ -6,8 +6,7 @@ from typing import Final
 from ..kinds.dossiers import DOSSIERS
 from ..kinds.forms import find
 from ..kinds.group_rules import StatedMinimum
-from ..kinds.places import Steps
-from ..kube.paths import ELEMENT
+from ..kube.paths import ELEMENT, Path
 from ..kube.unchecked import at, count
 from ..wellknown import GANG_LABEL
 from ..workload.systems import PLAIN, SYSTEMS
@@ -88,7 +87,7 @@ def _unstated(
     return case.wrong((*stateless[0], stated.key), said)
 
 
-def _where(case: GroupCase, pods: list[Pods], path: tuple[str, ...]) -> list[Steps]:
+def _where(case: GroupCase, pods: list[Pods], path: tuple[str, ...]) -> list[Path]:
     """Return the paths of the annotations that count for these pods, without repetitions."""
     if ELEMENT not in path:
         return [path]
@@ -97,7 +96,7 @@ def _where(case: GroupCase, pods: list[Pods], path: tuple[str, ...]) -> list[Ste
     return [(*path[:place], each, *path[place + 1 :]) for each in made_by]
 
 
-def _jobs(case: GroupCase, where: Steps, path: tuple[str, ...]) -> int:
+def _jobs(case: GroupCase, where: Path, path: tuple[str, ...]) -> int:
     """Return the number of Jobs that get the annotations at ``where``."""
     if ELEMENT not in path:
         return 1

@@ -36,8 +36,8 @@ def miscounted_launchers(case: GroupCase) -> Iterator[Wrong]:
             continue
         if workers == 1:  # a minimum of one usually means that there is no group
             continue
-        # Only mpi-operator has this field. It changes the message alone.
-        also = " (as a worker)" if at(case.document, "spec", "runLauncherAsWorker") is True else ""
+        works = rules.front_works and at(case.document, *rules.front_works) is True
+        also = " (as a worker)" if works else ""
         message = f"got {workers}, the workers alone; the {role}{also} belongs to the group, too; write {total}"
         if least == workers:
             yield case.wrong(minimum, message)

@@ -8,27 +8,21 @@ from typing import Any, Final
 from ..kinds.dossiers import DOSSIERS
 from ..kinds.forms import find
 from ..kinds.group_rules import JOB_SCHEDULING
+from ..kinds.pod_sets import PodSets
 from ..kinds.starts import Start, all_of
-from ..kube.patch import Path
+from ..kube.paths import Path
 from ..kube.selector import LabelSets
 from ..kube.unchecked import at, mapping_at, text, text_at
 from ..topology.need import covers
 from .case import GroupCase, Pods, Wrong
 from .least_pods import exactly, start_of
 
-_KUEUE: Final = "kueue.x-k8s.io/podset"
+_POD_SETS: Final = tuple(row.pod_sets for row in DOSSIERS if row.pod_sets is not None)
 _RULES: Final = {each.kind: each for row in DOSSIERS for each in row.group_rules}
 _REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
 # The most terms of a pod that are read; published manifests have one or two.
 _MOST_TERMS: Final = 8
-# Kueue places each pod of these kinds by itself (pkg/controller/jobs/deployment), and one pod is always in one domain.
-_SINGLE: Final = frozenset({"Pod", "Deployment", "ReplicaSet", "DaemonSet"})
-
-
-# The kinds whose minimum Kueue reads itself: it has its own for a Job, and Ray's may have fewer pods than ``replicas``.
-# Both sets say how one version of Kueue counts, not what a kind is; a kind that is in neither needs no row.
-_KUEUES_OWN: Final = frozenset({("batch", "Job"), ("batch", "CronJob"), ("ray.io", "RayCluster"), ("ray.io", "RayJob")})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,15 +90,15 @@ def _of_jobs(case: GroupCase, name: str) -> Iterator[LevelDemand]:
 
 
 def _job_key(case: GroupCase, pods: Pods, steps: tuple[str, ...]) -> tuple[str, Path | None]:
-    """Return the level of a replicated job's exclusive topology, and the path of the annotation in the object.
+    """Return the level of a role's exclusive topology, and the path of the annotation in the object.
 
-    The annotation is on the Job template or on the whole object; the path is None if it is on the pod.
+    The annotation is on the role's own part or on the whole object; the path is None if it is on the pod.
     """
     if own := text_at(pods.template.own, *steps):
         return own, None
-    place = _of_its_job(case, pods)
-    of_job = text_at(find(case.document, place), *steps) if place else ""
-    return (of_job, place) if of_job else (text_at(case.document, *steps), ())
+    place = _of_its_part(case, pods)
+    of_part = text_at(find(case.document, place), *steps) if place else ""
+    return (of_part, place) if of_part else (text_at(case.document, *steps), ())
 
 
 def _rivals(case: GroupCase, pods: Pods, alike: Sequence[Pods], number_of: Mapping[Path, int]) -> Iterator[Pods]:
@@ -126,10 +120,12 @@ def _of_groups(case: GroupCase, name: str, pods: Sequence[Pods], groups: int) ->
         yield LevelDemand(pods=by, key=key, start=start, steps=steps, case=case if said else None, domains=groups)
 
 
-def _of_its_job(case: GroupCase, pods: Pods) -> Path:
-    """Return the path of the Job template of the ReplicatedJob that has this pod template; empty for other kinds."""
-    path = pods.template.path[len(case.base) :]
-    return (*path[:3], "template") if path[:2] == ("spec", "replicatedJobs") else ()
+def _of_its_part(case: GroupCase, pods: Pods) -> Path:
+    """Return the path of the object's part that has this pod template and annotations of its own; empty if none has."""
+    rules = _RULES.get(case.kind)
+    if rules is None or rules.annotated_part is None:
+        return ()
+    return rules.annotated_part(pods.template.path[len(case.base) :])
 
 
 def _of_one_group(case: GroupCase, pods: Pods) -> Start[Pods]:
@@ -146,28 +142,29 @@ def _groups(case: GroupCase, pods: Pods) -> int:
     return rules.groups(case.document, pods.template.path[len(case.base) :])
 
 
-def kueue_levels(case: GroupCase, *, preferred: bool = False) -> Iterator[LevelDemand]:
-    """Yield the topology that annotations of templates request from Kueue (apis/kueue/v1beta2/topology_types.go).
+def pod_set_levels(case: GroupCase, *, preferred: bool = False) -> Iterator[LevelDemand]:
+    """Yield the topology that annotations of templates request for pod sets; with ``preferred``, preferred levels, too.
 
-    Kueue places pod sets. A pod set is all pods of one template; if the object has several groups, each with pods of
-    all templates, it is one group's pods of the template. Pod sets with the same annotation ``podset-group-name`` share
-    a domain. With ``preferred``, preferred levels are yielded, too.
+    Pod sets of one system with the same group name share a domain.
     """
-    if case.kind[1] in _SINGLE:
-        return
-    for which in ("required", "preferred") if preferred else ("required",):
-        name = f"{_KUEUE}-{which}-topology"
-        for sets in _pod_sets(case, name):
-            yield _annotated(sets[0], name, _joined([_pod_set(case, each) for each in sets]))
+    for form in _POD_SETS:
+        if case.kind[1] not in form.single:
+            yield from _of_pod_sets(case, form, (form.required, form.preferred) if preferred else (form.required,))
+
+
+def _of_pod_sets(case: GroupCase, form: PodSets, names: Sequence[str]) -> Iterator[LevelDemand]:
+    for name in names:
+        for sets in _pod_sets(case, form, name):
+            yield _annotated(sets[0], name, _joined([_pod_set(case, form, each) for each in sets]))
     for pods in case.pods:
         said = mapping_at(pods.template.own, "metadata", "annotations")
-        sliced, size = f"{_KUEUE}-slice-required-topology", text(said.get(f"{_KUEUE}-slice-size"))
-        if text(said.get(sliced)) and size.isdecimal() and len(size) < len(str(2**31)):
-            yield _annotated(pods, sliced, exactly(int(size), pods))
+        size = text(said.get(form.slice_size))
+        if text(said.get(form.slice_required)) and size.isdecimal() and len(size) < len(str(2**31)):
+            yield _annotated(pods, form.slice_required, exactly(int(size), pods))
 
 
-def _pod_sets(case: GroupCase, name: str) -> Iterator[list[Pods]]:
-    """Yield each set of pods that Kueue keeps in one domain because of the annotation ``name``.
+def _pod_sets(case: GroupCase, form: PodSets, name: str) -> Iterator[list[Pods]]:
+    """Yield each set of pods that the system keeps in one domain because of the annotation ``name``.
 
     The pods are those of all templates with one group name, or of one template.
     """
@@ -175,17 +172,17 @@ def _pod_sets(case: GroupCase, name: str) -> Iterator[list[Pods]]:
     for place, pods in enumerate(case.pods):
         said = mapping_at(pods.template.own, "metadata", "annotations")
         if key := text(said.get(name)):
-            group = text(said.get(f"{_KUEUE}-group-name"))
+            group = text(said.get(form.group))
             groups.setdefault((group, key) if group else place, []).append(pods)
     yield from groups.values()
 
 
-def _pod_set(case: GroupCase, pods: Pods) -> Start[Pods]:
-    """Return the pods of a template that Kueue counts; Kueue reads no other system's minimums (pkg/controller/jobs)."""
+def _pod_set(case: GroupCase, form: PodSets, pods: Pods) -> Start[Pods]:
+    """Return the pods of a template that the system counts; it reads no other system's minimums."""
     rules = _RULES.get(case.kind)
     if rules is not None and rules.whole_groups:
         return _of_one_group(case, pods)
-    return start_of(case, [pods]) if case.kind in _KUEUES_OWN else all_of([pods])
+    return start_of(case, [pods]) if case.kind in form.own_minimums else all_of([pods])
 
 
 def _joined(starts: Sequence[Start[Pods]]) -> Start[Pods]:

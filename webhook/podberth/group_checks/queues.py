@@ -9,7 +9,7 @@ from typing import Final
 
 from ..kinds.dossiers import DOSSIERS
 from ..kinds.queues import QueueForm
-from ..kube.patch import Path
+from ..kube.paths import Path
 from ..kube.positions import render_path
 from ..kube.unchecked import text_at
 from ..topology.queues import QUEUE_FORMS

@@ -6,7 +6,7 @@ from typing import Final
 
 from ..wellknown import API_VERSION, NAMESPACE
 from ..words import counted, named
-from .observation import Document, Fact, Found, InstallationState, Row, Unread, option, readable, unread
+from .observation import Document, Fact, InstallationState, ObservedObject, Row, Unread, option, readable, unread
 
 _INSTALL: Final = "apply what you installed from again (docs/install.md)"
 
@@ -24,7 +24,7 @@ def installed(observed: InstallationState) -> Iterator[Row]:
     yield _guards(observed)
 
 
-def _deployment(row: str, name: str, found: Found) -> Row:
+def _deployment(row: str, name: str, found: ObservedObject) -> Row:
     if isinstance(found, Unread):
         return unread(row, found)
     if found is None:
@@ -45,7 +45,7 @@ def _deployment(row: str, name: str, found: Found) -> Row:
     return Row(row, "ok", text, facts)
 
 
-def _agents(found: Found) -> Row:
+def _agents(found: ObservedObject) -> Row:
     if isinstance(found, Unread):
         return unread("agents", found)
     if found is None:
@@ -71,7 +71,7 @@ def _kind(observed: InstallationState) -> Row:
     return Row("crd", "attention", f"GPUPolicy is not served, {want}", {"served": False})
 
 
-def _configuration(kind: str, found: Found) -> Row:
+def _configuration(kind: str, found: ObservedObject) -> Row:
     name = kind.removesuffix("WebhookConfiguration").lower()
     if isinstance(found, Unread):
         return unread(name, found)

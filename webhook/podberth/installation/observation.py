@@ -29,7 +29,7 @@ class Unread:
 
 Read: TypeAlias = T | Unread
 """A value that was read, or the reason why it could not be read."""
-Found: TypeAlias = Document | Unread | None
+ObservedObject: TypeAlias = Document | Unread | None
 """An object; None if it does not exist; Unread if it could not be read."""
 
 
@@ -90,15 +90,15 @@ class InstallationState:
     now: datetime
     kubernetes: str
     """The API server's version."""
-    deployment: Found
-    agents: Found
+    deployment: ObservedObject
+    agents: ObservedObject
     """The agents' DaemonSet."""
-    controller: Found = None
+    controller: ObservedObject = None
     """The controller's Deployment; None if it is not installed."""
     policies_served: Read[bool]
-    configurations: Mapping[str, Found]
+    configurations: Mapping[str, ObservedObject]
     """The webhook configurations by kind, such as ``MutatingWebhookConfiguration``."""
-    guards: Mapping[str, Found]
+    guards: Mapping[str, ObservedObject]
     """The ValidatingAdmissionPolicies and their bindings, by ``KIND/NAME``."""
     policies: Read[tuple[Document, ...]]
     """The GPUPolicies; none if the kind is not served."""
@@ -189,7 +189,7 @@ def unread(name: str, what: Unread) -> Row:
     return Row(name, "unread", f"could not be read: {what.why}{want}", {"want": what.want})
 
 
-def option(deployment: Found, name: str) -> str:
+def option(deployment: ObservedObject, name: str) -> str:
     """Return the value of an option of ``podberth serve``, such as ``client-ca``, in a Deployment; empty if unknown."""
     if deployment is None or isinstance(deployment, Unread):
         return ""

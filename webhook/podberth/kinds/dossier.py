@@ -8,10 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from ..kube.paths import Path
+from ..kube.pod_limits import Bound
 from .group_rules import GroupRules, StatedMinimum
 from .members import Membership
 from .places import WorkloadKind
-from .queues import QueueForm
+from .pod_sets import PodSets
+from .queues import QueuedKind, QueueForm
 from .systems import Dialect, PodGroupKind, System
 
 Fields: TypeAlias = "Mapping[str, Fields] | None"
@@ -77,6 +80,18 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FilledIn:
+    """The placeholders for numbers that an operator itself fills in, so that nobody has to do it before."""
+
+    source: str
+    is_own: Callable[[Mapping[str, Any], Path, str], bool]
+    """The function that returns whether the operator fills in a placeholder; its arguments are the document, the path
+    of the placeholder in it, and the placeholder's text."""
+    later: str = ""
+    """The text that says what the placeholder prevents until then; empty: no decision depends on the number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class KindNote:
     """The text of docs/systems.md about a kind whose controller makes pods. No decision depends on this text."""
 
@@ -109,6 +124,12 @@ class Dossier:
 
     name: str
     """The name by which users know the system."""
+    versions: Mapping[str, str]
+    """The version of each repository in which the facts were read: a tag or a commit, by the repository's owner/name.
+
+    ``after`` names the newest release at the time of the commit. Each ``source`` cites repositories of this table, with
+    paths in them.
+    """
     kinds: tuple[WorkloadKind, ...] = ()
     """The system's kinds with pod templates: the templates' paths, and what controllers write on the pods."""
     memberships: tuple[Membership, ...] = ()
@@ -131,6 +152,15 @@ class Dossier:
     """The signs by which the system's pods are recognised, if the system places groups as a whole; else None."""
     pod_groups: PodGroupKind | None = None
     queues: tuple[QueueForm, ...] = ()
+    queued: QueuedKind | None = None
+    """The kind of objects in which the system says whether a queue has admitted a workload or a pod."""
+    pod_sets: PodSets | None = None
+    """The annotations by which templates ask the system for topology, if it places the pods of templates together."""
+    filled_in: tuple[FilledIn, ...] = ()
+    gates: frozenset[str] = frozenset()
+    """The domains of the scheduling gates by which the system holds pods."""
+    parsed: tuple[Bound, ...] = ()
+    """The bounds of the annotations that the functions of memberships parse."""
     dialects: tuple[Dialect, ...] = ()
     """The keys by which pods ask this system for a part of a GPU."""
     own_topology: Mapping[tuple[str, str], str] = field(default_factory=dict)

@@ -8,8 +8,9 @@ from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from ..kube.json_patch import ABSENT
-from .places import Form, Steps
-from .words import words
+from ..kube.paths import Path
+from .name_sets import words
+from .places import Form
 
 # kubernetes/api core/v1 types.go PodSpec (1.36), without the fields that inline forms of operators use in another sense
 POD_SPEC_FIELDS: Final = words(
@@ -54,7 +55,7 @@ CONTAINER_FIELDS: Final[Mapping[str, str]] = {name: name for name in _CONTAINER_
 """The fields of a Container, each mapped to its own name."""
 
 
-def find(document: object, steps: Steps) -> Any:
+def find(document: object, steps: Path) -> Any:
     """Return the value at a path of a document; ABSENT if there is none."""
     for step in steps:
         known = step in document if isinstance(document, Mapping) else _is_index(document, step)
@@ -68,7 +69,7 @@ def _is_index(document: object, step: object) -> bool:
     return isinstance(document, list) and isinstance(step, int) and 0 <= step < len(document)
 
 
-def put(document: Any, steps: Steps, value: Any) -> Any:
+def put(document: Any, steps: Path, value: Any) -> Any:
     """Return a document that has ``value`` at a path; ABSENT removes what is there. ``document`` itself is unchanged.
 
     Missing parent objects are created. An index at which a list has no item changes nothing.
@@ -85,7 +86,7 @@ def put(document: Any, steps: Steps, value: Any) -> Any:
     return {**before, step: below}
 
 
-def front_of(form: Form, place: object) -> Steps | None:
+def front_of(form: Form, place: object) -> Path | None:
     """Return the path at which an object has the pod's first container, if it is outside the list of containers.
 
     ``place`` is the object, from which the path starts. None if the list has all containers.
@@ -94,7 +95,7 @@ def front_of(form: Form, place: object) -> Steps | None:
     return form.front[0] if found is None and form.front_always else found
 
 
-def read(document: object, path: Steps, form: Form) -> dict[str, Any]:
+def read(document: object, path: Path, form: Form) -> dict[str, Any]:
     """Return the Pod that the template at a path describes; it shares the document's objects and copies none."""
     place = find(document, path)
     pod: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod"}
@@ -125,7 +126,7 @@ def _misfit(place: object, key: str, form: Form) -> Any:
     return None if value is ABSENT or isinstance(value, Mapping) else value
 
 
-def write(document: Any, path: Steps, form: Form, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
+def write(document: Any, path: Path, form: Form, before: Mapping[str, Any], after: Mapping[str, Any]) -> Any:
     """Return the document with the changes from the pod ``before`` to the pod ``after`` written into a template.
 
     ``path`` leads to the template, from which ``read`` made ``before``. Parts that both pods share are not written.
@@ -156,7 +157,7 @@ def _without_first(pod: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**pod, "spec": {key: rest if key == "containers" else spec[key] for key in spec}}
 
 
-def _write_spec(document: Any, path: Steps, old: Any, new: Mapping[str, Any], apart: Collection[object]) -> Any:
+def _write_spec(document: Any, path: Path, old: Any, new: Mapping[str, Any], apart: Collection[object]) -> Any:
     before = old if isinstance(old, Mapping) else {}
     for key in (*before, *(key for key in new if key not in before)):
         was, value = before.get(key, ABSENT), new.get(key, ABSENT)

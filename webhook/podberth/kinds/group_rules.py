@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from ..kube.paths import Path
 from ..kube.unchecked import at, count, mapping_at, text_at
-from .places import Found, Steps
+from .places import Found
 from .queues import VOLCANO_QUEUE, QueueKind
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ class GroupRules:
 
     kind: tuple[str, str]
     """The API group and the kind."""
-    minimums: Callable[[Found], Iterator[tuple[Steps, str]]] | None = None
+    minimums: Callable[[Found], Iterator[tuple[Path, str]]] | None = None
     """The function that yields each minimum of an object above its number of pods: its path and a message."""
     starts: "Rule | None" = None
     """The function that returns the pods of an object that start together; None: its objects are no gangs."""
@@ -43,7 +44,9 @@ class GroupRules:
 
     Its arguments are an object, and the object's part with the role's template.
     """
-    groups: Callable[[Found, Steps], int] | None = None
+    front_works: tuple[str, ...] = ()
+    """The path of the field by which a role of ``fronts`` is a worker, too; empty if the kind has none."""
+    groups: Callable[[Found, Path], int] | None = None
     """The function that returns the number of equal gangs of a template's pods; 0: unknown. None: there is one gang.
 
     Its arguments are an object, and the path of a template in it.
@@ -54,6 +57,12 @@ class GroupRules:
     """The annotations by which the kind's controller keeps a gang alone in one domain.
 
     The value of each is the annotation that exempts a role; empty if there is none.
+    """
+    annotated_part: Callable[[Path], Path] | None = None
+    """The function that returns the path of the object's part that has one role and may have these annotations, too.
+
+    Its argument is the path of the role's template in the object; the result is empty if the template is not in such a
+    part. None: the object has no such parts.
     """
 
 
@@ -100,7 +109,7 @@ def items(value: object) -> Iterator[tuple[int, Found]]:
     return ((index, each) for index, each in rows if isinstance(each, Mapping))
 
 
-def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[Steps, str]]:
+def job_minimums(job: Found, *path: str, mode: object = None) -> Iterator[tuple[Path, str]]:
     """Yield the paths of a Job's counts that contradict its parallelism, each with a message (batch/v1 JobSpec).
 
     They are a gang's minimum above the parallelism, and completions below the parallelism of an Indexed Job. A Job that
@@ -137,7 +146,7 @@ def specs_of(job: object) -> Mapping[str, object]:
     return mapping_at(found)
 
 
-def replica_minimums(job: Found) -> Iterator[tuple[Steps, str]]:
+def replica_minimums(job: Found) -> Iterator[tuple[Path, str]]:
     """Yield the minimums that a Kubeflow job cannot reach: the path of each and a message.
 
     They are minReplicas above maxReplicas, and a minimum above the number of the job's pods. Source:

@@ -3,16 +3,17 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..kube.unchecked import at, count, mapping_at, text
+from ..kube.paths import Path
+from ..kube.unchecked import at, count, list_at, mapping_at, text, text_at
 from .group_rules import items
 from .jobs import job_pods, stamp_job
 from .members import Subject
-from .places import PLACEHOLDER_DIGEST, PLACEHOLDER_UID, Found, Steps
+from .places import PLACEHOLDER_DIGEST, PLACEHOLDER_UID, Found
 from .stamping import add_annotations, add_labels
 
 REPLICATED_JOBS: Final = ("spec", "replicatedJobs")
 """The path from a JobSet to its replicated jobs."""
-JOB_LISTS: Final[tuple[Steps, ...]] = (REPLICATED_JOBS, ("spec", "template", *REPLICATED_JOBS))
+JOB_LISTS: Final[tuple[Path, ...]] = (REPLICATED_JOBS, ("spec", "template", *REPLICATED_JOBS))
 """The paths from an object to the replicated jobs of a JobSet (kubeflow/trainer pkg/apis/trainer/v1alpha1
 JobSetTemplateSpec)."""
 JOB_TEMPLATE: Final = ("template", "spec", "template")
@@ -64,6 +65,26 @@ def jobs_before(jobs: object) -> Mapping[str, int]:
         before.setdefault(text(at(each, "name")), every)
         every += count(at(each, "replicas"), 1)
     return {**before, EVERY: every}
+
+
+def jobs_ended_before(jobs: object) -> Mapping[str | int, int]:
+    """Return the number of jobs that have to end before each job starts, by the job's index or key.
+
+    The numbers come from ``dependsOn``, which names earlier jobs only (jobset_webhook.go). ``jobs`` is unchecked.
+    """
+    by_name: dict[str, int] = {}
+    by_place: dict[str | int, int] = {}
+    for place, job in enumerate(jobs if isinstance(jobs, list) else ()):
+        waits = list_at(job, "dependsOn")
+        before = [each for each in waits if text_at(each, "name") in by_name]
+        number = max((by_name[text_at(each, "name")] + (at(each, "status") == _ENDED) for each in before), default=0)
+        by_place[place] = by_name[text_at(job, "name")] = number
+    return by_place
+
+
+# kubernetes-sigs/jobset pkg/controllers/depends_on.go: every Job of the other replicated job has succeeded. With Ready,
+# the other status, the Jobs still run.
+_ENDED: Final = "Complete"
 
 
 def replicated_pods(replicated: Found) -> int:

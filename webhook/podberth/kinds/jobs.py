@@ -12,7 +12,7 @@ from .stamping import add_annotations, add_env, add_labels, containers, own
 def stamp_stateful_set(pod: dict[str, Any], name: str, spec: Mapping[str, Any]) -> None:
     """Write on a pod what the StatefulSet controller writes.
 
-    Source: newStatefulSetPod (kubernetes pkg/controller/statefulset/stateful_set_utils.go).
+    Source: newStatefulSetPod (kubernetes/kubernetes pkg/controller/statefulset/stateful_set_utils.go).
     """
     start = at(spec, "ordinals", "start")
     ordinal = str(start if isinstance(start, int) else 0)
@@ -41,7 +41,8 @@ def stamp_stateful_set(pod: dict[str, Any], name: str, spec: Mapping[str, Any]) 
 def stamp_job(pod: dict[str, Any], name: str, uid: str, spec: Mapping[str, Any]) -> None:
     """Write on a pod what the API server's generateSelector and the Job controller write; an Indexed pod gets index 0.
 
-    Sources: kubernetes pkg/registry/batch/job/strategy.go, pkg/controller/job/{job_controller,indexed_job_utils}.go.
+    Sources: kubernetes/kubernetes pkg/registry/batch/job/strategy.go,
+    pkg/controller/job/{job_controller,indexed_job_utils}.go.
     """
     own(pod, "batch/v1", "Job", name, uid)
     metadata = pod["metadata"]

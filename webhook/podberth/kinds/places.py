@@ -4,10 +4,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from ..kube.paths import Path
 from ..kube.unchecked import count, mapping_at, text
-
-Steps: TypeAlias = tuple[str | int, ...]
-"""A path in a document: the keys and list indexes from the outermost to the innermost."""
 
 Found: TypeAlias = Mapping[str, Any]
 
@@ -40,7 +38,7 @@ class Scene:
     uid: str
     """The workload's uid; a placeholder if it has none."""
     namespace: str
-    path: Steps
+    path: Path
     """The path from the document to the template."""
     items: tuple[Any, ...] = ()
     """The values at each ``ELEMENT`` of the path, outermost first, such as a replicated job or a worker group."""
@@ -77,7 +75,7 @@ It never raises if the pod's shape has been checked.
 class Form:
     """The places at which an object has the parts of a Pod."""
 
-    seats: tuple[tuple[Steps, Steps], ...]
+    seats: tuple[tuple[Path, Path], ...]
     """The paths of the parts, each as its path in the Pod and its path in the object; outer parts come first."""
     fields: frozenset[str] | None = None
     """The fields of a PodSpec that the object has among other fields; None: the object is a whole PodSpec."""
@@ -85,7 +83,7 @@ class Form:
     """The names of these other fields, if all are known; else None. It is set only together with ``fields``."""
     adds: frozenset[str] = frozenset()
     """The fields that the kind's containers have in addition to those of a Container."""
-    front: tuple[Steps, ...] = ()
+    front: tuple[Path, ...] = ()
     """The paths in the object at which the pod's first container may be, outside the list of containers."""
     front_name: str = ""
     """The name that the operator gives the first container if the object names none."""
@@ -119,7 +117,7 @@ def workload(scene: Scene) -> Found:
     return scene.document
 
 
-def nothing(_scene: Scene) -> Iterator[tuple[Steps, str]]:
+def nothing(_scene: Scene) -> Iterator[tuple[Path, str]]:
     """Yield nothing, for a template whose pod takes no parts from elsewhere in the object (``TemplatePlace.fixed``)."""
     return iter(())
 
@@ -191,7 +189,7 @@ class TemplatePlace:
     """The names of these default fields."""
     below: Callable[[Scene], Found] = no_template
     """The function that returns the template over which the operator lays the one at ``path`` as a patch; or empty."""
-    fixed: Callable[[Scene], Iterator[tuple[Steps, str]]] = nothing
+    fixed: Callable[[Scene], Iterator[tuple[Path, str]]] = nothing
     """The function that yields the parts of the pod that the operator takes from elsewhere in the object.
 
     Each part is yielded with a text that names that place.

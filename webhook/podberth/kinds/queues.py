@@ -58,3 +58,49 @@ class QueueForm:
     def plural(self) -> str:
         """The plural of the kind, as API discovery lists it."""
         return f"{self.kind[1].lower()}s"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admission:
+    """The facts of an object about whether a queue has admitted its pods."""
+
+    queue: str
+    """The name of the queue; empty if the object names none."""
+    is_admitted: bool
+    has_ended: bool
+    state: str
+    """The text that says the condition and its reason."""
+    message: str
+    """The system's own message about the condition; empty if there is none."""
+    others: tuple[str, ...] = ()
+    """Other facts because of which the object may wait, as texts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueuedKind:
+    """A kind of objects, of which a queueing system makes one for each workload or group of pods in a queue."""
+
+    source: str
+    kind: QueueKind
+    versions: tuple[str, ...]
+    """The versions that podberth can read, the newest first."""
+    queue_label: str
+    """The label of a pod or an owner that names its queue."""
+    named_by: str
+    """The annotation of a pod or an owner that names its object of this kind."""
+    gate: str
+    """The start of the names of scheduling gates by which the system holds pods."""
+    queues: QueueKind
+    """The kind of the queues that the objects name."""
+    read: Callable[[Mapping[str, Any]], Admission]
+    """The function that returns the facts of an object; missing and invalid fields count as unknown."""
+
+    @property
+    def plural(self) -> str:
+        """The plural of the kind, as API discovery lists it."""
+        return f"{self.kind[1].lower()}s"
+
+    @property
+    def resource(self) -> str:
+        """The name by which kubectl knows the kind."""
+        return f"{self.plural}.{self.kind[0]}"

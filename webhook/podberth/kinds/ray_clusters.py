@@ -69,7 +69,7 @@ def _stamp_ray(pod: dict[str, Any], scene: Scene) -> None:
 def _mount_object_store(pod: dict[str, Any], start: Found) -> None:
     """Mount a memory volume at /dev/shm for Ray's object store, unless ``rayStartParams`` place the store elsewhere.
 
-    Source: ray-project/kuberay feeaf72f ray-operator/controllers/ray/common/pod.go BuildPod, addEmptyDir,
+    Source: ray-project/kuberay ray-operator/controllers/ray/common/pod.go BuildPod, addEmptyDir,
     makeEmptyDirVolume, findMemoryReqOrLimit: the volume is as large as the first container's memory.
     """
     containers = pod["spec"]["containers"]

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..kube.paths import Path
 from ..kube.unchecked import at, count, list_at, text_at, unread
 from .forms import find
-from .places import Found, Steps
+from .places import Found
 from .roles import Asks, Role, asks_of
 from .strategic_merge import merged
 
@@ -29,17 +30,17 @@ PATCHES: Final[tuple[tuple[str, ...], ...]] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Pods:
+class RolePods:
     """The pods of one replica of a role that are made from the same template."""
 
     count: int
-    layers: tuple[Steps, ...]
+    layers: tuple[Path, ...]
     """The paths in the role of its template and of the patches over it, the last one on top; or of patches alone."""
     shared: str = ""
     """The name of the role template below the patches; empty if the role has a template of its own."""
 
 
-def pods_of(role: object) -> tuple[Pods, ...]:
+def pods_of(role: object) -> tuple[RolePods, ...]:
     """Return the pods of one replica of a role, without custom components; one entry with the count 0 if unknown."""
     holder = _holder(role)
     shared = text_at(role, *holder, "templateRef", "name")
@@ -50,8 +51,8 @@ def pods_of(role: object) -> tuple[Pods, ...]:
     first = 1 if leader and size else 0
     others = max(size - 1, 0) if workers else 0
     found = ((size - first - others, base), (first, (*base, *leader)), (others, (*base, *workers)))
-    made = tuple(Pods(number, layers, shared) for number, layers in found if number)
-    return made or (Pods(0, base, shared),)
+    made = tuple(RolePods(number, layers, shared) for number, layers in found if number)
+    return made or (RolePods(0, base, shared),)
 
 
 def _size(role: object) -> object:
@@ -63,12 +64,12 @@ def _holder(role: object) -> tuple[str, ...]:
     return next(((each,) for each in fields if isinstance(at(role, each), Mapping)), ())
 
 
-def _template(role: object) -> tuple[Steps, ...]:
+def _template(role: object) -> tuple[Path, ...]:
     places = (*((each, "template") for each in (*PATTERNS, "standalonePattern")), ("template",))
     return next(((each,) for each in places if at(role, *each)), ())
 
 
-def _patch(role: object, *paths: Steps) -> tuple[Steps, ...]:
+def _patch(role: object, *paths: Path) -> tuple[Path, ...]:
     return next(((path,) for path in paths if isinstance(found := find(role, path), Mapping) and found), ())
 
 
@@ -77,7 +78,7 @@ def shared_templates(document: Found | None) -> Mapping[str, object]:
     return {text_at(each, "name"): at(each, "template") for each in list_at(document, "spec", "roleTemplates")}
 
 
-def merged_below(role: object, pods: Pods, shared: Mapping[str, object]) -> Any:
+def merged_below(role: object, pods: RolePods, shared: Mapping[str, object]) -> Any:
     """Return the template that the last layer of some pods is laid over; None if there is none."""
     found = shared.get(pods.shared) if pods.shared else None
     for index, path in enumerate(pods.layers[:-1]):
@@ -102,7 +103,7 @@ def instance(role: object, shared: Mapping[str, object]) -> Iterator[Role]:
         yield Role(pods.count, _asks(role, pods, shared), wrong)
 
 
-def _asks(role: object, pods: Pods, shared: Mapping[str, object]) -> Asks | None:
+def _asks(role: object, pods: RolePods, shared: Mapping[str, object]) -> Asks | None:
     base = shared.get(pods.shared) if pods.shared else find(role, pods.layers[0]) if pods.layers else None
     patches = [find(role, path) for path in (pods.layers if pods.shared else pods.layers[1:])]
     found = asks_of(base)

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from ..kube.unchecked import at, list_at, mapping_at
+from .name_sets import words
 from .places import Elsewhere, Found
 from .strategic_merge import is_same, merged
-from .words import words
 
 # kubeflow/trainer pkg/apis/trainer/v1alpha1/trainjob_types.go PodSpecPatch; its schema prunes other fields.
 _POD_FIELDS: Final = words(

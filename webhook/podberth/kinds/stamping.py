@@ -25,7 +25,7 @@ def add_annotations(pod: dict[str, Any], annotations: Mapping[str, str]) -> None
 def own(pod: dict[str, Any], api_version: str, kind: str, name: str, uid: str) -> None:
     """Write on a pod the owner reference to an object with these fields, and the generateName from the object's name.
 
-    Source: GetPodFromTemplate, kubernetes pkg/controller/controller_utils.go.
+    Source: GetPodFromTemplate, kubernetes/kubernetes pkg/controller/controller_utils.go.
     """
     pod["metadata"]["generateName"] = f"{name}-"
     pod["metadata"]["ownerReferences"] = [
@@ -49,7 +49,7 @@ def owned_by_workload(pod: dict[str, Any], scene: Scene) -> None:
 def own_by_deployment(pod: dict[str, Any], name: str) -> None:
     """Write on a pod what the Deployment and ReplicaSet controllers write.
 
-    Source: kubernetes pkg/controller/deployment/sync.go.
+    Source: kubernetes/kubernetes pkg/controller/deployment/sync.go.
     """
     own(pod, "apps/v1", "ReplicaSet", f"{name}-{PLACEHOLDER_HASH}", PLACEHOLDER_UID)
     add_labels(pod, {"pod-template-hash": PLACEHOLDER_HASH})

@@ -7,17 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
+from ..kube.paths import Path
 from ..kube.unchecked import at, count, mapping_at
 from .forms import find
 from .group_rules import RUN_POLICY_MINIMUM
-from .places import Found, Steps
+from .places import Found
 
 
 class FromTemplate(Protocol):
     """A pod template: its path in a document, and the owners of its pods."""
 
     @property
-    def path(self) -> Steps:
+    def path(self) -> Path:
         """The path from the document to the template."""
         ...
 
@@ -87,7 +88,7 @@ class StartingGang:
     """An object that is a gang, and the pods of it that run at the same time."""
 
     document: Found
-    base: Steps
+    base: Path
     """The path from the whole document to the object."""
     pods: Sequence[Any]
     """The pods of each template; all are of one type with the protocol ``StartingPods``."""

@@ -11,8 +11,7 @@ from typing import Any
 import orjson
 
 from .json_patch import ABSENT, same
-from .patch import Path
-from .paths import pointer
+from .paths import Path, pointer
 
 
 class NotCarriedError(ValueError):

@@ -1,7 +1,10 @@
 """The patterns of objects' names. Names from foreign documents are checked before podberth sends requests with them."""
 
 import re
-from typing import Final
+from typing import Final, TypeAlias
+
+NamespacedName: TypeAlias = tuple[str, str]
+"""The namespace and the name of an object."""
 
 LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 """The pattern of a DNS-1123 label."""

@@ -11,10 +11,7 @@ from typing import Any, TypeAlias
 
 from ..errors import UnprovedError
 from .json_patch import ABSENT, same
-from .paths import parse_pointer, pointer
-
-Path: TypeAlias = tuple[str | int, ...]
-"""A path in a document: keys and list indexes from the root, as in ``("spec", "containers", 0, "resources")``."""
+from .paths import Path, parse_pointer, pointer
 
 Patch: TypeAlias = list[dict[str, Any]]
 """A JSON Patch: operations of RFC 6902 in order."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from .patch import Path
+from .paths import Path
 from .pod_limits import ENTRIES
 from .shape import shape_problems
 from .unchecked import at, text_at

@@ -10,15 +10,13 @@ would be evaluated. The cost bound of an expression (``cel.cost``) is computed f
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal
 
 import orjson
 
 from ..wellknown import APPLIED_ANNOTATION
-from .paths import ELEMENT
+from .paths import ELEMENT, FieldPath
 from .shape import CONTAINER_LISTS
-
-Path: TypeAlias = tuple[str, ...]
 
 MAX_BYTES: Final = 1_572_864
 """The limit for a pod's size in bytes: 1.5 MiB, etcd's default for a request (etcd --max-request-bytes). A larger
@@ -55,7 +53,7 @@ but not all lists at once."""
 class Bound:
     """The limit of a pod at one path: the largest permitted number of entries or characters there."""
 
-    path: Path
+    path: FieldPath
     """The path in the pod; if a step is ELEMENT, the limit is for all elements together."""
     most: int
     why: str
@@ -83,25 +81,25 @@ def _of_containers(kind: str) -> Iterator[Bound]:
         yield Bound((*below, "resources", *path), ENTRIES, "five for each container")
 
 
-def _of_expressions(place: Path, name: str, values: int = ENTRIES) -> Iterator[Bound]:
+def _of_expressions(place: FieldPath, name: str, values: int = ENTRIES) -> Iterator[Bound]:
     """Yield the bounds of a list of requirements on labels or on a node's name, and the bounds of their values."""
     yield Bound((*place, name), ENTRIES, "five for each term")
     yield Bound((*place, name, ELEMENT, "values"), values, _NODES if values == VALUES else "five for each term")
 
 
-def _of_selector(place: Path) -> Iterator[Bound]:
+def _of_selector(place: FieldPath) -> Iterator[Bound]:
     """Yield the bounds of the LabelSelector at a path."""
     yield Bound((*place, "matchLabels"), ENTRIES, "five for each term")
     yield from _of_expressions(place, "matchExpressions")
 
 
-def _of_node_terms(place: Path, below: Path = ()) -> Iterator[Bound]:
+def _of_node_terms(place: FieldPath, below: FieldPath = ()) -> Iterator[Bound]:
     yield Bound(place, TERMS, _THREE)
     for name in ("matchExpressions", "matchFields"):
         yield from _of_expressions((*place, ELEMENT, *below), name, VALUES)
 
 
-def _of_pod_terms(place: Path, below: Path = ()) -> Iterator[Bound]:
+def _of_pod_terms(place: FieldPath, below: FieldPath = ()) -> Iterator[Bound]:
     yield Bound(place, TERMS, _THREE)
     term = (*place, ELEMENT, *below)
     for selector in ("labelSelector", "namespaceSelector"):
@@ -136,12 +134,6 @@ def _of_the_pod() -> Iterator[Bound]:
 ANNOTATION_ENTRIES: Final = Bound(("metadata", "annotations"), ENTRIES, _NOBODY)
 ANNOTATIONS: Final = Bound(("metadata", "annotations"), 262_144, _LARGEST_ANNOTATIONS, "characters")
 """The limit for the characters of all annotation keys and values together."""
-TASK_GROUPS: Final = Bound(
-    ("metadata", "annotations", "yunikorn.apache.org/task-groups"),
-    16_384,
-    "a hundred task groups; it is the one annotation that is parsed as JSON beside the record",
-    "characters",
-)
 ALL: Final = Bound((ELEMENT,), ALL_ENTRIES, "a hundred times what published pods have, the environment included")
 """The limit for the number of entries of all lists and maps together."""
 GPUS: Final = Bound(("gpu", "requests"), GPU_REQUESTS, "one for each container")
@@ -167,16 +159,18 @@ BOUNDS: Final[tuple[Bound, ...]] = (
     *_of_affinity(),
     ALL,
     ANNOTATIONS,
-    TASK_GROUPS,
     GPUS,
     DEVICES,
     RECORD,
     RECORD_CHANGES,
 )
-"""All limits of the table; those of a pod's size in bytes and of its names' lengths are not in it."""
+"""All limits of the table; those of a pod's size in bytes and of its names' lengths are not in it.
+
+Those of annotations that a dossier parses are not in it, either (``admission.checked.PARSED``).
+"""
 
 _LISTED: Final = tuple(each for each in BOUNDS if each.unit == "entries" and each.path[0] in ("metadata", "spec"))
-LARGEST: Final[Mapping[Path, int]] = {each.path: each.most for each in _LISTED}
+LARGEST: Final[Mapping[FieldPath, int]] = {each.path: each.most for each in _LISTED}
 """The largest permitted number of entries of a list or map, by its path in the pod. If a path leads through lists, the
 limit is for all their elements together."""
 
@@ -186,7 +180,7 @@ limit is for all their elements together."""
 class _Place:
     """A node of the tree of the table's paths, with its limit and its child nodes."""
 
-    path: Path
+    path: FieldPath
     most: int | None = None
     below: "dict[str, _Place]" = field(default_factory=dict)
 
@@ -235,7 +229,7 @@ def excess(pod: object, at_most_bytes: int | None = None) -> str:
                 return f"{TOO_LARGE}: metadata.{name}: {got}"
     if not _is_small(pod) and (wrong := _Tally().beyond([pod], _TREE)):
         return wrong
-    if (at_most_bytes is None or at_most_bytes > TASK_GROUPS.most) and (wrong := _too_long_annotations(metadata)):
+    if (at_most_bytes is None or at_most_bytes > ANNOTATIONS.most) and (wrong := _too_long_annotations(metadata)):
         return wrong
     return _too_many_bytes(pod) if at_most_bytes is None or at_most_bytes > MAX_BYTES else ""
 
@@ -316,8 +310,7 @@ def _too_long_annotations(metadata: object) -> str:
     if not isinstance(annotations, dict):
         return ""
     got = sum([len(key) + (len(value) if type(value) is str else 0) for key, value in annotations.items()])
-    groups = annotations.get(TASK_GROUPS.path[-1])
-    return beyond(ANNOTATIONS, got) or beyond(TASK_GROUPS, len(groups) if isinstance(groups, str) else 0)
+    return beyond(ANNOTATIONS, got)
 
 
 def _is_small(pod: Mapping[str, Any]) -> bool:
@@ -372,6 +365,6 @@ class _Tally:
         return ""
 
 
-def _said(path: Path, got: int, most: int, unit: str = "entries", what: str = TOO_LARGE) -> str:
+def _said(path: FieldPath, got: int, most: int, unit: str = "entries", what: str = TOO_LARGE) -> str:
     where = ".".join(path).replace(f".{ELEMENT}", "[*]")
     return f"{what}: {where}: got {got:,} {unit}, want {most:,} at most"

@@ -6,13 +6,10 @@ count characters.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, NamedTuple
 
 from ..errors import Problem
-
-Path: TypeAlias = tuple[str | int, ...]
-"""A path in a document: keys and list indexes from the root."""
-
+from .paths import Path
 
 # A label's key has 317 characters at most: a prefix of 253, a slash and a name of 63.
 _LONGEST_STEP: Final = 320

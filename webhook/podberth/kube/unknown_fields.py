@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from .positions import Path, render_path
+from .paths import Path
+from .positions import render_path
 from .schema import Definition, Schema
 
 Definitions: TypeAlias = Mapping[str, Definition]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .positions import Path
+from .paths import Path
 
 
 def values(document: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:

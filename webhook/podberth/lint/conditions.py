@@ -9,10 +9,11 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, TypeAlias, get_args
+from typing import Final, get_args
 
 from ..cel.tree import Call, Items, Literal, Name, Select, Tree
 from ..cel.typing import VARIABLES
+from ..kube.paths import Path
 from ..workload.gpus import Kind
 from ..workload.systems import PLAIN, SYSTEMS
 from .formula import (
@@ -77,20 +78,17 @@ _RELATIONS: Final[Mapping[str, Relation]] = {
 }
 _STEPS: Final = frozenset({"_[_]", "_[?_]", "_?._"})
 
-Where: TypeAlias = tuple[str | int, ...]
-"""The path from a variable to a field: ("object", "spec", "nodeName")."""
-
 
 @dataclass(frozen=True, slots=True)
 class PresentTerm:
     """A term of a statement: that the pod has a value at the path ``where``."""
 
-    where: Where
+    where: Path
 
 
-_KIND: Final[Where] = ("gpu", "kind")
-_COUNT: Final[Where] = ("gpu", "count")
-_EACH: Final[Where] = ("gpu", "perContainer")
+_KIND: Final[Path] = ("gpu", "kind")
+_COUNT: Final[Path] = ("gpu", "count")
+_EACH: Final[Path] = ("gpu", "perContainer")
 _GANG: Final = Holds(("gang", "known"))
 
 # docs/policy.md lists the same values of these names; a value that is not listed is misspelled.
@@ -218,7 +216,7 @@ class Conditions:
         return there if default is None else AnyOf((there, Holds(PresentTerm(where), wanted=False)))
 
 
-def _about(term: Where, fact: Compares | Among) -> Formula:
+def _about(term: Path, fact: Compares | Among) -> Formula:
     if isinstance(fact, Among):
         return Among(term, fact.values, fact.wanted)
     return Compares(term, fact.relation, fact.value)
@@ -240,7 +238,7 @@ def _fold_fact(value: Constant, fact: Compares | Among) -> Formula:
     return TRUE if possible(Compares("", "==", value), Compares("", fact.relation, fact.value)) else FALSE
 
 
-def _where(tree: Tree) -> Where | None:
+def _where(tree: Tree) -> Path | None:
     """Return the path of the field that an expression reads; None if the expression is no field."""
     match tree:
         case Name(name=name) if name.partition(".")[0] in VARIABLES:

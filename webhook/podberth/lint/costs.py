@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias
 
 from ..cel.cost import MAX_MICROSECONDS, Cost
 from ..errors import Problem
-from ..kube.positions import Path
+from ..kube.paths import Path
 from .findings import Library, Linted
 
 CostClass: TypeAlias = Literal["cheap", "moderate", "dear"]

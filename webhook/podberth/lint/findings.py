@@ -14,7 +14,7 @@ from ..cel.engine import Environment
 from ..cel.tree import Name, Tree, walk
 from ..conventions import Conventions
 from ..errors import Problem
-from ..kube.positions import Path
+from ..kube.paths import Path
 from ..policy.compile import CompiledMutation, CompiledPolicy
 from ..policy.expressions import Placed, expressions_of
 from ..policy.model import Leaf, Mutation, Spec, leaves_of

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from ..admission.messages import line
 from ..cel.tree import Call, Literal, Tree
-from ..kube.positions import Path
+from ..kube.paths import Path
 from .findings import Linted
 
 

@@ -5,14 +5,12 @@ from typing import Final, TypeAlias
 
 from ..cel.tree import Call, Literal, Loop, Name, Select, Tree, children
 from ..cel.typing import VARIABLES
-from ..kube.paths import ELEMENT
+from ..kube.paths import ELEMENT, FieldPath
 from ..kube.schema import PodSchema, Schema
 from ..kube.typed import MisfitError, type_at
 from .findings import Linted
 
-Where: TypeAlias = tuple[str, ...]
-"""The path of a field, from the variable: ("object", "spec", "containers", ELEMENT, "name")."""
-Scope: TypeAlias = Mapping[str, Where]
+Scope: TypeAlias = Mapping[str, FieldPath]
 """The paths of the values that the variables of the loops around a part stand for; empty: a value without a path."""
 
 _PREFIX: Final = "variables."
@@ -31,7 +29,7 @@ def parts_of(policy: Linted) -> Iterator[tuple[tuple[str | int, ...], Tree, Scop
             yield placed.path, part, scope
 
 
-def where(policy: Linted, tree: Tree, scope: Scope) -> Where | None:  # noqa: PLR0911 - one for each form
+def where(policy: Linted, tree: Tree, scope: Scope) -> FieldPath | None:  # noqa: PLR0911 - one for each form
     """Return the path of the field that a part reads; None if the part makes a value.
 
     An element of a list has the step ELEMENT, at any index. A variable of the policy stands for its expression.
@@ -55,7 +53,7 @@ def where(policy: Linted, tree: Tree, scope: Scope) -> Where | None:  # noqa: PL
             return None
 
 
-def holder(schema: PodSchema, found: Where) -> str:
+def holder(schema: PodSchema, found: FieldPath) -> str:
     """Return the name of the Kubernetes type that has a field of the pod: ``Container`` of a container's image.
 
     Empty for a key of a map, and for a path that is not of the pod or that a Pod does not have.
@@ -64,13 +62,13 @@ def holder(schema: PodSchema, found: Where) -> str:
     return kind.message.rpartition(".")[2] if kind is not None and kind.kind == "message" else ""
 
 
-def is_map(schema: PodSchema, found: Where) -> bool:
+def is_map(schema: PodSchema, found: FieldPath) -> bool:
     """Return whether a field of the pod is a map, such as the labels."""
     kind = _type(schema, found)
     return kind is not None and kind.kind == "map"
 
 
-def shown(found: Where) -> str:
+def shown(found: FieldPath) -> str:
     """Return a path as text: ``spec.containers[].image``, ``metadata.labels[example.com/team]``, ``gpu.vendor``."""
     first, *rest = found
     text = "" if first == "object" else first
@@ -80,7 +78,7 @@ def shown(found: Where) -> str:
     return text
 
 
-def _type(schema: PodSchema, found: Where) -> Schema | None:
+def _type(schema: PodSchema, found: FieldPath) -> Schema | None:
     if found[0] not in ("object", "oldObject"):
         return None
     try:
@@ -89,7 +87,7 @@ def _type(schema: PodSchema, found: Where) -> Schema | None:
         return None
 
 
-def _below(path: Where | None, step: str) -> Where | None:
+def _below(path: FieldPath | None, step: str) -> FieldPath | None:
     return None if path is None else (*path, step)
 
 

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from ..devices.claims import NO_DEVICES, KnownDevices
-from ..kube.patch import Draft, Path
+from ..kube.patch import Draft
+from ..kube.paths import Path
 from ..kube.schema import PodSchema
 from ..kube.unchecked import key_of
 from .change import Change, Proposal, Record, Skipped
-from .conflict import Answer, ConflictCase
+from .conflict import ConflictCase, Resolution
 from .earlier import EarlierChanges
 from .membership import GangFacts
 
@@ -99,7 +100,7 @@ class Concern:
     """Returns whether the pod still has the values of a recorded change."""
     wrote_at: Callable[[Any, Path, object], bool] = lambda _wrote, _path, _value: False
     """Returns whether a recorded change wrote this value at this path; only for mutations of single fields."""
-    conflicts: Callable[[ConflictCase], Answer] | None = None
+    conflicts: Callable[[ConflictCase], Resolution] | None = None
     """Returns the conflicts with earlier policies, and the proposal without them. None: the mutation never
     conflicts."""
     restore: Restorer | None = None

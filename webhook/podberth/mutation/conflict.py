@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from ..kube.patch import Draft, Path
-from ..kube.paths import pointer
+from ..kube.patch import Draft
+from ..kube.paths import Path, pointer
 from .change import Proposal
 from .earlier import EarlierChanges
 from .narrowing import NodeChoice
@@ -28,7 +28,7 @@ class Conflict:
         return f"conflict with policy {self.other} at {self.path}: {why}{self.other} comes first and its value stays"
 
 
-Answer: TypeAlias = tuple[list[Conflict], Proposal | None]
+Resolution: TypeAlias = tuple[list[Conflict], Proposal | None]
 """The conflicts of a proposal, and the rest of the proposal that may be applied; None if nothing remains."""
 
 
@@ -64,7 +64,7 @@ class ConflictCase:
                 found += [Conflict(pointer(path), other)] if other is not None else []
         return found
 
-    def by_item(self, conflict_of: Callable[[dict[str, Any]], Conflict | None]) -> Answer:
+    def by_item(self, conflict_of: Callable[[dict[str, Any]], Conflict | None]) -> Resolution:
         """Return the conflicts of the proposal's items, and the proposal with only the items without conflicts.
 
         ``conflict_of`` returns the conflict of one item, or None. The proposal is None if no item remains.

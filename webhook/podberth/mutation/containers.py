@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from ..kube.patch import Draft, Path
+from ..kube.patch import Draft
+from ..kube.paths import Path
 from ..kube.shape import RESOURCED_LISTS
 
 SIDES = ("limits", "requests")

@@ -4,8 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..kube.patch import Path
-from ..kube.paths import parse_pointer, pointer
+from ..kube.paths import Path, parse_pointer, pointer
 from .change import Record
 
 

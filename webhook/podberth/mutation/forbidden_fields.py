@@ -9,7 +9,8 @@ from typing import Any
 import orjson
 
 from ..errors import EvaluationError
-from ..kube.patch import Draft, Path
+from ..kube.patch import Draft
+from ..kube.paths import Path
 from ..kube.shape import shape_problems
 from ..wellknown import APPLIED_ANNOTATION, HOSTNAME_LABEL
 from . import affinity

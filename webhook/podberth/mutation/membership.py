@@ -4,7 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..kube.patch import Draft, Path
+from ..kube.patch import Draft
+from ..kube.paths import Path
 from ..topology.pod_groups import GroupKey
 from ..wellknown import COLOCATED_LABEL, GANG_ACCELERATED_ANNOTATION, GANG_LABEL, GANG_SIZE_ANNOTATION
 from ..workload.gangs import NO_GANG, Gang

@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import EvaluationError
-from ..kube.patch import Draft, Path
+from ..kube.patch import Draft
+from ..kube.paths import Path
 from . import leaf
 from .change import Change
 from .concern import Concern, Present, is_string_map
-from .conflict import Answer, ConflictCase
+from .conflict import ConflictCase, Resolution
 
 
 def concern(field: str, word: str, check: Callable[[str, object], object] = lambda _key, _value: None) -> Concern:
@@ -34,7 +35,7 @@ def concern(field: str, word: str, check: Callable[[str, object], object] = lamb
     def wrote_at(wrote: dict[str, str], path: Path, value: object) -> bool:
         return path[:2] == ("metadata", field) and wrote.get(str(path[2])) == value
 
-    def conflicts(case: ConflictCase) -> Answer:
+    def conflicts(case: ConflictCase) -> Resolution:
         wanted: dict[Path, Any] = {("metadata", field, key): value for key, value in case.proposal.leaves.items()}
         return case.fields(wanted), case.proposal
 

@@ -28,7 +28,7 @@ _TAIL_LENGTH = len(_BEFORE_SEAL) + SEAL_LENGTH + len(_BEHIND_SEAL)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRecord:
     """The result of reading a pod's record annotation."""
 
     there: bool = False
@@ -62,14 +62,14 @@ class Found:
         return {} if self.sent else self.record
 
 
-_NONE = Found()
+_NONE = FoundRecord()
 # The fields name a record that the pod lacks: another webhook removed it, or the sender's ``managedFields`` are old.
-_TAKEN = Found(sent=True)
+_TAKEN = FoundRecord(sent=True)
 # https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management
 _FIELDS = ("fieldsV1", "f:metadata", "f:annotations", f"f:{APPLIED_ANNOTATION}")
 
 
-def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> Found:
+def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> FoundRecord:
     """Return what the pod's record annotation says, with its content only if podberth sealed it for this pod."""
     annotation = ((pod.get("metadata") or {}).get("annotations") or {}).get(APPLIED_ANNOTATION)
     sent = False if sealer.offline else _is_sent(pod)
@@ -77,8 +77,8 @@ def find(pod: Mapping[str, Any], namespace: str, sealer: Sealer) -> Found:
         return _TAKEN if sent else _NONE
     text, seal = _unsealed(annotation)
     if not text or not sealer.believes(seal, bearer_of(pod, namespace), text):
-        return Found(there=True, sent=sent)
-    return Found(there=True, sent=sent, text=text, record=_decoded(text))
+        return FoundRecord(there=True, sent=sent)
+    return FoundRecord(there=True, sent=sent, text=text, record=_decoded(text))
 
 
 def claimed(pod: Mapping[str, Any]) -> Record:
@@ -195,7 +195,7 @@ def joined(first: Record, second: Record) -> Record:
     return both
 
 
-def write(draft: Draft, record: Record, found: Found, seal: Callable[[str], str]) -> str:
+def write(draft: Draft, record: Record, found: FoundRecord, seal: Callable[[str], str]) -> str:
     """Write ``record`` on the pod and return its text, without the seal; an empty record removes the annotation.
 
     A record that is too large to be read again is not written, and the annotation is removed. If the client sent the

@@ -18,7 +18,7 @@ from ..policy.model import (
     Validation,
     Variable,
 )
-from ..policy.text_fields import Model, Subdomain
+from ..policy.text_fields import DocumentPart, Subdomain
 
 API_VERSION: Final = "admissionregistration.k8s.io/v1"
 VALIDATING: Final = "ValidatingAdmissionPolicy"
@@ -41,14 +41,14 @@ class MatchResources(MatchConstraints):
     resource_rules: tuple[Rule, ...] = ()
 
 
-class AnyParamKind(Model):
+class AnyParamKind(DocumentPart):
     """The kind of the params: any that the cluster serves."""
 
     api_version: str
     kind: str
 
 
-class BindingParamRef(Model):
+class BindingParamRef(DocumentPart):
     """The params of a binding: one by name, or all that a selector selects."""
 
     name: str = ""
@@ -64,7 +64,7 @@ class NativeValidation(Validation):
     reason: Literal["Forbidden", "Invalid", "RequestEntityTooLarge"] = "Invalid"
 
 
-class ValidatingSpec(Model):
+class ValidatingSpec(DocumentPart):
     """The content of a ValidatingAdmissionPolicy."""
 
     param_kind: AnyParamKind | None = None
@@ -76,7 +76,7 @@ class ValidatingSpec(Model):
     failure_policy: Literal["Fail", "Ignore"] = "Fail"
 
 
-class ValidatingAdmissionPolicy(Model):
+class ValidatingAdmissionPolicy(DocumentPart):
     """A ValidatingAdmissionPolicy."""
 
     api_version: Literal["admissionregistration.k8s.io/v1"]
@@ -86,7 +86,7 @@ class ValidatingAdmissionPolicy(Model):
     status: Any = None
 
 
-class ValidatingBindingSpec(Model):
+class ValidatingBindingSpec(DocumentPart):
     """The content of a ValidatingAdmissionPolicyBinding."""
 
     policy_name: Subdomain
@@ -95,7 +95,7 @@ class ValidatingBindingSpec(Model):
     validation_actions: tuple[Literal["Deny", "Warn", "Audit"], ...]
 
 
-class ValidatingAdmissionPolicyBinding(Model):
+class ValidatingAdmissionPolicyBinding(DocumentPart):
     """A ValidatingAdmissionPolicyBinding."""
 
     api_version: Literal["admissionregistration.k8s.io/v1"]
@@ -104,13 +104,13 @@ class ValidatingAdmissionPolicyBinding(Model):
     spec: ValidatingBindingSpec
 
 
-class MutationExpression(Model):
+class MutationExpression(DocumentPart):
     """The expression of one mutation."""
 
     expression: str
 
 
-class NativeMutation(Model):
+class NativeMutation(DocumentPart):
     """One mutation: an Object that is merged, or a list of JSONPatches."""
 
     patch_type: Literal["ApplyConfiguration", "JSONPatch"]
@@ -118,7 +118,7 @@ class NativeMutation(Model):
     json_patch: MutationExpression | None = None
 
 
-class MutatingSpec(Model):
+class MutatingSpec(DocumentPart):
     """The content of a MutatingAdmissionPolicy."""
 
     param_kind: AnyParamKind | None = None
@@ -130,7 +130,7 @@ class MutatingSpec(Model):
     reinvocation_policy: Literal["Never", "IfNeeded"]
 
 
-class MutatingAdmissionPolicy(Model):
+class MutatingAdmissionPolicy(DocumentPart):
     """A MutatingAdmissionPolicy; v1beta1 has the same fields."""
 
     api_version: Literal["admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1"]
@@ -140,7 +140,7 @@ class MutatingAdmissionPolicy(Model):
     status: Any = None
 
 
-class MutatingBindingSpec(Model):
+class MutatingBindingSpec(DocumentPart):
     """The content of a MutatingAdmissionPolicyBinding."""
 
     policy_name: Subdomain
@@ -148,7 +148,7 @@ class MutatingBindingSpec(Model):
     match_resources: MatchResources = MatchResources()
 
 
-class MutatingAdmissionPolicyBinding(Model):
+class MutatingAdmissionPolicyBinding(DocumentPart):
     """A MutatingAdmissionPolicyBinding."""
 
     api_version: Literal["admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1"]

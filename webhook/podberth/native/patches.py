@@ -11,7 +11,8 @@ from typing import Any
 from ..errors import EvaluationError
 from ..kube import merge, typed
 from ..kube.json_patch import PatchError, UnmetError, edit
-from ..kube.positions import Path, render_path
+from ..kube.paths import Path
+from ..kube.positions import render_path
 from ..kube.schema import CONFIG_MAP, NAMESPACE, WORKLOADS, PodSchema, Schema, workload_definitions
 from ..mutation.concerns.json_patch import operation
 from .as_created import defaulted

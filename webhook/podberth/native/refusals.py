@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..kube.object_names import is_api_version, is_kind
-from ..kube.positions import Path
+from ..kube.paths import Path
 from ..policy.model import AuditAnnotation, MatchCondition, Variable
 from ..policy.refusals import (
     MAX_AUDIT_ANNOTATIONS,

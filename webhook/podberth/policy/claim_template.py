@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 import orjson
 from pydantic import Field, StrictInt
 
-from .text_fields import ClaimTemplateName, Key, Model, QualifiedName, Subdomain
+from .text_fields import ClaimTemplateName, DocumentPart, Key, QualifiedName, Subdomain
 
 # The API's limits (kubernetes/api resource/v1, Size constants); the count is an int64, and no node has that many.
 _MOST = 32
@@ -24,21 +24,21 @@ _DIGITS = 8
 hundred clusters (10,000^2 / 2 / 16^8)."""
 
 
-class CelSelector(Model):
+class CelSelector(DocumentPart):
     """A CEL expression of the scheduler's (CELDeviceSelector), not of podberth's."""
 
     expression: Annotated[str, Field(min_length=1, max_length=10240)]
     """A condition on the `device`; the API server compiles it, podberth does not."""
 
 
-class DeviceSelector(Model):
+class DeviceSelector(DocumentPart):
     """One condition on a device; all must be true."""
 
     cel: CelSelector
     """The condition."""
 
 
-class DeviceToleration(Model):
+class DeviceToleration(DocumentPart):
     """A taint of devices that is tolerated."""
 
     key: QualifiedName | None = None
@@ -53,14 +53,14 @@ class DeviceToleration(Model):
     """For `NoExecute`: the time for which the taint is tolerated."""
 
 
-class CapacityRequirements(Model):
+class CapacityRequirements(DocumentPart):
     """The requested capacity of a device that can be shared."""
 
     requests: Annotated[dict[Key, str], Field(min_length=1)]
     """Quantities by capacity, `memory: 10Gi`."""
 
 
-class _Devices(Model):
+class _Devices(DocumentPart):
     device_class_name: Subdomain
     """The DeviceClass."""
     selectors: Annotated[tuple[DeviceSelector, ...], Field(max_length=_MOST)] = ()
@@ -86,7 +86,7 @@ class DeviceSubRequest(_Devices):
     """Unique among the alternatives."""
 
 
-class DeviceRequest(Model):
+class DeviceRequest(DocumentPart):
     """A request under one name: exactly one kind of device, or the first available of several."""
 
     name: Subdomain
@@ -97,7 +97,7 @@ class DeviceRequest(Model):
     """Alternatives, the best first."""
 
 
-class DeviceConstraint(Model):
+class DeviceConstraint(DocumentPart):
     """A condition on the devices of several requests together."""
 
     requests: Annotated[tuple[str, ...], Field(max_length=_MOST)] = ()
@@ -108,7 +108,7 @@ class DeviceConstraint(Model):
     """An attribute whose value differs for all; exactly one of the two."""
 
 
-class OpaqueConfiguration(Model):
+class OpaqueConfiguration(DocumentPart):
     """Parameters that only a driver reads."""
 
     driver: Subdomain
@@ -117,7 +117,7 @@ class OpaqueConfiguration(Model):
     """Parameters in the driver's format; podberth does not read them."""
 
 
-class DeviceConfiguration(Model):
+class DeviceConfiguration(DocumentPart):
     """Configuration of the devices of some requests."""
 
     requests: Annotated[tuple[str, ...], Field(max_length=_MOST)] = ()
@@ -126,7 +126,7 @@ class DeviceConfiguration(Model):
     """The driver and its parameters."""
 
 
-class Devices(Model):
+class Devices(DocumentPart):
     """The devices of a claim."""
 
     requests: Annotated[tuple[DeviceRequest, ...], Field(min_length=1, max_length=_MOST)]
@@ -137,14 +137,14 @@ class Devices(Model):
     """Configuration for drivers."""
 
 
-class ResourceClaimSpec(Model):
+class ResourceClaimSpec(DocumentPart):
     """The ``spec`` that the claims of a template get (resource.k8s.io/v1)."""
 
     devices: Devices
     """The devices of the claim."""
 
 
-class ClaimMetadata(Model):
+class ClaimMetadata(DocumentPart):
     """Metadata that is copied into the claims."""
 
     labels: dict[Key, str] = Field(default_factory=dict)
@@ -153,7 +153,7 @@ class ClaimMetadata(Model):
     """Annotations of the claims."""
 
 
-class ResourceClaimTemplateSpec(Model):
+class ResourceClaimTemplateSpec(DocumentPart):
     """The spec of a ResourceClaimTemplate."""
 
     metadata: ClaimMetadata | None = None
@@ -162,7 +162,7 @@ class ResourceClaimTemplateSpec(Model):
     """The spec of the claims."""
 
 
-class ClaimTemplate(Model):
+class ClaimTemplate(DocumentPart):
     """A ResourceClaimTemplate that `podberth controller` creates where a pod names it."""
 
     name: ClaimTemplateName

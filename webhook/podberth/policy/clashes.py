@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from ..cel.engine import Want
 from ..errors import Problem
-from ..kube.positions import Path
+from ..kube.paths import Path
 from .model import leaves_of
 from .parse import ParsedPolicy
 

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from ..cel.cost import MAX_MICROSECONDS, Cost, too_expensive, total_of
 from ..cel.engine import DYN, CelType, CompileError, Environment, Expression, Late, Room, Want, never
 from ..errors import PolicyError, Problem
-from ..kube.positions import Path
+from ..kube.paths import Path
 from .match import is_static
 from .model import GPUPolicy, Mutation, Validation, leaves_of
 from .parse import ParsedPolicy

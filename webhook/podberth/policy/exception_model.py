@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 from ..kube.object_names import MAX_LABEL, is_label
 from ..wellknown import API_VERSION, EXCEPTION_KIND
 from .model import LabelSelector, Metadata
-from .text_fields import BoolExpression, Message, Model, Subdomain, named
+from .text_fields import BoolExpression, DocumentPart, Message, Subdomain, named
 from .wording import shown
 
 MAX_NAMES = 64
@@ -57,7 +57,7 @@ Time = Annotated[str, BeforeValidator(_time), WithJsonSchema({"type": "string", 
 Text = Annotated[Message, Field(max_length=MAX_TEXT)]
 
 
-class ExceptionSpec(Model):
+class ExceptionSpec(DocumentPart):
     """The content of the exception. It holds for a pod if all of namespaces, podSelector and expression hold."""
 
     policies: Annotated[tuple[Subdomain, ...], Field(min_length=1, max_length=MAX_NAMES)]
@@ -77,7 +77,7 @@ class ExceptionSpec(Model):
     """The end, in RFC 3339; from this instant on the exception has no effect. At most 366 days after its creation."""
 
 
-class GPUPolicyException(Model):
+class GPUPolicyException(DocumentPart):
     """An exception from policies, as a file or as an object of the cluster."""
 
     api_version: Literal[API_VERSION]  # type: ignore[valid-type]

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 from ..cel.cost import MAX_MICROSECONDS, too_expensive
 from ..cel.engine import CompileError, Environment, Expression, Late, Room, Want
 from ..errors import Problem
-from ..kube.positions import Path
+from ..kube.paths import Path
 from .compile import LATE
 from .exception_model import GPUPolicyException
 from .parse import ParsedException

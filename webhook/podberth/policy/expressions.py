@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ..kube.positions import Path
+from ..kube.paths import Path
 from .compile import BoundExpression, CompiledPolicy
 from .model import leaves_of
 

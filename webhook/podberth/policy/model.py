@@ -15,14 +15,15 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, StrictBool, StrictInt
 
 from ..cel.types import Want
-from ..kube.positions import Path
+from ..kube.paths import Path
 from ..kube.selector import LabelRequirements
 from ..wellknown import API_VERSION, POLICY_KIND
 from .claim_template import ClaimTemplate
 from .text_fields import (
     BoolExpression,
+    DocumentPart,
     EnvName,
-    Expression,
+    ExpressionText,
     Gives,
     Identifier,
     IntExpression,
@@ -30,7 +31,6 @@ from .text_fields import (
     MapExpression,
     MapsExpression,
     Message,
-    Model,
     NullableIntExpression,
     NullableStringExpression,
     QualifiedName,
@@ -42,7 +42,7 @@ from .text_fields import (
 # ---- the requests and the params ------------------------------------------------------------------------------------
 
 
-class LabelSelectorRequirement(Model):
+class LabelSelectorRequirement(DocumentPart):
     """One expression of a label selector (meta/v1)."""
 
     key: QualifiedName
@@ -53,7 +53,7 @@ class LabelSelectorRequirement(Model):
     """For `In` and `NotIn` only."""
 
 
-class LabelSelector(Model):
+class LabelSelector(DocumentPart):
     """A label selector (meta/v1); the empty one selects everything."""
 
     match_labels: dict[QualifiedName, LabelValue] = Field(default_factory=dict)
@@ -81,7 +81,7 @@ class LabelSelector(Model):
         return not self.match_labels and not self.match_expressions
 
 
-class Rule(Model):
+class Rule(DocumentPart):
     """Requests by operation and resource (NamedRuleWithOperations); ``*`` stands for all of a list."""
 
     operations: tuple[Literal["CREATE", "UPDATE", "DELETE", "CONNECT", "*"], ...]
@@ -104,7 +104,7 @@ PODS_CREATED = Rule.model_validate(
 """The rule of a policy that names none: pods, when they are created."""
 
 
-class MatchConstraints(Model):
+class MatchConstraints(DocumentPart):
     """The requests that the policy sees (MatchResources). An exclusion takes precedence over an inclusion."""
 
     resource_rules: tuple[Rule, ...] = (PODS_CREATED,)
@@ -119,7 +119,7 @@ class MatchConstraints(Model):
     """Accepted; both have the same effect, because the webhook entry decides in which version a request comes."""
 
 
-class MatchCondition(Model):
+class MatchCondition(DocumentPart):
     """A condition on the request; one that is false skips the policy."""
 
     name: QualifiedName
@@ -128,16 +128,16 @@ class MatchCondition(Model):
     """False: the policy is not evaluated."""
 
 
-class Variable(Model):
+class Variable(DocumentPart):
     """A named expression, computed when first used; it sees the variables above it."""
 
     name: Identifier
     """Unique; used as `variables.<name>`."""
-    expression: Expression
+    expression: ExpressionText
     """Sees the variables above it."""
 
 
-class ParamKind(Model):
+class ParamKind(DocumentPart):
     """The kind of the parameter objects: a ConfigMap."""
 
     api_version: Literal["v1"]
@@ -146,7 +146,7 @@ class ParamKind(Model):
     """No other kind holds params."""
 
 
-class ParamRef(Model):
+class ParamRef(DocumentPart):
     """The objects that hold the parameters: one by name, or all that a selector selects, each evaluated in turn."""
 
     name: Subdomain | None = None
@@ -167,7 +167,7 @@ class ParamRef(Model):
 # ---- the mutations -------------------------------------------------------------------------------------------------
 
 
-class NodeAffinity(Model):
+class NodeAffinity(DocumentPart):
     """Node affinity terms, required or preferred."""
 
     required: MapsExpression | None = None
@@ -178,7 +178,7 @@ class NodeAffinity(Model):
     """With preferred only, and needed there."""
 
 
-class Gang(Model):
+class Gang(DocumentPart):
     """The gang label of a pod and the settings of its group system."""
 
     name: StringExpression
@@ -190,7 +190,7 @@ class Gang(Model):
     the native PodGroup of that name where it exists."""
 
 
-class Topology(Model):
+class Topology(DocumentPart):
     """Placement of the pod's own gang, or of each slice of the gang, in one domain of a topology level."""
 
     level: StringExpression
@@ -201,7 +201,7 @@ class Topology(Model):
     """The number of members in each domain; none, 0 or 1: the whole gang."""
 
 
-class Mutation(Model):
+class Mutation(DocumentPart):
     """One thing to write, when ``when`` is true."""
 
     # A mutation has one field here, because documents enter here and the schema, the CRD and docs/policy.md are made
@@ -307,7 +307,7 @@ def _fields(value: BaseModel) -> Iterator[tuple[str, Any, Gives | None]]:
 # ---- the validations -----------------------------------------------------------------------------------------------
 
 
-class Validation(Model):
+class Validation(DocumentPart):
     """An expression that must be true, and the message where it is not."""
 
     expression: BoolExpression
@@ -322,7 +322,7 @@ class Validation(Model):
     """Reason of the denial, with status code 401, 403, 422 or 413. The first denial sets it."""
 
 
-class AuditAnnotation(Model):
+class AuditAnnotation(DocumentPart):
     """A value for the audit log, published as ``<webhook>/<policy>.<key>``; null leaves it out."""
 
     key: QualifiedName
@@ -333,7 +333,7 @@ class AuditAnnotation(Model):
     params objects the values are joined, each once."""
 
 
-class Rollout(Model):
+class Rollout(DocumentPart):
     """The share of workloads that the policy applies to, by a stable hash of the top owner."""
 
     percent: Annotated[StrictInt, Field(ge=0, le=100)]
@@ -346,7 +346,7 @@ DEFAULT_ORDER = 1000
 """The default order: after the shipped policies, which have 100 to 700."""
 
 
-class Spec(Model):
+class Spec(DocumentPart):
     """The content of the policy."""
 
     description: str = ""
@@ -385,7 +385,7 @@ class Spec(Model):
     """A share of the workloads."""
 
 
-class Metadata(Model):
+class Metadata(DocumentPart):
     """The object's metadata; fields of the API server are accepted and not read."""
 
     name: Subdomain
@@ -405,7 +405,7 @@ class Metadata(Model):
     finalizers: Any = None
 
 
-class GPUPolicy(Model):
+class GPUPolicy(DocumentPart):
     """A policy, as a file or as an object of the cluster."""
 
     api_version: Literal[API_VERSION]  # type: ignore[valid-type]

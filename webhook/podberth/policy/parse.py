@@ -14,7 +14,8 @@ from pydantic import ValidationError
 from ..cel.compile_limits import MAX_DEPTH, MAX_TEXT_BYTES
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
-from ..kube.positions import Path, Positions, render_path
+from ..kube.paths import Path
+from ..kube.positions import Positions, render_path
 from ..wellknown import API_VERSION, EXCEPTION_KIND, POLICY_KIND
 from .exception_model import GPUPolicyException
 from .model import GPUPolicy

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from ..cel.compile_limits import MAX_ENTRIES, MAX_EXPRESSION_BYTES, MAX_POLICY_BYTES
-from ..kube.positions import Path
+from ..kube.paths import Path
 from ..wellknown import HOSTNAME_LABEL
 from ..workload.systems import JOINED
 from .claim_template import DeviceRequest, Devices, DeviceSubRequest, ExactDeviceRequest

@@ -26,7 +26,7 @@ _ENV_NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 MAX_TEMPLATE_NAME = MAX_SUBDOMAIN - 9
 
 
-class Model(BaseModel):
+class DocumentPart(BaseModel):
     """The base class of all parts of a document. Fields are in camelCase there, and unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=False)
@@ -83,7 +83,7 @@ def _like(pattern: str) -> WithJsonSchema:
     return WithJsonSchema({"type": "string", "pattern": pattern})
 
 
-Expression: TypeAlias = Annotated[str, BeforeValidator(_expression), _like(r"\S")]
+ExpressionText: TypeAlias = Annotated[str, BeforeValidator(_expression), _like(r"\S")]
 """The source text of a CEL expression of any type."""
 
 
@@ -111,13 +111,13 @@ def _gives(parts: Iterable[object]) -> Gives | None:
     return None
 
 
-BoolExpression: TypeAlias = Annotated[Expression, Gives(Want.BOOL)]
-StringExpression: TypeAlias = Annotated[Expression, Gives(Want.STRING)]
-IntExpression: TypeAlias = Annotated[Expression, Gives(Want.INT)]
-NullableStringExpression: TypeAlias = Annotated[Expression, Gives(Want.STRING, may_be_null=True)]
-NullableIntExpression: TypeAlias = Annotated[Expression, Gives(Want.INT, may_be_null=True)]
-MapExpression: TypeAlias = Annotated[Expression, Gives(Want.MAP)]
-MapsExpression: TypeAlias = Annotated[Expression, Gives(Want.LIST_OF_MAPS)]
+BoolExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.BOOL)]
+StringExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.STRING)]
+IntExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.INT)]
+NullableStringExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.STRING, may_be_null=True)]
+NullableIntExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.INT, may_be_null=True)]
+MapExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.MAP)]
+MapsExpression: TypeAlias = Annotated[ExpressionText, Gives(Want.LIST_OF_MAPS)]
 Subdomain: TypeAlias = Annotated[str, _subdomain(MAX_SUBDOMAIN), _like(f"^{SUBDOMAIN}$")]
 QualifiedName: TypeAlias = Annotated[str, _QUALIFIED, _like(f"^({SUBDOMAIN}/)?{NAME}$")]
 ClaimTemplateName: TypeAlias = Annotated[str, _subdomain(MAX_TEMPLATE_NAME), _like(f"^{SUBDOMAIN}$")]

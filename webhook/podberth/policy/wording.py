@@ -10,10 +10,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ..errors import did_you_mean
-from ..kube.positions import Path
+from ..kube.paths import Path
 from ..kube.scalars import kind_of
 
-Finding: TypeAlias = tuple[Path, bool, str]
+FieldProblem: TypeAlias = tuple[Path, bool, str]
 """The path of the problem, whether the key at the path is wrong (otherwise the value is), and the message."""
 
 
@@ -25,7 +25,7 @@ _LONGEST_NAME: Final = 80
 """The length at which an unknown name is cut in a message; no field of Kubernetes has half of it."""
 
 
-def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[Finding]:
+def explain(error: ValidationError, model: type[BaseModel]) -> Iterator[FieldProblem]:
     """Yield the problems for which pydantic refused a document as ``model``.
 
     Each has its path in the document, whether the key at the path is wrong and not its value, and the message. If there

@@ -29,7 +29,7 @@ from ..telemetry.reviews import ReviewRecorder
 from ..telemetry.traces import ReviewTracer, TracedReview
 from .body import Body, keep_body, read_body
 from .listen import connection_of
-from .state import Decider, Deciders, Elsewhere, ServingState
+from .state import Decider, Deciders, PendingDecision, ServingState
 
 # ---- the target of a request: the decider that its path names, and the deadline in its query -------------------------
 
@@ -124,7 +124,7 @@ class ReviewHandler:
         target = self._resolve(request.raw_path)
         review: AdmissionRequest | None = None
         hold = Hold(self._budget, proven=connection.proven)
-        elsewhere: Elsewhere | None = None
+        elsewhere: PendingDecision | None = None
         try:
             deadline = started + target.budget_seconds
             check_head(request, target, connection.stranger)
@@ -170,7 +170,7 @@ class ReviewHandler:
             else:
                 elsewhere.when_ended(hold.release)
 
-    def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> Outcome | Elsewhere:
+    def _decide(self, review: AdmissionRequest, target: Target, deadline: float) -> Outcome | PendingDecision:
         snapshot = self._state.present()
         if snapshot is None or target.decider is None:
             raise ReviewError(503, "policies and topology are not loaded")
@@ -212,7 +212,7 @@ def _behind(hold: Hold, call: Callable[..., object], *arguments: object) -> None
         asyncio.get_running_loop().call_soon(call, *arguments)
 
 
-async def in_time(outcome: Elsewhere, deadline: float) -> Outcome:
+async def in_time(outcome: PendingDecision, deadline: float) -> Outcome:
     """Wait for a decision that is made outside the event loop, but only until the caller stops waiting.
 
     Raises:

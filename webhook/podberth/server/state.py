@@ -12,7 +12,7 @@ from ..admission.review import AdmissionRequest
 from ..admission.snapshot import Snapshot
 
 
-class Elsewhere(Protocol):
+class PendingDecision(Protocol):
     """A decision that is made outside the event loop, in a thread; callers await it."""
 
     def __await__(self) -> Generator[Any, None, Outcome]:
@@ -22,7 +22,7 @@ class Elsewhere(Protocol):
         """Call ``call`` when the work on the review has ended, whether or not somebody still waits for the decision."""
 
 
-Decider: TypeAlias = Callable[[AdmissionRequest, Snapshot], Outcome | Elsewhere]
+Decider: TypeAlias = Callable[[AdmissionRequest, Snapshot], Outcome | PendingDecision]
 """A function that decides on a review with a snapshot, at once or in another thread or process."""
 Deciders: TypeAlias = Mapping[str, Decider]
 """The decider for each URL path, such as ``/mutate``."""

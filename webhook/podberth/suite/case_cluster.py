@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 from ..errors import TopologyError
-from ..kube.positions import Path
+from ..kube.paths import Path
 from ..topology.shapes import simulate
 from ..wellknown import NAMESPACE
 from .case_file import Case, Document, Nodes, Suite

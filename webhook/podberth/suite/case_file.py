@@ -29,9 +29,9 @@ from pydantic import BeforeValidator, Field, StrictInt, ValidationError
 
 from ..errors import Problem
 from ..kube.documents import PositionedDocument, load_documents
-from ..kube.positions import Path
+from ..kube.paths import Path
 from ..policy.exception_model import Time
-from ..policy.text_fields import Model
+from ..policy.text_fields import DocumentPart
 from ..policy.wording import explain
 from . import GOLDEN_SUFFIX
 
@@ -42,7 +42,7 @@ Verdict: TypeAlias = Literal["admitted", "mutated", "denied", "unchanged"]
 MAX_COUNT = 1000
 
 
-class Nodes(Model):
+class Nodes(DocumentPart):
     """Nodes of a shape that podberth ships, with their topology documents; or documents as kubectl prints them.
 
     Exactly one of ``shape`` and ``documents``. Nodes are named ``<name>-<number>``; the default name is the shape's.
@@ -61,7 +61,7 @@ class Nodes(Model):
     documents: tuple[Document, ...] | None = None
 
 
-class SuiteCluster(Model):
+class SuiteCluster(DocumentPart):
     """The cluster of a case. A field of a case replaces the same field of the suite, as a whole."""
 
     topology: tuple[Nodes, ...] | None = None
@@ -72,7 +72,7 @@ class SuiteCluster(Model):
     """Values for params, by ConfigMap name; each replaces a single key of a ConfigMap beside the policy."""
 
 
-class Namespace(Model):
+class Namespace(DocumentPart):
     """The namespace in which a pod is created."""
 
     name: Annotated[str, Field(min_length=1)]
@@ -80,7 +80,7 @@ class Namespace(Model):
     """The namespace's labels besides ``kubernetes.io/metadata.name``, which every namespace has."""
 
 
-class User(Model):
+class User(DocumentPart):
     """The user who creates the pod: the request's ``userInfo``."""
 
     username: Annotated[str, Field(min_length=1)]
@@ -92,7 +92,7 @@ def _short_for(field: str) -> BeforeValidator:
     return BeforeValidator(lambda value: {field: value} if isinstance(value, str) else value)
 
 
-class Expectation(Model):
+class Expectation(DocumentPart):
     """The expected result of a case; fields that are left out are not compared."""
 
     verdict: Verdict | None = None

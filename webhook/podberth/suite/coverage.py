@@ -12,7 +12,7 @@ from typing import Any
 from ..cel.engine import BOOL, Activation, Environment, Expression, Want
 from ..cel.trace import Tracer
 from ..errors import EvaluationError, Problem
-from ..kube.positions import Path
+from ..kube.paths import Path
 from ..policy.compile import BoundExpression, CompiledPolicy
 from ..policy.evaluate import Params
 from ..policy.expressions import Placed, expressions_of

@@ -22,7 +22,7 @@ from ..facts.cluster import ClusterFacts, collect
 from ..kube.documents import load_documents
 from ..kube.json_patch import ABSENT
 from ..kube.patch import apply
-from ..kube.positions import Path
+from ..kube.paths import Path
 from ..kube.quantity import write_quantities
 from ..kube.scalars import kind_of
 from ..policy.exceptions import NEVER
@@ -115,7 +115,7 @@ def unmatched(policies: ParsedPolicies, observer: Observer) -> tuple[Problem, ..
     )
 
 
-Finding: TypeAlias = tuple[Path, str]
+PlacedMessage: TypeAlias = tuple[Path, str]
 """A problem of a case: a path in the case, and a message."""
 
 
@@ -205,7 +205,7 @@ def written(pod: Document) -> Document:
     return made
 
 
-def _second_pass(request: AdmissionRequest, result: CaseResult, snapshot: Snapshot) -> Iterator[Finding]:
+def _second_pass(request: AdmissionRequest, result: CaseResult, snapshot: Snapshot) -> Iterator[PlacedMessage]:
     """Yield a finding if a second call of /mutate changes something, or is refused.
 
     The API server may call a mutating webhook again (reinvocationPolicy), after it has set defaults in the first call's
@@ -226,7 +226,7 @@ def _second_pass(request: AdmissionRequest, result: CaseResult, snapshot: Snapsh
             return
 
 
-def _with_golden(name: str, result: CaseResult, goldens: Mapping[str, str]) -> tuple[CaseResult, list[Finding]]:
+def _with_golden(name: str, result: CaseResult, goldens: Mapping[str, str]) -> tuple[CaseResult, list[PlacedMessage]]:
     """Compare the whole pod with a golden file; return the result with the file's content, and the findings."""
     path = ("expect", "golden")
     if result.pod is None:
@@ -242,7 +242,7 @@ def _with_golden(name: str, result: CaseResult, goldens: Mapping[str, str]) -> t
     return replace(result, golden=documents[0].document), [(path, f"the pod is not the one of {name}")]
 
 
-def _compare(case: Case, result: CaseResult) -> Iterator[Finding]:
+def _compare(case: Case, result: CaseResult) -> Iterator[PlacedMessage]:
     """Yield the differences between the case's expectation and its result, with paths in the case."""
     expect = case.expect
     admitted = expect.verdict == "admitted" and result.verdict != "denied"
@@ -257,7 +257,7 @@ def _compare(case: Case, result: CaseResult) -> Iterator[Finding]:
         yield from differences(written(expect.patched), result.pod, ("expect", "patched"))
 
 
-def _texts(field: str, expected: tuple[str, ...] | None, actual: tuple[str, ...]) -> Iterator[Finding]:
+def _texts(field: str, expected: tuple[str, ...] | None, actual: tuple[str, ...]) -> Iterator[PlacedMessage]:
     said = "; ".join(actual) or "nothing"
     if expected == () and actual:
         yield ("expect", field), f"got {said}, want nothing"

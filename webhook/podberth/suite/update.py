@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..kube.json_patch import Operation
-from ..kube.positions import Path, render_path
+from ..kube.paths import Path
+from ..kube.positions import render_path
 from ..kube.yaml_text import as_yaml
 from .case_file import Expectation, Suite
 from .runner import CaseResult, SuiteResult, differences, written

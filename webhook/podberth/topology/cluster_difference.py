@@ -11,8 +11,8 @@ from typing import Final, Literal, TypeAlias
 
 from ..conventions import Conventions
 from .node import Gpu, Node, NodeTopology
+from .node_picture import layout_of, shape_of
 from .overview import MachineSummary, kind_of
-from .picture import layout_of, shape_of
 
 Aspect: TypeAlias = Literal[
     "state", "label", "taint", "allocatable", "capacity", "gpu", "health", "links", "mig", "agent"

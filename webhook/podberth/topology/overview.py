@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ..conventions import Conventions
 from ..wellknown import HOSTNAME_LABEL
 from .node import PASSING_TAINTS, Node, Taint
-from .picture import UNCUT, layout_of, machine_of, shape_of
+from .node_picture import UNCUT, layout_of, machine_of, shape_of
 
 # The place of a kind is the first of these that any of its nodes carries.
 _WHERE = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")

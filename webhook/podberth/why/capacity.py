@@ -8,7 +8,7 @@ from ..devices.resources import recognise
 from ..errors import did_you_mean
 from ..words import counted, listed, named
 from .amounts import POD_SLOTS, is_device, number, shown
-from .finding import Finding
+from .diagnosis import Diagnosis
 from .machines import Machine
 from .picture import Picture, Ref
 from .steps import Step
@@ -46,8 +46,8 @@ def offers(step: Step, machine: Machine) -> bool:
     return all(machine.offers.get(name, 0) > 0 for name in devices(step))
 
 
-def absent(step: Step) -> Finding:
-    """Return the finding that no node offers a resource that the pod asks for, or none offers them together."""
+def absent(step: Step) -> Diagnosis:
+    """Return the diagnosis that no node offers a resource that the pod asks for, or none offers them together."""
     wanted = devices(step)
     there = _offered(step)
     evidence = [f"it asks for {listed([shown(name, each) for name, each in sorted(wanted.items())])}"]
@@ -58,7 +58,7 @@ def absent(step: Step) -> Finding:
         evidence.append(f"none of the {counted(len(step.every), 'node')} offers any device")
     gone = [name for name in wanted if not there[name]]
     if not gone:
-        return Finding(
+        return Diagnosis(
             cause="resource",
             title=f"no node offers {listed(sorted(wanted))} together",
             evidence=tuple(evidence),
@@ -70,7 +70,7 @@ def absent(step: Step) -> Finding:
             f"offered none now, but did before: {named(sorted(empty))}; their device plugin or GPUs have failed"
         )
     known = recognise(gone[0]) is not None
-    return Finding(
+    return Diagnosis(
         cause="resource",
         title=f"no node offers {gone[0]}{'' if known else did_you_mean(gone[0], there)}",
         evidence=tuple(evidence),
@@ -119,8 +119,8 @@ def lacking(step: Step, machine: Machine) -> str:
     return f"{machine.name} has {listed(texts)}" if texts else ""
 
 
-def too_large(step: Step) -> Finding:
-    """Return the finding that no node would hold the pod even if it were empty."""
+def too_large(step: Step) -> Diagnosis:
+    """Return the diagnosis that no node would hold the pod even if it were empty."""
     nodes = step.nodes
     for name, wanted in sorted(_plugged(step).items(), key=lambda each: (not is_device(each[0]), each[0])):
         fitting = tuple(each for each in nodes if each.offers.get(name, 0) >= wanted)
@@ -130,8 +130,8 @@ def too_large(step: Step) -> Finding:
     raise AssertionError("a node is large enough")
 
 
-def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -> Finding:
-    """Return the finding about the first resource that is too large on nodes that have the resources before it."""
+def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -> Diagnosis:
+    """Return the diagnosis about the first resource that is too large on nodes that have the resources before it."""
     most = max(each.offers.get(name, 0) for each in nodes)
     largest = [each.name for each in nodes if each.offers.get(name, 0) == most]
     mine = devices(step)
@@ -145,7 +145,7 @@ def _too_large(step: Step, name: str, wanted: int, nodes: tuple[Machine, ...]) -
         if name in mine
         else f"ask for less {name}: a node also keeps some for its own pods (kubectl describe node {largest[0]})"
     )
-    return Finding(
+    return Diagnosis(
         cause="size",
         title=f"no node{beside} has {shown(name, wanted)}: the largest has {number(name, most)}",
         evidence=(

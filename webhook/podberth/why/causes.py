@@ -13,13 +13,13 @@ from ..kube.unchecked import text_at
 from ..words import counted, lasting
 from . import capacity, claims, groups, held, neighbours, placed, refusals, room, selection, volumes
 from .amounts import POD_SLOTS
-from .finding import Answer, Finding, Said
+from .diagnosis import Answer, Diagnosis, Said
 from .machines import Machine, machines
 from .picture import ALL_PODS, NotRead, Picture, Ref, pods_on
 from .steps import Step
 
-Confirmable: TypeAlias = tuple[Finding, tuple[str, ...]]
-"""A finding, and words for it: the scheduler's message confirms the finding if it has one of them."""
+Confirmable: TypeAlias = tuple[Diagnosis, tuple[str, ...]]
+"""A diagnosis, and words for it: the scheduler's message confirms the diagnosis if it has one of them."""
 
 # The most nodes whose pods are read with one request for each node: an API server answers so many at once.
 _FEW_NODES: Final = 24
@@ -38,7 +38,7 @@ _NAMES: Final = re.compile(r'\{[^{}]*\}|"[^"]*"')
 class Before:
     """A cause that holds a pod and does not depend on the nodes."""
 
-    find: Callable[[Picture], Finding | None]
+    find: Callable[[Picture], Diagnosis | None]
     said: tuple[str, ...] = _NO_WORDS
     """If the cause holds the pod, the scheduler's message has one of these words. Empty: any message confirms it."""
     is_foreign: bool = False
@@ -53,14 +53,14 @@ class Before:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Among:
-    """A step that keeps the nodes that fit the pod in one respect; ``explain`` returns the finding if none fits."""
+    """A step that keeps the nodes that fit the pod in one respect; ``explain`` returns the diagnosis if none fits."""
 
     needs_pods: bool = False
     """Whether the step depends on the pods on the nodes."""
     words: str
     """The reason why the step excludes nodes, printed after their number: ``tainted or closed``."""
     fits: Callable[[Step, Machine], bool]
-    explain: Callable[[Step], Finding]
+    explain: Callable[[Step], Diagnosis]
     said: tuple[str, ...]
 
 
@@ -151,11 +151,11 @@ def _pods(picture: Picture) -> Iterator[Ref]:
 
     If a cause was found already, all pods are not read, because they would show only what would hold the pod next.
     """
-    findings = list(_early(picture))
+    diagnoses = list(_early(picture))
     if ALL_PODS in picture.read or not picture.is_waiting or isinstance(picture.nodes, NotRead):
         return
     later, step = _walk(picture)
-    first = _first([*findings, *later], picture)
+    first = _first([*diagnoses, *later], picture)
     left = step.nodes
     near = (*left, *(each for words, nodes in step.gone.items() if words in _OPENABLE for each in nodes))
     if first is None and neighbours.Around(step).is_asked:
@@ -174,22 +174,22 @@ def answer(picture: Picture) -> Answer:
     """
     found, said = list(_found(picture)), _said(picture)
     first = _first(found, picture)
-    findings = [first, *(each for each, _ in found if each is not first)] if first else [_of_scheduler(picture, said)]
+    diagnoses = [first, *(each for each, _ in found if each is not first)] if first else [_of_scheduler(picture, said)]
     pod = picture.pod
     return Answer(
         subject=_subject(picture),
         among=_among(picture),
         waits_seconds=picture.age(text_at(pod, "metadata", "creationTimestamp")) if pod is not None else 0.0,
-        finding=findings[0],
-        then=tuple(each for each in findings[1:] if each.waits) if findings[0].waits else (),
+        diagnosis=diagnoses[0],
+        then=tuple(each for each in diagnoses[1:] if each.waits) if diagnoses[0].waits else (),
         said=said,
         unread=picture.unread,
     )
 
 
-def _first(found: Sequence[Confirmable], picture: Picture) -> Finding | None:
-    """Return the first finding that the scheduler's message confirms (``_confirms``); None if there is none."""
-    return next((finding for finding, words in found if _confirms(picture, words)), None)
+def _first(found: Sequence[Confirmable], picture: Picture) -> Diagnosis | None:
+    """Return the first diagnosis that the scheduler's message confirms (``_confirms``); None if there is none."""
+    return next((diagnosis for diagnosis, words in found if _confirms(picture, words)), None)
 
 
 def _confirms(picture: Picture, words: tuple[str, ...]) -> bool:
@@ -205,59 +205,59 @@ def _confirms(picture: Picture, words: tuple[str, ...]) -> bool:
 
 
 def _found(picture: Picture) -> Iterator[Confirmable]:
-    """Yield the findings in their order, each with the words that confirm it in the scheduler's message."""
+    """Yield the diagnoses in their order, each with the words that confirm it in the scheduler's message."""
     early = list(_early(picture))
     yield from early
-    if any(not finding.waits for finding, _ in early) or not picture.is_waiting or isinstance(picture.nodes, NotRead):
+    if any(not each.waits for each, _ in early) or not picture.is_waiting or isinstance(picture.nodes, NotRead):
         return
     if not picture.nodes:
-        yield Finding(cause="nodes", title="the cluster has no node", do=("add nodes",)), ("no nodes available",)
+        yield Diagnosis(cause="nodes", title="the cluster has no node", do=("add nodes",)), ("no nodes available",)
         return
-    findings, step = _walk(picture)
-    yield from findings
+    diagnoses, step = _walk(picture)
+    yield from diagnoses
     if all(each.pods is not None for each in step.nodes):
         yield from _beside(step)
 
 
 def _early(picture: Picture) -> Iterator[Confirmable]:
-    """Yield the findings that do not depend on nodes; the last may say that the pod is not waiting at all."""
+    """Yield the diagnoses that do not depend on nodes; the last may say that the pod is not waiting at all."""
     found = False
     for cause in BEFORE:
         if (found and cause.is_last_word) or (cause.is_foreign and not _confirms(picture, cause.said)):
             continue
-        if finding := cause.find(picture):
+        if diagnosis := cause.find(picture):
             found = True
-            yield finding, cause.said
-            if not finding.waits:
+            yield diagnosis, cause.said
+            if not diagnosis.waits:
                 return
 
 
 def _walk(picture: Picture) -> tuple[list[Confirmable], Step]:
-    """Return the findings about nodes, and the last step, whose nodes fit in every respect that has no finding.
+    """Return the diagnoses about nodes, and the last step, whose nodes fit in every respect that has no diagnosis.
 
     A step that depends on pods is left out if the pods on its nodes were not read.
     """
     every = machines(picture)
     step = Step(picture=picture, every=every, nodes=every, gone={})
-    findings: list[Confirmable] = []
+    diagnoses: list[Confirmable] = []
     for row in AMONG if every else ():
         if row.needs_pods and any(each.pods is None for each in step.nodes):
             continue
         kept = tuple(each for each in step.nodes if row.fits(step, each))
         if not kept:
-            findings.append((row.explain(step), _precise(row.said, step)))
+            diagnoses.append((row.explain(step), _precise(row.said, step)))
             step = step.waiving()
-            if findings[-1][0].cause in _OF_CAPACITY and not step.waived:
+            if diagnoses[-1][0].cause in _OF_CAPACITY and not step.waived:
                 break  # no single node has all the resources: the later steps have no nodes to narrow
         elif len(kept) < len(step.nodes):
             left = set(kept)
             taken = tuple(each for each in step.nodes if each not in left)
             step = replace(step, nodes=kept, gone={**step.gone, row.words: taken})
-    return findings, step
+    return diagnoses, step
 
 
-def _beside(step: Step) -> Iterator[tuple[Finding, tuple[str, ...]]]:
-    """Yield the findings about other pods, about room for the pod's whole group, and about unallocated claims."""
+def _beside(step: Step) -> Iterator[tuple[Diagnosis, tuple[str, ...]]]:
+    """Yield the diagnoses about other pods, about room for the pod's whole group, and about unallocated claims."""
     around = neighbours.Around(step)
     # A rule of affinity or spread may be about a pod on a node whose pods were not read.
     known = not around.is_asked or all(each.pods is not None for each in step.every)
@@ -266,14 +266,14 @@ def _beside(step: Step) -> Iterator[tuple[Finding, tuple[str, ...]]]:
         yield neighbours.crowded(step, around), _BESIDE
     else:
         step = replace(step, nodes=kept)
-    if finding := groups.no_room_at_once(step):
-        yield finding, _OF_GROUP
-    if finding := claims.unallocated(step.picture):
-        yield finding, ("cannot allocate",)
+    if diagnosis := groups.no_room_at_once(step):
+        yield diagnosis, _OF_GROUP
+    if diagnosis := claims.unallocated(step.picture):
+        yield diagnosis, ("cannot allocate",)
 
 
 def _precise(said: tuple[str, ...], step: Step) -> tuple[str, ...]:
-    """Return the words for a step's finding; instead of any resource, they name only the resources of the pod."""
+    """Return the words for a step's diagnosis; instead of any resource, they name only the resources of the pod."""
     if said is not _INSUFFICIENT:
         return said
     return (*(f"Insufficient {name}" for name in step.wants if name != POD_SLOTS), "Too many pods")
@@ -290,10 +290,10 @@ def _said(picture: Picture) -> Said:
     )
 
 
-def _of_scheduler(picture: Picture, said: Said) -> Finding:
-    """Return the finding if podberth finds no cause: the scheduler's message, or that there is no message."""
+def _of_scheduler(picture: Picture, said: Said) -> Diagnosis:
+    """Return the diagnosis if podberth finds no cause: the scheduler's message, or that there is no message."""
     if said.message:
-        return Finding(
+        return Diagnosis(
             cause="scheduler's word",
             title="the scheduler finds no node for it, and podberth finds no cause of its own",
             evidence=(f"{said.scheduler}: {said.message}",),
@@ -303,7 +303,7 @@ def _of_scheduler(picture: Picture, said: Said) -> Finding:
             ),
         )
     waited = lasting(picture.age(text_at(picture.pod, "metadata", "creationTimestamp")))
-    return Finding(
+    return Diagnosis(
         cause="unknown",
         title=f"nothing is seen that holds it, and its scheduler has said nothing for {waited}",
         evidence=tuple(f"not read: {each.want}: {each.why}" for each in picture.unread),

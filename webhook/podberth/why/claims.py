@@ -6,7 +6,7 @@ from typing import Any, Final
 from ..kube.selector import node_selector_matches
 from ..kube.unchecked import list_at, mapping_at, text_at
 from ..words import counted, listed, named
-from .finding import Finding
+from .diagnosis import Diagnosis
 from .machines import Machine
 from .picture import Document, Picture, Ref
 from .steps import Step
@@ -29,12 +29,12 @@ def needs(picture: Picture) -> Iterator[Ref]:
         yield _SLICES
 
 
-def missing(picture: Picture) -> Finding | None:
-    """Return the finding if a claim or template that the pod names does not exist, or no claim was made of it yet."""
+def missing(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if a claim or template that the pod names does not exist, or no claim was made of it yet."""
     for entry in _entries(picture):
         name, template = _claim_name(picture, entry), text_at(entry, "resourceClaimTemplateName")
         if template and not name and picture.lacks(_template(picture, template)):
-            return Finding(
+            return Diagnosis(
                 cause="claim",
                 title=f"ResourceClaimTemplate {template} does not exist",
                 evidence=(
@@ -46,7 +46,7 @@ def missing(picture: Picture) -> Finding | None:
                 ),
             )
         if name and picture.lacks(_claim(picture, name)):
-            return Finding(
+            return Diagnosis(
                 cause="claim",
                 title=f"ResourceClaim {name} does not exist",
                 evidence=(f"spec.resourceClaims names it, in namespace {picture.namespace}",),
@@ -54,7 +54,7 @@ def missing(picture: Picture) -> Finding | None:
             )
     for device_class in _classes(picture):
         if picture.lacks(_class(device_class)):
-            return Finding(
+            return Diagnosis(
                 cause="claim",
                 title=f"DeviceClass {device_class} does not exist",
                 evidence=("a claim of the pod asks for devices of it",),
@@ -71,10 +71,10 @@ def allocated_here(step: Step, machine: Machine) -> bool:
     )
 
 
-def elsewhere(step: Step) -> Finding:
-    """Return the finding that the devices of an allocated claim are on nodes that the pod cannot use."""
+def elsewhere(step: Step) -> Diagnosis:
+    """Return the diagnosis that the devices of an allocated claim are on nodes that the pod cannot use."""
     names = [name for name, _ in _allocated(step.picture)]
-    return Finding(
+    return Diagnosis(
         cause="claim elsewhere",
         title=f"the devices of ResourceClaim {listed(names)} are on a node that it cannot use",
         evidence=(f"nodes that fit otherwise: {named(sorted(each.name for each in step.nodes))}", *step.by_reason),
@@ -82,8 +82,8 @@ def elsewhere(step: Step) -> Finding:
     )
 
 
-def unallocated(picture: Picture) -> Finding | None:
-    """Return the finding if the scheduler could not allocate a claim of the pod on any node."""
+def unallocated(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if the scheduler could not allocate a claim of the pod on any node."""
     waits = [name for name, claim in _found(picture) if not mapping_at(claim, "status", "allocation")]
     said = text_at(picture.scheduled, "message")
     if not waits or "cannot allocate" not in said:
@@ -95,7 +95,7 @@ def unallocated(picture: Picture) -> Finding | None:
         drivers[driver] = drivers.get(driver, 0) + len(list_at(each, "spec", "devices"))
     there = [f"{counted(devices, 'device')} of {driver}" for driver, devices in sorted(drivers.items())]
     asked = [f"{count} of DeviceClass {name}" for name, count in _asked(picture)]
-    return Finding(
+    return Diagnosis(
         cause="claim unallocated",
         title=f"no node that fits has free devices for ResourceClaim {listed(waits)}",
         evidence=(

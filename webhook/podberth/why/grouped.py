@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from ..facts.cluster import collect
 from ..group_checks.case import KnownCluster, Pods
 from ..group_checks.checks import wrong_groups
 from ..kinds.places import BARE
-from ..kinds.queues import QueueForm
+from ..kinds.queues import QueuedKind, QueueForm
 from ..kinds.systems import POD_GROUPS, PodGroupKind
 from ..kube.pod import annotations, labels
-from ..kube.unchecked import at, list_at, text_at
+from ..kube.unchecked import list_at, text_at
 from ..topology.index import Need, TopologyIndex
 from ..topology.pod_groups import POD_GROUP_KINDS, min_member
 from ..topology.queues import QUEUE_FORMS
@@ -21,21 +21,18 @@ from ..workload.gangs import gang_of
 from ..workload.gpus import gpu_facts
 from ..workload.templates import Template
 from .amounts import is_device
-from .finding import Finding
+from .diagnosis import Diagnosis
 from .picture import ALL_PODS, Document, Picture, Ref, pods_in
+from .queueing import QUEUED
 from .room import near
 from .steps import Step
 
-_KUEUE: Final = "kueue.x-k8s.io"
-_WORKLOAD: Final = f"{_KUEUE}/workload"
-_VERSIONS: Final = ("v1beta2", "v1beta1")
-
 
 def needs(picture: Picture) -> Iterator[Ref]:
-    """Yield the PodGroup that a waiting pod names, and the queues and Workloads of its namespace."""
+    """Yield the PodGroup that a waiting pod names, and the queues and queued objects of its namespace."""
     if picture.pod is None or not picture.is_waiting:
-        if picture.pod is None and _is_queued(picture):
-            yield _workloads(picture)
+        if picture.pod is None:
+            yield from _queued_refs(picture)
         return
     for kind, name in _named_groups(picture.pod):
         yield from _group_refs(kind, picture.namespace, name)
@@ -45,38 +42,44 @@ def needs(picture: Picture) -> Iterator[Ref]:
         yield _queues(form, picture.namespace)
         if form.parent is not None:
             yield _queues(QUEUE_FORMS[form.parent], picture.namespace)
-    if _is_queued(picture):
-        yield _workloads(picture)
+    yield from _queued_refs(picture)
 
 
-def not_admitted(picture: Picture) -> Finding | None:
-    """Return the finding if Kueue has not admitted the Workload of the pod, or of its controller."""
-    if not _is_queued(picture) or (picture.pod is not None and not picture.is_waiting):
+def not_admitted(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if a queue has not admitted the pod, or its controller."""
+    if picture.pod is not None and not picture.is_waiting:
         return None
-    found = max(_own_workloads(picture), key=_standing, default=None)
-    conditions = {text_at(each, "type"): each for each in list_at(found, "status", "conditions")}
-    if found is None or at(conditions.get("Admitted"), "status") == "True":
+    for system, form in QUEUED.items():
+        if _is_queued(picture, form) and (found := _not_admitted(picture, system, form)):
+            return found
+    return None
+
+
+def _not_admitted(picture: Picture, system: str, form: QueuedKind) -> Diagnosis | None:
+    found = [(each, form.read(each)) for each in _own_objects(picture, form)]
+    # Of several of one controller, the newest that has not ended.
+    document, state = max(
+        found,
+        key=lambda each: (not each[1].has_ended, text_at(each[0], "metadata", "creationTimestamp")),
+        default=(None, None),
+    )
+    if state is None or state.is_admitted:
         return None
-    name, queue = text_at(found, "metadata", "name"), text_at(found, "spec", "queueName")
-    reason = conditions.get("QuotaReserved") or conditions.get("Admitted") or {}
-    message = text_at(reason, "message")
-    state = ", ".join(filter(None, (text_at(reason, "status") or "not set", text_at(reason, "reason"))))
-    return Finding(
+    name, queue = text_at(document, "metadata", "name"), state.queue
+    queues = QUEUE_FORMS[form.queues].plural
+    return Diagnosis(
         cause="queue",
-        title=f"Kueue has not admitted it to queue {queue}{f': {message}' if message else ''}",
-        evidence=(
-            f"Workload {name}: {text_at(reason, 'type') or 'QuotaReserved'} is {state}",
-            *(["the Workload is not active: spec.active is false"] if at(found, "spec", "active") is False else []),
-        ),
+        title=f"{system} has not admitted it to queue {queue}{f': {state.message}' if state.message else ''}",
+        evidence=(f"{form.kind[1]} {name}: {state.state}", *state.others),
         do=(
-            f"kubectl describe workloads.kueue.x-k8s.io {name} -n {picture.namespace}",
-            f"wait, ask for less, or name another queue than {queue}: kubectl get localqueues -n {picture.namespace}",
+            f"kubectl describe {form.resource} {name} -n {picture.namespace}",
+            f"wait, ask for less, or name another queue than {queue}: kubectl get {queues} -n {picture.namespace}",
         ),
     )
 
 
-def wrong_queue(picture: Picture) -> Finding | None:
-    """Return the finding if the checks of groups say that the pod's queue or group can never admit it."""
+def wrong_queue(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if the checks of groups say that the pod's queue or group can never admit it."""
     if picture.pod is None or not picture.is_waiting:
         return None
     forms = list(_forms(picture.pod))
@@ -102,8 +105,8 @@ def wrong_queue(picture: Picture) -> Finding | None:
     return _wrong(f"its queue or group is wrong: {wrong[0].message}", forms[0], wrong[0].where) if wrong else None
 
 
-def _wrong(title: str, form: QueueForm, where: str = "") -> Finding:
-    return Finding(
+def _wrong(title: str, form: QueueForm, where: str = "") -> Diagnosis:
+    return Diagnosis(
         cause="queue",
         title=title,
         evidence=(f"the pod names it at {where}",) if where else (),
@@ -111,8 +114,8 @@ def _wrong(title: str, form: QueueForm, where: str = "") -> Finding:
     )
 
 
-def group_missing(picture: Picture) -> Finding | None:
-    """Return the finding if the pod names a PodGroup that does not exist, or that has too few pods to start."""
+def group_missing(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if the pod names a PodGroup that does not exist, or that has too few pods to start."""
     if picture.pod is None or not picture.is_waiting:
         return None
     for kind, name in _named_groups(picture.pod):
@@ -123,7 +126,7 @@ def group_missing(picture: Picture) -> Finding | None:
         members = _members(picture, kind, name)
         least = 0 if group is None else min_member(kind.api_groups[0], group)
         if least > len(members) and picture.pods(pods_in(picture.namespace)) is not None:
-            return Finding(
+            return Diagnosis(
                 cause="group",
                 title=f"PodGroup {name} starts {least} pods together, and has {len(members)}",
                 evidence=(f"pods of it: {named(sorted(text_at(each, 'metadata', 'name') for each in members))}",),
@@ -136,9 +139,9 @@ def group_missing(picture: Picture) -> Finding | None:
     return None
 
 
-def _no_group(picture: Picture, kind: PodGroupKind, name: str) -> Finding:
+def _no_group(picture: Picture, kind: PodGroupKind, name: str) -> Diagnosis:
     ours = labels(picture.pod or {}).get(GANG_LABEL) == name
-    return Finding(
+    return Diagnosis(
         cause="group",
         title=f"PodGroup {name} does not exist",
         evidence=(f"the pod names it by {kind.named_by}, and waits for it",),
@@ -150,8 +153,8 @@ def _no_group(picture: Picture, kind: PodGroupKind, name: str) -> Finding:
     )
 
 
-def no_room_at_once(step: Step) -> Finding | None:
-    """Return the finding if the pod itself fits some node, and its group does not fit at once.
+def no_room_at_once(step: Step) -> Diagnosis | None:
+    """Return the diagnosis if the pod itself fits some node, and its group does not fit at once.
 
     The room counts whole pods like this one, because the pods of a group that start together are mostly equal.
     """
@@ -167,7 +170,7 @@ def no_room_at_once(step: Step) -> Finding | None:
         )
         short = next((r for r in sorted(step.wants) if is_device(r)), "cpu")
         if 0 < room < least - len(placed):
-            return Finding(
+            return Diagnosis(
                 cause="group room",
                 title=f"PodGroup {name} needs room for {least - len(placed)} such pods at once, and there is room for "
                 f"{room}",
@@ -196,16 +199,20 @@ def _members(picture: Picture, kind: PodGroupKind, name: str) -> list[Document]:
     return [each for each in picture.pods(pods_in(picture.namespace)) or () if kind.read(each) == name]
 
 
-def _is_queued(picture: Picture) -> bool:
-    """Return whether a queue of Kueue's is named, or Kueue holds the pod by a gate."""
+def _queued_refs(picture: Picture) -> Iterator[Ref]:
+    yield from (_objects(picture, form) for form in QUEUED.values() if _is_queued(picture, form))
+
+
+def _is_queued(picture: Picture, form: QueuedKind) -> bool:
+    """Return whether a queue of the system is named, or the system holds the pod by a gate."""
     objects = [*picture.controllers, *([picture.pod] if picture.pod else [])]
-    queued = any(f"{_KUEUE}/queue-name" in labels(each) or _WORKLOAD in annotations(each) for each in objects)
+    queued = any(form.queue_label in labels(each) or form.named_by in annotations(each) for each in objects)
     gates = list_at(picture.spec, "schedulingGates")
-    return queued or any(text_at(each, "name").startswith(f"{_KUEUE}/") for each in gates)
+    return queued or any(text_at(each, "name").startswith(form.gate) for each in gates)
 
 
-def _own_workloads(picture: Picture) -> list[Document]:
-    """Return the Workloads of the pod and of the controllers above it; without a pod, of all controllers."""
+def _own_objects(picture: Picture, form: QueuedKind) -> list[Document]:
+    """Return the objects of the pod and of the controllers above it; without a pod, of all controllers."""
     objects = list(picture.controllers) if picture.pod is None else [picture.pod]
     above = {text_at(each, "metadata", "uid"): each for each in picture.controllers}
     uids: set[str] = set()
@@ -214,26 +221,17 @@ def _own_workloads(picture: Picture) -> list[Document]:
         owners = {text_at(one, "uid") for one in list_at(each, "metadata", "ownerReferences")}
         objects += [above[uid] for uid in owners - uids if uid in above and above[uid] not in objects]
         uids |= owners
-    named_ones = {annotations(each).get(_WORKLOAD) for each in objects}
+    named_ones = {annotations(each).get(form.named_by) for each in objects}
     return [
         each
-        for each in picture.listed(_workloads(picture))
+        for each in picture.listed(_objects(picture, form))
         if text_at(each, "metadata", "name") in named_ones
         or (uids - {""}).intersection(text_at(one, "uid") for one in list_at(each, "metadata", "ownerReferences"))
     ]
 
 
-def _standing(workload: Document) -> tuple[bool, str]:
-    """Return the rank of a Workload among several of one controller: the newest that has not ended."""
-    ended = any(
-        text_at(each, "type") == "Finished" and text_at(each, "status") == "True"
-        for each in list_at(workload, "status", "conditions")
-    )
-    return not ended, text_at(workload, "metadata", "creationTimestamp")
-
-
-def _workloads(picture: Picture) -> Ref:
-    return Ref(_KUEUE, _VERSIONS, "workloads", picture.namespace)
+def _objects(picture: Picture, form: QueuedKind) -> Ref:
+    return Ref(form.kind[0], form.versions, form.plural, picture.namespace)
 
 
 def _forms(pod: Document) -> Iterator[QueueForm]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from ..kube.pod import annotations, labels
 from ..kube.unchecked import at, list_at, text_at
-from .finding import Finding
+from .diagnosis import Diagnosis
 from .picture import Picture, Ref
 from .steps import Step
 
@@ -25,8 +25,8 @@ def needs(picture: Picture) -> Iterator[Ref]:
         yield from grouped.needs(picture)
 
 
-def not_admitted(picture: Picture) -> Finding | None:
-    """Return the finding if a queue has not admitted the pod or its workload, or can never admit it."""
+def not_admitted(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if a queue has not admitted the pod or its workload, or can never admit it."""
     if not _concerned(picture):
         return None
     from . import grouped  # noqa: PLC0415 - see the module's docstring
@@ -34,8 +34,8 @@ def not_admitted(picture: Picture) -> Finding | None:
     return grouped.not_admitted(picture) or grouped.wrong_queue(picture)
 
 
-def group_missing(picture: Picture) -> Finding | None:
-    """Return the finding if the pod names a PodGroup that does not exist, or that has too few pods to start."""
+def group_missing(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if the pod names a PodGroup that does not exist, or that has too few pods to start."""
     if not _concerned(picture):
         return None
     from . import grouped  # noqa: PLC0415 - see the module's docstring
@@ -43,8 +43,8 @@ def group_missing(picture: Picture) -> Finding | None:
     return grouped.group_missing(picture)
 
 
-def no_room_at_once(step: Step) -> Finding | None:
-    """Return the finding if the pod itself fits some node, and its group does not fit at once."""
+def no_room_at_once(step: Step) -> Diagnosis | None:
+    """Return the diagnosis if the pod itself fits some node, and its group does not fit at once."""
     if not _concerned(step.picture):
         return None
     from . import grouped  # noqa: PLC0415 - see the module's docstring

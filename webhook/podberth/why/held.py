@@ -6,11 +6,9 @@ from typing import Final
 from ..kube.object_names import is_subdomain
 from ..kube.unchecked import list_at, text_at
 from ..words import counted, lasting, listed
-from .finding import Finding
+from .diagnosis import Diagnosis
 from .picture import ALL_PODS, DEFAULT_SCHEDULER, Picture, Ref, pods_by
 
-# The owner of a gate is the domain of its name (KEP-3521); these are the domains that users know by another name.
-_OWNERS: Final = {"kueue.x-k8s.io": "Kueue", "grove.io": "Grove", "jobset.sigs.k8s.io": "JobSet"}
 # Even a busy scheduler tries to schedule a new pod within seconds.
 _PATIENCE_SECONDS: Final = 15.0
 
@@ -23,37 +21,35 @@ def needs(picture: Picture) -> Iterator[Ref]:
         yield pods_by(picture.scheduler)
 
 
-def gated(picture: Picture) -> Finding | None:
-    """Return the finding if scheduling gates hold the pod."""
+def gated(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if scheduling gates hold the pod."""
     gates = [text_at(each, "name") for each in list_at(picture.spec, "schedulingGates")]
     if not gates or not picture.is_waiting:
         return None
-    owners = listed([_owner(each) for each in gates])
-    return Finding(
+    from . import queueing  # noqa: PLC0415 - see the module's docstring
+
+    owners = listed([queueing.owner_of(each) for each in gates])
+    queued = queueing.QUEUED.get(owners)
+    return Diagnosis(
         cause="gate",
         title=f"scheduling gate {listed(gates)} of {owners} holds it",
         evidence=("no scheduler looks at the pod while spec.schedulingGates has an entry",),
         do=(
-            "is there a Workload for it? kubectl get workloads.kueue.x-k8s.io -n " + picture.namespace
-            if owners == "Kueue"
+            f"is there a {queued.kind[1]} for it? kubectl get {queued.resource} -n {picture.namespace}"
+            if queued is not None
             else f"find out why {owners} does not remove the gate: its controller does that, not the scheduler",
         ),
     )
 
 
-def _owner(gate: str) -> str:
-    domain, slash, _ = gate.partition("/")
-    return _OWNERS.get(domain, domain) if slash else "an unknown controller"
-
-
-def unserved(picture: Picture) -> Finding | None:
-    """Return the finding if the pod names a scheduler that has not tried to schedule any pod."""
+def unserved(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if the pod names a scheduler that has not tried to schedule any pod."""
     if not picture.is_waiting or picture.scheduled or list_at(picture.spec, "schedulingGates"):
         return None
     name = picture.scheduler
     if _is_seen(picture) is not False or _waited(picture) <= _PATIENCE_SECONDS:
         return None
-    return Finding(
+    return Diagnosis(
         cause="scheduler",
         title=f"no scheduler named {name} is seen in this cluster",
         evidence=(
@@ -67,20 +63,20 @@ def unserved(picture: Picture) -> Finding | None:
     )
 
 
-def unseen(picture: Picture) -> Finding | None:
-    """Return the finding if the pod's scheduler may run, but has not tried to schedule the pod, which may be new."""
+def unseen(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if the pod's scheduler may run, but has not tried to schedule the pod, which may be new."""
     if not picture.is_waiting or picture.scheduled or list_at(picture.spec, "schedulingGates"):
         return None
     waited = _waited(picture)
     others = ", though that scheduler has looked at other pods" if _is_seen(picture) else ""
     if waited > _PATIENCE_SECONDS:
-        return Finding(
+        return Diagnosis(
             cause="scheduler",
             title=f"scheduler {picture.scheduler} has not looked at it for {lasting(waited)}",
             evidence=(f"the pod has no condition PodScheduled{others}",),
             do=("look into the scheduler's log; a pod that its plugins hold back has no condition either",),
         )
-    return Finding(
+    return Diagnosis(
         cause="new",
         title=f"it is {counted(round(waited), 'second')} old, and {picture.scheduler} has not looked at it yet",
         do=("ask again in a few seconds",),

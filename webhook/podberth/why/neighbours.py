@@ -10,7 +10,7 @@ from ..kube.pod import labels
 from ..kube.selector import label_selector_matches
 from ..kube.unchecked import list_at, text_at
 from ..words import counted, listed, named
-from .finding import Finding
+from .diagnosis import Diagnosis
 from .machines import Machine
 from .picture import Document
 from .selection import selects
@@ -147,15 +147,15 @@ def _phrase(term: Document) -> str:
     return f"pods {', '.join(texts) or 'of any label'} by {text_at(term, 'topologyKey')}"
 
 
-def crowded(step: Step, around: Around) -> Finding:
-    """Return the finding that no node with room is allowed beside, or apart from, the pods that are there."""
+def crowded(step: Step, around: Around) -> Diagnosis:
+    """Return the diagnosis that no node with room is allowed beside, or apart from, the pods that are there."""
     by_rule: dict[str, list[str]] = {}
     for machine in step.nodes:
         for words in around.against(machine):
             by_rule.setdefault(words, []).append(machine.name)
     rules = sorted(by_rule, key=lambda words: -len(by_rule[words]))  # stable: the pod's own rules come first
     rule = rules[0]
-    return Finding(
+    return Diagnosis(
         cause="neighbours",
         title=f"its {rule} leaves none of {counted(len(step.nodes), 'node')} with room"
         if not rule.startswith("anti-affinity of")

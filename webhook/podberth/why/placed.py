@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from ..kube.unchecked import at, list_at, mapping_at, text_at
 from ..words import lasting
-from .finding import Finding
+from .diagnosis import Diagnosis
 from .picture import Document, Picture, Ref, is_about, last_seen
 
 # kubernetes pkg/kubelet/images/types.go
@@ -35,8 +35,8 @@ def needs(picture: Picture) -> Iterator[Ref]:
         yield picture.events
 
 
-def not_pending(picture: Picture) -> Finding | None:
-    """Return the finding about a pod that no scheduler has to place."""
+def not_pending(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis about a pod that no scheduler has to place."""
     if picture.pod is None or picture.is_waiting:
         return None
     if deleted := text_at(picture.pod, "metadata", "deletionTimestamp"):
@@ -51,7 +51,7 @@ def not_pending(picture: Picture) -> Finding | None:
     return _starting(picture) if phase == "Pending" else _running(picture)
 
 
-def _troubled(picture: Picture, status: Document, what: str) -> Finding | None:
+def _troubled(picture: Picture, status: Document, what: str) -> Diagnosis | None:
     name, waiting = text_at(status, "name"), mapping_at(status, "state", "waiting")
     reason, message = text_at(waiting, "reason"), " ".join(text_at(waiting, "message").split())
     evidence = (f"{reason}: {message}",) if message else (reason,)
@@ -102,8 +102,8 @@ def _troubled(picture: Picture, status: Document, what: str) -> Finding | None:
     return None
 
 
-def _starting(picture: Picture) -> Finding:
-    """Return the finding about a placed pod whose containers are not created yet."""
+def _starting(picture: Picture) -> Diagnosis:
+    """Return the diagnosis about a placed pod whose containers are not created yet."""
     latest = _warning(picture)
     node = text_at(picture.spec, "nodeName")
     if latest is None:
@@ -137,7 +137,7 @@ def _warning(picture: Picture) -> Document | None:
     return max(warnings, key=last_seen, default=None)
 
 
-def _running(picture: Picture) -> Finding:
+def _running(picture: Picture) -> Diagnosis:
     node = text_at(picture.spec, "nodeName")
     conditions = list_at(picture.status, "conditions")
     ready: Document = next((each for each in conditions if each.get("type") == "Ready"), {})
@@ -150,19 +150,19 @@ def _running(picture: Picture) -> Finding:
             (text_at(ready, "message") or text_at(ready, "reason"),),
             f"kubectl describe pod {_name(picture)} -n {picture.namespace}",
         )
-    return Finding(cause="running", title=f"it runs on node {node}, since {since}", waits=False)
+    return Diagnosis(cause="running", title=f"it runs on node {node}, since {since}", waits=False)
 
 
-def _ended(picture: Picture, phase: str) -> Finding:
+def _ended(picture: Picture, phase: str) -> Diagnosis:
     why = ": ".join(filter(None, (text_at(picture.status, "reason"), text_at(picture.status, "message"))))
     do = (f"kubectl logs {_name(picture)} -n {picture.namespace}",) if phase == "Failed" else ()
-    return Finding(cause="ended", title=f"it has ended: {phase}", evidence=(why,) if why else (), do=do, waits=False)
+    return Diagnosis(cause="ended", title=f"it has ended: {phase}", evidence=(why,) if why else (), do=do, waits=False)
 
 
-def _deleted(picture: Picture, since: str) -> Finding:
+def _deleted(picture: Picture, since: str) -> Diagnosis:
     finalizers = [str(each) for each in list_at(picture.pod, "metadata", "finalizers")]
     holds = f"finalizers hold it: {', '.join(finalizers)}" if finalizers else "the kubelet has not ended it yet"
-    return Finding(
+    return Diagnosis(
         cause="deleted",
         title=f"it is being deleted, since {lasting(picture.age(since))}",
         evidence=(holds,),
@@ -171,10 +171,10 @@ def _deleted(picture: Picture, since: str) -> Finding:
     )
 
 
-def _not_pending(picture: Picture, cause: str, title: str, evidence: tuple[str, ...], *do: str) -> Finding:
+def _not_pending(picture: Picture, cause: str, title: str, evidence: tuple[str, ...], *do: str) -> Diagnosis:
     placed = f"it is placed on node {text_at(picture.spec, 'nodeName')}"
     texts = evidence if any("placed" in each for each in (title, *evidence)) else (*evidence, placed)
-    return Finding(cause=cause, title=title, evidence=tuple(filter(None, texts)), do=do, waits=False)
+    return Diagnosis(cause=cause, title=title, evidence=tuple(filter(None, texts)), do=do, waits=False)
 
 
 def _is_sidecar(picture: Picture, name: str) -> bool:

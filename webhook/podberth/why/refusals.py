@@ -7,7 +7,7 @@ from typing import Final
 from ..kube.object_names import is_subdomain
 from ..kube.unchecked import count, list_at, mapping_at, text_at
 from ..words import lasting
-from .finding import Finding
+from .diagnosis import Diagnosis
 from .picture import Document, Picture, Ref, is_about, last_seen
 
 # Two lines of a terminal.
@@ -106,8 +106,8 @@ def needs(picture: Picture) -> Iterator[Ref]:
         yield picture.refusals
 
 
-def refused(picture: Picture) -> Finding | None:
-    """Return the finding if the workload's controller cannot create pods, and no pod of it waits."""
+def refused(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if the workload's controller cannot create pods, and no pod of it waits."""
     if picture.is_waiting:
         return None
     latest = max(_refusals(picture), key=last_seen, default=None)
@@ -121,7 +121,7 @@ def refused(picture: Picture) -> Finding | None:
             break
     else:
         title, do = "the API server refuses its pods", ("change what the message names",)
-    return Finding(
+    return Diagnosis(
         cause="refused",
         title=title,
         evidence=(
@@ -132,32 +132,35 @@ def refused(picture: Picture) -> Finding | None:
     )
 
 
-def without_pods(picture: Picture) -> Finding | None:
-    """Return the finding if the workload has no pod and none was refused: it is suspended, or wants no pods."""
+def without_pods(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if the workload has no pod and none was refused: it is suspended, or wants no pods."""
     if picture.pod is not None:
         return None
     for each in _current(picture):
         kind, name, spec = text_at(each, "kind"), text_at(each, "metadata", "name"), mapping_at(each, "spec")
         if ended := next((text_at(one, "type") for one in _ended(each)), ""):
-            return Finding(cause="ended", title=f"{kind} {name} has ended: {ended}", waits=False)
+            return Diagnosis(cause="ended", title=f"{kind} {name} has ended: {ended}", waits=False)
         if spec.get("suspend") is True:
-            return Finding(
+            from . import queueing  # noqa: PLC0415 - see the module's docstring
+
+            queues = [
+                f"a queue ({system}) starts it when it is admitted: kubectl get {each.resource}"
+                for system, each in queueing.QUEUED.items()
+            ]
+            return Diagnosis(
                 cause="suspended",
                 title=f"{kind} {name} is suspended, so it makes no pods",
                 evidence=(f"spec.suspend of {kind} {name} is true",),
-                do=(
-                    "a queue (Kueue) starts it when it is admitted: kubectl get workloads.kueue.x-k8s.io",
-                    "without a queue, set spec.suspend to false",
-                ),
+                do=(*queues, "without a queue, set spec.suspend to false"),
             )
         if spec.get("replicas") == 0 and kind != "ReplicaSet":
-            return Finding(
+            return Diagnosis(
                 cause="suspended",
                 title=f"{kind} {name} wants no pods: spec.replicas is 0",
                 do=(f"kubectl scale {kind.lower()} {name} --replicas=1 -n {picture.namespace}",),
                 waits=False,
             )
-    return Finding(
+    return Diagnosis(
         cause="no pods",
         title="it has no pods, and no refusal of one is recorded",
         evidence=("the API server keeps Events for an hour",),

@@ -7,7 +7,7 @@ from typing import Final
 from ..kube.unchecked import at, text_at
 from ..words import counted, lasting, listed, named
 from .amounts import POD_SLOTS, is_device, number, shown
-from .finding import Finding
+from .diagnosis import Diagnosis
 from .machines import Machine
 from .picture import Document
 from .selection import barriers, selects
@@ -22,8 +22,8 @@ def has_room(step: Step, machine: Machine) -> bool:
     return all(machine.free.get(name, 0) >= each for name, each in _counted(step).items())
 
 
-def full(step: Step) -> Finding:
-    """Return the finding that no node has enough free: other pods hold the rest, or several nodes have a part each."""
+def full(step: Step) -> Diagnosis:
+    """Return the diagnosis that no node has enough free: others hold the rest, or several nodes have a part each."""
     name, nodes = _short(step)
     wanted = step.wants[name]
     free = {each.name: max(0, each.free.get(name, 0)) for each in nodes}
@@ -41,7 +41,7 @@ def full(step: Step) -> Finding:
         _preemption(step, name),
     )
     if apart:
-        return Finding(
+        return Diagnosis(
             cause="fragmented",
             title=f"{shown(name, together)} are free, but at most {number(name, most)} on one node; "
             f"it wants {number(name, wanted)} on one",
@@ -57,7 +57,7 @@ def full(step: Step) -> Finding:
         if most
         else f"all {shown(name, sum(each.offers.get(name, 0) for each in nodes))} that it could use are held"
     )
-    return Finding(
+    return Diagnosis(
         cause="busy",
         title=title,
         evidence=evidence,

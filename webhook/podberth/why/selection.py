@@ -10,7 +10,7 @@ from ..kube.unchecked import list_at, mapping_at, text_at
 from ..wellknown import APPLIED_ANNOTATION
 from ..words import counted, listed, named
 from .capacity import lacking
-from .finding import Finding
+from .diagnosis import Diagnosis
 from .machines import Machine
 from .picture import Document
 from .steps import Step
@@ -46,8 +46,8 @@ def _selected(selector: Mapping[str, Any], machine: Machine, terms: list[Any]) -
     return not terms or node_selector_matches(terms, labels, {"metadata.name": machine.name})
 
 
-def unselected(step: Step) -> Finding:
-    """Return the finding that the pod selects no node that has what it asks for."""
+def unselected(step: Step) -> Diagnosis:
+    """Return the diagnosis that the pod selects no node that has what it asks for."""
     spec, terms = step.picture.spec, list_at(step.picture.spec, *_REQUIRED)
     selector = mapping_at(spec, "nodeSelector")
     policies, chosen, own = _without_podberth(step.picture.pod or {}, selector, terms)
@@ -72,7 +72,7 @@ def unselected(step: Step) -> Finding:
         if mine
         else ("change nodeSelector or node affinity in the template to labels that such nodes have",)
     )
-    return Finding(cause="selector", title=title, evidence=tuple(evidence), do=do)
+    return Diagnosis(cause="selector", title=title, evidence=tuple(evidence), do=do)
 
 
 def _pairs(spec: Document) -> list[str]:
@@ -151,8 +151,8 @@ def barriers(step: Step, machine: Machine) -> list[str]:
     return list(dict.fromkeys([*texts, *(["cordoned"] if machine.is_cordoned else [])]))
 
 
-def tainted(step: Step) -> Finding:
-    """Return the finding that the nodes that could hold the pod are tainted, cordoned or not ready."""
+def tainted(step: Step) -> Diagnosis:
+    """Return the diagnosis that the nodes that could hold the pod are tainted, cordoned or not ready."""
     tolerations = list_at(step.picture.spec, "tolerations")
     keeping: dict[str, list[str]] = {}
     taints: dict[str, Mapping[str, str]] = {}
@@ -176,7 +176,7 @@ def tainted(step: Step) -> Finding:
     )
     if by_taint and states:
         title = f"{all_of} {verb} tainted ({listed(by_taint[:2])}) or {listed(states, 'or')}"
-    return Finding(
+    return Diagnosis(
         cause="taint",
         title=title,
         evidence=(

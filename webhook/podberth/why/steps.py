@@ -22,7 +22,7 @@ class Step:
     gone: Mapping[str, tuple[Machine, ...]]
     """The nodes that earlier steps took, by the words for their reason."""
     waived: frozenset[str] = frozenset()
-    """The resources that no node offers enough of: an earlier finding is about them."""
+    """The resources that no node offers enough of: an earlier diagnosis is about them."""
 
     @cached_property
     def wants(self) -> dict[str, int]:

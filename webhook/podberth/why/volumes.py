@@ -6,7 +6,7 @@ from typing import Any
 from ..kube.selector import node_selector_matches
 from ..kube.unchecked import list_at, text_at
 from ..words import listed, named
-from .finding import Finding
+from .diagnosis import Diagnosis
 from .machines import Machine
 from .picture import Document, Picture, Ref
 from .steps import Step
@@ -26,13 +26,13 @@ def needs(picture: Picture) -> Iterator[Ref]:
             yield _class(storage)
 
 
-def unbound(picture: Picture) -> Finding | None:
-    """Return the finding if a claim of the pod does not exist, or is not bound and will not wait for the pod's node."""
+def unbound(picture: Picture) -> Diagnosis | None:
+    """Return the diagnosis if a claim of the pod does not exist, or is not bound and will not wait for a node."""
     for name in _names(picture):
         ref = _claim(picture, name)
         found = picture.one(ref)
         if picture.lacks(ref):
-            return Finding(
+            return Diagnosis(
                 cause="volume",
                 title=f"PersistentVolumeClaim {name} does not exist",
                 evidence=(f"a volume of the pod names it, in namespace {picture.namespace}",),
@@ -40,7 +40,7 @@ def unbound(picture: Picture) -> Finding | None:
             )
         if found is not None and text_at(found, "status", "phase") != "Bound" and (reason := _reason(picture, found)):
             why, do = reason
-            return Finding(
+            return Diagnosis(
                 cause="volume",
                 title=f"PersistentVolumeClaim {name} is not bound: {why}",
                 evidence=(f"its phase is {text_at(found, 'status', 'phase') or 'unknown'}",),
@@ -80,8 +80,8 @@ def reaches(step: Step, machine: Machine) -> bool:
     )
 
 
-def apart(step: Step) -> Finding:
-    """Return the finding that none of the step's nodes, which fit the pod otherwise, reaches its volumes."""
+def apart(step: Step) -> Diagnosis:
+    """Return the diagnosis that none of the step's nodes, which fit the pod otherwise, reaches its volumes."""
     names = [name for name, _ in _bound(step.picture)]
     where = {
         f"{each.get('key')}={'|'.join(map(str, each.get('values') or ()))}"
@@ -89,7 +89,7 @@ def apart(step: Step) -> Finding:
         for term in terms
         for each in term.get("matchExpressions") or ()
     }
-    return Finding(
+    return Diagnosis(
         cause="volume zone",
         title=f"its volume {listed(names)} is only on nodes with {named(sorted(where))}, and none of these fits",
         evidence=(

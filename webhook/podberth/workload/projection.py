@@ -10,10 +10,11 @@ from itertools import pairwise
 from typing import Any, Final
 
 from ..kinds import forms
-from ..kinds.places import PLACEHOLDERS, Steps
+from ..kinds.places import PLACEHOLDERS
 from ..kube.carry import NotCarriedError, carry
 from ..kube.json_patch import ABSENT, same
 from ..kube.patch import Patch, apply, differences, operations
+from ..kube.paths import Path
 from ..kube.positions import render_path
 from ..kube.shape import RESOURCED_LISTS
 from ..wellknown import APPLIED_ANNOTATION
@@ -116,7 +117,7 @@ def _without_copy(own: dict[str, Any], changed: dict[str, Any]) -> dict[str, Any
     return {**changed, "resources": {key: value for key, value in resources.items() if key != "requests"}}
 
 
-def _unwritable(template: Template, steps: Steps, before: Any, value: Any) -> str:
+def _unwritable(template: Template, steps: Path, before: Any, value: Any) -> str:
     """Return the reason why a value at a path of the pod cannot be written into the document; empty if it can."""
     where = render_path(steps)
     old, new = repr(before), f"{where}{value!r}"
@@ -130,7 +131,7 @@ def _unwritable(template: Template, steps: Steps, before: Any, value: Any) -> st
     return f"{where}: {template.kind} has no place for it"
 
 
-def _has_place(template: Template, steps: Steps) -> bool:
+def _has_place(template: Template, steps: Path) -> bool:
     form = template.form
     if not any(steps[: len(target)] == target for target, _ in form.seats):
         return False
@@ -145,7 +146,7 @@ def _has_place(template: Template, steps: Steps) -> bool:
     return form.fields is None or steps[1] in form.fields or apart
 
 
-def _changes(before: Any, after: Any, at: Steps = ()) -> Iterator[tuple[Steps, Any, Any]]:
+def _changes(before: Any, after: Any, at: Path = ()) -> Iterator[tuple[Path, Any, Any]]:
     """Yield each path at which two pods differ, with both values. Lists of different lengths differ as a whole."""
     for steps, old, new in differences(before, after, at):
         if steps in _PARTS and old in (None, ABSENT) and isinstance(new, dict):
@@ -154,7 +155,7 @@ def _changes(before: Any, after: Any, at: Steps = ()) -> Iterator[tuple[Steps, A
             yield steps, old, new
 
 
-def place_of(template: Template, steps: Steps) -> Steps:
+def place_of(template: Template, steps: Path) -> Path:
     """Return the path in the document for a path in the pod; if it is absent there, the nearest path above it."""
     target, source = max(
         ((target, source) for target, source in template.form.seats if steps[: len(target)] == target),
@@ -173,7 +174,7 @@ def place_of(template: Template, steps: Steps) -> Steps:
     return found
 
 
-def _past_front(template: Template, found: Steps, rest: Steps) -> tuple[Steps, Steps]:
+def _past_front(template: Template, found: Path, rest: Path) -> tuple[Path, Path]:
     front = forms.front_of(template.form, forms.find(template.document, template.path))
     index = rest[1] if rest[:1] == ("containers",) and len(rest) > 1 else None
     if front is None or not isinstance(index, int):

@@ -20,7 +20,8 @@ NO_SYSTEM: Final = System(
     name="plain",
     precedence=len(SYSTEMS) + 1,
     title="kube-scheduler, or any other that places pod by pod",
-    source="kubernetes/api core/v1/types.go Affinity; kubernetes pkg/scheduler/framework/plugins/interpodaffinity",
+    source="kubernetes/api core/v1/types.go Affinity; "
+    "kubernetes/kubernetes pkg/scheduler/framework/plugins/interpodaffinity",
     reads=("`spec.affinity`", "`spec.nodeSelector`", "`spec.tolerations`"),
     writes="label `podberth.io/gang`, annotation `podberth.io/gang-size`; of members with GPUs `spec.affinity`",
     elsewhere=(),

@@ -19,13 +19,12 @@ from ..kinds.places import (
     Form,
     Found,
     Scene,
-    Steps,
     TemplatePlace,
 )
 from ..kinds.roles import Predicted
 from ..kinds.strategic_merge import merged
 from ..kube.json_patch import ABSENT
-from ..kube.paths import ELEMENT
+from ..kube.paths import ELEMENT, Path
 from ..kube.pod_limits import excess_of_template
 from ..kube.positions import render_path
 from ..kube.shape import RESOURCED_LISTS, template_problems
@@ -46,7 +45,7 @@ class Template:
     """
 
     pod: dict[str, Any]
-    path: Steps
+    path: Path
     kind: str
     """The kind of the object that has the template; inside an AppWrapper, the kind of the wrapped object."""
     problems: tuple[str, ...] = ()
@@ -66,7 +65,7 @@ class Template:
     lacks: frozenset[str] = frozenset()
     elsewhere: Elsewhere | None = None
     """The place outside the template for fields of the spec that the form lacks; None: there is none."""
-    fixed: tuple[tuple[Steps, str], ...] = ()
+    fixed: tuple[tuple[Path, str], ...] = ()
     """The paths in the pod whose values come from a field outside the template, each with the name of that field."""
 
 
@@ -90,14 +89,14 @@ def each_template(document: Mapping[str, Any], *, namespace: str) -> Iterator[Te
     return _templates(document, namespace, (), {}, 0)
 
 
-def objects_in(document: Mapping[str, Any]) -> Iterator[tuple[Steps, Mapping[str, Any]]]:
+def objects_in(document: Mapping[str, Any]) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     """Yield a document and every object that it wraps (such as those in an AppWrapper), each with its path."""
     for path, each in wrapped_in(document):
         if isinstance(each, Mapping):
             yield path, each
 
 
-def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Steps, object]]:
+def wrapped_in(document: object, *, depth: int = 0) -> Iterator[tuple[Path, object]]:
     """Yield a document and the unchecked values where an object that it wraps belongs, each with its path."""
     yield (), document
     if not isinstance(document, Mapping) or depth == _DEEPEST:
@@ -163,7 +162,7 @@ def _name_of(document: Mapping[str, Any], around: str) -> str:
     return text_at(document, "metadata", "name") or (f"{prefix}{PLACEHOLDER_HASH}" if prefix else "")
 
 
-def _lifted(inside: Iterable[Template], document: Mapping[str, Any], path: Steps) -> Iterator[Template]:
+def _lifted(inside: Iterable[Template], document: Mapping[str, Any], path: Path) -> Iterator[Template]:
     """Yield the templates of an object that a document wraps, with paths from the outer document.
 
     The owners of their pods get the labels of the outer document, because a queue's name on an AppWrapper applies to
@@ -203,7 +202,7 @@ def extra_place(document: Mapping[str, Any], path: Sequence[str]) -> TemplatePla
     return TemplatePlace(path=tuple(path), form=forms.INLINE if inline else _GIVEN)
 
 
-def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Steps, tuple[Any, ...], tuple[str | int, ...]]]:
+def _expand(document: object, path: Sequence[str]) -> Iterator[tuple[Path, tuple[Any, ...], tuple[str | int, ...]]]:
     """Yield each path that matches a path with ``ELEMENT``, with the value and the key at each ``ELEMENT``.
 
     An absent list or map matches nothing. A value that is neither yields its own path.
@@ -243,7 +242,7 @@ def _at_place(place: TemplatePlace, workload: Scene) -> Iterator[Template]:
             yield _misfit(place, scene, _lacking(workload.document, path))
 
 
-def _lacking(document: object, path: Steps) -> str:
+def _lacking(document: object, path: Path) -> str:
     """Return a message: there is no template at the path, or a value on the path has the wrong type."""
     for length in range(1, len(path)):
         found = forms.find(document, path[:length])

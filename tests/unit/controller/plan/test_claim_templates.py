@@ -9,7 +9,8 @@ from builders import container, owned, pod
 from podberth.controller.plan.claim_templates import KIND, plan
 from podberth.controller.plan.intake import made, waiting_pod
 from podberth.controller.plan.lineage import MOST_OWNERS
-from podberth.controller.plan.world import ActionPlan, Create, GroupChange, LookUp, Made, Place, WaitingPod, World
+from podberth.controller.plan.world import ActionPlan, Create, GroupChange, LookUp, Made, WaitingPod, World
+from podberth.kube.object_names import NamespacedName
 from podberth.kube.pod import OwnerReference
 
 JSON = dict[str, Any]
@@ -33,7 +34,7 @@ def waiting(*documents: JSON) -> dict[str, WaitingPod]:
     return {f"{each.namespace}/{each.name}": each for each in read if each is not None}
 
 
-def world(*documents: JSON, made: Mapping[Place, Made] | None = None, **fields: Any) -> World:
+def world(*documents: JSON, made: Mapping[NamespacedName, Made] | None = None, **fields: Any) -> World:
     known: dict[str, Any] = {
         "pods": waiting(*documents),
         "known": {KIND: made or {}},
@@ -52,7 +53,7 @@ def asked(*documents: JSON, **fields: Any) -> ActionPlan:
     return plan(world(*documents, **fields), 0.0)
 
 
-def there(*owners: OwnerReference, ours: bool = True, deleting: bool = False) -> dict[Place, Made]:
+def there(*owners: OwnerReference, ours: bool = True, deleting: bool = False) -> dict[NamespacedName, Made]:
     return {PLACE: Made(uid="t-uid", version="7", ours=ours, deleting=deleting, owners=owners)}
 
 
@@ -142,7 +143,7 @@ def test_nothing_is_made_where_templates_are_not_served_or_not_listed_yet() -> N
     [there(ours=False), there(JOB, deleting=True), there(MORE, deleting=True)],
     ids=["somebody else's", "on its way out", "on its way out with another"],
 )
-def test_another_ones_template_and_one_that_goes_are_left_alone(made: dict[Place, Made]) -> None:
+def test_another_ones_template_and_one_that_goes_are_left_alone(made: dict[NamespacedName, Made]) -> None:
     assert asked(document(), made=made).actions == []
 
 

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ...admission.notices import Regarding
+from ...kube.object_names import NamespacedName
 from ...kube.pod import OwnerReference
 from .lineage import joined, metadata, owners, regarding
-from .world import ActionPlan, Create, GroupChange, Made, Place, WaitingPod, World
+from .world import ActionPlan, Create, GroupChange, Made, WaitingPod, World
 
 KIND: Final = "resourceclaimtemplates.resource.k8s.io"
 NOUN: Final = "ResourceClaimTemplate"
@@ -24,7 +25,7 @@ def plan(world: World, now: float) -> ActionPlan:
     if KIND not in world.served or world.declared is None:
         return found
     declared = world.declared
-    wanted: dict[Place, list[WaitingPod]] = {}
+    wanted: dict[NamespacedName, list[WaitingPod]] = {}
     for pod in world.pods.values():
         for name in pod.templates:
             if name in declared:
@@ -43,7 +44,7 @@ def plan(world: World, now: float) -> ActionPlan:
     return found
 
 
-def _creation(place: Place, whose: dict[str, OwnerReference], world: World, spec: Mapping[str, Any]) -> Create:
+def _creation(place: NamespacedName, whose: dict[str, OwnerReference], world: World, spec: Mapping[str, Any]) -> Create:
     document = {
         "apiVersion": world.served[KIND],
         "kind": NOUN,
@@ -53,7 +54,7 @@ def _creation(place: Place, whose: dict[str, OwnerReference], world: World, spec
     return Create(kind=KIND, noun=NOUN, refused=_REFUSED, document=document, about=_about(place[0], whose))
 
 
-def _joined(place: Place, made: Made, whose: dict[str, OwnerReference]) -> GroupChange | None:
+def _joined(place: NamespacedName, made: Made, whose: dict[str, OwnerReference]) -> GroupChange | None:
     """Return the change that adds owners to a template, because the garbage collector deletes it with its last owner.
 
     Returns None if there are no new owners.

@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from ...admission.notices import Regarding
-from ...kube.object_names import is_subdomain
+from ...kube.object_names import NamespacedName, is_subdomain
 from ...kube.pod import OwnerReference
 from ...wellknown import MANAGED_BY, MANAGED_BY_LABEL
 from ...workload.owners import LOOKED_UP
 from ...workload.stages import UNREADABLE
-from .world import ActionPlan, LookUp, Made, Owned, Place, WaitingPod, World
+from .world import ActionPlan, LookUp, Made, Owned, WaitingPod, World
 
 # Steps up from the pod's controller. The longest known chain has five: from the StatefulSet of a leader's
 # workers to the leader, the leaders' StatefulSet, the LeaderWorkerSet, the RoleBasedGroup (kinds.members,
@@ -83,7 +83,7 @@ def _asked(owner: OwnerReference) -> bool:
     return (owner.api_version, owner.kind) in LOOKED_UP
 
 
-def metadata(place: Place, whose: Mapping[str, OwnerReference], labels: Mapping[str, str]) -> dict[str, Any]:
+def metadata(place: NamespacedName, whose: Mapping[str, OwnerReference], labels: Mapping[str, str]) -> dict[str, Any]:
     """Return the metadata of an object to be made at ``place``, with the owners ``whose`` (by uid) and the labels.
 
     ``place`` is the namespace and the name. A label that names podberth as the manager is added.

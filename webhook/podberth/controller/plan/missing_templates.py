@@ -9,9 +9,10 @@ import re
 from typing import Final
 
 from ...admission.notices import Notice, note
+from ...kube.object_names import NamespacedName
 from .claim_templates import KIND, NOUN
 from .lineage import overdue, owners, regarding
-from .world import ActionPlan, Place, WaitingPod, World
+from .world import ActionPlan, WaitingPod, World
 
 _REASON: Final = "ResourceClaimTemplateMissing"
 # policy.claim_template: the name in the policy, and eight digits of a digest.
@@ -35,7 +36,7 @@ def plan(world: World, now: float) -> ActionPlan:
     return found
 
 
-def _why(pod: WaitingPod, place: Place, world: World) -> str:
+def _why(pod: WaitingPod, place: NamespacedName, world: World) -> str:
     """Return the reason why nobody makes the template; empty if it is about to be made."""
     if world.declared is None or place[1] not in world.declared:
         return f"no policy in force declares it (any more); {_REMEDY}"
@@ -45,7 +46,7 @@ def _why(pod: WaitingPod, place: Place, world: World) -> str:
     return said and f"podberth could not make it: {said}"
 
 
-def _missed(pod: WaitingPod, place: Place, why: str, world: World) -> Notice:
+def _missed(pod: WaitingPod, place: NamespacedName, why: str, world: World) -> Notice:
     said = f"{NOUN} {'/'.join(place)}: got none after {world.patience_seconds:g} s, and a claim of this pod names it"
     about = regarding(pod.namespace, pod.itself())
     return Notice(regarding=about, type="Warning", reason=_REASON, action="Wait", note=note(f"{said}; {why}"))

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...kinds.systems import PodGroupKind
+from ...kube.object_names import NamespacedName
 from ...kube.pod import OwnerReference
 from ...workload.gangs import gang_of
 from ...workload.stages import is_guess
 from .lineage import documents, on_top
-from .world import Place, WaitingPod, World
+from .world import WaitingPod, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ class WaitingGang:
     """The waiting pods of one gang, with the group that they ask for."""
 
     system: PodGroupKind
-    place: Place
+    place: NamespacedName
     members: Sequence[WaitingPod]
     words: Mapping[str, Word]
     """The statement of each party about the size."""

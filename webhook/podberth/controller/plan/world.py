@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ...admission.notices import Notice, Regarding
+from ...kube.object_names import NamespacedName
 from ...kube.pod import OwnerReference
 
-Place: TypeAlias = tuple[str, str]
-"""The namespace and the name of an object."""
 Owned: TypeAlias = tuple[str, OwnerReference]
 """A namespace, and an owner reference of an object in it.
 
@@ -82,7 +81,7 @@ class World:
     """All facts that a maker may use, at one moment."""
 
     pods: Mapping[str, WaitingPod]
-    known: Mapping[str, Mapping[Place, Made]]
+    known: Mapping[str, Mapping[NamespacedName, Made]]
     """The known objects by kind and place; a kind is present as soon as all its objects are listed."""
     served: Mapping[str, str]
     """The API version of each kind in ``known``."""
@@ -99,7 +98,7 @@ class World:
     """The minimum that the API server refused to set, by the uid of the group."""
     patience_seconds: float
     """How long a pod may wait for its group before that is reported."""
-    failed: Mapping[Owned | tuple[str, Place], str] = field(default_factory=dict)
+    failed: Mapping[Owned | tuple[str, NamespacedName], str] = field(default_factory=dict)
     """The error of the last failed try, by the owner to look up, or by the kind and place of the object to make."""
     documents: Mapping[Owned, Mapping[str, Any]] = field(default_factory=dict)
     """The facts about pods that ``workload.owners`` keeps of each owner that was looked up and could be read."""
@@ -127,7 +126,7 @@ class Create(_Write):
     document: Mapping[str, Any]
 
     @property
-    def place(self) -> Place:
+    def place(self) -> NamespacedName:
         """The namespace and the name of the new object."""
         metadata = self.document["metadata"]
         return metadata["namespace"], metadata["name"]
@@ -137,7 +136,7 @@ class Create(_Write):
 class GroupChange(_Write):
     """An action that changes fields of an object that podberth made, if it has not changed since it was read."""
 
-    place: Place
+    place: NamespacedName
     uid: str
     patch: Mapping[str, Any]
     minimum: int = 0

@@ -1,7 +1,7 @@
 """AIBrix: StormServices, each of which serves one model with role sets, and fleets of RayClusters.
 
 A role set is a gang. If a replica has several pods, these come from a PodSet, which may be a group of its own. Sources:
-vllm-project/aibrix e3e10f9e api/orchestration/v1alpha1, pkg/controller/{roleset,podset,constants}.
+vllm-project/aibrix api/orchestration/v1alpha1, pkg/controller/{roleset,podset,constants}.
 """
 
 from collections.abc import Mapping
@@ -157,6 +157,7 @@ def _role(part: object) -> Role:
 
 DOSSIER: Final = Dossier(
     name="AIBrix",
+    versions={"vllm-project/aibrix": "e3e10f9e, after v0.7.0"},
     kinds=(
         *(
             replace(

@@ -8,12 +8,14 @@ from ..places import WorkloadKind
 
 DOSSIER: Final = Dossier(
     name="AppWrapper",
+    versions={"project-codeflare/appwrapper": "v1.2.1", "project-codeflare/multi-cluster-app-dispatcher": "d47de4a4"},
     parent_groups=frozenset({"workload.codeflare.dev"}),
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"workload.codeflare.dev/v1beta2", "workload.codeflare.dev/v1beta1"}),
             kind="AppWrapper",
-            source="project-codeflare/appwrapper api/v1beta2/appwrapper_types.go; v1beta1 is the older mcad's",
+            source="project-codeflare/appwrapper api/v1beta2/appwrapper_types.go; "
+            "project-codeflare/multi-cluster-app-dispatcher pkg/apis/controller/v1beta1/appwrapper.go",
             nested=(
                 ("spec", "components", ELEMENT, "template"),
                 ("spec", "resources", "GenericItems", ELEMENT, "generictemplate"),

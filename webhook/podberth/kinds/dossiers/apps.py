@@ -14,16 +14,16 @@ from ..dossier import Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules
 from ..jobs import stamp_stateful_set
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, named, ordinal
+from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, Scene, Stamp, TemplatePlace, WorkloadKind, spec_replicas, unknown
 from ..stamping import add_annotations, add_labels, own, own_by_deployment, owned_by_workload
 from ..starts import together
-from ..words import words
 
 
 def _stamp_daemon_set(pod: dict[str, Any], scene: Scene) -> None:
     """Write on a pod what the DaemonSet controller writes, without the affinity to the name of the node.
 
-    Sources: kubernetes pkg/controller/daemon/{daemon_controller,util/daemonset_util}.go.
+    Sources: kubernetes/kubernetes pkg/controller/daemon/{daemon_controller,util/daemonset_util}.go.
     """
     own(pod, "apps/v1", "DaemonSet", scene.name, scene.uid)
     add_labels(pod, {"controller-revision-hash": PLACEHOLDER_HASH, "pod-template-generation": "1"})
@@ -41,7 +41,8 @@ def _stamp_daemon_set(pod: dict[str, Any], scene: Scene) -> None:
 
 def _stamp_stateful_set(pod: dict[str, Any], scene: Scene) -> None:
     own(pod, "apps/v1", "StatefulSet", scene.name, scene.uid)
-    if at(scene.document, "metadata", "labels", "kueue.x-k8s.io/queue-name"):  # by Kueue's webhook
+    # kubernetes-sigs/kueue pkg/controller/jobs/statefulset/statefulset_webhook.go
+    if at(scene.document, "metadata", "labels", "kueue.x-k8s.io/queue-name"):
         add_annotations(pod, {"kueue.x-k8s.io/pod-suspending-parent": "statefulset"})
     stamp_stateful_set(pod, scene.name, scene.spec)
 
@@ -55,7 +56,8 @@ def _declared_set(pod: Subject) -> Member | None:
 
 
 def _stages(owner: Mapping[str, Any]) -> str:
-    # kubernetes pkg/controller/statefulset/stateful_set_control.go; the default is of pkg/apis/apps/v1/defaults.go.
+    # kubernetes/kubernetes pkg/controller/statefulset/stateful_set_control.go; the default is in
+    # pkg/apis/apps/v1/defaults.go.
     policy = text_at(owner, "spec", "podManagementPolicy") or "OrderedReady"
     waits = policy != "Parallel" and count(at(owner, "spec", "replicas"), 1) > 1
     return f"spec.podManagementPolicy {policy}; want Parallel" if waits else ""
@@ -90,6 +92,13 @@ _CORE: Final = "kubernetes/api core/v1/types.go"
 
 DOSSIER: Final = Dossier(
     name="Deployment, StatefulSet, DaemonSet, Pod",
+    versions={
+        "kubernetes-sigs/kueue": "ff69552e, after v0.19.2",
+        "kubernetes-sigs/lws": "060ab4da, after v0.10.0",
+        "kubernetes/api": "v0.36.3",
+        "kubernetes/kubernetes": "v1.36.3",
+        "kubernetes/autoscaler": "55c37cd5",
+    },
     kinds=(
         _kind("Deployment", "apps/v1 apps/v1beta2 apps/v1beta1 extensions/v1beta1", _stamp_deployment),
         _kind("StatefulSet", "apps/v1 apps/v1beta2 apps/v1beta1", _stamp_stateful_set),
@@ -121,7 +130,7 @@ DOSSIER: Final = Dossier(
             kind="apps/StatefulSet",
             title="StatefulSet that declares a gang",
             keeps="its pods' names, ordinals and claims; its template, whose revision is hashed",
-            source="kubernetes pkg/controller/statefulset/stateful_set_utils.go, pkg/controller/history",
+            source="kubernetes/kubernetes pkg/controller/statefulset/stateful_set_utils.go, pkg/controller/history",
         ),
         *(
             KindNote(

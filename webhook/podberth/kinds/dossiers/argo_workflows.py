@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from ...kube.paths import ELEMENT
+from ...kube.paths import ELEMENT, Path
 from ...kube.unchecked import at, number, text
-from ..dossier import Dossier, Finished, KindNote
+from ..dossier import Dossier, FilledIn, Finished, KindNote
 from ..forms import CONTAINER_FIELDS
-from ..places import PLACEHOLDER_HASH, Form, Scene, Steps, TemplatePlace, WorkloadKind, unknown
+from ..name_sets import words
+from ..places import PLACEHOLDER_HASH, Form, Scene, TemplatePlace, WorkloadKind, unknown
 from ..stamping import add_labels, owned_by_workload, set_name
-from ..words import words
 
 # Fields of a workflow's spec and of a template (argoproj/argo-workflows pkg/apis/workflow/v1alpha1/workflow_types.go
 # Template, WorkflowSpec). The template's field takes precedence over the workflow's
@@ -25,7 +25,7 @@ _INHERITED: Final = words(
 )
 
 
-_SEATS: Final[tuple[tuple[Steps, Steps], ...]] = (
+_SEATS: Final[tuple[tuple[Path, Path], ...]] = (
     (("metadata", "labels"), ("metadata", "labels")),
     (("metadata", "annotations"), ("metadata", "annotations")),
     (("spec",), ()),
@@ -103,8 +103,13 @@ def _kind(kind: str, *base: str) -> WorkloadKind:
     )
 
 
+def _is_deadline(document: Mapping[str, Any], path: Path, _text: str) -> bool:
+    return path[-1] == "activeDeadlineSeconds" and str(document.get("apiVersion")).startswith("argoproj.io/")
+
+
 DOSSIER: Final = Dossier(
     name="Argo Workflows",
+    versions={"argoproj/argo-workflows": "f016ad89, after v4.1.2", "argoproj/argo-cd": "37ee0097, after v3.5.1"},
     kinds=(
         _kind("Workflow", "spec"),
         _kind("WorkflowTemplate", "spec"),
@@ -129,6 +134,14 @@ DOSSIER: Final = Dossier(
             words=frozenset({"Succeeded", "Failed", "Error"}),
         ),
     ),
+    filled_in=(
+        FilledIn(
+            # activeDeadlineSeconds is an IntOrString
+            source="argoproj/argo-workflows pkg/apis/workflow/v1alpha1/workflow_types.go Template",
+            is_own=_is_deadline,
+        ),
+    ),
+    # argoproj/argo-cd pkg/apis/application/v1alpha1, in the same API group
     podless_kinds=frozenset(
         {"argoproj.io/v1alpha1/AppProject", "argoproj.io/v1alpha1/Application", "argoproj.io/v1alpha1/ApplicationSet"}
     ),

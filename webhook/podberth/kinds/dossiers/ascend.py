@@ -17,7 +17,7 @@ from ..replica_specs import (
 )
 from ..stamping import add_annotations
 
-_OPERATOR: Final = "Ascend/mind-cluster 22bb3d98 component/ascend-operator"
+_OPERATOR: Final = "Ascend/mind-cluster component/ascend-operator"
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
@@ -34,6 +34,11 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
 DOSSIER: Final = Dossier(
     name="AscendJob",
+    versions={
+        "Ascend/mind-cluster": "22bb3d98, after v26.1.0",
+        "kubeflow/mpi-operator": "caa3c47f, after v0.8.0",
+        "kubeflow/training-operator": "v1.9.4",
+    },
     kinds=(
         WorkloadKind(
             api_versions=frozenset({f"{ASCEND}/v1"}),

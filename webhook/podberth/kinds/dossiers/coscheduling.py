@@ -8,8 +8,8 @@ from typing import Final
 
 from ..dossier import Dossier
 from ..members import Member, Membership, Subject, completion_index
+from ..name_sets import under
 from ..systems import MIN_MEMBER, ONE_MEMBER, PodGroupKind, System, by_label
-from ..words import under
 
 
 def _labelled_group(pod: Subject) -> Member:
@@ -23,6 +23,7 @@ _API_GROUPS: Final = ("scheduling.x-k8s.io", "scheduling.sigs.k8s.io")
 
 DOSSIER: Final = Dossier(
     name="coscheduling",
+    versions={"kubernetes-sigs/scheduler-plugins": "903da7df, after v0.34.7"},
     system=System(
         name="coscheduling",
         precedence=7,

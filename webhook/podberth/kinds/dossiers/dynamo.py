@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ...kube.paths import ELEMENT
+from ...kube.paths import ELEMENT, Path
 from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at
 from .. import forms
 from ..cliques import stamp_clique
 from ..dossier import Dossier, KindNote
 from ..forms import CONTAINER_FIELDS, POD_SPEC_FIELDS
-from ..places import Form, Found, Scene, Steps, TemplatePlace, WorkloadKind, item_replicas
+from ..places import Form, Found, Scene, TemplatePlace, WorkloadKind, item_replicas
 from ..roles import Predicted, read_once
 from ..stamping import add_labels, mount_shared_memory
 
@@ -99,7 +99,7 @@ def _is_amount(value: object) -> bool:
     return isinstance(value, str | int) and not isinstance(value, bool)
 
 
-def _service_resources(scene: Scene) -> Iterator[tuple[Steps, str]]:
+def _service_resources(scene: Scene) -> Iterator[tuple[Path, str]]:
     if _amounts(scene):
         where = f"spec.services.{scene.key}.resources"
         yield ("spec", "containers", 0, "resources"), f"asked for in {where}; change it there"
@@ -194,6 +194,7 @@ def _joined(spec: Found, amounts: Mapping[str, Found]) -> dict[str, Any]:
 
 DOSSIER: Final = Dossier(
     name="Dynamo",
+    versions={"ai-dynamo/dynamo": "2a6da14c"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"nvidia.com/v1alpha1", "nvidia.com/v1beta1"}),

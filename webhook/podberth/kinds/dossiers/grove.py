@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ...kube.paths import ELEMENT
+from ...kube.paths import ELEMENT, Path
 from ...kube.unchecked import at, count, list_at, text_at, unread
 from ..cliques import stamp_clique
 from ..dossier import POD_SPEC_ASKS, Dossier, KindNote, OwnerKind
 from ..group_rules import GroupRules, above, items
 from ..members import Member, Membership, Subject, index_of
-from ..places import Form, Found, Scene, Steps, TemplatePlace, WorkloadKind, spec_replicas
+from ..name_sets import words
+from ..places import Form, Found, Scene, TemplatePlace, WorkloadKind, spec_replicas
 from ..roles import Role, asks_in, counted, read_once
 from ..starts import Share, Start, StartingGang, none_of
-from ..words import words
 
 _CLIQUE: Final = Form(
     seats=(
@@ -94,7 +94,7 @@ def _pods(
     return tuple(roles)
 
 
-def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
+def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
     """Yield the minimums that Grove's webhook refuses, each with its path and a message.
 
     Source: ai-dynamo/grove operator/internal/webhook/admission/pcs/validation.
@@ -131,6 +131,8 @@ def _starts(gang: StartingGang) -> Start[Any]:
 
 DOSSIER: Final = Dossier(
     name="Grove",
+    gates=frozenset({"grove.io"}),  # operator/internal/controller/podclique/components/pod/pod.go podGangSchedulingGate
+    versions={"ai-dynamo/grove": "fcc3b3bb, after v0.1.0-alpha.12-rc1"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"grove.io/v1alpha1"}),

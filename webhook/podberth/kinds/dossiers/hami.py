@@ -2,26 +2,38 @@
 
 from typing import Final
 
+from ...devices.resources import MODIFIERS
 from ..dossier import Dossier
+from ..name_sets import words
 from ..systems import Dialect
-from ..words import words
 
 DOSSIER: Final = Dossier(
     name="HAMi",
+    versions={"Project-HAMi/HAMi": "v2.10.0"},
     dialects=(
         Dialect(
             name="hami",
             source="Project-HAMi/HAMi charts/hami/values.yaml and templates/scheduler/device-configmap.yaml",
-            resources=words(
-                "nvidia.com/gpumem nvidia.com/gpumem-percentage nvidia.com/gpucores nvidia.com/priority "
+            resources=frozenset(MODIFIERS["hami"])
+            | words(
                 "amd.com/gpumem amd.com/gpucores cambricon.com/vmlu cambricon.com/mlu.smlu.vmemory "
                 "cambricon.com/mlu.smlu.vcore hygon.com/dcunum hygon.com/dcumem hygon.com/dcucores "
-                "metax-tech.com/sgpu metax-tech.com/vcore metax-tech.com/vmemory mthreads.com/vgpu "
-                "mthreads.com/sgpu-memory mthreads.com/sgpu-core iluvatar.ai/vgpu iluvatar.ai/vcuda-memory "
-                "iluvatar.ai/vcuda-core huawei.com/Ascend910A-memory huawei.com/Ascend910B2-memory "
-                "huawei.com/Ascend910B3-memory huawei.com/Ascend910B4-memory huawei.com/Ascend910B4-1-memory "
-                "huawei.com/Ascend910C-memory huawei.com/Ascend310P-memory"
-            ),
+                "metax-tech.com/sgpu mthreads.com/vgpu "
+                "mthreads.com/sgpu-memory mthreads.com/sgpu-core enflame.com/drs-gcu enflame.com/gcu-memory "
+                "enflame.com/gcu-core kunlunxin.com/vxpu kunlunxin.com/vxpu-memory"
+            )
+            # Up to v2.7.1 Iluvatar's cards had one name together, and since v2.8.0 each has its own.
+            | words("iluvatar.ai/vgpu iluvatar.ai/vcuda-memory iluvatar.ai/vcuda-core")
+            | {
+                f"iluvatar.ai/{card}{part}"
+                for card in ("BI-V100", "BI-V150", "MR-V50", "MR-V100")
+                for part in ("-vgpu", ".vMem", ".vCore")
+            }
+            | {
+                f"huawei.com/Ascend{chip}-{part}"
+                for chip in ("310P", "910A", "910B2", "910B3", "910B4", "910B4-1", "910C")
+                for part in ("memory", "core")
+            },
             annotations=frozenset({"nvidia.com/vgpu-mode", "nvidia.com/use-gputype", "nvidia.com/nouse-gputype"}),
             # Under HAMi's scheduler the resource nvidia.com/gpu alone is a share as well.
             schedulers=frozenset({"hami-scheduler"}),

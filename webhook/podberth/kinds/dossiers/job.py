@@ -3,15 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from ...kube.paths import Path
 from ...kube.unchecked import at, count, mapping_at, number, text_at, unread
 from ...wellknown import GANG_SIZE_ANNOTATION, JOB_COMPLETION_INDEX
 from ..dossier import Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import JOB_SCHEDULING, GroupRules, job_minimums
 from ..jobs import job_pods, stamp_job
 from ..members import Member, Membership, Subject, completion_index, named
-from ..places import PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Found, Scene, Steps, TemplatePlace, WorkloadKind
+from ..name_sets import under
+from ..places import PLACEHOLDER_MINUTES, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind
 from ..starts import Start, StartingGang, all_of, none_of
-from ..words import under
 
 
 def _job_spec(scene: Scene) -> Mapping[str, Any]:
@@ -73,11 +74,11 @@ _ASKS: Final = {GANG_SIZE_ANNOTATION} | under(
 _SOURCE: Final = "kubernetes/api batch/v1/types.go"
 
 
-def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
+def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
     return job_minimums(document, "spec")
 
 
-def _cron_minimums(document: Found) -> Iterator[tuple[Steps, str]]:
+def _cron_minimums(document: Found) -> Iterator[tuple[Path, str]]:
     return job_minimums(document, "spec", "jobTemplate", "spec")
 
 
@@ -108,6 +109,11 @@ def _starts_of(job: Found, pods: Sequence[Any]) -> Start[Any]:
 
 DOSSIER: Final = Dossier(
     name="Job",
+    versions={
+        "kubernetes-sigs/kueue": "ff69552e, after v0.19.2",
+        "kubernetes/api": "v0.36.3",
+        "kubernetes/kubernetes": "v1.36.3",
+    },
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"batch/v1", "extensions/v1beta1"}),
@@ -145,7 +151,7 @@ DOSSIER: Final = Dossier(
             title="Indexed Job",
             keeps="the finalizer that the Job controller takes off; `schedulingGroup` and PodGroup, where it makes "
             "them itself (gate `WorkloadWithJob`)",
-            source="kubernetes pkg/controller/job/job_controller.go; KEP-5547",
+            source="kubernetes/kubernetes pkg/controller/job/job_controller.go; KEP-5547",
         ),
         KindNote(
             kind="batch/Job",

@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ...kube.paths import ELEMENT
+from ...kube.paths import ELEMENT, Path
 from ...kube.unchecked import at, count, list_at, mapping_at, text_at, unread
 from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
 from ..forms import find
 from ..group_rules import GroupRules, items, job_minimums
-from ..job_sets import JOB_TEMPLATE, jobs_before, replicated_pods, stamp_job_set
+from ..job_sets import JOB_TEMPLATE, REPLICATED_JOBS, jobs_before, replicated_pods, stamp_job_set
 from ..jobs import job_pods
 from ..members import Member, Membership, Subject, completion_index, index_of, named
-from ..places import Found, Scene, Steps, TemplatePlace, WorkloadKind
+from ..places import Found, Scene, TemplatePlace, WorkloadKind
 from ..roles import Role, asks_of, counted, read_once
 from ..stamping import add_annotations
 from ..starts import together
@@ -79,20 +79,29 @@ def _stages(owner: Mapping[str, Any]) -> str:
     return "spec.startupPolicy.startupPolicyOrder InOrder" if order == "InOrder" else ""
 
 
-def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
+def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
     for index, each in items(at(document, "spec", "replicatedJobs")):
         # pkg/webhooks/jobset_webhook.go: Indexed is the default.
         for steps, message in job_minimums({"spec": mapping_at(each, "template", "spec")}, "spec", mode="Indexed"):
             yield ("spec", "replicatedJobs", index, "template", *steps), message
 
 
-def _jobs_of(document: Found, place: Steps) -> int:
+def _jobs_of(document: Found, place: Path) -> int:
     """Return the number of Jobs of a replicated job; 0 if the template is not in one (``--template-path``)."""
-    return count(at(find(document, place[:3]), "replicas"), 1) if place[:2] == ("spec", "replicatedJobs") else 0
+    return count(at(find(document, place[:3]), "replicas"), 1) if place[:2] == REPLICATED_JOBS else 0
+
+
+def _job_of(place: Path) -> Path:
+    """Return the path of the Job template of the replicated job that has this pod template."""
+    return (*place[:3], "template") if place[:2] == REPLICATED_JOBS else ()
 
 
 DOSSIER: Final = Dossier(
     name="JobSet",
+    versions={
+        "kubernetes-sigs/jobset": "08dfbdfd, after v0.12.0",
+        "kubeflow/trainer": "8c0f5059, after v2.3.0",
+    },
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"jobset.x-k8s.io/v1alpha2", "jobset.x-k8s.io/v1alpha1"}),
@@ -169,6 +178,7 @@ DOSSIER: Final = Dossier(
             starts=together,
             groups=_jobs_of,
             exclusive={"alpha.jobset.sigs.k8s.io/exclusive-topology": ""},
+            annotated_part=_job_of,
         ),
     ),
 )

@@ -3,7 +3,7 @@
 The grouper reads the top owner of the pods, and takes the queue from the pod if the top owner names none. A pod without
 an owner is a workload by itself (default_grouper.go GetPodGroupMetadata). The scheduler puts no pod with whole GPUs on
 a node that has MIG slices and whose label ``nvidia.com/mig.strategy`` is ``mixed``
-(pkg/scheduler/api/node_info/node_info.go IsMIGEnabled, PredicateByNodeResourcesType at d5bc503a).
+(pkg/scheduler/api/node_info/node_info.go IsMIGEnabled, PredicateByNodeResourcesType).
 """
 
 from collections.abc import Mapping
@@ -15,9 +15,9 @@ from ...wellknown import GANG_LABEL
 from ..dossier import Dossier
 from ..group_rules import StatedMinimum
 from ..members import Member, Membership, Subject, completion_index
+from ..name_sets import under
 from ..queues import KAI_QUEUE, Queue, QueueForm
 from ..systems import Dialect, PodGroupKind, System
-from ..words import under
 
 
 def _kai_group(pod: Subject) -> Member | None:
@@ -42,8 +42,7 @@ def _starts_alone(pod: Subject) -> bool:
 
     It is certain of a known Job that nothing owns, without ``batch-min-member``, of the Jobs of CronJobs, whatever they
     state, and of a bare pod that is not Spark's. The groups of operators' jobs have all their pods. Source:
-    pkg/podgrouper/podgrouper/hub/hub.go, plugins/{job/job_grouper,cronjobs/crobjob-grouper,podjob/podjob}.go at
-    d5bc503a.
+    pkg/podgrouper/podgrouper/hub/hub.go, plugins/{job/job_grouper,cronjobs/crobjob-grouper,podjob/podjob}.go.
     """
     if pod.spec.get("schedulerName") != "kai-scheduler" or "pod-group-name" in pod.annotations:
         return False
@@ -85,6 +84,7 @@ _TOPOLOGY: Final = under(_DOMAIN, "topology topology-required-placement topology
 
 DOSSIER: Final = Dossier(
     name="KAI Scheduler",
+    versions={"kai-scheduler/KAI-Scheduler": "d5bc503a, after v0.17.0"},
     system=System(
         name="kai",
         precedence=4,

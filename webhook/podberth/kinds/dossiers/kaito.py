@@ -6,14 +6,15 @@ The pods of a preset have no template: KAITO sizes them for the model and the no
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from ...kube.paths import Path
 from ...kube.unchecked import at, count, mapping_at, text
 from ..dossier import Dossier
 from ..jobs import stamp_stateful_set
-from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene, Steps, TemplatePlace, WorkloadKind, spec_replicas
+from ..name_sets import under
+from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Scene, TemplatePlace, WorkloadKind, spec_replicas
 from ..stamping import add_labels, own
-from ..words import under
 
-_SOURCE: Final = "kaito-project/kaito 056b8280 api/{v1alpha1,v1beta1}"
+_SOURCE: Final = "kaito-project/kaito api/{v1alpha1,v1beta1}"
 _VERSIONS: Final = frozenset({"kaito.sh/v1alpha1", "kaito.sh/v1beta1"})
 
 
@@ -35,7 +36,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     stamp_stateful_set(pod, name, {})
 
 
-def _affinity(scene: Scene) -> Iterator[tuple[Steps, str]]:
+def _affinity(scene: Scene) -> Iterator[tuple[Path, str]]:
     where = "spec" if scene.path[0] == "spec" else "resource"
     yield ("spec", "affinity"), f"KAITO makes it of {where}.labelSelector; change it there"
 
@@ -50,6 +51,7 @@ def _place(*path: str, replicas: Callable[[Scene], int]) -> TemplatePlace:
 
 DOSSIER: Final = Dossier(
     name="KAITO",
+    versions={"kaito-project/kaito": "056b8280, after v0.12.0"},
     kinds=(
         WorkloadKind(
             api_versions=_VERSIONS,

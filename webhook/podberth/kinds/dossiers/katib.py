@@ -1,17 +1,25 @@
 """Katib: Experiments, in which each Trial makes one workload of any kind from the same spec."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
-from ..dossier import Dossier, Finished
+from ...kube.paths import Path
+from ..dossier import Dossier, FilledIn, Finished
 from ..places import WorkloadKind
+
+
+def _is_parameter(document: Mapping[str, Any], _path: Path, text: str) -> bool:
+    return document.get("kind") == "Experiment" and "${trialParameters." in text
+
 
 DOSSIER: Final = Dossier(
     name="Katib",
+    versions={"kubeflow/katib": "33c8ff4e, after v0.19.0"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"kubeflow.org/v1beta1"}),
             kind="Experiment",
-            source="kubeflow/katib 33c8ff4e pkg/apis/controller/experiments/v1beta1/experiment_types.go TrialTemplate",
+            source="kubeflow/katib pkg/apis/controller/experiments/v1beta1/experiment_types.go TrialTemplate",
             nested=(("spec", "trialTemplate", "trialSpec"),),
         ),
     ),
@@ -21,6 +29,13 @@ DOSSIER: Final = Dossier(
             group="kubeflow.org",
             kind="Experiment",
             words=frozenset({"Failed", "Succeeded"}),
+        ),
+    ),
+    filled_in=(
+        FilledIn(
+            source="kubeflow/katib pkg/controller.v1beta1/consts TrialTemplateParamReplaceFormat",
+            is_own=_is_parameter,
+            later="Katib fills in this number for each Trial, so nothing of this template is checked",
         ),
     ),
     # kubeflow/katib pkg/controller.v1beta1/trial (SetControllerReference)

@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from ..dossier import Dossier
 from ..forms import POD_SPEC_FIELDS
+from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, Form, Scene, TemplatePlace, WorkloadKind, unknown
 from ..stamping import add_labels, own_by_deployment
-from ..words import words
 
 _REVISION: Final = Form(
     seats=(
@@ -23,18 +23,14 @@ _REVISION: Final = Form(
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     """Write on a pod what Knative writes for a revision, without Knative's proxy.
 
-    Source: pkg/reconciler/revision/resources/deploy.go.
+    A template may name its own ``app``. Source: pkg/reconciler/configuration/resources/revision.go,
+    pkg/reconciler/revision/resources/{deploy,meta}.go.
     """
     revision = f"{scene.name}-{PLACEHOLDER_HASH}"
-    add_labels(
-        pod,
-        {
-            "app": revision,
-            "serving.knative.dev/configuration": scene.name,
-            "serving.knative.dev/revision": revision,
-            "serving.knative.dev/service": scene.name,
-        },
-    )
+    labels = {"serving.knative.dev/configuration": scene.name, "serving.knative.dev/revision": revision}
+    if scene.document.get("kind") == "Service":
+        labels["serving.knative.dev/service"] = scene.name
+    add_labels(pod, {"app": revision, **(pod["metadata"].get("labels") or {}), **labels})
     for container in pod["spec"].get("containers") or ():
         container["name"] = container.get("name") or "user-container"
     own_by_deployment(pod, f"{revision}-deployment")
@@ -53,7 +49,8 @@ def _kind(kind: str) -> WorkloadKind:
 
 DOSSIER: Final = Dossier(
     name="Knative Serving",
+    versions={"knative/serving": "98e5ef90, after knative-v1.23.0"},
     kinds=(_kind("Service"), _kind("Configuration")),
-    # knative/serving pkg/reconciler (SetControllerReference)
+    # knative/serving pkg/reconciler/configuration/resources/revision.go (NewControllerRef)
     links=frozenset({("serving.knative.dev", "Revision")}),
 )

@@ -6,11 +6,12 @@ reads the label of scheduler-plugins, too.
 
 from typing import Final
 
+from ...devices.resources import MODIFIERS
 from ...kube.unchecked import number
 from ..dossier import Dossier
 from ..members import Member, Membership, Subject, completion_index, index_of
+from ..name_sets import under
 from ..systems import MIN_MEMBER, ONE_MEMBER, Dialect, PodGroupKind, System, by_label
-from ..words import under, words
 
 
 def _koordinator_group(pod: Subject) -> Member:
@@ -40,6 +41,7 @@ _API_GROUP: Final = "scheduling.sigs.k8s.io"
 
 DOSSIER: Final = Dossier(
     name="Koordinator",
+    versions={"koordinator-sh/koordinator": "a7a1b76b, after v1.8.0"},
     system=System(
         name="koordinator",
         precedence=5,
@@ -119,10 +121,7 @@ DOSSIER: Final = Dossier(
         Dialect(
             name="koordinator",
             source="koordinator-sh/koordinator apis/extension/device_share.go",
-            resources=words(
-                "koordinator.sh/gpu koordinator.sh/gpu.shared koordinator.sh/gpu-core koordinator.sh/gpu-memory "
-                "koordinator.sh/gpu-memory-ratio"
-            ),
+            resources=frozenset({"koordinator.sh/gpu", *MODIFIERS["koordinator"]}),
         ),
     ),
     podless_groups=frozenset({_API_GROUP}),

@@ -10,9 +10,9 @@ from ...kube.unchecked import at, count, list_at, mapping_at, number, text, text
 from ..dossier import Dossier, KindNote
 from ..forms import COMPONENT, CONTAINER_FIELDS, INLINE, find
 from ..members import Member, Membership, Subject, named
+from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, Form, Found, Scene, TemplatePlace, WorkloadKind, unknown
 from ..stamping import add_env, add_labels, mount_shared_memory, own_by_deployment
-from ..words import words
 
 # The PodSpecs in these CRDs are older than this field of 1.36.
 _NO_GROUP: Final = frozenset({"schedulingGroup"})
@@ -73,7 +73,7 @@ def _at_place(scene: Scene) -> Found:
 def _lay_over_runtime(pod: dict[str, Any], scene: Scene, framework: str) -> None:
     """Fill in the fields of the runtime's container and volumes that the pod lacks.
 
-    KServe lays the predictor over the runtime (kserve/kserve aaac4e29 pkg/controller/v1beta1/inferenceservice/utils/
+    KServe lays the predictor over the runtime (kserve/kserve pkg/controller/v1beta1/inferenceservice/utils/
     utils.go MergeRuntimeContainers, MergePodSpec). If the runtime is unknown, only a volume at /dev/shm is assumed,
     which KServe's own runtimes have (config/runtimes/kserve-{huggingfaceserver,vllmserver}.yaml).
     """
@@ -135,7 +135,7 @@ def _head_workers(scene: Scene) -> int:
 def _nodes(scene: Scene) -> int:
     """Return the nodes of a model, enough for the GPUs of all pipeline stages and tensor parts; 0 if unknown.
 
-    Source: kserve/kserve aaac4e29 pkg/controller/v1beta1/inferenceservice/components/predictor.go multiNodeProcess,
+    Source: kserve/kserve pkg/controller/v1beta1/inferenceservice/components/predictor.go multiNodeProcess,
     computeRayNodeAndGPUs. KServe's own runtime has one stage and one tensor part.
     """
     predictor = mapping_at(scene.spec, "predictor")
@@ -231,6 +231,7 @@ def _variable(container: Mapping[str, Any], name: str) -> str:
 
 DOSSIER: Final = Dossier(
     name="KServe",
+    versions={"kserve/kserve": "aaac4e29, after v0.20.0"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"serving.kserve.io/v1beta1", "serving.kubeflow.org/v1beta1"}),

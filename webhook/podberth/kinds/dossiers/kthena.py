@@ -7,7 +7,7 @@ StatefulSet (pkg/model-serving-controller/controller/model_serving_controller.go
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ...kube.paths import ELEMENT
+from ...kube.paths import ELEMENT, Path
 from ...kube.unchecked import at, count, list_at, mapping_at, text
 from ..dossier import TEMPLATE_ASKS, Dossier, KindNote, OwnerKind
 from ..group_rules import GroupRules
@@ -19,7 +19,7 @@ from ..model_servings import (
     scheduler_of,
     stamp_member,
 )
-from ..places import Form, Found, Scene, Steps, TemplatePlace, WorkloadKind, spec_replicas
+from ..places import Form, Found, Scene, TemplatePlace, WorkloadKind, spec_replicas
 from ..roles import Role, asks_of, counted, read_once
 from ..starts import Share, Start, StartingGang
 
@@ -51,7 +51,7 @@ def _workers(scene: Scene) -> int:
     return _role_instances(scene) * count(scene.item.get("workerReplicas"))
 
 
-def _scheduler_of_all(_scene: Scene) -> Iterator[tuple[Steps, str]]:
+def _scheduler_of_all(_scene: Scene) -> Iterator[tuple[Path, str]]:
     """Yield the field of the pod that Kthena replaces, with a message.
 
     Source: utils.go GenerateEntryPod, GenerateWorkerPod.
@@ -102,7 +102,7 @@ def _is_gang(document: Found) -> bool:
     return scheduler_of(document) == "volcano"
 
 
-def _groups(document: Found, _place: Steps) -> int:
+def _groups(document: Found, _place: Path) -> int:
     return count(at(document, "spec", "replicas"), 1)
 
 
@@ -128,6 +128,7 @@ _LEVELS: Final = {"groupPolicy": _LEVEL, "rolePolicy": _LEVEL}
 
 DOSSIER: Final = Dossier(
     name="Kthena",
+    versions={"volcano-sh/kthena": "3cc05728, after v1.0.0"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({MODEL_SERVING_VERSION}),

@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ...kube.paths import ELEMENT
+from ...kube.paths import ELEMENT, Path
 from ...kube.unchecked import at, count, list_at, unread
 from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules, items
 from ..members import Member, Membership, Subject, index_of, named
-from ..places import Found, Steps
+from ..places import Found
 from ..ray_clusters import CLUSTERS, ray_kind, ray_workers
 from ..roles import Role, asks_of, counted, read_once
 from ..starts import Start, StartingGang, all_of, none_of
@@ -59,7 +59,7 @@ def _workers(group: object) -> Role:
     return Role(ray_workers(group), asks_of(at(group, "template")), unread(*said))
 
 
-def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
+def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
     """Yield each ``minReplicas`` of a worker group that is above ``maxReplicas``: its path and a message.
 
     Source: ray-project/kuberay ray-operator/apis/ray/v1 WorkerGroupSpec.
@@ -68,7 +68,7 @@ def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
     for index, group in items(at(document, *base, "workerGroupSpecs")):
         low, high = count(group.get("minReplicas")), group.get("maxReplicas")
         if high is not None and low > count(high):
-            steps: Steps = (*base, "workerGroupSpecs", index, "minReplicas")
+            steps: Path = (*base, "workerGroupSpecs", index, "minReplicas")
             yield steps, f"got {low}, want {count(high)} at most, maxReplicas: the cluster cannot be scaled"
 
 
@@ -82,6 +82,7 @@ def _starts(gang: StartingGang) -> Start[Any]:
 
 DOSSIER: Final = Dossier(
     name="KubeRay",
+    versions={"ray-project/kuberay": "feeaf72f, after v1.6.2"},
     kinds=(
         ray_kind("RayCluster"),
         ray_kind("RayJob", ("spec", "submitterPodTemplate")),

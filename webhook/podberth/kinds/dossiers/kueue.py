@@ -10,9 +10,10 @@ from typing import Any, Final
 from ...kube.unchecked import at, count, list_at, number, text_at, unread
 from ..dossier import Dossier, KindNote
 from ..members import Member, Membership, Subject, index_of, named, ordinal
-from ..queues import CLUSTER_QUEUE, LOCAL_QUEUE, Queue, QueueForm
+from ..name_sets import under
+from ..pod_sets import PodSets
+from ..queues import CLUSTER_QUEUE, LOCAL_QUEUE, Admission, Queue, QueuedKind, QueueForm
 from ..systems import System
-from ..words import under
 
 
 def _kueue_group(pod: Subject) -> Member:
@@ -66,6 +67,22 @@ def _inactive(document: Mapping[str, Any]) -> str:
     return ""
 
 
+def _admission(document: Mapping[str, Any]) -> Admission:
+    """Return what a Workload says about its admission; the reason is that of QuotaReserved, which comes first."""
+    conditions = {text_at(each, "type"): each for each in list_at(document, "status", "conditions")}
+    reason = conditions.get("QuotaReserved") or conditions.get("Admitted") or {}
+    state = ", ".join(filter(None, (text_at(reason, "status") or "not set", text_at(reason, "reason"))))
+    inactive = at(document, "spec", "active") is False
+    return Admission(
+        queue=text_at(document, "spec", "queueName"),
+        is_admitted=at(conditions.get("Admitted"), "status") == "True",
+        has_ended=at(conditions.get("Finished"), "status") == "True",
+        state=f"{text_at(reason, 'type') or 'QuotaReserved'} is {state}",
+        message=text_at(reason, "message"),
+        others=("the Workload is not active: spec.active is false",) if inactive else (),
+    )
+
+
 _DOMAIN: Final = "kueue.x-k8s.io"
 _PARENT: Final = f"{_DOMAIN}/pod-suspending-parent"
 _PLACEMENT: Final = under(
@@ -80,6 +97,7 @@ _VERSIONS: Final = ("v1beta2", "v1beta1")
 
 DOSSIER: Final = Dossier(
     name="Kueue",
+    versions={"kubernetes-sigs/kueue": "ff69552e, after v0.19.2"},
     system=System(
         name="kueue",
         precedence=2,
@@ -120,7 +138,7 @@ DOSSIER: Final = Dossier(
     memberships=(
         Membership(
             name="StatefulSet in a queue of Kueue",
-            source="kubernetes-sigs/kueue ff69552e pkg/controller/jobs/statefulset/statefulset_webhook.go",
+            source="kubernetes-sigs/kueue pkg/controller/jobs/statefulset/statefulset_webhook.go",
             read=_suspended_set,
             size="the StatefulSet: `replicas`",
             sized_by=("StatefulSet",),
@@ -146,6 +164,31 @@ DOSSIER: Final = Dossier(
             label="kueue.x-k8s.io/pod-group-name",
             annotation="kueue.x-k8s.io/pod-group-name",
         ),
+    ),
+    pod_sets=PodSets(
+        source="kubernetes-sigs/kueue apis/kueue/v1beta2/topology_types.go, pkg/controller/jobs",
+        required=f"{_DOMAIN}/podset-required-topology",
+        preferred=f"{_DOMAIN}/podset-preferred-topology",
+        slice_required=f"{_DOMAIN}/podset-slice-required-topology",
+        slice_size=f"{_DOMAIN}/podset-slice-size",
+        group=f"{_DOMAIN}/podset-group-name",
+        single=frozenset({"Pod", "Deployment", "ReplicaSet", "DaemonSet"}),  # pkg/controller/jobs/deployment
+        # Kueue has a minimum of its own for a Job, and Ray's kinds may have fewer pods than ``replicas``.
+        own_minimums=frozenset(
+            {("batch", "Job"), ("batch", "CronJob"), ("ray.io", "RayCluster"), ("ray.io", "RayJob")}
+        ),
+    ),
+    # The gates are constants in pkg/controller/jobs/pod/constants and apis/kueue/v1beta2.
+    gates=frozenset({_DOMAIN}),
+    queued=QueuedKind(
+        source="kubernetes-sigs/kueue apis/kueue/v1beta2/workload_types.go, pkg/controller/constants/constants.go",
+        kind=("kueue.x-k8s.io", "Workload"),
+        versions=_VERSIONS,
+        queue_label=f"{_DOMAIN}/queue-name",
+        named_by=f"{_DOMAIN}/workload",
+        gate=f"{_DOMAIN}/",
+        queues=LOCAL_QUEUE,
+        read=_admission,
     ),
     # pkg/constants; such a workload grows and shrinks
     elastic_keys=frozenset({"kueue.x-k8s.io/elastic-job"}),

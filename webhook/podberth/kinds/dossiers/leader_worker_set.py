@@ -4,12 +4,13 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ...kube.paths import Path
 from ...kube.unchecked import at, count, mapping_at, number, text_at
 from ..dossier import TEMPLATE_ASKS, Dossier, KindNote, OwnerKind
 from ..group_rules import GroupRules, above
 from ..leader_workers import group_places, group_size, stamp_group
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of, named
-from ..places import Found, Scene, Steps, WorkloadKind
+from ..places import Found, Scene, WorkloadKind
 from ..roles import Role, asks_of, counted, read_once
 from ..stamping import add_annotations
 from ..starts import Start, StartingGang, all_of
@@ -65,7 +66,7 @@ def _stages(owner: Mapping[str, Any]) -> str:
 _LWS: Final = "leaderworkerset.sigs.k8s.io"
 
 
-def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
+def _minimums(document: Found) -> Iterator[tuple[Path, str]]:
     """Yield the subgroup sizes above the size of the group, each with its path and a message.
 
     Source: kubernetes-sigs/lws api SubGroupPolicy.
@@ -77,7 +78,7 @@ def _minimums(document: Found) -> Iterator[tuple[Steps, str]]:
         yield (*base, "subGroupPolicy", "subGroupSize"), above(subgroup, size, "the size of a group")
 
 
-def _groups_of(document: Found, _place: Steps) -> int:
+def _groups_of(document: Found, _place: Path) -> int:
     return count(at(document, "spec", "replicas"), 1)
 
 
@@ -89,6 +90,7 @@ def _starts(gang: StartingGang) -> Start[Any]:
 
 DOSSIER: Final = Dossier(
     name="LeaderWorkerSet",
+    versions={"kubernetes-sigs/lws": "060ab4da, after v0.10.0"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"leaderworkerset.x-k8s.io/v1"}),

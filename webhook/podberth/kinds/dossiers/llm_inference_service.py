@@ -43,7 +43,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 def _mount_shared_memory(pod: dict[str, Any]) -> None:
     """Mount /dev/shm in the container called main, as KServe's default configs do; the user's own mount stays.
 
-    Sources: kserve/kserve aaac4e29 config/llmisvcconfig/config-llm-*.yaml; pkg/controller/v1alpha2/llmisvc/
+    Sources: kserve/kserve config/llmisvcconfig/config-llm-*.yaml; pkg/controller/v1alpha2/llmisvc/
     config_merge.go, which merges strategically.
     """
     for container in pod["spec"]["containers"]:
@@ -96,6 +96,7 @@ _SOURCE: Final = "kserve/kserve pkg/apis/serving/v1alpha2/llm_inference_service_
 
 DOSSIER: Final = Dossier(
     name="LLMInferenceService",
+    versions={"kserve/kserve": "aaac4e29, after v0.20.0"},
     kinds=(
         WorkloadKind(
             api_versions=_VERSIONS, kind="LLMInferenceService", source=_SOURCE, places=tuple(_places(_stamp, _replicas))

@@ -8,9 +8,9 @@ from typing import Any, Final
 from ...kube.unchecked import mapping_at
 from ..dossier import Dossier
 from ..leader_workers import group_places, group_size, predicted_group, stamp_group
+from ..name_sets import under
 from ..places import Found, Scene, WorkloadKind
 from ..roles import Predicted, read_once
-from ..words import under
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
@@ -27,11 +27,12 @@ def _group_of(service: Found) -> Predicted:
 
 DOSSIER: Final = Dossier(
     name="llmaz",
+    versions={"InftyAI/llmaz": "3c13ff34, after v0.1.4"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"inference.llmaz.io/v1alpha1"}),
             kind="Service",
-            source="InftyAI/llmaz 3c13ff34 api/inference/v1alpha1/service_types.go, "
+            source="InftyAI/llmaz api/inference/v1alpha1/service_types.go, "
             "pkg/controller/inference/service_controller.go buildWorkloadApplyConfiguration",
             places=tuple(group_places("spec", "workloadTemplate", stamp=_stamp, owner=_group)),
         ),

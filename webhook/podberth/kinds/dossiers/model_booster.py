@@ -7,10 +7,10 @@ from ...kube.paths import ELEMENT
 from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at
 from ..dossier import Dossier, KindNote
 from ..model_servings import MODEL_SERVING_GROUP, MODEL_SERVING_KEYS, MODEL_SERVING_VERSION, stamp_member
+from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Form, Found, Scene, TemplatePlace, WorkloadKind
 from ..roles import Predicted, read_once
 from ..stamping import add_labels
-from ..words import words
 
 _CONVERT: Final = "volcano-sh/kthena pkg/model-booster-controller/convert"
 
@@ -107,6 +107,7 @@ def _booster_pods(scene: Scene) -> int:
 
 DOSSIER: Final = Dossier(
     name="ModelBooster",
+    versions={"volcano-sh/kthena": "3cc05728, after v1.0.0"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({MODEL_SERVING_VERSION}),

@@ -54,6 +54,7 @@ def _stages(owner: Mapping[str, Any]) -> str:
 
 DOSSIER: Final = Dossier(
     name="mpi-operator",
+    versions={"kubeflow/mpi-operator": "caa3c47f, after v0.8.0", "kubeflow/training-operator": "v1.9.4"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset(f"kubeflow.org/{version}" for version in ("v2beta1", "v2", "v1alpha2")),
@@ -79,5 +80,5 @@ DOSSIER: Final = Dossier(
     ),
     owners=(replace(replica_owner("MPIJob", "v2beta1", "v1"), stages=_stages, stages_of_roles=True),),
     finished=(replica_finished("MPIJob"),),
-    group_rules=(replica_rules("MPIJob", {"launcher"}),),
+    group_rules=(replace(replica_rules("MPIJob", {"launcher"}), front_works=("spec", "runLauncherAsWorker")),),
 )

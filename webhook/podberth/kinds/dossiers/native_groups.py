@@ -47,6 +47,7 @@ def _topology(level: str) -> Mapping[str, Any]:
 
 DOSSIER: Final = Dossier(
     name="PodGroup and Workload of Kubernetes",
+    versions={"kubernetes/api": "v0.35.3, v0.36.3, v0.37.1"},
     system=System(
         name="native",
         precedence=1,

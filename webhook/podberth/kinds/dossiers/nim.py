@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from ...kube.paths import ELEMENT
+from ...kube.paths import ELEMENT, Path
 from ...kube.positions import render_path
 from ...kube.unchecked import at, count, mapping_at, unread
 from ..dossier import Dossier
 from ..forms import COMPONENT, find
 from ..leader_workers import predicted_group, stamp_group
-from ..places import Found, Scene, Steps, TemplatePlace, WorkloadKind, always
+from ..name_sets import under, words
+from ..places import Found, Scene, TemplatePlace, WorkloadKind, always
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
-from ..words import under, words
 
 _NIM: Final = replace(
     COMPONENT,
@@ -48,7 +48,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     main, image = pod["spec"]["containers"][0], mapping_at(_spec(scene), "image")
     main["name"] = f"{name}-ctr"
     main["image"] = f"{image.get('repository')}:{image.get('tag')}"
-    # NVIDIA/k8s-nim-operator f63f74d7 nimservice_types.go GetVolumes, GetVolumeMounts
+    # NVIDIA/k8s-nim-operator nimservice_types.go GetVolumes, GetVolumeMounts
     mount_shared_memory(
         pod, main, "dshm", mapping_at(_spec(scene), "storage").get("sharedMemorySizeLimit"), replace=True
     )
@@ -91,7 +91,7 @@ def _tensors(spec: Found) -> int:
     return 0 if named else count(at(spec, "multiNode", "parallelism", "tensor"), 1)
 
 
-def _asked_as_tensors(scene: Scene) -> Iterator[tuple[Steps, str]]:
+def _asked_as_tensors(scene: Scene) -> Iterator[tuple[Path, str]]:
     if _nodes(_spec(scene)) > 1 and _tensors(_spec(scene)):
         where = render_path((*scene.path, "multiNode", "parallelism", "tensor"))
         for side in ("limits", "requests"):
@@ -131,7 +131,7 @@ def _kind(kind: str, *path: str, when: Callable[[Scene], bool] = always) -> Work
     return WorkloadKind(
         api_versions=frozenset({"apps.nvidia.com/v1alpha1"}),
         kind=kind,
-        source=f"NVIDIA/k8s-nim-operator f63f74d7 api/apps/v1alpha1/{kind.lower()}_types.go",
+        source=f"NVIDIA/k8s-nim-operator api/apps/v1alpha1/{kind.lower()}_types.go",
         places=(place,),
     )
 
@@ -141,6 +141,7 @@ _GPU: Final = "nvidia.com/gpu"
 
 DOSSIER: Final = Dossier(
     name="NIMService",
+    versions={"NVIDIA/k8s-nim-operator": "f63f74d7, after v3.1.2"},
     kinds=(
         _kind("NIMService", "spec"),
         _kind("NIMPipeline", "spec", "services", ELEMENT, "spec", when=_is_enabled),

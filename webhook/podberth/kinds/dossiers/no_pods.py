@@ -1,21 +1,47 @@
 """API groups and kinds that have no pod template of the user and belong to no other dossier, such as cert-manager's."""
 
+from collections.abc import Mapping
 from typing import Final
 
 from ..dossier import Dossier
-from ..words import words
+
+_GROUPS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "Azure/prometheus-collector": ("39583fd5", ("azmonitoring.coreos.com",)),
+    "GoogleCloudPlatform/gke-networking-api": ("34c617f2", ("networking.gke.io",)),
+    "GoogleCloudPlatform/prometheus-engine": ("2ffde4ec", ("monitoring.googleapis.com",)),
+    "GoogleContainerTools/kpt-config-sync": ("bd5fadf7", ("configsync.gke.io",)),
+    "aws/karpenter-provider-aws": ("1d927085", ("karpenter.k8s.aws",)),
+    "cert-manager/cert-manager": ("2d0d7f7f", ("cert-manager.io",)),
+    "eksctl-io/eksctl": ("99984adb", ("eksctl.io",)),
+    "envoyproxy/ai-gateway": ("c217da8a", ("aigateway.envoyproxy.io",)),
+    "external-secrets/external-secrets": ("cc5bfbc2", ("external-secrets.io",)),
+    "istio/api": ("b8f8791d", ("networking.istio.io", "security.istio.io")),
+    "k8snetworkplumbingwg/sriov-network-operator": ("249e2001", ("sriovnetwork.openshift.io",)),
+    "kubernetes-sigs/gateway-api": ("4564255a", ("gateway.networking.k8s.io",)),
+    "kubernetes-sigs/gateway-api-inference-extension": (
+        "84436a96",
+        ("inference.networking.k8s.io", "inference.networking.x-k8s.io"),
+    ),
+    "kubernetes-sigs/karpenter": ("22664681", ("karpenter.sh",)),
+    "kubernetes-sigs/kind": ("fed26882", ("kind.x-k8s.io",)),
+    "kubernetes-sigs/kustomize": ("12f9e639", ("kustomize.config.k8s.io",)),
+    "kubernetes-sigs/node-feature-discovery": ("76e6cc8c", ("nfd.k8s-sigs.io",)),
+    "kubernetes-sigs/secrets-store-csi-driver": ("0aad886f", ("secrets-store.csi.x-k8s.io",)),
+    "kubernetes/autoscaler": ("55c37cd5", ("autoscaling.x-k8s.io",)),
+    "kubernetes/ingress-gce": ("acbcf5d6", ("cloud.google.com",)),
+    "kubernetes/kube-scheduler": ("e87dbddd", ("kubescheduler.config.k8s.io",)),
+    "open-policy-agent/gatekeeper": ("dd8507eb", ("constraints.gatekeeper.sh", "mutations.gatekeeper.sh")),
+    "opendatahub-io/odh-dashboard": ("b9d09633", ("dashboard.opendatahub.io",)),
+    "opendatahub-io/opendatahub-operator": ("0c0c9913", ("infrastructure.opendatahub.io",)),
+    "openshift/api": ("2a3d7391", ("security.openshift.io",)),
+    "openshift/cluster-autoscaler-operator": ("5673ba0d", ("autoscaling.openshift.io",)),
+    "prometheus-operator/prometheus-operator": ("6adcebc5", ("monitoring.coreos.com",)),
+}
+"""The API groups of each repository, with the commit in which they were read."""
 
 DOSSIER: Final = Dossier(
     name="things without pods",
-    podless_groups=words(
-        "aigateway.envoyproxy.io autoscaling.openshift.io autoscaling.x-k8s.io azmonitoring.coreos.com cert-manager.io "
-        "cloud.google.com configsync.gke.io constraints.gatekeeper.sh dashboard.opendatahub.io eksctl.io "
-        "external-secrets.io infrastructure.opendatahub.io kubescheduler.config.k8s.io "
-        "gateway.networking.k8s.io inference.networking.k8s.io "
-        "inference.networking.x-k8s.io karpenter.k8s.aws karpenter.sh kind.x-k8s.io kustomize.config.k8s.io "
-        "monitoring.coreos.com monitoring.googleapis.com mutations.gatekeeper.sh networking.gke.io "
-        "networking.istio.io nfd.k8s-sigs.io podberth.io secrets-store.csi.x-k8s.io "
-        "security.istio.io security.openshift.io sriovnetwork.openshift.io"
-    ),
+    versions={repository: version for repository, (version, _) in _GROUPS.items()} | {"kedacore/keda": "8b4f083c"},
+    podless_groups=frozenset(group for _, groups in _GROUPS.values() for group in groups) | {"podberth.io"},
     podless_kinds=frozenset({"keda.sh/v1alpha1/ScaledObject", "keda.sh/v1alpha1/TriggerAuthentication"}),
 )

@@ -14,13 +14,19 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
 
     Source: components/notebook-controller/controllers/notebook_controller.go.
     """
-    for key, add in (("labels", add_labels), ("annotations", add_annotations)):
-        said = mapping_at(scene.document, "metadata", key)
-        kept = {name: value for name, value in said.items() if isinstance(value, str) and "kubectl" not in name}
-        add(pod, kept)
-    add_labels(pod, {"statefulset": scene.name, "notebook-name": scene.name})
+    add_labels(pod, {"statefulset": scene.name, "notebook-name": scene.name, **_texts(scene, "labels")})
+    annotations = _texts(scene, "annotations")
+    add_annotations(
+        pod, {key: value for key, value in annotations.items() if "kubectl" not in key and "notebook" not in key}
+    )
     own(pod, "apps/v1", "StatefulSet", scene.name, PLACEHOLDER_UID)
     stamp_stateful_set(pod, scene.name, {})
+
+
+def _texts(scene: Scene, key: str) -> dict[str, str]:
+    """Return the labels or annotations of the Notebook itself."""
+    said = mapping_at(scene.document, "metadata", key)
+    return {name: value for name, value in said.items() if isinstance(value, str)}
 
 
 _NOTEBOOK: Final = Form(seats=((("spec",), ("spec",)),))
@@ -29,11 +35,12 @@ _NOTEBOOK: Final = Form(seats=((("spec",), ("spec",)),))
 
 DOSSIER: Final = Dossier(
     name="Notebook",
+    versions={"kubeflow/notebooks": "v1.11.0"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"kubeflow.org/v1", "kubeflow.org/v1beta1", "kubeflow.org/v1alpha1"}),
             kind="Notebook",
-            source="kubeflow/kubeflow components/notebook-controller/api/v1/notebook_types.go",
+            source="kubeflow/notebooks components/notebook-controller/api/v1/notebook_types.go",
             places=(TemplatePlace(path=("spec", "template"), form=_NOTEBOOK, stamp=_stamp),),
         ),
     ),

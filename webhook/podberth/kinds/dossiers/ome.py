@@ -12,12 +12,12 @@ from ...kube.unchecked import at, count, mapping_at
 from ..dossier import Dossier
 from ..forms import COMPONENT, CONTAINER_FIELDS, POD_SPEC_FIELDS, find, read
 from ..leader_workers import predicted_group, stamp_group
+from ..name_sets import under, words
 from ..places import Found, Scene, Stamp, TemplatePlace, WorkloadKind, always, unknown
 from ..roles import read_once
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
-from ..words import under, words
 
-_TYPES: Final = "sgl-project/ome 17b77eda pkg/apis/ome/v1beta1"
+_TYPES: Final = "sgl-project/ome pkg/apis/ome/v1beta1"
 
 _PART: Final = replace(
     COMPONENT,
@@ -112,6 +112,7 @@ def _places(suffix: str, stamp: Stamp, replicas: Callable[[Scene], int]) -> Iter
 
 DOSSIER: Final = Dossier(
     name="OME",
+    versions={"sgl-project/ome": "17b77eda, after v0.1.5"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"ome.io/v1beta1"}),

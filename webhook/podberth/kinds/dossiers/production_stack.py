@@ -1,16 +1,17 @@
 """vLLM's production stack: VLLMRuntimes, each of which becomes a Deployment of model servers.
 
-Source: vllm-project/production-stack a6c01db0 operator/internal/controller/vllmruntime_controller.go.
+Source: vllm-project/production-stack operator/internal/controller/vllmruntime_controller.go.
 """
 
 from collections.abc import Iterator
 from typing import Any, Final
 
+from ...kube.paths import Path
 from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at
 from ..dossier import Dossier
-from ..places import Form, Scene, Steps, TemplatePlace, WorkloadKind
+from ..name_sets import under
+from ..places import Form, Scene, TemplatePlace, WorkloadKind
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
-from ..words import under
 
 _API: Final = "production-stack.vllm.ai"
 _REQUIRED: Final = ("spec", "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution")
@@ -52,7 +53,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     own_by_deployment(pod, scene.name)
 
 
-def _resources(_scene: Scene) -> Iterator[tuple[Steps, str]]:
+def _resources(_scene: Scene) -> Iterator[tuple[Path, str]]:
     yield ("spec", "containers", 0, "resources"), "asked for in spec.deploymentConfig.resources; change it there"
 
 
@@ -64,6 +65,7 @@ def _replicas(scene: Scene) -> int:
 
 DOSSIER: Final = Dossier(
     name="VLLMRuntime",
+    versions={"vllm-project/production-stack": "a6c01db0, after vllm-stack-0.1.12"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({f"{_API}/v1alpha1"}),

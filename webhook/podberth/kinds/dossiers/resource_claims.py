@@ -9,6 +9,7 @@ from ..dossier import Dossier
 
 DOSSIER: Final = Dossier(
     name="Dynamic Resource Allocation",
-    # kubernetes/api resource/v1; NVIDIA/k8s-dra-driver-gpu api/nvidia.com/resource/v1beta1
+    versions={"kubernetes/api": "v0.36.3", "kubernetes-sigs/dra-driver-nvidia-gpu": "95932046, after v0.4.1"},
+    # kubernetes/api resource/v1; kubernetes-sigs/dra-driver-nvidia-gpu api/nvidia.com/resource/v1beta1
     podless_groups=frozenset({"resource.k8s.io", "resource.nvidia.com", "gpu.resource.nvidia.com"}),
 )

@@ -8,27 +8,18 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, Final
 
-from ...kube.paths import ELEMENT
+from ...kube.paths import ELEMENT, Path
 from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at, unread
 from ..dossier import TEMPLATE_ASKS, Dossier, Fields, KindNote, OwnerKind
 from ..forms import find
 from ..group_rules import GroupRules
 from ..members import STATEFUL_SET_INDEX, Member, Membership, Subject, index_of, named
-from ..places import (
-    PLACEHOLDER_HASH,
-    PLACEHOLDER_UID,
-    Found,
-    Scene,
-    Steps,
-    TemplatePlace,
-    WorkloadKind,
-    spec_replicas,
-)
-from ..role_templates import PATCHES, Pods, instance, merged_below, pods_of, shared_templates
+from ..name_sets import words
+from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind, spec_replicas
+from ..role_templates import PATCHES, RolePods, instance, merged_below, pods_of, shared_templates
 from ..roles import Predicted, Role, counted, read_once
 from ..stamping import add_annotations, add_labels, own
 from ..starts import together
-from ..words import words
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
@@ -88,16 +79,16 @@ def _role_pods(scene: Scene) -> int:
     return 0 if _scales(role) else groups * count(at(role, "replicas"), 1) * inner
 
 
-_NONE: Final = Pods(0, ())
+_NONE: Final = RolePods(0, ())
 
 
-def _pods_on_top(scene: Scene) -> Pods:
+def _pods_on_top(scene: Scene) -> RolePods:
     """Return the pods of a role whose last layer is at the scene's place; no pods if there are none."""
     role, inner = _role_of(scene)
     return next((each for each in pods_of(role) if each.layers[-1:] == (inner,)), _NONE)
 
 
-def _role_of(scene: Scene) -> tuple[Any, Steps]:
+def _role_of(scene: Scene) -> tuple[Any, Path]:
     """Return the role that the scene's place is in, and the path from the role to the place."""
     role = scene.items[0] if scene.items else {}
     return role, scene.path[scene.path.index("roles") + 2 :]
@@ -125,7 +116,7 @@ def _shared(scene: Scene) -> Mapping[str, object]:
     return {} if _is_set(scene) else read_once(scene.document, shared_templates)
 
 
-def _replaced(scene: Scene) -> Iterator[tuple[Steps, str]]:
+def _replaced(scene: Scene) -> Iterator[tuple[Path, str]]:
     """Yield the lists of the template below a patch that the same list in the patch would replace as a whole."""
     for key in ("affinity", "tolerations", "topologySpreadConstraints"):
         if at(_below(scene), "spec", key) and at(find(scene.document, scene.path), "spec", key) is None:
@@ -275,6 +266,7 @@ def _is_gang(document: Found) -> bool:
 
 DOSSIER: Final = Dossier(
     name="RoleBasedGroup",
+    versions={"sgl-project/rbg": "993491fb, after v0.7.0"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"workloads.x-k8s.io/v1alpha1", "workloads.x-k8s.io/v1alpha2"}),

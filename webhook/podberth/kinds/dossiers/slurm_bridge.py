@@ -7,13 +7,14 @@ only ``nvidia.com/gpu`` and ``amd.com/gpu``: for a pod with any other resource i
 from typing import Final
 
 from ..dossier import Dossier
+from ..name_sets import under
 from ..systems import System
-from ..words import under
 
 _SLURM_JOB: Final = "slurmjob.slinky.slurm.net"
 
 DOSSIER: Final = Dossier(
     name="slurm-bridge",
+    versions={"SlinkyProject/slurm-bridge": "6f700ba4, after v1.2.1"},
     system=System(
         name="slurm-bridge",
         precedence=6,

@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ...kube.paths import Path
 from ...kube.unchecked import at, count, mapping_at, number, text
 from ..dossier import Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules
 from ..members import Member, Membership, Subject
-from ..places import PLACEHOLDER_HASH, Form, Scene, Steps, TemplatePlace, WorkloadKind
+from ..name_sets import words
+from ..places import PLACEHOLDER_HASH, Form, Scene, TemplatePlace, WorkloadKind
 from ..stamping import add_labels, owned_by_workload, set_name
-from ..words import words
 
 # kubeflow/spark-operator api/v1beta2/sparkapplication_types.go SparkPodSpec, DriverSpec, ExecutorSpec
 _POD: Final = Form(
@@ -54,7 +55,7 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     spec["schedulerName"] = spec.get("schedulerName") or text(scene.spec.get("batchScheduler")) or "default-scheduler"
 
 
-def _gpu(scene: Scene) -> Iterator[tuple[Steps, str]]:
+def _gpu(scene: Scene) -> Iterator[tuple[Path, str]]:
     if at(scene.spec, str(scene.path[-1]), "gpu") is not None:
         yield (
             ("spec", "containers", 0, "resources"),
@@ -107,6 +108,10 @@ def _stages(owner: Mapping[str, Any]) -> str:
 
 DOSSIER: Final = Dossier(
     name="Spark",
+    versions={
+        "kubeflow/spark-operator": "38082f33, after v2.5.2",
+        "apache/spark": "48abf9f5",
+    },
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"sparkoperator.k8s.io/v1beta2", "sparkoperator.k8s.io/v1beta1"}),

@@ -252,6 +252,7 @@ def _runtime_kind(kind: str) -> WorkloadKind:
 
 DOSSIER: Final = Dossier(
     name="Trainer v2",
+    versions={"kubeflow/trainer": "8c0f5059, after v2.3.0"},
     parent_groups=frozenset({"trainer.kubeflow.org"}),
     kinds=(
         _runtime_kind("TrainingRuntime"),

@@ -68,6 +68,10 @@ def _replica_specs(job: Mapping[str, Any] | None) -> tuple[Role, ...]:
 
 DOSSIER: Final = Dossier(
     name="Training Operator v1",
+    versions={
+        "kubeflow/training-operator": "v1.9.4",
+        "kubeflow/mpi-operator": "caa3c47f, after v0.8.0",
+    },
     kinds=(
         _kind("PyTorchJob", "v1", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1"),
         _kind("TFJob", "v1", "v1beta2", "v1beta1", "v1alpha2", "v1alpha1"),

@@ -3,13 +3,14 @@
 Volcano admits a PodGroup by its sum of resources (``minResources``), and HyperNodes are its topology. For pods without
 a group, Volcano's controller makes a PodGroup from the created pod: its resources and annotations. Its minimum is one
 pod, unless the pod's own controller has ``group-min-member`` (pkg/controllers/podgroup/pg_controller_handler.go
-buildPodGroupFromPod at ed72c7c8).
+buildPodGroupFromPod).
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from ...kube.paths import ELEMENT
+from ...devices.resources import MODIFIERS
+from ...kube.paths import ELEMENT, Path
 from ...kube.pod import annotations, labels
 from ...kube.unchecked import at, count, list_at, mapping_at, number, text, text_at
 from ...wellknown import GANG_LABEL
@@ -17,13 +18,13 @@ from ..dossier import TEMPLATE_ASKS, Dossier, Finished, KindNote, OwnerKind
 from ..group_rules import GroupRules, StatedMinimum, above, items
 from ..job_sets import REPLICATED_JOBS, annotations_of_job
 from ..members import Member, Membership, Subject, completion_index, index_of, named
-from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, Steps, TemplatePlace, WorkloadKind, item_replicas
+from ..name_sets import under
+from ..places import PLACEHOLDER_HASH, PLACEHOLDER_UID, Found, Scene, TemplatePlace, WorkloadKind, item_replicas
 from ..queues import VOLCANO_QUEUE, Queue, QueueForm
 from ..roles import Predicted, Role, counted, read_once, role_of
 from ..stamping import add_annotations, add_labels, own, owned_by_workload, set_name
 from ..starts import Share, Start, StartingGang
 from ..systems import Dialect, PodGroupKind, System
-from ..words import under, words
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
@@ -114,7 +115,7 @@ def _starts_alone(pod: Subject) -> bool:
 
     It is certain of bare pods, of those of a known Job, whose annotation has the minimum, and of those of operators, of
     whose objects Volcano reads no annotation; but not of operators' templates, for an operator may name a group on its
-    pods. Source: pg_controller_handler.go getAnnotationsFromUpperRes, getMinMemberFromUpperRes at ed72c7c8.
+    pods. Source: pg_controller_handler.go getAnnotationsFromUpperRes, getMinMemberFromUpperRes.
     """
     if pod.spec.get("schedulerName") != "volcano" or _names_a_group({"metadata": _metadata(pod)}):
         return False
@@ -145,7 +146,7 @@ _READ_OWNERS: Final = frozenset({"DaemonSet", "Job", "ReplicaSet", "StatefulSet"
 _TYPES: Final = "volcano-sh/volcano staging/src/volcano.sh/apis/pkg/apis/scheduling/v1beta1"
 
 
-def _minimums(job: Found) -> Iterator[tuple[Steps, str]]:
+def _minimums(job: Found) -> Iterator[tuple[Path, str]]:
     """Yield the minimums that Volcano's webhook refuses: path and message.
 
     Source: volcano-sh/volcano pkg/webhooks/admission/jobs/validate.
@@ -200,6 +201,7 @@ def _starts(gang: StartingGang) -> Start[Any]:
 
 DOSSIER: Final = Dossier(
     name="Volcano",
+    versions={"volcano-sh/volcano": "ed72c7c8, after v1.15.1"},
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"batch.volcano.sh/v1alpha1"}),
@@ -363,10 +365,7 @@ DOSSIER: Final = Dossier(
         Dialect(
             name="volcano-vgpu",
             source="volcano-sh/volcano docs/user-guide/how_to_use_volcano_vgpu.md, how_to_use_gpu_sharing.md",
-            resources=words(
-                "volcano.sh/vgpu-number volcano.sh/vgpu-memory volcano.sh/vgpu-memory-percentage "
-                "volcano.sh/vgpu-cores volcano.sh/gpu-number volcano.sh/gpu-memory"
-            ),
+            resources=frozenset({"volcano.sh/gpu-number", "volcano.sh/gpu-memory", *MODIFIERS["volcano-vgpu"]}),
         ),
     ),
     stated_minimums=(

@@ -7,10 +7,12 @@ from ..systems import Dialect
 
 DOSSIER: Final = Dossier(
     name="Volcengine's GPU sharing",
+    versions={"volcano-sh/volcano": "4698ac28"},
     dialects=(
         Dialect(
             name="volcengine",
-            source="Volcengine VKE's mGPU documentation",
+            # A change of Volcengine's own for Volcano, which was never merged; mGPU itself has no public source.
+            source="volcano-sh/volcano pkg/scheduler/api/devices/nvidia/mgpu/constants.go",
             resources=frozenset({"vke.volcengine.com/mgpu-core", "vke.volcengine.com/mgpu-memory"}),
         ),
     ),

@@ -10,18 +10,19 @@ from typing import Final
 import orjson
 
 from ...kube.pod import annotations
+from ...kube.pod_limits import Bound
 from ...kube.unchecked import at, count
 from ..dossier import Dossier
 from ..members import Member, Membership, Subject
+from ..name_sets import under
 from ..systems import System
-from ..words import under
 
 
 @lru_cache(maxsize=64)
 def _of_task_groups(text: str) -> int:
     """Return the number of pods of all task groups; cached, because a review asks several times for each template.
 
-    ``kube.pod_limits.TASK_GROUPS`` bounds the text, so the cache has a megabyte at most.
+    ``TASK_GROUPS`` bounds the text, so the cache has a megabyte at most.
     """
     try:
         groups = orjson.loads(text)
@@ -30,6 +31,12 @@ def _of_task_groups(text: str) -> int:
     return sum(count(at(group, "minMember")) for group in (groups if isinstance(groups, list) else ()))
 
 
+TASK_GROUPS: Final = Bound(
+    ("metadata", "annotations", "yunikorn.apache.org/task-groups"),
+    16_384,
+    "a hundred task groups; it is the one annotation that is parsed as JSON beside the record",
+    "characters",
+)
 _TASK_GROUPS: Final = under("yunikorn.apache.org", "task-group-name task-groups")
 
 
@@ -49,6 +56,10 @@ def _yunikorn_application(pod: Subject) -> Member | None:
 
 DOSSIER: Final = Dossier(
     name="Apache YuniKorn",
+    versions={
+        "apache/yunikorn-k8shim": "23b6b47f, after v1.9.0",
+        "apache/yunikorn-site": "66ef06cc",
+    },
     system=System(
         name="yunikorn",
         precedence=8,
@@ -72,6 +83,7 @@ DOSSIER: Final = Dossier(
         "without a task group nothing",
         keeps_of=lambda pod: not _TASK_GROUPS.isdisjoint(annotations(pod)),
     ),
+    parsed=(TASK_GROUPS,),
     groups=(
         Membership(
             name="YuniKorn application",

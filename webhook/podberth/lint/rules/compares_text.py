@@ -25,9 +25,9 @@ from typing import Final
 
 from ...cel.tree import Call
 from ...errors import Problem
-from ...kube.paths import ELEMENT
+from ...kube.paths import ELEMENT, FieldPath
 from ..findings import Level, Library
-from ..places import Where, parts_of, where
+from ..places import parts_of, where
 
 LEVEL = Level.WARNING
 
@@ -45,7 +45,7 @@ def check(library: Library) -> Iterator[Problem]:
                     yield policy.within(path, part, f"{amount} is a string; {_WANT}")
 
 
-def _amount(found: Where | None) -> str:
+def _amount(found: FieldPath | None) -> str:
     """Return the path of an amount below limits or requests as text; empty for any other path, or none."""
     match found:
         case ("object" | "oldObject", *_, "limits" | "requests" as amounts, str() as name) if name != ELEMENT:

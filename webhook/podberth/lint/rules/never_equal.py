@@ -25,17 +25,17 @@ from ...devices import mig
 from ...devices.mig_tables import TABLES
 from ...devices.resources import COUNTED_KINDS, DEVICE_CLASSES, TABLE
 from ...errors import Problem, did_you_mean
-from ...kube.paths import ELEMENT
+from ...kube.paths import ELEMENT, FieldPath
 from ...workload.gpus import Kind
 from ...workload.memberships import MEMBERSHIPS
 from ...workload.systems import PLAIN, SYSTEMS
 from ..findings import Level, Library, Linted
-from ..places import Scope, Where, holder, parts_of, shown, where
+from ..places import Scope, holder, parts_of, shown, where
 
 LEVEL = Level.WARNING
 
 _VENDORS: Final = frozenset({"", "mixed", *(each.vendor for each in (*TABLE.values(), *DEVICE_CLASSES.values()))})
-_OURS: Final[Mapping[Where, frozenset[str]]] = {
+_OURS: Final[Mapping[FieldPath, frozenset[str]]] = {
     ("gpu", "kind"): frozenset(get_args(Kind)),
     ("gpu", "vendor"): _VENDORS,
     ("gpu", "requests", ELEMENT, "kind"): frozenset(COUNTED_KINDS),
@@ -89,7 +89,7 @@ def _compared(policy: Linted, call: Call, scope: Scope) -> Iterator[tuple[Tree, 
                 yield literal, wrong
 
 
-def _wrong(policy: Linted, found: Where, value: str) -> str:
+def _wrong(policy: Linted, found: FieldPath, value: str) -> str:
     if found == ("gang", "source"):
         meant = {each.lower(): each for each in _SOURCES}.get(value.lower(), value)
         return "" if meant == value else f"gang.source is never {value!r}; did you mean {meant}?"

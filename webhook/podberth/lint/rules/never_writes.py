@@ -23,16 +23,17 @@ from collections.abc import Iterator, Mapping
 
 from ...cel.tree import Call, Entries, Items, Literal, Tree
 from ...errors import Problem
+from ...kube.paths import Path
 from ...mutation.concerns.scheduler_name import DEFAULT_SCHEDULER
 from ...policy.model import Leaf
-from ..conditions import PresentTerm, Where
+from ..conditions import PresentTerm
 from ..findings import Level, Library, LintedMutation
 from ..formula import AnyOf, Compares, Formula, Holds
 
 LEVEL = Level.WARNING
 
-_SCHEDULER: Where = ("object", "spec", "schedulerName")
-_RUNTIME: Where = ("object", "spec", "runtimeClassName")
+_SCHEDULER: Path = ("object", "spec", "schedulerName")
+_RUNTIME: Path = ("object", "spec", "runtimeClassName")
 _EMPTY = (None, "")
 _UNSET: Mapping[str, Formula] = {
     "schedulerName": AnyOf(

@@ -34,7 +34,7 @@ from typing import Any
 
 from ...cel.tree import Call, Literal, Name, Select, Tree, walk
 from ...errors import Problem
-from ...kube.positions import Path
+from ...kube.paths import Path
 from ..findings import Level, Library, Linted
 
 LEVEL = Level.WARNING

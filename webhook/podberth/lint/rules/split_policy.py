@@ -28,7 +28,7 @@ from ...errors import Problem
 from ..findings import Level, Library, Linted, LintedMutation
 
 if TYPE_CHECKING:
-    from ...kube.positions import Path
+    from ...kube.paths import Path
 
 LEVEL = Level.WARNING
 

@@ -23,15 +23,15 @@ from typing import Final
 
 from ...cel.tree import Call, Literal, Loop, Select, Tree
 from ...errors import Problem
-from ...kube.paths import ELEMENT
+from ...kube.paths import ELEMENT, FieldPath
 from ..findings import Level, Library, Linted
-from ..places import Scope, Where, holder, is_map, parts_of, shown, where
+from ..places import Scope, holder, is_map, parts_of, shown, where
 
 LEVEL = Level.WARNING
 
 _OPTIONAL: Final = frozenset({"_?._", "_[?_]"})
-_NAME: Final[Where] = ("object", "metadata", "name")
-_LABELS: Final[Where] = ("object", "metadata", "labels")
+_NAME: Final[FieldPath] = ("object", "metadata", "name")
+_LABELS: Final[FieldPath] = ("object", "metadata", "labels")
 # What a Pod always has when webhooks get it, by type: the fields of kubernetes/api core/v1 types.go without omitempty,
 # pkg/apis/core/v1/defaults.go, and the admission plugins ServiceAccount, Priority and DefaultTolerationSeconds, which
 # are on by default. Of types that are not listed, no field is reported.
@@ -71,7 +71,7 @@ def check(library: Library) -> Iterator[Problem]:
         asked = {found for _, part, scope in parts for found in _asked(policy, part, scope)} | _selected(policy)
         # /validate gets the pod after the API server has made a name of generateName.
         asked |= set() if policy.spec.mutations else {_NAME}
-        seen: set[Where] = set()
+        seen: set[FieldPath] = set()
         for path, part, scope in parts:
             found = _read(policy, part, scope)
             if found is None or {found, (*found[:-1], ELEMENT)} & asked:
@@ -82,7 +82,7 @@ def check(library: Library) -> Iterator[Problem]:
                 yield policy.within(path, part, f"a pod may have no {name}; want {_optional(found)}, has() or in")
 
 
-def _asked(policy: Linted, part: Tree, scope: Scope) -> Iterator[Where]:
+def _asked(policy: Linted, part: Tree, scope: Scope) -> Iterator[FieldPath]:
     """Yield the path of the field for whose presence a part asks; its last step is ELEMENT for any key of a map."""
     match part:
         case Select(operand=operand, field=key, asks=True):
@@ -100,7 +100,7 @@ def _asked(policy: Linted, part: Tree, scope: Scope) -> Iterator[Where]:
         yield (*base, key)
 
 
-def _selected(policy: Linted) -> set[Where]:
+def _selected(policy: Linted) -> set[FieldPath]:
     """Return the labels that a pod has because the policy's objectSelector wants them."""
     selector = policy.spec.match_constraints.object_selector
     keys = [
@@ -110,7 +110,7 @@ def _selected(policy: Linted) -> set[Where]:
     return {_LABELS, *((*_LABELS, key) for key in keys)} if keys else set()
 
 
-def _read(policy: Linted, part: Tree, scope: Scope) -> Where | None:
+def _read(policy: Linted, part: Tree, scope: Scope) -> FieldPath | None:
     """Return the path of an optional field of the pod whose absence makes a part fail; None for any other part."""
     match part:
         case Select(operand=operand, field=key, asks=False):
@@ -139,6 +139,6 @@ def _is_optional(tree: Tree) -> bool:
             return False
 
 
-def _optional(found: Where) -> str:
+def _optional(found: FieldPath) -> str:
     """Return the last step of a path as an optional selection: ``.?labels``, ``[?'team']``."""
     return f".?{found[-1]}" if found[-1].isidentifier() else f"[?'{found[-1]}']"

@@ -8,7 +8,7 @@ from ...kube.patch import Draft
 from .. import leaf
 from ..change import Change, Skipped
 from ..concern import Concern, Present, is_string_map
-from ..conflict import Answer, Conflict, ConflictCase
+from ..conflict import Conflict, ConflictCase, Resolution
 from ..containers import containers
 
 
@@ -76,7 +76,7 @@ def _holds(there: Present, wrote: Mapping[str, Mapping[str, str]]) -> bool:
     return all(name in present and values.items() <= present[name].items() for name, values in wrote.items())
 
 
-def _conflicts(case: ConflictCase) -> Answer:
+def _conflicts(case: ConflictCase) -> Resolution:
     found: list[Conflict] = []
     for path, container in containers(case.draft):
         label = container.get("name") or ""

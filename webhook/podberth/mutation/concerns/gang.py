@@ -9,14 +9,14 @@ from typing import Any
 
 from ...errors import EvaluationError
 from ...kube.object_names import is_subdomain
-from ...kube.patch import Draft, Path
-from ...kube.paths import pointer
+from ...kube.patch import Draft
+from ...kube.paths import Path, pointer
 from ...wellknown import GANG_LABEL, GANG_SIZE_ANNOTATION
 from ...workload.systems import JOINED, NATIVE, PLAIN
 from .. import leaf, membership
 from ..change import Change, Proposal, Skipped
 from ..concern import Concern, Present, Surroundings, is_string_map
-from ..conflict import Answer, Conflict, ConflictCase
+from ..conflict import Conflict, ConflictCase, Resolution
 from ..membership import MEMBERSHIP, GangFacts
 
 _NAME = ("gang", "name")
@@ -144,7 +144,7 @@ def _holds(there: Present, wrote: dict[str, Any]) -> bool:
     return all(part in MEMBERSHIP and there.draft.get(MEMBERSHIP[part]) == wrote[part] for part in wrote)
 
 
-def _conflicts(case: ConflictCase) -> Answer:
+def _conflicts(case: ConflictCase) -> Resolution:
     """Return the conflicts over system, name and size; if the system or the name conflicts, nothing is written."""
     name, size, system = (case.proposal.leaves.get(each) for each in ("name", "size", "system"))
     joined = {path: case.draft.get(path) for each, path in membership.REFERENCES.items() if system and each != system}

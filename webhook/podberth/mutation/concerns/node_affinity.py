@@ -10,7 +10,7 @@ from ...kube.unchecked import key_of
 from .. import affinity, narrowing
 from ..change import Change, Proposal, Skipped
 from ..concern import Concern, Present, Surroundings, is_list_of_maps
-from ..conflict import Answer, Conflict, ConflictCase
+from ..conflict import Conflict, ConflictCase, Resolution
 from ..restoring import unordered
 
 
@@ -53,7 +53,7 @@ def _holds(there: Present, wrote: dict[str, Any]) -> bool:
         return False
 
 
-def _conflicts(case: ConflictCase) -> Answer:
+def _conflicts(case: ConflictCase) -> Resolution:
     rival = narrowing.rival(case.draft, case.proposal.leaves, case.others, case.nodes)
     if rival is None:
         return [], case.proposal

@@ -7,7 +7,7 @@ from ...kube.paths import pointer
 from .. import affinity, leaf, narrowing
 from ..change import Change, Proposal, Skipped
 from ..concern import Concern, Present, Surroundings, is_string_map
-from ..conflict import Answer, Conflict, ConflictCase
+from ..conflict import Conflict, ConflictCase, Resolution
 
 _PATH = affinity.SELECTOR
 
@@ -57,7 +57,7 @@ def _holds(there: Present, wrote: dict[str, str]) -> bool:
     return wrote.items() <= (there.draft.get(_PATH) or {}).items()
 
 
-def _conflicts(case: ConflictCase) -> Answer:
+def _conflicts(case: ConflictCase) -> Resolution:
     values = case.proposal.leaves
     found = case.fields({(*_PATH, key): value for key, value in values.items()})
     present = case.draft.get(_PATH) or {}

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from ...kube.patch import Draft, Path
-from ...kube.paths import pointer
+from ...kube.patch import Draft
+from ...kube.paths import Path, pointer
 from ...kube.quantity import parse_count
 from .. import leaf, restoring
 from ..change import Change, Proposal, Skipped
 from ..concern import Concern, Present, Surroundings, for_each, is_list_of_maps
-from ..conflict import Answer, Conflict, ConflictCase
+from ..conflict import Conflict, ConflictCase, Resolution
 from ..containers import SIDES, containers
 
 _PATH = ("spec", "resourceClaims")
@@ -255,7 +255,7 @@ def _holds(there: Present, claim: dict[str, Any]) -> bool:
     return there.read(_templates).get(claim["name"]) == claim["template"] and not _todo(there.draft, claim)
 
 
-def _conflicts(case: ConflictCase) -> Answer:
+def _conflicts(case: ConflictCase) -> Resolution:
     wrote = {item["name"]: name for name, items in case.others.by("resourceClaims") for item in items}
     present = case.draft.get(_PATH) or []
     templates = _templates(case.draft)

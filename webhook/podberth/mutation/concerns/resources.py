@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ...kube.patch import Draft, Path
-from ...kube.paths import pointer
+from ...kube.patch import Draft
+from ...kube.paths import Path, pointer
 from ...kube.quantity import parse_quantity
 from ...kube.shape import RESOURCED_LISTS
 from .. import leaf, restoring
 from ..change import Change
 from ..concern import Concern, Present, for_each, is_list_of_maps
-from ..conflict import Answer, Conflict, ConflictCase
+from ..conflict import Conflict, ConflictCase, Resolution
 from ..containers import SIDES, containers
 
 _NAMES = ("container", "from", "to")
@@ -82,7 +82,7 @@ def _holds(there: Present, item: dict[str, Any]) -> bool:
         return False
 
 
-def _conflicts(case: ConflictCase) -> Answer:
+def _conflicts(case: ConflictCase) -> Resolution:
     """Return conflicts: a resource that two policies rewrite differently, or that one writes and the other rewrites."""
     paths = _container_paths(case.draft)
 

@@ -11,7 +11,7 @@ from ...kube.unchecked import key_of
 from .. import leaf
 from ..change import Change
 from ..concern import Concern, is_list_of_maps
-from ..conflict import Answer, Conflict, ConflictCase
+from ..conflict import Conflict, ConflictCase, Resolution
 
 _PATH = ("spec", "tolerations")
 # core/v1 Toleration; policies cannot use Lt and Gt, which compare numbers (1.35, alpha)
@@ -70,7 +70,7 @@ def _keys(draft: Draft) -> frozenset[bytes]:
     return frozenset(map(key_of, draft.get(_PATH) or ()))
 
 
-def _conflicts(case: ConflictCase) -> Answer:
+def _conflicts(case: ConflictCase) -> Resolution:
     """Return the conflicts with other policies over ``tolerationSeconds`` of NoExecute taints.
 
     The result also has the proposal without the tolerations that would have no effect. Tolerations are ORed, so a

@@ -22,7 +22,7 @@ from ...workload.systems import AFFINITY_KEYS, JOINED, NATIVE, SYSTEMS
 from .. import leaf, membership
 from ..change import Change, Proposal, Skipped
 from ..concern import Concern, Present, Surroundings, is_string_map
-from ..conflict import Answer, Conflict, ConflictCase
+from ..conflict import Conflict, ConflictCase, Resolution
 from ..earlier import EarlierChanges
 from ..membership import GangFacts
 
@@ -176,7 +176,7 @@ def _levels(draft: Draft, *, slices: bool) -> list[str]:
     return [str(term.get("topologyKey")) for term in _terms(draft) if bool(term.get("matchLabelKeys")) == slices]
 
 
-def _conflicts(case: ConflictCase) -> Answer:
+def _conflicts(case: ConflictCase) -> Resolution:
     """Return the conflicts over level and mode; a preferred level that is already required is no conflict.
 
     Slices are compared only with slices. An earlier ``jsonPatch`` or ``applyConfiguration`` that wrote pod affinity

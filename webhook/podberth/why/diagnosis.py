@@ -1,4 +1,4 @@
-"""The finding of one cause, the answer made of them."""
+"""The diagnosis of one cause, the answer made of them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,7 +7,7 @@ from .picture import NotRead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Diagnosis:
     """One cause that holds the pod: what it is, how that was seen, and what to do about it."""
 
     cause: str
@@ -21,7 +21,7 @@ class Finding:
     """Whether the pod waits because of it; False: the pod is not pending at all, or has no problem."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the finding as JSON."""
+        """Return the diagnosis as JSON."""
         return {"cause": self.cause, "title": self.title, "evidence": list(self.evidence), "do": list(self.do)}
 
 
@@ -44,8 +44,8 @@ class Answer:
     """The state of the workload's pods; empty if a pod was asked about."""
     waits_seconds: float
     """The time since the pod was created; 0 without a pod."""
-    finding: Finding
-    then: tuple[Finding, ...]
+    diagnosis: Diagnosis
+    then: tuple[Diagnosis, ...]
     """The causes that would hold the pod if the first one were gone, in their order."""
     said: Said
     unread: tuple[NotRead, ...]
@@ -56,9 +56,9 @@ class Answer:
             "version": 1,
             "subject": self.subject,
             "among": self.among,
-            "waits": self.finding.waits,
+            "waits": self.diagnosis.waits,
             "ageSeconds": round(self.waits_seconds),
-            **self.finding.as_json(),
+            **self.diagnosis.as_json(),
             "then": [each.as_json() for each in self.then],
             "scheduler": {"name": self.said.scheduler, "reason": self.said.reason, "message": self.said.message},
             "unread": [{"want": each.want, "why": each.why} for each in self.unread],

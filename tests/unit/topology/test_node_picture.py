@@ -4,7 +4,7 @@ import pytest
 
 from podberth.facts.cluster import collect
 from podberth.topology.node import Gpu, MigInstance, Node, NodeTopology
-from podberth.topology.picture import Segment, layout_of, machine_of, picture_of, shape_of
+from podberth.topology.node_picture import Segment, layout_of, machine_of, picture_of, shape_of
 from podberth.topology.shapes import SHAPES, simulate
 from topology_scenes import LEAF, ZONE, cut, large, simulated
 

@@ -1,0 +1,19 @@
+"""The systems that hold pods by gates and queues, for the words of diagnoses.
+
+The names are those of all dossiers, so this module is imported only for a pod that something holds (``groups``).
+"""
+
+from typing import Final
+
+from ..kinds.dossiers import DOSSIERS
+from ..kinds.queues import QueuedKind
+
+QUEUED: Final[dict[str, QueuedKind]] = {row.name: row.queued for row in DOSSIERS if row.queued is not None}
+"""The kinds of objects that say whether a queue has admitted a workload, by the name of their system."""
+_OWNERS: Final = {domain: row.name for row in DOSSIERS for domain in row.gates}
+
+
+def owner_of(gate: str) -> str:
+    """Return the name of the system that has a scheduling gate; its domain, if no dossier knows it (KEP-3521)."""
+    domain, slash, _ = gate.partition("/")
+    return _OWNERS.get(domain, domain) if slash else "an unknown controller"
