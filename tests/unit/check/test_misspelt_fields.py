@@ -57,6 +57,26 @@ def test_nothing_else_is_reported(document: JSON) -> None:
     assert list(misspelt_fields(document)) == []
 
 
+RBG_SET = "workloads.x-k8s.io/v1alpha2", "RoleBasedGroupSet"
+
+
+@pytest.mark.parametrize(
+    ("document", "at"),
+    [
+        (
+            of(*RBG_SET, groupTemplate={"spec": {"roleTemplates": [{"name": "base", "template": EIGHT}], "roles": []}}),
+            "roleTemplates",
+        ),
+        (of("workloads.x-k8s.io/v1alpha1", RBG_SET[1], template={"roleTemplates": []}), "roleTemplates"),
+        (of(*RBG_SET, groupTemplate={"metadata": {"labels": {"a": "b"}}, "spec": {"roles": []}}), "metadata"),
+    ],
+)
+def test_a_field_that_the_operator_never_reads_is_reported(document: JSON, at: str) -> None:
+    [(path, message)] = misspelt_fields(document)
+    assert path[-1] == at
+    assert "write" in message
+
+
 def test_a_workload_without_templates_because_of_a_slip_is_no_silent_skip() -> None:
     worker = "{replicas: 2, template: {spec: {containers: [{name: a, resources: {limits: {nvidia.com/gpu: 8}}}]}}}"
     head = "apiVersion: kubeflow.org/v1\nkind: PyTorchJob\nmetadata: {name: t}\nspec:\n"

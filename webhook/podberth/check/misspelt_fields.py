@@ -1,7 +1,8 @@
 """Finds misspelt fields of operators' objects outside their pod templates: slips of names that podberth reads.
 
 A name is a slip if it differs from a known name by one letter, by two neighbouring letters or by upper case, and the
-object lacks the known name. Unknown names as such are never reported, because the types of operators grow.
+object lacks the known name. Unknown names as such are never reported, because the types of operators grow. Fields that
+an operator is known never to read are reported as well.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,6 +12,7 @@ from typing import Any, Final
 from ..kinds import forms
 from ..kinds.dossier import POD_SPEC_ASKS, TEMPLATE_ASKS, Fields
 from ..kinds.places import TEMPLATE, TemplatePlace
+from ..kube.json_patch import ABSENT
 from ..kube.patch import Path
 from ..kube.paths import ELEMENT
 from ..kube.schema import WORKLOADS, workload_definitions
@@ -33,6 +35,14 @@ def misspelt_fields(content: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
         version, kind = each.get("apiVersion"), each.get("kind")
         if row_for(each) is not None and (version, kind) not in WORKLOADS:
             yield from _slips(each, _known(str(version), str(kind)), path)
+            yield from _lost(each, path)
+
+
+def _lost(content: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
+    row = row_for(content)
+    for steps, message in row.lost if row else ():
+        if forms.find(content, steps) not in (ABSENT, None):
+            yield (*path, *steps), message
 
 
 def _slips(value: object, names: _Names, path: Path) -> Iterator[tuple[Path, str]]:
