@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..devices.resources import recognise
+from ..kinds.crd_fields import crd_fields
 from ..kube.patch import Path
 from ..kube.walk import values
-from ..workload.kinds import is_known
+from ..workload.kinds import is_known, row_for
 from .misspelt_fields import misspelt_fields
 from .result import shown
 
@@ -42,8 +43,10 @@ def why_without_pods(
         if not isinstance(value, str) or not value:
             return WithoutPods(f"got {value!r:.60}, want the object's {key}", (key,), is_error=True)
     if is_known(stated):
-        slips = ((path, message) for path, message in misspelt_fields(content) if names_accelerators(content))
-        return next((WithoutPods(f"{said}; nothing of this {kind} is checked", path) for path, said in slips), None)
+        is_read = (str(version), str(kind)) in crd_fields() or names_accelerators(content)
+        unchecked = f"; nothing of this {kind} is checked" if row_for(stated) else ""
+        slips = misspelt_fields(content) if is_read else iter(())
+        return next((WithoutPods(f"{said}{unchecked}", path) for path, said in slips), None)
     if paths := template_paths.get(str(kind)):
         places = " and ".join(".".join(path).replace(".*", "[*]") for path in paths)
         message = f"got no pod template at {places}, the place that --template-path gives; nothing of it is checked"

@@ -308,8 +308,7 @@ DOSSIER: Final = Dossier(
                 (("spec", "template", "roleTemplates"), _NO_ROLE_TEMPLATES),
                 (
                     ("spec", "groupTemplate", "metadata"),
-                    "the CRD has no metadata here, so that labels and annotations in it are lost; write them one level "
-                    "above, in groupTemplate",
+                    "the CRD has no metadata here, so that what is in it is lost; write it one level above",
                 ),
             ),
         ),
