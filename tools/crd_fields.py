@@ -2,7 +2,8 @@
 
     python tools/crd_fields.py ../shared/crds
 
-It reads ``*.yaml`` below each folder, and keeps the kinds of GPU systems that podberth knows, without their status. object a line, so that two releases of an operator can be compared with diff.
+It reads ``*.yaml`` below each folder, and keeps the kinds of GPU systems that podberth knows, without their status. One
+object a line, so that two releases of an operator can be compared with diff.
 """
 
 import json

@@ -7,11 +7,15 @@ the expressions alone, not on the known nodes or their labels.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from ..devices.gpu_models import MODEL_LABELS, model_of
+
 Term: TypeAlias = Mapping[str, Any]
 """A NodeSelectorTerm: ``{"matchExpressions": [...], "matchFields": [...]}``; both keys are optional."""
 
 # The scheduler reads Gt and Lt as 64-bit integers (apimachinery pkg/labels, strconv.ParseInt).
 _MOST_DIGITS = 18
+_MOST_MODELS = 64
+"""The most values of one expression that are compared with the models of another label; there are fewer models."""
 _POSITIVE = ("In", "Exists", "Gt", "Lt")
 """The operators that never match a node without the label."""
 
@@ -44,6 +48,14 @@ class Fact:
         if self._known is None:
             self._known = frozenset(self.values)
         return value in self._known
+
+    @property
+    def models(self) -> frozenset[str]:
+        """The GPU models that the expression selects; empty if it names none, or if one of its values is unknown."""
+        if self.operator != "In" or self.key not in MODEL_LABELS or len(self.values) > _MOST_MODELS:
+            return frozenset()
+        found = frozenset(model_of(self.key, value) for value in self.values)
+        return frozenset() if "" in found else found
 
     def is_met_by(self, value: str) -> bool:
         """Return whether a label with this value satisfies the expression.
@@ -86,6 +98,11 @@ class KnownTerm:
             return own
         return [*own, Fact({"key": key, "operator": "In", "values": [self._selector[key]]})]
 
+    def of_models(self, key: Any) -> list[Fact]:
+        """Return the expressions about other labels that name the GPU model, if the label ``key`` names it, too."""
+        others = (each for each in MODEL_LABELS if each != key) if key in MODEL_LABELS else ()
+        return [fact for each in others for fact in self.about(each)]
+
     def says(self, fact: Fact) -> bool:
         """Return whether one of the term's expressions, or of the nodeSelector's, implies ``fact``."""
         found = self._implied.get(id(fact))
@@ -106,7 +123,7 @@ class KnownTerm:
             (
                 (wanted.expression, mine.expression)
                 for wanted in other.facts
-                for mine in self.about(wanted.key)
+                for mine in (*self.about(wanted.key), *self.of_models(wanted.key))
                 if _excludes(wanted, mine)
             ),
             None,
@@ -197,9 +214,13 @@ def _implies(one: Fact, other: Fact) -> bool:
 
 
 def _excludes(one: Fact, other: Fact) -> bool:
-    """Return whether two expressions exclude each other: no value and no absence of the label satisfies both."""
+    """Return whether two expressions exclude each other: no node satisfies both.
+
+    The labels of a node that name its GPU model name the same one.
+    """
     if one.key != other.key:
-        return False
+        ours, theirs = one.models, other.models
+        return bool(ours and theirs) and ours.isdisjoint(theirs)
     if "DoesNotExist" in (one.operator, other.operator):
         return one.operator in _POSITIVE or other.operator in _POSITIVE
     for either, against in ((one, other), (other, one)):
