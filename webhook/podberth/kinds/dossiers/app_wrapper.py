@@ -9,6 +9,7 @@ from ..places import WorkloadKind
 DOSSIER: Final = Dossier(
     name="AppWrapper",
     parent_groups=frozenset({"workload.codeflare.dev"}),
+    podless_groups=frozenset({"quota.codeflare.dev"}),
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"workload.codeflare.dev/v1beta2", "workload.codeflare.dev/v1beta1"}),
