@@ -7,7 +7,7 @@ from typing import Final
 _MODEL: Final = re.compile(
     r"A(2|10G?|16|30|40|100|800)|G?B[23]00|GH200|H(20|100|200|800)|K80|L(4|40S?)|M60|P(4|100)|T4G?|V100|MI[23]\d\dX?"
 )
-# A maker's name in front of the model. Boards of one model that differ in memory or in form are not told apart.
+# A maker's name in front of the model. Boards of one model that differ in memory or in form count as one.
 _MAKERS: Final = ("NVIDIA", "TESLA", "AMD", "INSTINCT")
 
 MODEL_LABELS: Final[Mapping[str, str]] = {
