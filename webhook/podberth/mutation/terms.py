@@ -52,7 +52,7 @@ class Fact:
     @property
     def models(self) -> frozenset[str]:
         """The GPU models that the expression selects; empty if it names none, or if one of its values is unknown."""
-        if self.operator != "In" or self.key not in MODEL_LABELS or len(self.values) > _MOST_MODELS:
+        if self.operator != "In" or self.key is None or self.key not in MODEL_LABELS or len(self.values) > _MOST_MODELS:
             return frozenset()
         found = frozenset(model_of(self.key, value) for value in self.values)
         return frozenset() if "" in found else found
