@@ -4,11 +4,13 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-_MODEL: Final = re.compile(
-    r"A(2|10G?|16|30|40|100|800)|G?B[23]00|GH200|H(20|100|200|800)|K80|L(4|40S?)|M60|P(4|100)|T4G?|V100|MI[23]\d\dX?"
+# A maker's name may stand in front of the model. Boards of one model that differ in memory or in form count as one.
+_NAMED: Final = re.compile(
+    r"(?:(?:NVIDIA|Tesla|AMD|Instinct)[-_ ]){0,2}"
+    r"(A(?:2|10G?|16|30|40|100|800)|G?B[23]00|GH200|H(?:20|100|200|800)|K80|L(?:4|40S?)|M60|P(?:4|100)|T4G?|V100"
+    r"|MI[23]\d\dX?)(?:[-_ ]|$)",
+    re.IGNORECASE,
 )
-# A maker's name in front of the model. Boards of one model that differ in memory or in form count as one.
-_MAKERS: Final = ("NVIDIA", "TESLA", "AMD", "INSTINCT")
 
 MODEL_LABELS: Final[Mapping[str, str]] = {
     "nvidia.com/gpu.product": "GPU feature discovery: NVIDIA/k8s-device-plugin docs/gpu-feature-discovery/README.md",
@@ -25,7 +27,5 @@ MODEL_LABELS: Final[Mapping[str, str]] = {
 
 def model_of(label: str, value: str) -> str:
     """Return the model, such as ``H100``, that a value of a label in MODEL_LABELS names; empty if it is not known."""
-    if label not in MODEL_LABELS:
-        return ""
-    words = [word for word in re.split(r"[-_ ]", value.upper()) if word not in _MAKERS]
-    return words[0] if words and _MODEL.fullmatch(words[0]) else ""
+    found = _NAMED.match(value) if label in MODEL_LABELS else None
+    return found[1].upper() if found else ""

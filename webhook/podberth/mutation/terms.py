@@ -14,8 +14,8 @@ Term: TypeAlias = Mapping[str, Any]
 
 # The scheduler reads Gt and Lt as 64-bit integers (apimachinery pkg/labels, strconv.ParseInt).
 _MOST_DIGITS = 18
-_MOST_MODELS = 64
-"""The most values of one expression that are compared with the models of another label; there are fewer models."""
+_MOST_MODELS = 8
+"""The most values of one expression that are compared with the models of another label."""
 _POSITIVE = ("In", "Exists", "Gt", "Lt")
 """The operators that never match a node without the label."""
 
@@ -33,7 +33,7 @@ def is_empty(term: Term) -> bool:
 class Fact:
     """A node selector expression, with its values in a set for fast look-ups."""
 
-    __slots__ = ("_known", "expression", "key", "operator", "values")
+    __slots__ = ("_known", "_models", "expression", "key", "operator", "values")
 
     def __init__(self, expression: Mapping[str, Any]) -> None:
         """Parse an expression, which may have no values."""
@@ -42,6 +42,7 @@ class Fact:
         self.operator: str | None = expression.get("operator")
         self.values: Sequence[str] = expression.get("values") or []
         self._known: frozenset[str] | None = None
+        self._models: frozenset[str] | None = None
 
     def has(self, value: str) -> bool:
         """Return whether the expression lists the value; the look-up is fast even among thousands of values."""
@@ -52,10 +53,20 @@ class Fact:
     @property
     def models(self) -> frozenset[str]:
         """The GPU models that the expression selects; empty if it names none, or if one of its values is unknown."""
-        if self.operator != "In" or self.key is None or self.key not in MODEL_LABELS or len(self.values) > _MOST_MODELS:
+        if self._models is None:
+            self._models = self._read_models()
+        return self._models
+
+    def _read_models(self) -> frozenset[str]:
+        if self.operator != "In" or self.key is None or len(self.values) > _MOST_MODELS:
             return frozenset()
-        found = frozenset(model_of(self.key, value) for value in self.values)
-        return frozenset() if "" in found else found
+        found = set()
+        for value in self.values:
+            model = model_of(self.key, value)
+            if not model:
+                return frozenset()
+            found.add(model)
+        return frozenset(found)
 
     def is_met_by(self, value: str) -> bool:
         """Return whether a label with this value satisfies the expression.
@@ -79,7 +90,7 @@ class KnownTerm:
     only with those of the same label key, and each result is cached.
     """
 
-    __slots__ = ("_by_key", "_implied", "_selector", "term")
+    __slots__ = ("_by_key", "_implied", "_naming", "_selector", "term")
 
     def __init__(self, term: Term, selector: Mapping[str, str] | None = None) -> None:
         """Parse a term and ``spec.nodeSelector``."""
@@ -88,6 +99,7 @@ class KnownTerm:
         self._by_key: dict[Any, list[Fact]] = {}
         for each in term.get("matchExpressions") or ():
             self._by_key.setdefault(each.get("key"), []).append(Fact(each))
+        self._naming: list[Fact] | None = None  # the expressions about labels that name the GPU model
         # The results by the identity of a fact. The fact is kept with the result, so that its id stays its own.
         self._implied: dict[int, tuple[Fact, bool]] = {}
 
@@ -100,8 +112,12 @@ class KnownTerm:
 
     def of_models(self, key: Any) -> list[Fact]:
         """Return the expressions about other labels that name the GPU model, if the label ``key`` names it, too."""
-        others = (each for each in MODEL_LABELS if each != key) if key in MODEL_LABELS else ()
-        return [fact for each in others for fact in self.about(each)]
+        if key not in MODEL_LABELS:
+            return []
+        if self._naming is None:
+            labels = MODEL_LABELS.keys() & (self._by_key.keys() | self._selector.keys())
+            self._naming = [fact for each in sorted(labels) for fact in self.about(each)]
+        return [fact for fact in self._naming if fact.key != key]
 
     def says(self, fact: Fact) -> bool:
         """Return whether one of the term's expressions, or of the nodeSelector's, implies ``fact``."""
