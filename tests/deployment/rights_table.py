@@ -33,7 +33,7 @@ OTHER_WORKLOADS: Final = """
     cronworkflows.argoproj.io workflows.argoproj.io notebooks.kubeflow.org
     leaderworkersets.leaderworkerset.x-k8s.io dynamocomponentdeployments.nvidia.com dynamographdeployments.nvidia.com
     rayclusterfleets.orchestration.aibrix.ai rayclusterreplicasets.orchestration.aibrix.ai
-    stormservices.orchestration.aibrix.ai raycronjobs.ray.io rayjobs.ray.io
+    podsets.orchestration.aibrix.ai stormservices.orchestration.aibrix.ai raycronjobs.ray.io rayjobs.ray.io
     rayservices.ray.io configurations.serving.knative.dev revisions.serving.knative.dev services.serving.knative.dev
     clusterservingruntimes.serving.kserve.io inferenceservices.serving.kserve.io
     llminferenceservices.serving.kserve.io servingruntimes.serving.kserve.io inferenceservices.serving.kubeflow.org

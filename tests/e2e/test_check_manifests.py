@@ -41,6 +41,7 @@ NOT_SERVED = {
     ("ome.io/v1beta1", "ServingRuntime"),
     ("orchestration.aibrix.ai/v1alpha1", "RayClusterFleet"),
     ("orchestration.aibrix.ai/v1alpha1", "RayClusterReplicaSet"),
+    ("orchestration.aibrix.ai/v1alpha1", "PodSet"),
     ("orchestration.aibrix.ai/v1alpha1", "RoleSet"),
     ("orchestration.aibrix.ai/v1alpha1", "StormService"),
     ("production-stack.vllm.ai/v1alpha1", "VLLMRuntime"),

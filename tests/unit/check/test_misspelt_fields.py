@@ -31,6 +31,18 @@ SLIPS: list[tuple[JSON, str]] = [
     (of("serving.kserve.io/v1beta1", "InferenceService", predictor={"model": {"resource": GPUS}}), "resources"),
     (of("ome.io/v1beta1", "InferenceService", engine={"runner": {"resource": GPUS}}), "resources"),
     (of("apps.nvidia.com/v1alpha1", "NIMService", toleration=[]), "tolerations"),
+    # Known by the CRD alone: two slips in one name, underscores, and a kind without pods
+    (
+        of("ray.io/v1", "RayCluster", workerGroupSpecs=[{"idleTimoutSecond": 2, "template": EIGHT}]),
+        "idleTimeoutSeconds",
+    ),
+    (of("ray.io/v1", "RayCluster", enable_in_tree_autoscaling=True), "enableInTreeAutoscaling"),
+    (of("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", rolloutStrategy={"typ": "x"}), "type"),
+    (of("kubeflow.org/v2beta1", "MPIJob", runPolicy={"schedulingPolicy": {"minAvailables": 2}}), "minAvailable"),
+    (
+        of("kueue.x-k8s.io/v1beta2", "ClusterQueue", resourceGroups=[{"coveredResource": ["nvidia.com/gpu"]}]),
+        "coveredResources",
+    ),
     ({"kind": "JobSet", "apiVersion": "jobset.x-k8s.io/v1alpha2", "Spec": {}}, "spec"),
 ]
 
@@ -49,12 +61,62 @@ def test_a_slip_names_the_field_that_was_meant(document: JSON, meant: str) -> No
         of("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", leaderWorkerTemplate={"sizing": 4, "new": 1}),
         of("apps/v1", "Deployment", replica=2),  # whose types are known
         of("example.com/v1", "Model", replica=2),
+        # A field of another release whose words are not all known, and one of which the place is unclear
+        of("ray.io/v1", "RayCluster", headGroupSpec={"minReplicas": 1}, autoscalerTimeouts={}),
+        of("serving.kserve.io/v1beta1", "InferenceService", nodeName="a"),
+        # The API server keeps unknown fields, so that they may be anything that is no slip
+        of("nvidia.com/v1beta1", "DynamoGraphDeployment", components=[{"podTemplate": {"spec": {"enable_x": 1}}}]),
         of("ray.io/v1", "RayCluster", workerGroupSpecs="x"),
         {**of("ray.io/v1", "RayCluster"), "spec": None},
     ],
 )
 def test_nothing_else_is_reported(document: JSON) -> None:
     assert list(misspelt_fields(document)) == []
+
+
+@pytest.mark.parametrize(
+    ("document", "place"),
+    [
+        (of("kubeflow.org/v2beta1", "MPIJob", cleanPodPolicy="All"), "spec.runPolicy"),
+        (of("serving.kserve.io/v1beta1", "InferenceService", predictor={}, nodeName="a"), "spec.predictor"),
+        (
+            of("serving.kserve.io/v1beta1", "InferenceService", predictor={"model": {"minReplicas": 2}}),
+            "spec.predictor",
+        ),
+        (
+            of("jobset.x-k8s.io/v1alpha2", "JobSet", replicatedJobs=[{"name": "a", "parallelism": 2}]),
+            "spec.replicatedJobs[0].template.spec",
+        ),
+        (
+            of("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", size=4, leaderWorkerTemplate={}),
+            "spec.leaderWorkerTemplate",
+        ),
+    ],
+    ids=lambda each: each if isinstance(each, str) else each["kind"],
+)
+def test_a_misplaced_field_has_the_place_where_it_belongs(document: JSON, place: str) -> None:
+    [(path, message)] = misspelt_fields(document)
+    assert message == f"got {path[-1]}, which is lost here; it belongs in {place}"
+
+
+RBG_SET = "workloads.x-k8s.io/v1alpha2", "RoleBasedGroupSet"
+
+
+@pytest.mark.parametrize(
+    ("document", "at"),
+    [
+        (
+            of(*RBG_SET, groupTemplate={"spec": {"roleTemplates": [{"name": "base", "template": EIGHT}], "roles": []}}),
+            "roleTemplates",
+        ),
+        (of("workloads.x-k8s.io/v1alpha1", RBG_SET[1], template={"roleTemplates": []}), "roleTemplates"),
+        (of(*RBG_SET, groupTemplate={"metadata": {"labels": {"a": "b"}}, "spec": {"roles": []}}), "metadata"),
+    ],
+)
+def test_a_field_that_the_operator_never_reads_is_reported(document: JSON, at: str) -> None:
+    [(path, message)] = misspelt_fields(document)
+    assert path[-1] == at
+    assert "write" in message
 
 
 def test_a_workload_without_templates_because_of_a_slip_is_no_silent_skip() -> None:
@@ -66,6 +128,12 @@ def test_a_workload_without_templates_because_of_a_slip_is_no_silent_skip() -> N
         "skipped",
         [(5, "got pytorchReplicaSpec; did you mean pytorchReplicaSpecs?; nothing of this PyTorchJob is checked")],
     )
+
+
+def test_a_slip_in_a_group_or_a_queue_is_reported_though_it_has_no_pods() -> None:
+    head = "apiVersion: scheduling.volcano.sh/v1beta1\nkind: PodGroup\nmetadata: {name: g}\nspec:\n"
+    result = one(f"{head}  minMenber: 4\n")
+    assert [(each.line, each.message) for each in result.warnings] == [(5, "got minMenber; did you mean minMember?")]
 
 
 def test_a_field_beside_a_template_is_not_shown_as_one_inside() -> None:

@@ -159,6 +159,22 @@ def test_of_an_unknown_kind_a_warning_is_said_where_it_names_accelerators(spec: 
     assert (result.verdict, [each.message for each in result.warnings]) == ("skipped", said)
 
 
+def test_a_release_of_a_chart_is_to_be_rendered_first() -> None:
+    values = "{values: {resources: {limits: {nvidia.com/gpu: 1}}}}"
+    result = one(f"apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {{name: f}}\nspec: {values}\n")
+    [said] = [each.message for each in result.warnings]
+    assert said == (
+        "got a HelmRelease, whose pods are those of a chart: nothing of it is checked; render the chart first, for "
+        "example: helm template … | podberth check -"
+    )
+
+
+def test_a_kind_that_only_offers_parts_of_pods_is_passed_over() -> None:
+    for version, kind in (("kubeflow.org/v1beta1", "WorkspaceKind"), ("quota.codeflare.dev/v1alpha1", "QuotaSubtree")):
+        text = f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: f}}\nspec: {{limits: {{nvidia.com/gpu: 1}}}}\n"
+        assert one(text).warnings == ()
+
+
 def test_the_place_that_is_advised_is_one_that_finds_the_pods() -> None:
     pod = "{containers: [{name: c, resources: {limits: {nvidia.com/gpu: 1}}}]}"
     flow = f"apiVersion: x.io/v1\nkind: Flow\nmetadata: {{name: f}}\nspec: {{steps: [{{pod: {pod}}}]}}\n"

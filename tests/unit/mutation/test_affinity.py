@@ -182,3 +182,57 @@ def test_nothing_is_preferred_that_the_pod_requires() -> None:
 def test_a_value_that_is_no_term_is_the_policys_error(value: object, message: str) -> None:
     with pytest.raises(EvaluationError, match=message):
         affinity.require(pod(), value)
+
+
+PRODUCT, GKE, KARPENTER = (
+    "nvidia.com/gpu.product",
+    "cloud.google.com/gke-accelerator",
+    "karpenter.k8s.aws/instance-gpu-name",
+)
+ONE_MODEL = [
+    term(PRODUCT, "NVIDIA-H100-80GB-HBM3", "NVIDIA-H100-PCIe"),
+    term(GKE, "nvidia-h100-80gb"),
+    term(KARPENTER, "h100"),
+]
+"""One wish in the words of three clouds."""
+
+
+@pytest.mark.parametrize(
+    ("user", "said"),
+    [
+        (pod(selector={GKE: "nvidia-tesla-a100"}), f"nodeSelector says {GKE} in (nvidia-tesla-a100)"),
+        (pod(selector={KARPENTER: "l4"}), f"nodeSelector says {KARPENTER} in (l4)"),
+        (pod(term(PRODUCT, "NVIDIA-L40S", "Tesla-T4")), f"node affinity says {PRODUCT} in (NVIDIA-L40S, Tesla-T4)"),
+        (pod(selector={"amd.com/gpu.product-name": "AMD_Instinct_MI300X_OAM"}), "nodeSelector says amd.com/"),
+    ],
+)
+def test_a_model_is_another_one_in_the_words_of_each_cloud(user: Draft, said: str) -> None:
+    for change in (affinity.require(user, ONE_MODEL), affinity.prefer(user, ONE_MODEL, 10)):
+        assert isinstance(change, Skipped)
+        assert said in change.reason
+    assert user.touched == frozenset()
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        {GKE: "nvidia-h100-mega-80gb"},
+        {KARPENTER: "h100"},
+        # Not among the models, so that nobody knows which it is; no model at all
+        {GKE: "nvidia-next"},
+        {"topology.kubernetes.io/zone": "a100"},
+    ],
+)
+def test_the_same_model_or_an_unknown_one_is_no_contradiction(selector: dict[str, str]) -> None:
+    assert not isinstance(affinity.require(pod(selector=selector), ONE_MODEL), Skipped)
+
+
+def test_only_the_terms_of_another_model_are_left_out() -> None:
+    draft = pod(selector={GKE: "nvidia-l4"})
+    affinity.require(draft, [term(PRODUCT, "NVIDIA-H100-PCIe"), term(PRODUCT, "NVIDIA-L4")])
+    assert draft.get(affinity.REQUIRED) == [term(PRODUCT, "NVIDIA-L4")]
+
+
+def test_a_label_excluded_or_merely_present_is_no_model() -> None:
+    for own in (term(GKE, "nvidia-l4", operator="NotIn"), term(GKE, operator="Exists")):
+        assert isinstance(affinity.require(pod(own), ONE_MODEL), Change)

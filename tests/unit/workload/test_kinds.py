@@ -205,6 +205,9 @@ FOUND: dict[str, list[Row]] = {
         Row("spec.template.cliques[0]", "router", 0, 1, "PodCliqueSet", "disagg-0", 7, "plain"),
         Row("spec.template.cliques[1]", "decode", 8, 6, "PodCliqueSet", "disagg-0", 7, "plain"),
     ],
+    "pod-set": [
+        Row("spec.template", "pod", 8, 4, "", "", 0, "plain"),
+    ],
     "pod-template": [
         Row("template", "", 8, 1, "", "", 0, "plain"),
     ],

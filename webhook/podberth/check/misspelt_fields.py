@@ -1,7 +1,10 @@
-"""Finds misspelt fields of operators' objects outside their pod templates: slips of names that podberth reads.
+"""Finds misspelt and misplaced fields of operators' objects outside their pod templates.
 
-A name is a slip if it differs from a known name by one letter, by two neighbouring letters or by upper case, and the
-object lacks the known name. Unknown names as such are never reported, because the types of operators grow.
+If the CRD is at hand (``kinds.crd_fields``), a field that it lacks is reported if it is similar to one that it has, or
+if it belongs in an object around it or inside it. Otherwise a name is a slip if it differs by one letter, by two
+neighbouring letters or by upper case from one that podberth reads. The object has to lack the right name. Unknown names
+as such are never reported, because the types of operators grow. Fields that an operator is known never to read are
+reported as well.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,16 +12,18 @@ from functools import cache
 from typing import Any, Final
 
 from ..kinds import forms
+from ..kinds.crd_fields import crd_fields
 from ..kinds.dossier import POD_SPEC_ASKS, TEMPLATE_ASKS, Fields
 from ..kinds.places import TEMPLATE, TemplatePlace
+from ..kube.json_patch import ABSENT
 from ..kube.paths import ELEMENT, Path
 from ..kube.schema import WORKLOADS, workload_definitions
-from ..workload.kinds import row_for
+from ..workload.kinds import is_known, row_for
 from ..workload.owners import LOOKED_UP
 from ..workload.templates import objects_in
+from .crd_slips import checked_as_pods, wrong_by_crd
+from .slips import SLIP, is_slip
 
-_SHORTEST: Final = 4
-"""The length of the shortest name of which slips are reported."""
 _SPEC: Final = ("spec",)
 _JOB_SPEC: Final = "io.k8s.api.batch.v1.JobSpec"
 
@@ -30,8 +35,21 @@ def misspelt_fields(content: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     """Yield path and message of each slip in a document and in the objects that it wraps."""
     for path, each in objects_in(content):
         version, kind = each.get("apiVersion"), each.get("kind")
-        if row_for(each) is not None and (version, kind) not in WORKLOADS:
-            yield from _slips(each, _known(str(version), str(kind)), path)
+        if not is_known(each) or (version, kind) in WORKLOADS:
+            continue
+        key = str(version), str(kind)
+        if (fields := crd_fields().get(key)) is not None:
+            yield from wrong_by_crd(each, fields, checked_as_pods(*key), path)
+        else:
+            yield from _slips(each, _known(*key), path)
+        yield from _lost(each, path)
+
+
+def _lost(content: Mapping[str, Any], path: Path) -> Iterator[tuple[Path, str]]:
+    row = row_for(content)
+    for steps, message in row.lost if row else ():
+        if forms.find(content, steps) not in (ABSENT, None):
+            yield (*path, *steps), message
 
 
 def _slips(value: object, names: _Names, path: Path) -> Iterator[tuple[Path, str]]:
@@ -46,20 +64,8 @@ def _slips(value: object, names: _Names, path: Path) -> Iterator[tuple[Path, str
     for key, item in value.items():
         if key in names:
             yield from _slips(item, names[key], (*path, key))
-        elif meant := next((name for name in absent if isinstance(key, str) and _is_slip(key, name)), ""):
-            yield (*path, key), f"got {key}; did you mean {meant}?"
-
-
-def _is_slip(got: str, want: str) -> bool:
-    if len(want) < _SHORTEST or abs(len(got) - len(want)) > 1:
-        return False
-    if got.lower() == want.lower():
-        return True
-    length = min(len(got), len(want))
-    first = next((at for at in range(length) if got[at] != want[at]), length)
-    one, other = got[first:], want[first:]
-    swapped = one[:2] == other[1::-1] and len(one) > 1 and one[2:] == other[2:]
-    return swapped or one[1:] == other or one == other[1:] or one[1:] == other[1:]
+        elif meant := next((name for name in absent if isinstance(key, str) and is_slip(key, name)), ""):
+            yield (*path, key), SLIP.format(key, meant)
 
 
 # ---- the known names -------------------------------------------------------------------------------------------------

@@ -4,14 +4,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..devices.resources import recognise
+from ..kinds.crd_fields import crd_fields
 from ..kube.paths import Path
 from ..kube.walk import values
-from ..workload.kinds import is_known
+from ..workload.kinds import is_known, row_for
 from .misspelt_fields import misspelt_fields
 from .result import shown
 
 # A PodSpec's list
 _CONTAINERS: Final = "containers"
+_CHARTS: Final = frozenset({("helm.toolkit.fluxcd.io", "HelmRelease"), ("helm.cattle.io", "HelmChart")})
+"""The API groups and kinds of objects that install a chart, with the chart's values."""
+_RENDER: Final = "render the chart first, for example: helm template … | podberth check -"
 
 
 class WithoutPods(NamedTuple):
@@ -42,18 +46,26 @@ def why_without_pods(
         if not isinstance(value, str) or not value:
             return WithoutPods(f"got {value!r:.60}, want the object's {key}", (key,), is_error=True)
     if is_known(stated):
-        slips = ((path, message) for path, message in misspelt_fields(content) if names_accelerators(content))
-        return next((WithoutPods(f"{said}; nothing of this {kind} is checked", path) for path, said in slips), None)
+        is_read = (str(version), str(kind)) in crd_fields() or names_accelerators(content)
+        unchecked = f"; nothing of this {kind} is checked" if row_for(stated) else ""
+        slips = misspelt_fields(content) if is_read else iter(())
+        return next((WithoutPods(f"{said}{unchecked}", path) for path, said in slips), None)
     if paths := template_paths.get(str(kind)):
         places = " and ".join(".".join(path).replace(".*", "[*]") for path in paths)
         message = f"got no pod template at {places}, the place that --template-path gives; nothing of it is checked"
         return WithoutPods(message, ("kind",))
-    if not names_accelerators(content):
-        return None
+    return (
+        WithoutPods(_of_unknown(str(version), str(kind), content), ("kind",)) if names_accelerators(content) else None
+    )
+
+
+def _of_unknown(version: str, kind: str, content: Mapping[str, Any]) -> str:
+    """Return the message about an object of an unknown kind that names accelerators."""
+    if (version.partition("/")[0], kind) in _CHARTS:
+        return f"got a {kind}, whose pods are those of a chart: nothing of it is checked; {_RENDER}"
     message = f"got {version} {kind}, a kind that podberth does not know; nothing of it is checked"
-    if found := [f"--template-path '{kind}={place}'" for place in places_of_pods(content)]:
-        message += f"; give the place of its pods: {shown(found, ' ')}"
-    return WithoutPods(message, ("kind",))
+    found = [f"--template-path '{kind}={place}'" for place in places_of_pods(content)]
+    return f"{message}; give the place of its pods: {shown(found, ' ')}" if found else message
 
 
 def names_accelerators(content: Mapping[str, Any]) -> bool:

@@ -213,3 +213,5 @@ class WorkloadKind:
     """Whether the kind is cluster-scoped."""
     names: tuple[tuple[str, ...], ...] = ()
     """The paths of further fields that users write: a slip of such a name is reported, as are those in ``places``."""
+    lost: tuple[tuple[tuple[str, ...], str], ...] = ()
+    """The paths of fields that users write and the operator never reads, each with the message about it."""

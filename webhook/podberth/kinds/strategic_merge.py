@@ -3,9 +3,10 @@
 Other lists are replaced. Everything is unchecked, and nothing here raises or changes its arguments.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from ..kube.paths import Path
 from ..kube.unchecked import at
 
 # kubernetes/api core/v1/types.go patchMergeKey, and JobSet's (api/jobset/v1alpha2/jobset_types.go). Tolerations and the
@@ -57,6 +58,16 @@ def _merged_lists(values: list[Any], patches: list[Any], key: str) -> list[Any]:
         else:
             result[name if isinstance(name, str) else index] = patch
     return list(result.values())
+
+
+def replaced_lists(below: object, patch: object, holder: str, other: str) -> Iterator[tuple[Path, str]]:
+    """Yield the fields of a pod whose lists the patch would replace if it had them, with the reason to leave them out.
+
+    ``holder`` names the object that has the template ``below``, and ``other`` what would replace the lists.
+    """
+    for key in ("affinity", "tolerations", "topologySpreadConstraints"):
+        if at(below, "spec", key) and at(patch, "spec", key) is None:
+            yield ("spec", key), f"{holder} has {key}, which {other} would replace"
 
 
 def is_same(value: object, patch: object, key: str) -> bool:

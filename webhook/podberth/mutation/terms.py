@@ -7,11 +7,15 @@ the expressions alone, not on the known nodes or their labels.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from ..devices.gpu_models import MODEL_LABELS, model_of
+
 Term: TypeAlias = Mapping[str, Any]
 """A NodeSelectorTerm: ``{"matchExpressions": [...], "matchFields": [...]}``; both keys are optional."""
 
 # The scheduler reads Gt and Lt as 64-bit integers (apimachinery pkg/labels, strconv.ParseInt).
 _MOST_DIGITS = 18
+_MOST_MODELS = 8
+"""The most values of one expression that are compared with the models of another label."""
 _POSITIVE = ("In", "Exists", "Gt", "Lt")
 """The operators that never match a node without the label."""
 
@@ -29,7 +33,7 @@ def is_empty(term: Term) -> bool:
 class Fact:
     """A node selector expression, with its values in a set for fast look-ups."""
 
-    __slots__ = ("_known", "expression", "key", "operator", "values")
+    __slots__ = ("_known", "_models", "expression", "key", "operator", "values")
 
     def __init__(self, expression: Mapping[str, Any]) -> None:
         self.expression = expression
@@ -37,12 +41,31 @@ class Fact:
         self.operator: str | None = expression.get("operator")
         self.values: Sequence[str] = expression.get("values") or []
         self._known: frozenset[str] | None = None
+        self._models: frozenset[str] | None = None
 
     def has(self, value: str) -> bool:
         """Return whether the expression lists the value; the look-up is fast even among thousands of values."""
         if self._known is None:
             self._known = frozenset(self.values)
         return value in self._known
+
+    @property
+    def models(self) -> frozenset[str]:
+        """The GPU models that the expression selects; empty if it names none, or if one of its values is unknown."""
+        if self._models is None:
+            self._models = self._read_models()
+        return self._models
+
+    def _read_models(self) -> frozenset[str]:
+        if self.operator != "In" or self.key is None or len(self.values) > _MOST_MODELS:
+            return frozenset()
+        found = set()
+        for value in self.values:
+            model = model_of(self.key, value)
+            if not model:
+                return frozenset()
+            found.add(model)
+        return frozenset(found)
 
     def is_met_by(self, value: str) -> bool:
         """Return whether a label with this value satisfies the expression.
@@ -66,7 +89,7 @@ class KnownTerm:
     only with those of the same label key, and each result is cached.
     """
 
-    __slots__ = ("_by_key", "_implied", "_selector", "term")
+    __slots__ = ("_by_key", "_implied", "_naming", "_selector", "term")
 
     def __init__(self, term: Term, selector: Mapping[str, str] | None = None) -> None:
         self.term = term
@@ -74,6 +97,7 @@ class KnownTerm:
         self._by_key: dict[Any, list[Fact]] = {}
         for each in term.get("matchExpressions") or ():
             self._by_key.setdefault(each.get("key"), []).append(Fact(each))
+        self._naming: list[Fact] | None = None  # the expressions about labels that name the GPU model
         # The results by the identity of a fact. The fact is kept with the result, so that its id stays its own.
         self._implied: dict[int, tuple[Fact, bool]] = {}
 
@@ -83,6 +107,15 @@ class KnownTerm:
         if key not in self._selector:
             return own
         return [*own, Fact({"key": key, "operator": "In", "values": [self._selector[key]]})]
+
+    def of_models(self, key: Any) -> list[Fact]:
+        """Return the expressions about other labels that name the GPU model, if the label ``key`` names it, too."""
+        if key not in MODEL_LABELS:
+            return []
+        if self._naming is None:
+            labels = MODEL_LABELS.keys() & (self._by_key.keys() | self._selector.keys())
+            self._naming = [fact for each in sorted(labels) for fact in self.about(each)]
+        return [fact for fact in self._naming if fact.key != key]
 
     def says(self, fact: Fact) -> bool:
         """Return whether one of the term's expressions, or of the nodeSelector's, implies ``fact``."""
@@ -104,7 +137,7 @@ class KnownTerm:
             (
                 (wanted.expression, mine.expression)
                 for wanted in other.facts
-                for mine in self.about(wanted.key)
+                for mine in (*self.about(wanted.key), *self.of_models(wanted.key))
                 if _excludes(wanted, mine)
             ),
             None,
@@ -194,9 +227,13 @@ def _implies(one: Fact, other: Fact) -> bool:
 
 
 def _excludes(one: Fact, other: Fact) -> bool:
-    """Return whether two expressions exclude each other: no value and no absence of the label satisfies both."""
+    """Return whether two expressions exclude each other: no node satisfies both.
+
+    The labels of a node that name its GPU model name the same one.
+    """
     if one.key != other.key:
-        return False
+        ours, theirs = one.models, other.models
+        return bool(ours and theirs) and ours.isdisjoint(theirs)
     if "DoesNotExist" in (one.operator, other.operator):
         return one.operator in _POSITIVE or other.operator in _POSITIVE
     for either, against in ((one, other), (other, one)):

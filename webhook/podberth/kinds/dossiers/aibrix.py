@@ -10,7 +10,7 @@ from itertools import product
 from typing import Any, Final
 
 from ...kube.paths import ELEMENT
-from ...kube.unchecked import at, count, list_at, mapping_at, text_at, unread
+from ...kube.unchecked import at, count, list_at, mapping_at, text, text_at, unread
 from ..dossier import TEMPLATE_ASKS, Dossier, KindNote, OwnerKind
 from ..members import Member, Membership, Subject, index_of, named
 from ..places import (
@@ -25,7 +25,7 @@ from ..places import (
 )
 from ..ray_clusters import ray_kind
 from ..roles import Predicted, Role, asks_of, counted, read_once
-from ..stamping import add_annotations, add_labels, own
+from ..stamping import add_annotations, add_labels, own, set_name
 
 _GROUP: Final = "orchestration.aibrix.ai"
 _VERSION: Final = f"{_GROUP}/v1alpha1"
@@ -118,6 +118,19 @@ def _storm_kind(kind: str, *path: str) -> WorkloadKind:
     )
 
 
+def _stamp_pod_set(pod: dict[str, Any], scene: Scene) -> None:
+    """Write on a pod what AIBrix writes for a PodSet that a user made (podset/podset_controller.go)."""
+    taken = pod["metadata"].get("labels") or {}
+    inherited = {key: text(value) for key, value in mapping_at(scene.document, "metadata", "labels").items()}
+    add_labels(pod, {**inherited, **taken, f"{_STORM}/podset-name": scene.name, f"{_STORM}/pod-group-index": "0"})
+    own(pod, _VERSION, "PodSet", scene.name, scene.uid)
+    set_name(pod, f"{scene.name}-0")
+
+
+def _pod_set_pods(scene: Scene) -> int:
+    return count(scene.spec.get("podGroupSize"))
+
+
 def _member(pod: Subject) -> Member | None:
     """Return the membership in a RoleSet, or in a PodSet if its role has a scheduling strategy; None for other pods."""
     if pod.controller is None or pod.controller.group != _GROUP:
@@ -169,6 +182,14 @@ DOSSIER: Final = Dossier(
         ),
         _storm_kind("StormService", "spec", "template", "spec", "roles"),
         _storm_kind("RoleSet", "spec", "roles"),
+        WorkloadKind(
+            api_versions=_VERSIONS,
+            kind="PodSet",
+            source="vllm-project/aibrix api/orchestration/v1alpha1/podset_types.go",
+            places=(
+                TemplatePlace(path=("spec", "template"), stamp=_stamp_pod_set, replicas=_pod_set_pods, role="pod"),
+            ),
+        ),
     ),
     memberships=(
         Membership(

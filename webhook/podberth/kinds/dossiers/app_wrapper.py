@@ -10,6 +10,7 @@ DOSSIER: Final = Dossier(
     name="AppWrapper",
     versions={"project-codeflare/appwrapper": "v1.2.1", "project-codeflare/multi-cluster-app-dispatcher": "d47de4a4"},
     parent_groups=frozenset({"workload.codeflare.dev"}),
+    podless_groups=frozenset({"quota.codeflare.dev"}),
     kinds=(
         WorkloadKind(
             api_versions=frozenset({"workload.codeflare.dev/v1beta2", "workload.codeflare.dev/v1beta1"}),

@@ -12,6 +12,7 @@ from ..forms import COMPONENT, CONTAINER_FIELDS, INLINE, find
 from ..members import Member, Membership, Subject, named
 from ..name_sets import words
 from ..places import PLACEHOLDER_HASH, Form, Found, Scene, TemplatePlace, WorkloadKind, unknown
+from ..serving_runtimes import runtime_of
 from ..stamping import add_env, add_labels, mount_shared_memory, own_by_deployment
 
 # The PodSpecs in these CRDs are older than this field of 1.36.
@@ -103,12 +104,7 @@ def _joined(below: object, above: object, key: str | None) -> list[Any]:
 
 
 def _runtime_of(scene: Scene, name: str) -> Found:
-    """Return the ServingRuntime of this name in the namespace, else the ClusterServingRuntime; empty if unknown."""
-    named = [each for each in scene.known if at(each, "metadata", "name") == name]
-    for each in named:
-        if at(each, "kind") == "ServingRuntime" and at(each, "metadata", "namespace") in (None, scene.namespace):
-            return each
-    return next((each for each in named if at(each, "kind") == "ClusterServingRuntime"), {})
+    return runtime_of(scene, "serving.kserve.io", name)
 
 
 def _min_replicas(scene: Scene) -> int:

@@ -44,4 +44,6 @@ DOSSIER: Final = Dossier(
             places=(TemplatePlace(path=("spec", "template"), form=_NOTEBOOK, stamp=_stamp),),
         ),
     ),
+    # kubeflow/notebooks workspaces/controller: a Workspace chooses among the parts of pods in its WorkspaceKind
+    podless_kinds=frozenset({"kubeflow.org/v1beta1/Workspace", "kubeflow.org/v1beta1/WorkspaceKind"}),
 )

@@ -1,21 +1,25 @@
 """OME: InferenceServices with an engine, a decoder and a router, and the ServingRuntimes that they name.
 
 An engine or decoder with a leader and workers becomes a LeaderWorkerSet, any other part a Deployment. OME lays the
-parts of a service over those of its runtime; only the fields of the service itself are read here.
+parts of a service over those of its runtime. If the runtime is known, a part with containers of its own is judged as it
+is laid over it; the pods of any other part are those of the runtime, which is judged by itself.
 """
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
-from ...kube.unchecked import at, count, mapping_at
+from ...kube.paths import Path
+from ...kube.shape import template_problems
+from ...kube.unchecked import at, count, list_at, mapping_at, text_at
 from ..dossier import Dossier
 from ..forms import COMPONENT, CONTAINER_FIELDS, POD_SPEC_FIELDS, find, read
 from ..leader_workers import predicted_group, stamp_group
 from ..name_sets import under, words
-from ..places import Found, Scene, Stamp, TemplatePlace, WorkloadKind, always, unknown
-from ..roles import read_once
+from ..places import Form, Found, Scene, Stamp, TemplatePlace, WorkloadKind, always, unknown
+from ..serving_runtimes import runtime_of
 from ..stamping import add_labels, mount_shared_memory, own_by_deployment
+from ..strategic_merge import merged, replaced_lists
 
 _TYPES: Final = "sgl-project/ome pkg/apis/ome/v1beta1"
 
@@ -36,19 +40,57 @@ def _part_of(scene: Scene) -> Found:
     return mapping_at(find(scene.document, scene.path[:2]))
 
 
-def _nodes(part: Found) -> int:
-    """Return the pods of one group, the leader and its workers; 0 if only the runtime states the number of workers."""
-    workers = count(at(part, "worker", "size"))
+def _runtime_part(scene: Scene) -> Found:
+    """Return the part of the runtime that the scene's part is laid over; empty if the service names no known runtime.
+
+    Source: utils/merging.go MergeEngineSpec. If a service names no runtime, OME chooses one by the model.
+    """
+    if scene.document.get("kind") != "InferenceService":
+        return {}
+    runtime = runtime_of(scene, "ome.io", text_at(scene.spec, "runtime", "name"))
+    return mapping_at(runtime, "spec", f"{scene.path[1]}Config")
+
+
+def _said(scene: Scene, *path: str) -> object:
+    """Return a field of the scene's part, or that of its runtime if the part does not have it."""
+    own = at(_part_of(scene), *path)
+    return at(_runtime_part(scene), *path) if own is None else own
+
+
+def _nodes(scene: Scene) -> int:
+    """Return the pods of one group, the leader and its workers; 0 if the number of workers is unknown."""
+    workers = count(_said(scene, "worker", "size"))
     return workers + 1 if workers else 0
 
 
-def _has_nodes(part: Found) -> bool:
+def _has_nodes(scene: Scene) -> bool:
     """Return whether a part becomes a LeaderWorkerSet (utils/deployment.go DetermineEngineDeploymentMode)."""
-    return part.get("leader") is not None or part.get("worker") is not None
+    return _said(scene, "leader") is not None or _said(scene, "worker") is not None
 
 
 def _has_no_leader(scene: Scene) -> bool:
-    return _part_of(scene).get("leader") is None
+    return _said(scene, "leader") is None
+
+
+def _below(scene: Scene) -> Found:
+    """Return the pod of the runtime that the scene's own containers are laid over; empty if there is none."""
+    part = _runtime_part(scene)
+    if not part or not list_at(_own(scene), "spec", "containers"):
+        return {}
+    below = read(part, scene.path[2:], _form(scene))
+    return {} if template_problems(below) else below
+
+
+def _own(scene: Scene) -> Found:
+    return read(scene.document, scene.path, _form(scene))
+
+
+def _form(scene: Scene) -> Form:
+    return _NODE if len(scene.path) > len(("spec", "engine")) else _PART
+
+
+def _fixed(scene: Scene) -> Iterator[tuple[Path, str]]:
+    return replaced_lists(_below(scene), _own(scene), "the runtime", "the service's own")
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
@@ -56,41 +98,44 @@ def _stamp(pod: dict[str, Any], scene: Scene) -> None:
     part = str(scene.path[1]).removesuffix("Config")
     name = f"{scene.name}-{part}"
     add_labels(pod, {"ome.io/inferenceservice": scene.name, "component": part})
-    if _has_nodes(_part_of(scene)):
-        stamp_group(pod, f"lws-{name}", _nodes(_part_of(scene)), leader=scene.path[-1] != "worker")
+    if _has_nodes(scene):
+        stamp_group(pod, f"lws-{name}", _nodes(scene), leader=scene.path[-1] != "worker")
     else:
         add_labels(pod, {"app": name})
         own_by_deployment(pod, name)
 
 
 def _stamp_service(pod: dict[str, Any], scene: Scene) -> None:
-    """Write on a service's pod what OME writes, and a volume at /dev/shm as in its runtimes (config/runtimes/srt)."""
-    if pod["spec"]["containers"] and scene.path[1] != "router":
+    """Write on a service's pod what OME writes.
+
+    If the runtime is unknown, a volume at /dev/shm is assumed, as in OME's own runtimes (config/runtimes/srt).
+    """
+    if pod["spec"]["containers"] and scene.path[1] != "router" and not _runtime_part(scene):
         mount_shared_memory(pod, pod["spec"]["containers"][0], "dshm")
     _stamp(pod, scene)
 
 
 def _replicas(scene: Scene) -> int:
-    part = _part_of(scene)
-    each = max(_nodes(part) - 1, 0) if scene.path[-1] == "worker" else 1
-    return count(part.get("minReplicas"), 1) * each
+    each = max(_nodes(scene) - 1, 0) if scene.path[-1] == "worker" else 1
+    return count(_said(scene, "minReplicas"), 1) * each
 
 
 def _group(scene: Scene) -> Found:
     """Return the LeaderWorkerSet of an engine or decoder on several nodes; else the document itself."""
-    part = str(scene.path[1])
-    return read_once(scene.document, _group_of, part) if _has_nodes(_part_of(scene)) else scene.document
+    if not _has_nodes(scene):
+        return scene.document
+    leader = () if _has_no_leader(scene) else ("leader",)
+    templates = {"leaderTemplate": _pod(scene, leader), "workerTemplate": _pod(scene, ("worker",))}
+    return predicted_group(scene.document, {"size": _nodes(scene), **templates})
 
 
-def _group_of(document: Found, part: str) -> Found:
-    path = ("spec", part)
-    above = find(document, path)
-    leader = _NODE if at(above, "leader") is not None else _PART
-    templates = {
-        "leaderTemplate": read(document, (*path, "leader") if leader is _NODE else path, leader),
-        "workerTemplate": read(document, (*path, "worker"), _NODE),
-    }
-    return predicted_group(document, {"size": _nodes(above), **templates})
+def _pod(scene: Scene, below: tuple[str, ...]) -> Found:
+    """Return the pod of a part, or of its leader or worker, with the runtime's pod below it."""
+    here = replace(scene, path=(*scene.path[:2], *below))
+    own, lower = _own(here), _below(here)
+    if not lower:
+        return own if list_at(own, "spec", "containers") else read(_runtime_part(scene), below, _form(here))
+    return own if template_problems(own) else {key: merged(lower[key], own[key]) for key in ("metadata", "spec")}
 
 
 def _places(suffix: str, stamp: Stamp, replicas: Callable[[Scene], int]) -> Iterator[TemplatePlace]:
@@ -107,6 +152,8 @@ def _places(suffix: str, stamp: Stamp, replicas: Callable[[Scene], int]) -> Iter
             when=always if below else _has_no_leader,
             replicas=replicas,
             owner=_group,
+            below=_below,
+            fixed=_fixed,
         )
 
 

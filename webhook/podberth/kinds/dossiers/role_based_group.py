@@ -20,6 +20,7 @@ from ..role_templates import PATCHES, RolePods, instance, merged_below, pods_of,
 from ..roles import Predicted, Role, counted, read_once
 from ..stamping import add_annotations, add_labels, own
 from ..starts import together
+from ..strategic_merge import replaced_lists
 
 
 def _stamp(pod: dict[str, Any], scene: Scene) -> None:
@@ -66,7 +67,7 @@ def _group_of_set(document: Found | None) -> Predicted:
     """
     template = mapping_at(document, "spec", "groupTemplate")
     spec = template.get("spec") if template else at(document, "spec", "template")
-    metadata = {**mapping_at(document, "metadata"), "labels": mapping_at(template, "metadata", "labels")}
+    metadata = {**mapping_at(document, "metadata"), "labels": mapping_at(template, "labels")}
     version, roles = at(document, "apiVersion"), {"roles": at(spec, "roles")}
     return Predicted({"apiVersion": version, "kind": "RoleBasedGroup", "metadata": metadata, "spec": roles})
 
@@ -117,10 +118,8 @@ def _shared(scene: Scene) -> Mapping[str, object]:
 
 
 def _replaced(scene: Scene) -> Iterator[tuple[Path, str]]:
-    """Yield the lists of the template below a patch that the same list in the patch would replace as a whole."""
-    for key in ("affinity", "tolerations", "topologySpreadConstraints"):
-        if at(_below(scene), "spec", key) and at(find(scene.document, scene.path), "spec", key) is None:
-            yield ("spec", key), f"the template below the patch has {key}, which a patch would replace"
+    own = find(scene.document, scene.path)
+    return replaced_lists(_below(scene), own, "the template below the patch", "a patch")
 
 
 def _referring(scene: Scene) -> list[Any]:
@@ -264,6 +263,12 @@ def _is_gang(document: Found) -> bool:
     return asked or bool(mapping_at(document, "spec", "podGroupPolicy"))
 
 
+_NO_ROLE_TEMPLATES: Final = (
+    "a RoleBasedGroupSet gives its groups the roles alone, so that a templateRef finds no role template; write each "
+    "template in its role"
+)
+
+
 DOSSIER: Final = Dossier(
     name="RoleBasedGroup",
     versions={"sgl-project/rbg": "993491fb, after v0.7.0"},
@@ -289,6 +294,15 @@ DOSSIER: Final = Dossier(
             kind="RoleBasedGroupSet",
             source="sgl-project/rbg api/workloads/{v1alpha1,v1alpha2}/rolebasedgroupset_types.go",
             places=tuple(_role_places(("spec", "groupTemplate", "spec"), ("spec", "template"))),
+            lost=(
+                # internal/controller/workloads/rolebasedgroupset_controller.go newRBGForSet
+                (("spec", "groupTemplate", "spec", "roleTemplates"), _NO_ROLE_TEMPLATES),
+                (("spec", "template", "roleTemplates"), _NO_ROLE_TEMPLATES),
+                (
+                    ("spec", "groupTemplate", "metadata"),
+                    "the CRD has no metadata here, so that what is in it is lost; write it one level above",
+                ),
+            ),
         ),
     ),
     memberships=tuple(

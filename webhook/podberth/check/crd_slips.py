@@ -1,0 +1,158 @@
+"""Finds fields that an object's CRD lacks, and that are similar to one that it has or belong in another place.
+
+An unknown name as such is never reported: the CRD may be of another release than the cluster's. If the API server keeps
+unknown fields of an object, only a slip is reported.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from ..kinds import forms
+from ..kinds.crd_fields import KEEPS, Fields
+from ..kinds.name_sets import words
+from ..kinds.places import TEMPLATE, TemplatePlace
+from ..kube.json_patch import ABSENT
+from ..kube.paths import ELEMENT, Path
+from ..kube.positions import render_path
+from ..workload.kinds import row_for
+from .slips import SLIP, is_slip
+
+_NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+")
+_EVERYWHERE: Final = words("annotations kind labels metadata name namespace spec status template type value")
+"""The names of fields that objects of all sorts have, so that it is unknown which of them was meant."""
+
+
+def wrong_by_crd(
+    content: Mapping[str, Any], fields: Fields, pods: frozenset[tuple[str, ...]], path: Path
+) -> Iterator[tuple[Path, str]]:
+    """Yield path and message of each wrong field of an object.
+
+    Args:
+        content: the object.
+        fields: the fields that its CRD has.
+        pods: the paths of its parts that are checked as parts of a pod (``checked_as_pods``).
+        path: the path from the document to the object.
+    """
+    yield from _Walk(pods, path)(content, fields, ())
+
+
+@cache
+def checked_as_pods(version: str, kind: str) -> frozenset[tuple[str, ...]]:
+    """Return the paths of the parts of pod templates, which ``unknown_fields`` compares with the types of a Pod."""
+    row = row_for({"apiVersion": version, "kind": kind})
+    return frozenset(path for place in (row.places if row else ()) for path in _parts(place))
+
+
+def _parts(place: TemplatePlace) -> Iterator[tuple[str, ...]]:
+    form = place.form
+    if form is TEMPLATE:
+        yield place.path
+        return
+    for target, source in form.seats:
+        here = (*place.path, *map(str, source))
+        if target == ("spec",) and form.fields is not None:
+            yield from ((*here, name) for name in form.fields)
+        elif here != place.path:
+            yield here
+    for front in form.front:
+        here = (*place.path, *map(str, front))
+        yield from ((here,) if form.front_whole else ((*here, name) for name in form.front_fields.values()))
+
+
+# ---- the walk --------------------------------------------------------------------------------------------------------
+
+
+class _Level(NamedTuple):
+    """An object on the way to a value, with the fields that the CRD has for it."""
+
+    value: Mapping[str, Any]
+    fields: Fields
+    at: Path
+
+
+class _Walk:
+    """The walk through an object of which the CRD is known."""
+
+    def __init__(self, pods: frozenset[tuple[str, ...]], path: Path) -> None:
+        self._pods = pods
+        self._path = path
+
+    def __call__(
+        self, value: object, fields: Fields, at: Path, around: tuple[_Level, ...] = (), names: tuple[str, ...] = ()
+    ) -> Iterator[tuple[Path, str]]:
+        """Yield path and message of each wrong field in a value.
+
+        Args:
+            value: the unchecked value.
+            fields: the fields that the CRD has for the value.
+            at: the path from the object to the value.
+            around: the objects that the value is in, the outermost first.
+            names: the path, with ELEMENT for each element of a list or map.
+        """
+        if ELEMENT in fields:
+            items = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+            for key, item in items:
+                yield from self(item, fields[ELEMENT], (*at, key), around, (*names, ELEMENT))
+            return
+        if not fields or not isinstance(value, Mapping):
+            return
+        level = _Level(value, fields, at)
+        for key, item in value.items():
+            if key in fields:
+                if (*names, key) not in self._pods:
+                    yield from self(item, fields[key], (*at, key), (*around, level), (*names, key))
+            elif isinstance(key, str) and _NAME.fullmatch(key) and (said := _about(key, level, around)):
+                yield (*self._path, *at, key), said
+
+
+def _about(key: str, level: _Level, around: tuple[_Level, ...]) -> str:
+    absent = [name for name in level.fields if name not in level.value]
+    if meant := next((name for name in absent if is_slip(key, name)), ""):
+        return SLIP.format(key, meant)
+    if KEEPS in level.fields:
+        return ""
+    if meant := next((name for name in absent if _is_near(key, name)), ""):
+        return SLIP.format(key, meant)
+    place = None if key in _EVERYWHERE else _place(key, level, around)
+    return "" if place is None else f"got {key}, which is lost here; it belongs in {render_path(place) or 'the object'}"
+
+
+def _is_near(got: str, want: str) -> bool:
+    """Return whether two names have the same words, of which each may have a slip, or the same letters."""
+    ours, theirs = _words(got), _words(want)
+    if "".join(ours) == "".join(theirs):
+        return True
+    wrong = [(one, other) for one, other in zip(ours, theirs, strict=False) if one != other]
+    return len(ours) == len(theirs) and all(is_slip(one, other) for one, other in wrong)
+
+
+def _words(name: str) -> list[str]:
+    return [each.lower() for each in _WORD.findall(name)]
+
+
+def _place(key: str, level: _Level, around: tuple[_Level, ...]) -> Path | None:
+    """Return the path of the object that may have a field and lacks it, below the value or around it; None if unclear.
+
+    An object that the document has comes before one that it lacks, and an object in the value before those in it.
+    """
+    found: list[tuple[bool, int, Path]] = []
+    for path, fields in _objects_below(level.fields):
+        held = forms.find(level.value, path)
+        if key in fields and (held is ABSENT or (isinstance(held, Mapping) and key not in held)):
+            found.append((held is ABSENT, len(path), (*level.at, *path)))
+    if found:
+        nearest = min(each[:2] for each in found)
+        places = [path for *how, path in found if tuple(how) == nearest]
+        return places[0] if len(places) == 1 else None
+    return next((each.at for each in reversed(around) if key in each.fields and key not in each.value), None)
+
+
+def _objects_below(fields: Fields) -> Iterator[tuple[tuple[str, ...], Fields]]:
+    """Yield the objects in a value, and those in them."""
+    for name, below in fields.items():
+        yield (name,), below
+        if ELEMENT not in below:
+            yield from (((name, inner), found) for inner, found in below.items())

@@ -1,0 +1,20 @@
+"""Says whether a name is a slip of another one."""
+
+from typing import Final
+
+SLIP: Final = "got {}; did you mean {}?"
+_SHORTEST: Final = 4
+"""The length of the shortest name of which slips are reported."""
+
+
+def is_slip(got: str, want: str) -> bool:
+    """Return whether two names differ by one letter, by two neighbouring letters or by upper case alone."""
+    if len(want) < _SHORTEST or abs(len(got) - len(want)) > 1:
+        return False
+    if got.lower() == want.lower():
+        return True
+    length = min(len(got), len(want))
+    first = next((at for at in range(length) if got[at] != want[at]), length)
+    one, other = got[first:], want[first:]
+    swapped = one[:2] == other[1::-1] and len(one) > 1 and one[2:] == other[2:]
+    return swapped or one[1:] == other or one == other[1:] or one[1:] == other[1:]

@@ -1,0 +1,20 @@
+"""The runtimes that services refer to by name: a service's own fields are laid over those of its runtime."""
+
+from ..kube.unchecked import at
+from .places import Found, Scene
+
+
+def runtime_of(scene: Scene, group: str, name: str) -> Found:
+    """Return the ServingRuntime of this name in the namespace, else the ClusterServingRuntime; empty if unknown.
+
+    ``group`` is the API group of the runtime.
+    """
+    named = [
+        each
+        for each in scene.known
+        if at(each, "metadata", "name") == name and str(at(each, "apiVersion")).startswith(f"{group}/")
+    ]
+    for each in named:
+        if at(each, "kind") == "ServingRuntime" and at(each, "metadata", "namespace") in (None, scene.namespace):
+            return each
+    return next((each for each in named if at(each, "kind") == "ClusterServingRuntime"), {})
