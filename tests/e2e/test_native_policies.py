@@ -6,7 +6,7 @@ import yaml
 
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
-from differential import mutating
+from differential import mutating, rows
 from differential.run import compare
 from podberth.native.as_created import as_created
 from podberth.native.resources import BUILT_IN, Resources
@@ -74,6 +74,12 @@ def test_generated_mutations_make_the_same_objects(control_plane: ControlPlane) 
     assert not tally.differing
     assert tally.pairs > _POLICIES
     assert {"changed", "unchanged", "denied", "policy refused"} <= set(tally.outcomes)
+
+
+def test_each_row_is_judged_alike(control_plane: ControlPlane) -> None:
+    tally = rows.compare(control_plane.api)
+    assert not tally.differing
+    assert tally.pairs == len(rows.ROWS)
 
 
 def test_the_table_of_kinds_is_what_the_api_server_serves(control_plane: ControlPlane) -> None:

@@ -1,0 +1,201 @@
+"""Rows that are written by hand: what podberth once judged otherwise than an API server, each with its own policy.
+
+A row names the finding that it proves; ``tests/unit/test_differential_rows.py`` holds that each finding has a row.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from controlplane.api import Api
+
+from . import mutating
+from .ours import Ours
+from .run import BATCH, pair
+from .scenes import CASE, VERSION, Document, Scene, namespace_name, namespaces
+from .tally import Tally
+from .upstream import Upstream
+
+_PARAMS: Final = {"one": "1", "two": "x"}
+"""The ConfigMaps of each namespace, with their number; a selector finds both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One policy with its binding, for one object."""
+
+    finding: str
+    spec: Document
+    binding: Document
+    kind: str = "Pod"
+
+    @property
+    def mutates(self) -> bool:
+        """Whether it is a MutatingAdmissionPolicy."""
+        return "mutations" in self.spec
+
+    def documents(self, number: int, name: str) -> tuple[Document, Document]:
+        """Return policy and binding for the namespace of a number."""
+        rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["CREATE"], "resources": ["*"]}
+        constraints = {"resourceRules": [rule], "namespaceSelector": {"matchLabels": {CASE: str(number)}}}
+        kind = "MutatingAdmissionPolicy" if self.mutates else "ValidatingAdmissionPolicy"
+        return (
+            _named(kind, name, {"matchConstraints": constraints, **self.spec}),
+            _named(f"{kind}Binding", name, {"policyName": name, **self.binding}),
+        )
+
+    def given(self, number: int) -> Document:
+        """Return the object for the namespace of a number."""
+        metadata = {"name": "web", "namespace": namespace_name(number), "labels": {"team": "a"}}
+        pod = {"containers": [{"name": "main", "image": "nginx"}], "automountServiceAccountToken": False}
+        if self.kind == "Pod":
+            return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": pod}
+        template = {"metadata": {"labels": {"app": "web"}}, "spec": pod}
+        spec = {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": template}
+        return {"apiVersion": "apps/v1", "kind": self.kind, "metadata": metadata, "spec": spec}
+
+
+def compare(api: Api) -> Tally:
+    """Return what came of all rows, put to an API server and to podberth."""
+    tally, world = Tally(), namespaces(BATCH)
+    upstream = Upstream(api, world, [_config_map(each, name) for each in world for name in _PARAMS])
+    try:
+        for mutates in (False, True):
+            rows = [row for row in ROWS if row.mutates is mutates]
+            put = _mutated if mutates else _validated
+            for start in range(0, len(rows), BATCH):
+                put(upstream, rows[start : start + BATCH], f"row-{start}", tally)
+    finally:
+        upstream.remove()
+    return tally
+
+
+def _validated(upstream: Upstream, rows: Sequence[Row], name: str, tally: Tally) -> None:
+    ours = Ours(upstream.namespaces, upstream.params, upstream.user)
+    scenes = [Scene(number, *_split(row, number, name)) for number, row in enumerate(rows)]
+    with upstream.in_force(scenes) as refused:
+        for row, scene in zip(rows, scenes, strict=True):
+            given = row.given(scene.number)
+            tally.add(*pair(upstream, scene, given, ours.answers(scene, [given])[0], refused))
+
+
+def _mutated(upstream: Upstream, rows: Sequence[Row], name: str, tally: Tally) -> None:
+    ours = mutating.Ours(upstream)
+    scenes = []
+    for number, row in enumerate(rows):
+        policy, bindings = _split(row, number, name)
+        scenes.append(mutating.Scene(number, [policy], bindings))
+    with upstream.mutating(scenes) as refused:
+        for row, scene in zip(rows, scenes, strict=True):
+            for each in mutating.pairs(upstream, ours, scene, [row.given(scene.number)], refused):
+                tally.add(*each)
+
+
+def _split(row: Row, number: int, name: str) -> tuple[Document, list[Document]]:
+    policy, binding = row.documents(number, f"{name}-{number}")
+    return policy, [binding]
+
+
+def _named(kind: str, name: str, spec: Document) -> Document:
+    return {"apiVersion": VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def _config_map(namespace: Document, name: str) -> Document:
+    metadata = {"name": name, "namespace": namespace["metadata"]["name"], "labels": {"set": "x"}}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"number": _PARAMS[name]}}
+
+
+# ---- makers of rows -------------------------------------------------------------------------------------------------
+
+
+def _values(finding: str, *expressions: str) -> Row:
+    """Return a row that warns with the value of each expression, or that it has none."""
+    validations = [
+        {
+            "expression": "false",
+            "messageExpression": f"'{place}: ' + '%s'.format([{each}])",
+            "message": f"{place}: no value",
+        }
+        for place, each in enumerate(expressions)
+    ]
+    return Row(finding, {"validations": validations}, {"validationActions": ["Warn"]})
+
+
+def _each(finding: str, *expressions: str) -> Iterator[Row]:
+    """Yield a row for each expression, which may be refused."""
+    return (_values(finding, each) for each in expressions)
+
+
+def _denies(finding: str, *validations: Document | str, actions: Sequence[str] = ("Deny",), **spec: Any) -> Row:
+    listed = [{"expression": each} if isinstance(each, str) else each for each in validations]
+    binding: Document = {"validationActions": list(actions)}
+    if reference := spec.pop("paramRef", None):
+        spec["paramKind"] = {"apiVersion": "v1", "kind": "ConfigMap"}
+        binding["paramRef"] = reference
+    return Row(finding, {"validations": listed, **spec}, binding)
+
+
+def _mutates(finding: str, *mutations: Document, kind: str = "Pod", **spec: Any) -> Row:
+    return Row(finding, {"reinvocationPolicy": "Never", "mutations": list(mutations), **spec}, {}, kind)
+
+
+def _applied(expression: str) -> Document:
+    return {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": f"Object{{{expression}}}"}}
+
+
+def _spec(fields: str) -> Document:
+    return _applied(f"spec: Object.spec{{{fields}}}")
+
+
+def _patched(*operations: str) -> Document:
+    listed = ", ".join(f"JSONPatch{{{each}}}" for each in operations)
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": f"[{listed}]"}}
+
+
+def _add(path: str, value: str) -> str:
+    return f"op: 'add', path: '{path}', value: {value}"
+
+
+_LABEL: Final = _applied("metadata: Object.metadata{labels: {'b': 'c'}}")
+
+ROWS: Final[Sequence[Row]] = (
+    # Numbers of a mutation, and the bits of their fields
+    *(
+        _mutates("13", _spec(f"replicas: {number}"), kind="Deployment")
+        for number in ("4294967298", "-2147483649", "2147483647", "2.0", "2u", "2.5", "18446744073709551615u")
+    ),
+    *(
+        _mutates("13", _patched(_add("/spec/replicas", number)), kind="Deployment", failurePolicy="Ignore")
+        for number in ("2147483648", "9007199254740993", "2u", "2.0", "2.5", "1e20", "dyn(3)")
+    ),
+    _mutates("13", _patched(_add("/metadata/labels/n", "9007199254740993"))),
+    _mutates("13", _patched(_add("/metadata/labels/n", "9007199254740991"))),
+    # Operations without a value, and the signs of an index
+    *(
+        _mutates("13", _patched(each))
+        for each in (
+            "op: 'copy', from: '/metadata/labels/none', path: '/metadata/labels/x'",
+            "op: 'copy', from: '/metadata/none/a', path: '/metadata/labels/x'",
+            "op: 'copy', from: '/spec/none', path: '/spec/priorityClassName'",
+            "op: 'copy', from: '/spec/none', path: '/spec/containers/-'",
+            "op: 'move', from: '/metadata/labels/none', path: '/metadata/labels/x'",
+            "op: 'add', path: '/metadata/labels/x'",
+            "op: 'add', path: '/spec/priorityClassName'",
+            "op: 'replace', path: '/metadata/labels/team'",
+            _add("/metadata/labels/x", "null"),
+            _add("/spec/containers/-0", "{'name': 'b', 'image': 'x'}"),
+            _add("/spec/containers/+1", "{'name': 'b', 'image': 'x'}"),
+            _add("/spec/containers/2", "{'name': 'b', 'image': 'x'}"),
+            "op: 'replace', path: '/spec/containers/-0/image', value: 'x'",
+            "op: 'replace', path: '/spec/containers/00/image', value: 'x'",
+        )
+    ),
+    _mutates("13", _patched("op: 'add', path: '/metadata/labels/x'", "op: 'test', path: '/metadata/labels/x'")),
+    _mutates("13", _patched("op: 'test', path: '/metadata/labels/x', value: null", _add("/metadata/labels/y", "'z'"))),
+    _mutates("13", _patched(_add("/spec/priority", "'x'"), "op: 'test', path: '/metadata/labels/team', value: 'z'")),
+    # What a failing mutation leaves, what a later one reads, and null
+    _mutates("13", _spec("priority: object.spec.absent"), _LABEL, failurePolicy="Ignore"),
+    _mutates("13", _LABEL, _applied("metadata: Object.metadata{labels: {'d': object.metadata.labels.b}}")),
+    _mutates("13", _spec("nodeSelector: null")),
+    _mutates("13", _spec("priorityClassName: null"), _LABEL, failurePolicy="Ignore"),
+)
