@@ -132,7 +132,7 @@ class Ours:
         self._namespaces = {each["metadata"]["name"]: each for each in upstream.namespaces}
         self._resources = Resources()
         self._objects = Objects([*upstream.params, *upstream.namespaces], self._resources, "default")
-        self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, mixes_types=False)
+        self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, exact=True)
         self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need())
         self._user = upstream.user
         self.changed: dict[int, bool] = {}

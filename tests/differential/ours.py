@@ -43,7 +43,7 @@ class Ours:
         self._namespaces = {each["metadata"]["name"]: each for each in namespaces}
         self._resources = Resources(definitions)
         self._objects = Objects([*params, *self._namespaces.values()], self._resources, "default")
-        self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, mixes_types=False)
+        self._environment = Environment(PodSchema.packaged(), names=NATIVE_VARIABLES, exact=True)
         self._review = ReviewContext(TopologyIndex.build([], Conventions()), Need())
         self._user = user
 

@@ -159,6 +159,46 @@ def _add(path: str, value: str) -> str:
 _LABEL: Final = _applied("metadata: Object.metadata{labels: {'b': 'c'}}")
 
 ROWS: Final[Sequence[Row]] = (
+    # Messages, annotations and formats that are refused
+    *(
+        _denies("16", {"expression": "false", "messageExpression": each})
+        for each in (
+            "dyn('x')",
+            "object.metadata.name",
+            "string(object.metadata.name)",
+            "true ? dyn('a') : 'b'",
+            "optional.of('x')",
+        )
+    ),
+    *(
+        _denies("16", "true", auditAnnotations=[{"key": "k", "valueExpression": each}])
+        for each in ("object.metadata.name", "string(object.metadata.name)", "null", "1")
+    ),
+    *_each(
+        "16",
+        "'%d'.format([1.0])",
+        "'%s'.format([1, 2])",
+        "'%s %s'.format([1])",
+        "'%z'.format([1])",
+        "'%d'.format([dyn(1.0)])",
+        "'%s'.format([request.userInfo])",
+        "'%s'.format([[quantity('1')]])",
+    ),
+    # Maps and numbers
+    _values(
+        "11",
+        "{'a': 1, 'a': 2}",
+        "{'a': 1, 'a': 2, 'b': 3}.size()",
+        "{1: 'a', 1: 'b'}",
+        "{true: 1, true: 2}",
+        "{'a': 1 / object.metadata.name.size() * 0 / 0, 'a': 2}",
+        "{'a': {'b': 1, 'b': 2}, 'a': {'b': 3, 'b': 4}}",
+        "{1.5: 'x'}",
+        "5u / dyn(5.0)",
+        "dyn(5u) / 5",
+        "dyn(5.0) * 2.0",
+        "-dyn(5u)",
+    ),
     # Numbers of a mutation, and the bits of their fields
     *(
         _mutates("13", _spec(f"replicas: {number}"), kind="Deployment")

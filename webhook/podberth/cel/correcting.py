@@ -19,6 +19,8 @@ Apply: TypeAlias = Callable[[Body, list[Node]], Node]
 _OBJECT: Final = "object"
 _OPTIONAL_FIELD: Final = "_?._"
 _TIME_OF_TEXT: Final = "string_to_timestamp"
+# An error of an entry that is hidden is one of the map, too.
+_BEHIND: Final = "size(a) == 0 ? {} : b"
 _ANY = frozenset({DYN, CelType(OPTIONAL, (DYN,))})
 # Nothing reads a part of these, so a guess does not matter.
 _WHOLE = frozenset({"bool", "int", "uint", "double", "string", "bytes", "null_type"})
@@ -70,6 +72,22 @@ class Correcting:
             correct = CORRECTIONS.get((call.function, len(operands)))
             body = correct(self._call(operands)) if correct else ""
         return self._corrected(node, body, [ast.copy_of(each) for each in operands])
+
+    def map_literal(self, node: Node) -> None:
+        """Have the last of several entries with one literal as key win; the engine has an error for the second."""
+        entries = list(node.struct_expr.entries)
+        last = {ast.key_of(each): index for index, each in enumerate(entries) if ast.kind(each.map_key) == "const_expr"}
+        hidden = [
+            index
+            for index, each in enumerate(entries)
+            if last.get(ast.key_of(each), index) != index and not each.optional_entry
+        ]
+        if hidden:
+            values, kept = type(node)(), ast.copy_of(node)
+            for index in reversed(hidden):
+                values.list_expr.elements.add().CopyFrom(entries[index].value)
+                del kept.struct_expr.entries[index]
+            self._replace(node, _BEHIND, [values, kept])
 
     def _corrected(self, node: Node, body: Body, operands: list[Node]) -> bool:
         if body:

@@ -90,9 +90,7 @@ class Natives:
         self.namespace = namespace
         self._resources = Resources(every)
         of_gpu = snapshot.environment
-        self._environment = Environment(
-            of_gpu.schema, names=NATIVE_VARIABLES, mixes_types=False, deadline=of_gpu.deadline
-        )
+        self._environment = Environment(of_gpu.schema, names=NATIVE_VARIABLES, exact=True, deadline=of_gpu.deadline)
         self._review = ReviewContext(TopologyIndex.build([], snapshot.conventions), Need())
         self._objects = Objects(
             [*facts.config_maps.values(), *facts.namespaces.values(), *every], self._resources, namespace
