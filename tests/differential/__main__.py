@@ -10,7 +10,7 @@ from pathlib import Path
 from controlplane.api import Api
 from controlplane.cluster import ControlPlane
 
-from . import mutating, rows
+from . import expressions, mutating, rows
 from .files import Files
 from .run import compare, compare_files
 from .tally import Pair, Tally
@@ -29,6 +29,9 @@ def main() -> int:
         "--files", type=Path, help="a folder with people's ValidatingAdmissionPolicies, in place of generated ones"
     )
     parser.add_argument("--rows", action="store_true", help="put the rows of differential/rows.py")
+    parser.add_argument(
+        "--expressions", type=int, metavar="PAIRS", help="generate expressions over pods, until there are so many pairs"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kubeconfig", type=Path, help="of a control plane of tests/controlplane that runs already")
     parser.add_argument("--verbose", action="store_true", help="print the documents of the pairs that differ")
@@ -57,6 +60,8 @@ def _compared(api: Api, options: argparse.Namespace, files: Files | None) -> Tal
         return compare_files(api, files, seed=options.seed)
     if options.rows:
         return rows.compare(api)
+    if options.expressions:
+        return expressions.compare(api, pairs=options.expressions, seed=options.seed)
     put = mutating.compare if options.mutating else compare
     return put(api, policies=options.policies, seed=options.seed)
 

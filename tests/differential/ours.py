@@ -54,6 +54,10 @@ class Ours:
             return [Answer(refused="; ".join(problems))] * len(objects)
         return [self._answer(policies, each) for each in objects]
 
+    def problems(self, scene: Scene) -> list[str]:
+        """Return why the scene's documents are refused; empty if they are not."""
+        return self._policies(scene)[1]
+
     def _policies(self, scene: Scene) -> tuple[NativePolicies, list[str]]:
         found = read([located(each) for each in (scene.policy, *scene.bindings)])
         made = NativePolicies(found, self._environment, self._review, self._objects, self._namespaces)

@@ -103,6 +103,11 @@ class Upstream:
         for each in self.namespaces:
             self._api.raw("DELETE", f"/api/v1/namespaces/{each['metadata']['name']}")
 
+    def refusal(self, policy: Document) -> str:
+        """Return why the API server does not take a policy; empty if it does."""
+        status, body = self._api.raw("POST", f"{_POLICIES}?dryRun=All&fieldValidation=Strict", policy)
+        return "" if status == 201 else str(json.loads(body)["message"])
+
     @contextmanager
     def in_force(self, scenes: Sequence[Scene]) -> Iterator[Mapping[int, str]]:
         """Have the policies in force; yield why each one that the API server refuses was refused, by its number."""

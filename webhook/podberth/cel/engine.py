@@ -194,8 +194,8 @@ class Environment:
             deadline: starts the time limit for compiling one set of policies, and returns the check of that limit.
             names: the variables that expressions may use, besides ``variables``, with their types
                 (``typing.VARIABLES`` or ``typing.NATIVE_VARIABLES``).
-            exact: whether types are those that the API server wants of native policies: the elements of a literal are of
-                one type (``literals``), and a text has the type string.
+            exact: whether types are those that the API server wants of native policies: the elements of a literal are
+                of one type (``literals``), and a text has the type string.
         """
         self.schema = schema
         self.deadline = deadline
@@ -244,8 +244,7 @@ class Environment:
         formats = tuple(wrong_formats(checked, objects_have_text=not self._exact))
         expressions = {name: each for name, each in given.items() if isinstance(each, Expression)}
         costs = {"": cost_of(checked, {name: each.costs[""].value for name, each in expressions.items()})}
-        # One that is too expensive is refused for that, and its patterns may be what is expensive.
-        failing = self._failing(checked) if costs[""].microseconds <= MAX_MICROSECONDS else []
+        failing = self._failing(checked)
         inlined = {name: each._lowered for name, each in expressions.items()}  # noqa: SLF001
         lowered, problems = program.lower(checked, inlined, self._checker.bodies.apply)
         problems += (*mixed, *formats, *failing)
@@ -309,7 +308,8 @@ class Environment:
 
     def _failing(self, checked: ast.Node) -> list[CelProblem]:
         """Return a problem for each call of constants that has no value, which upstream refuses (``constants``)."""
-        calls = list(constant_calls(checked))
+        # A pattern may be what makes an expression too expensive; then it is refused for that, and not compiled here.
+        calls = [each for each in constant_calls(checked) if cost_of(each.checked, {}).microseconds <= MAX_MICROSECONDS]
         programs = [program.lower(each.checked, {}, self._checker.bodies.apply)[0] for each in calls]
         if not calls or not self._failure(programs):
             return []

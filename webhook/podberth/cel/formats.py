@@ -34,11 +34,14 @@ def wrong_formats(checked: Node, *, objects_have_text: bool) -> Iterator[CelProb
     With ``objects_have_text``, ``%s`` takes objects with declared fields, which are maps at run time.
     """
     for node in ast.walk(checked.expr):
-        call = node.call_expr
-        is_format = ast.kind(node) == "call_expr" and call.function == "format" and call.HasField("target")
-        if is_format and call.target.const_expr.HasField("string_value") and len(call.args) == 1:
-            if ast.kind(call.args[0]) == "list_expr":
-                yield from _wrong(checked, node, objects_have_text=objects_have_text)
+        if ast.kind(node) == "call_expr" and node.call_expr.function == "format" and _is_literal(node):
+            yield from _wrong(checked, node, objects_have_text=objects_have_text)
+
+
+def _is_literal(node: Node) -> bool:
+    call = node.call_expr
+    is_text = call.target.const_expr.HasField("string_value")
+    return is_text and len(call.args) == 1 and ast.kind(call.args[0]) == "list_expr"
 
 
 def _wrong(checked: Node, node: Node, *, objects_have_text: bool) -> Iterator[CelProblem]:

@@ -85,8 +85,10 @@ def accepts(want: Want, found: CelType, *, exact: bool = False) -> bool:
         return found == BOOL
     if want in (Want.ANY, Want.OBJECT, Want.JSON_PATCHES):
         return want is Want.ANY or str(found) == want.value
-    if exact and want is Want.STRING:
-        return found in (STRING, NULL)
+    return found in (STRING, NULL) if exact and want is Want.STRING else _may_be(want, found)
+
+
+def _may_be(want: Want, found: CelType) -> bool:
     if found.name == OPTIONAL:
         found = found.parameters[0]
     if found in (DYN, NULL):
