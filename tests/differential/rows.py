@@ -1,6 +1,6 @@
 """Rows that are written by hand: what podberth once judged otherwise than an API server, each with its own policy.
 
-A row names the finding that it proves; ``tests/unit/test_differential_rows.py`` holds that each finding has a row.
+A row names the finding that it proves; ``differential.findings`` has the list, which tests hold complete.
 """
 
 from collections.abc import Iterator, Sequence
@@ -158,7 +158,128 @@ def _add(path: str, value: str) -> str:
 
 _LABEL: Final = _applied("metadata: Object.metadata{labels: {'b': 'c'}}")
 
+_PODS: Final = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+_ONE: Final = {"name": "one", "parameterNotFoundAction": "Deny"}
+_BOTH: Final = {"selector": {"matchLabels": {"set": "x"}}, "parameterNotFoundAction": "Deny"}
+_ABSENT: Final = {"name": "absent", "parameterNotFoundAction": "Deny"}
+_ABSENT_ALLOWED: Final = {"name": "absent", "parameterNotFoundAction": "Allow"}
+_ERRS: Final = [{"name": "c", "expression": "object.spec.absent == 1"}]
+_FALSE: Final = [{"name": "c", "expression": "false"}]
+_OF_ONE: Final = [{"name": "c", "expression": "int(params.data.number) == 1"}]
+
 ROWS: Final[Sequence[Row]] = (
+    # What is absent, and a null oldObject
+    _values(
+        "1",
+        "object.spec.?containers[1].hasValue()",
+        "object.spec.?containers[1].optMap(c, 'yes').orValue('no')",
+        "object.spec.?containers[1] == optional.none()",
+        "object.spec.?containers[?1].orValue({}) == {}",
+        "object.spec.?containers[1].or(optional.of('x')).value()",
+        "object.spec.?containers[0].?image.orValue('none')",
+    ),
+    _denies("1", "object.spec.?containers[3].hasValue()"),
+    _values(
+        "2",
+        "oldObject.?metadata.?labels[?'x'].orValue('')",
+        "has(oldObject.spec)",
+        "has(dyn(5).a)",
+        "dyn('x').?a.hasValue()",
+        "optional.of(dyn(1)).b.hasValue()",
+    ),
+    # Params: which are missing, which fail, and what comes first
+    *(_denies("3", "true", actions=actions, paramRef=_ABSENT) for actions in (["Warn"], ["Audit"], ["Deny"])),
+    *(
+        _denies("4", "false", matchConditions=_OF_ONE, paramRef=_BOTH, failurePolicy=policy, actions=actions)
+        for policy in ("Ignore", "Fail")
+        for actions in (["Deny"], ["Warn"])
+    ),
+    _denies("5", "true", matchConditions=_FALSE, paramRef=_ABSENT),
+    _denies("5", "true", matchConditions=_ERRS, paramRef=_ABSENT_ALLOWED),
+    _denies("5", "true", matchConditions=_ERRS, paramRef=_ONE),
+    # Texts and other values
+    _values(
+        "6",
+        "string(duration('1500ms'))",
+        "string(timestamp('2026-01-01T00:00:00.250Z'))",
+        "string(timestamp('2026-01-01T00:00:00+05:30'))",
+        "string(1.0 / 0.0)",
+        "['a', {'a': 1}].map(x, x)[0]",
+        "{'a': 1}",
+        "0.1 + 0.2",
+        "'%.2f'.format([1234567.89])",
+        "'%.1f'.format([-0.0])",
+        "'%f'.format([1.0 / 0.0])",
+        "duration('1500ms')",
+        "1234567890.5",
+    ),
+    _values(
+        "7",
+        "'abc'.lastIndexOf('c', 3)",
+        "''.split('').size()",
+        "optional.ofNonZeroValue(timestamp(0)).hasValue()",
+        "dyn(quantity('1')) == dyn(quantity('1000m'))",
+        "int(dyn(true))",
+        "int(dyn(' 1'))",
+        "double(dyn('1e400'))",
+        "0.0 / 0.0 < 1.0",
+        "['[[:alpha:](]'].map(p, 'a:b(c'.findAll(p))",
+    ),
+    _denies("8", "false", matchConstraints={"resourceRules": [_PODS], "objectSelector": {"matchLabels": {"a": "b c"}}}),
+    _values("9", "b'\\xff'"),
+    _values(
+        "10",
+        "'abc'.substring(0, 3)",
+        "object.spec.containers[0].image.substring(5, size(object.spec.containers[0].image))",
+        "'abc'.indexOf('c', 9)",
+        "'abc'.lastIndexOf('c', 9)",
+    ),
+    _values(
+        "11",
+        "duration('1µs')",
+        "bool('T')",
+        "[1, 2][?dyn(1.0)].hasValue()",
+        "'a'.matches(r'\\Qa')",
+    ),
+    # What must be taken, or refused
+    *_each(
+        "12",
+        "1 < 2.5",
+        "1 < 2u",
+        "object.spec.priority > 1.5",
+        "object['metadata'].name",
+        "'x' in object.metadata",
+        "object.metadata[?'labels'].hasValue()",
+        "object.spec.securityContext == {}",
+    ),
+    _denies("12", "variables.?a.orValue(1) == 1", variables=[{"name": "a", "expression": "1"}]),
+    _denies("12", {"expression": "false", "message": "ends with a break\n"}),
+    # Errors, reasons and long messages
+    _denies("14", "object.spec.absent == 1", "false", failurePolicy="Ignore"),
+    _denies("14", "true", matchConditions=_ERRS, actions=["Audit"]),
+    _denies("14", "true", auditAnnotations=[{"key": "k", "valueExpression": "string(object.spec.absent)"}]),
+    _denies("15", {"expression": "object.spec.absent == 1", "reason": "Forbidden"}),
+    _denies("15", {"expression": "object.spec.absent == 1", "reason": "RequestEntityTooLarge"}),
+    *(
+        _denies("15", {"expression": "false", "message": "plain", "messageExpression": each})
+        for each in ("lists.range(600).map(i, 'ten chars.').join('')", "'x\\n'", "' padded '", "'  '", "'two\\nlines'")
+    ),
+    _denies("16", {"expression": "false", "reason": "Unauthorized"}),
+    _denies("16", "true", variables=[{"name": "for", "expression": "1"}]),
+    *_each(
+        "16",
+        "[1, 'a'].size()",
+        "'a'.matches('[')",
+        "int('x')",
+        "timestamp('not a time')",
+        "duration('1d')",
+        "'a'.matches('\\\\C')",
+        "params.data.number",
+        "namespaceObject.kind",
+        "namespaceObject.metadata.uid",
+        "object.metadata.__namespace__",
+    ),
+    _denies("16", "object.metadata.name"),
     # Messages, annotations and formats that are refused
     *(
         _denies("16", {"expression": "false", "messageExpression": each})
