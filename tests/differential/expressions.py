@@ -51,17 +51,17 @@ def _batch(upstream: Upstream, ours: Ours, random: Random, name: str, tally: Tal
         if kept:
             scenes[number] = _scene(kept, number, f"{name}-{number}"), kept
     with upstream.in_force([scene for scene, _ in scenes.values()]):
-        for number, (scene, kept) in scenes.items():
+        for number, (scene, taken) in scenes.items():
             given = [_pod(random, number, index) for index in range(_PODS)]
             for document, own in zip(given, ours.answers(scene, given), strict=True):
                 mine, theirs = _values(own.warnings), _values(upstream.answer(document).warnings)
-                for place, expression in enumerate(kept):
+                for place, expression in enumerate(taken):
                     differs = "" if mine.get(place) == theirs.get(place) else "value"
                     pair = Pair([_shown(expression)], document, mine.get(place), theirs.get(place), differs)
                     tally.add(pair, "no value" if theirs.get(place) == "no value" else "a value")
 
 
-def _taken(upstream: Upstream, ours: Ours, expressions: Sequence[str], tally: Tally) -> list[str]:
+def _taken(upstream: Upstream, ours: Ours, expressions: Sequence[str], tally: Tally) -> Sequence[str]:
     """Return the expressions that both take; one that either refuses is a pair."""
     kept = list(expressions)
     while kept:

@@ -1,4 +1,4 @@
-"""What 20,000 comparisons with an API server once found, each with the rows and tests that prove it mended.
+"""What 20,000 comparisons with an API server once found, each with the rows and tests that prove it fixed.
 
 A finding has the number that it has in the list of findings, ``findings/semantics.md`` of the shared data. A proof is
 ``ROWS`` (rows of ``differential.rows`` with its number) or a test, as ``file::name``.

@@ -85,7 +85,7 @@ def _fails_with(node: Node, name: str) -> bool:
     """Return whether an expression surely has an error if ``name`` has one; False if that is not known."""
     match ast.kind(node):
         case "ident_expr":
-            return node.ident_expr.name == name
+            return bool(node.ident_expr.name == name)
         case "comprehension_expr":  # what a macro binds is an error only where it is read
             return _fails_with(node.comprehension_expr.iter_range, name)
         case "call_expr" if node.call_expr.function == _FAIL:

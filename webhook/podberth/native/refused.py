@@ -22,6 +22,9 @@ def refused(documents: Sequence[Located], of_gpu: Environment) -> tuple[Problem,
     environment = Environment(of_gpu.schema, names=NATIVE_VARIABLES, exact=True, deadline=of_gpu.deadline)
     found, resources = read(list(documents)), Resources(())
     review = ReviewContext(TopologyIndex.build([], Conventions()), Need())
-    world = (environment, review, Objects([], resources, "default"), {})
-    compiled = (NativePolicies(found, *world), MutatingPolicies(found, *world))
+    objects = Objects([], resources, "default")
+    compiled = (
+        NativePolicies(found, environment, review, objects, {}),
+        MutatingPolicies(found, environment, review, objects, {}),
+    )
     return tuple(sorted((*found.problems, *(problem for each in compiled for problem in each.problems))))
