@@ -23,6 +23,8 @@ REFUSED = {
     "['x'].exists(x, x.matches('*'))": "'*', want a regular expression of RE2",
     "false && duration('1d') > duration('1h')": "'1d', want numbers with",
     "timestamp('not a time') < timestamp('2026-01-01T00:00:00Z')": "'not a time', want a time",
+    "int(dyn('x')) == 1": "'x', want a whole number",
+    "int(dyn(true)) == 1": "True, want a whole number",
     "int('x') == 1": "'x', want a whole number",
     "int(string('x')) == 1": "'x', want a whole number",
     "int(1e99) == 1": "1e+99, want a whole",
