@@ -60,6 +60,7 @@ class Upstream:
     def __init__(self, api: Api, namespaces: Sequence[Document], params: Sequence[Document]) -> None:
         """Create namespaces and params, and keep them as they are stored."""
         self._api = api
+        self._api.raw("POST", _POLICIES, _keeper())  # one of an earlier run may be there
         self.namespaces = [self._stored("/api/v1/namespaces", each) for each in namespaces]
         for each in params:
             self._stored(f"/api/v1/namespaces/{each['metadata']['namespace']}/configmaps", each)
@@ -208,6 +209,25 @@ def _answer(response: Response) -> Answer:
     if not found or not denial.startswith(_LEADS[1]):
         raise OtherRefusalError(document)
     return Answer(code=response.status, reason=document["reason"], messages=(denial,), warnings=warnings)
+
+
+def _keeper() -> Document:
+    """Return a policy that matches nothing and stays, so that the API server goes on following ConfigMaps as params.
+
+    It stops when the last policy with this paramKind is deleted, and then has what it last saw for ever: it starts an
+    informer of its shared factory once (apiserver pkg/admission/plugin/policy/generic/policy_source.go).
+    """
+    rule = {"apiGroups": ["none.example.com"], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["nones"]}
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "differential-keeper"},
+        "spec": {
+            "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": "true"}],
+        },
+    }
 
 
 def _sentinel() -> Document:
