@@ -60,7 +60,9 @@ class Upstream:
     def __init__(self, api: Api, namespaces: Sequence[Document], params: Sequence[Document]) -> None:
         """Create namespaces and params, and keep them as they are stored."""
         self._api = api
-        self._api.raw("POST", _POLICIES, _keeper())  # one of an earlier run may be there
+        # Those of an earlier run may be there
+        self._api.raw("POST", _POLICIES, _keeper())
+        self._api.raw("POST", _BINDINGS, _keeper_binding())
         self.namespaces = [self._stored("/api/v1/namespaces", each) for each in namespaces]
         for each in params:
             self._stored(f"/api/v1/namespaces/{each['metadata']['namespace']}/configmaps", each)
@@ -227,6 +229,16 @@ def _keeper() -> Document:
             "matchConstraints": {"resourceRules": [rule]},
             "validations": [{"expression": "true"}],
         },
+    }
+
+
+def _keeper_binding() -> Document:
+    reference = {"name": "none", "namespace": "default", "parameterNotFoundAction": "Allow"}
+    return {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "differential-keeper"},
+        "spec": {"policyName": "differential-keeper", "paramRef": reference, "validationActions": ["Deny"]},
     }
 
 
